@@ -1,0 +1,1 @@
+"""Hands: one file per command, named after it."""

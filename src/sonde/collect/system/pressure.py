@@ -1,0 +1,66 @@
+"""Pressure: time lost by waiting for processors, memory or disks."""
+
+import re
+from collections.abc import Sequence
+
+from sonde.collect.system._collector import Collector
+from sonde.collect.system._counters import KernelFile, Rates
+from sonde.errors import NothingToCollectError
+from sonde.records.metric import MetricInfo, Series
+
+_PATTERN = re.compile(rb"(some|full) avg10=([\d.]+) .*total=(\d+)")
+_STALLED = {"some": "at least one task", "full": "all tasks"}
+_MICROSECONDS_TO_PERCENT = 1e-4
+
+
+class Pressure(Collector):
+    """Pressure: time lost by waiting for processors, memory or disks (PSI).
+
+    Needs /proc/pressure (Linux 4.20, not switched off by psi=0).
+    The kernel's own 10-second mean is given beside the share since the last reading. That all
+    tasks wait for a processor cannot be, so cpu has no "full".
+    """
+
+    def open(self) -> None:
+        self._files: list[KernelFile] = []
+        series: list[Series] = []
+        for resource in ("cpu", "memory", "io"):
+            try:
+                file = KernelFile(self.machine.proc / "pressure" / resource)
+                kinds = [kind.decode() for kind, _, _ in _stalls(file)]
+            except OSError:
+                continue
+            self._files.append(file)
+            for kind in kinds:
+                series += _series(resource, kind)
+        if not series:
+            raise NothingToCollectError(f"no {self.machine.proc / 'pressure'}")
+        self.series = tuple(series)
+        self._rates = Rates()
+
+    def read(self, seconds: float) -> Sequence[float]:
+        stalls = [stall for file in self._files for stall in _stalls(file)]
+        totals = [float(total) * _MICROSECONDS_TO_PERCENT for _, _, total in stalls]
+        shares = self._rates.per_second(seconds, totals)
+        values: list[float] = []
+        for share, (_, mean, _) in zip(shares, stalls, strict=True):
+            values += (share, float(mean))
+        return values
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+def _stalls(file: KernelFile) -> list[tuple[bytes, bytes, bytes]]:
+    found = _PATTERN.findall(file.read())
+    return found[:1] if file.path.name == "cpu" else found
+
+
+def _series(resource: str, kind: str) -> tuple[Series, Series]:
+    text = f"time in which {_STALLED[kind]} waited for {resource}"
+    name = f"pressure.{resource}_{kind}"
+    return (
+        Series(MetricInfo(f"{name}_percent", "percent", text)),
+        Series(MetricInfo(f"{name}_avg10_percent", "percent", f"{text}, 10-second mean")),
+    )

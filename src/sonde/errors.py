@@ -1,0 +1,48 @@
+"""Every exception Sonde raises, under one root.
+
+A message says what happened, with which value, and the way out, in one line.
+"""
+
+
+class SondeError(Exception):
+    """The root: whatever Sonde raises on purpose is one of these."""
+
+
+class UsageError(SondeError):
+    """The caller asked for something that cannot be: a bad option, name or value."""
+
+
+class JobNotFoundError(SondeError):
+    """There is no such job in the store."""
+
+
+class JobExistsError(SondeError):
+    """The name is taken by another job."""
+
+
+class JobNotRunningError(SondeError):
+    """A request was made to a job that is not there to answer it."""
+
+
+class StoreError(SondeError):
+    """The store could not be read or written."""
+
+
+class KeyMissingError(StoreError):
+    """The store holds nothing under that key."""
+
+
+class DamagedError(StoreError):
+    """Bytes were read that are not the bytes that were written."""
+
+
+class FormatTooNewError(StoreError):
+    """The data was written by a newer Sonde than this one."""
+
+
+class NothingToCollectError(SondeError):
+    """This machine has no such thing: said once by a collector when it opens, not a failure."""
+
+
+class MissingExtraError(SondeError):
+    """A part needs a package that an optional extra installs."""

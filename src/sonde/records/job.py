@@ -1,0 +1,104 @@
+"""A job, its attempts on its nodes, and how they ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class JobState(StrEnum):
+    """Where a job stands."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    LOST = "lost"
+    ENDED = "ended"  # it is over, and only its parent knows how: a process we were attached to
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return self not in (JobState.STARTING, JobState.RUNNING)
+
+
+class ExitReason(StrEnum):
+    """Why a job ended."""
+
+    EXIT = "exit"
+    EXCEPTION = "exception"
+    SIGNAL = "signal"
+    HOST_OUT_OF_MEMORY = "host-out-of-memory"
+    DEVICE_OUT_OF_MEMORY = "device-out-of-memory"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class JobInfo:
+    """What is true of a job as a whole from its first moment on."""
+
+    name: str
+    created_ns: int
+    created_by: str  # the node whose launcher made the job
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One start of the command on one node."""
+
+    node: str
+    number: int
+    start_ns: int
+    command: tuple[str, ...]
+    folder: str
+    launcher_pid: int
+    process_pid: int
+    boot_id: str
+    interval_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where an attempt ran; found out while it runs already, so it may come late."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machine: Mapping[str, str] = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    git: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How one attempt on one node ended."""
+
+    state: JobState
+    reason: ExitReason
+    end_ns: int
+    code: int | None = None
+    signal: str | None = None
+    message: str | None = None
+    left_running: tuple[str, ...] = ()  # processes of the job that outlived its command
+
+
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """What Sonde itself cost on one node."""
+
+    cpu_seconds: float
+    bytes_written: int
+    wall_seconds: float
+
+    @property
+    def percent(self) -> float:
+        """CPU time per wall time, in percent of one core."""
+        return 100 * self.cpu_seconds / self.wall_seconds if self.wall_seconds > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """A sign of life, and when the next one is due."""
+
+    time_ns: int
+    every_seconds: float
+    overhead: Overhead

@@ -1,0 +1,25 @@
+"""What Sonde has to say about its own recording."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class NoticeKind(StrEnum):
+    """Why a notice was written."""
+
+    LOST = "lost"
+    SWITCHED_OFF = "switched-off"
+    NOT_COLLECTED = "not-collected"
+    CLOCK_JUMPED = "clock-jumped"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something missing, switched off or changed, from when to when, and why."""
+
+    kind: NoticeKind
+    what: str
+    reason: str
+    start_ns: int
+    end_ns: int

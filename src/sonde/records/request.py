@@ -1,0 +1,33 @@
+"""What a person asks of a running job, and what each node answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class RequestKind(StrEnum):
+    """What can be asked."""
+
+    STOP = "stop"
+    SET = "set"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request to all nodes of a job."""
+
+    id: str
+    kind: RequestKind
+    time_ns: int
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one node did about a request."""
+
+    request_id: str
+    node: str
+    time_ns: int
+    is_done: bool
+    message: str

@@ -1,0 +1,1 @@
+"""Eyes: the terminal and files for other programs."""

@@ -1,0 +1,16 @@
+"""Where a store lives: one file per kind of place, chosen by the scheme of its URI."""
+
+from sonde.plugins import Slot
+from sonde.store.backends._backend import Backend, Entry
+
+__all__ = ["BACKENDS", "Backend", "Entry", "open_backend"]
+
+BACKENDS = Slot("sonde.store.backends", Backend)
+
+_SCHEMES = {"": "local", "file": "local"}
+
+
+def open_backend(uri: str) -> Backend:
+    """The backend for a URI: its scheme is the backend's name; a plain path is a local folder."""
+    scheme = uri.partition("://")[0] if "://" in uri else ""
+    return BACKENDS.load(_SCHEMES.get(scheme, scheme))(uri)

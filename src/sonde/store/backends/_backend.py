@@ -1,0 +1,87 @@
+"""What a place that keeps jobs must be able to do.
+
+Keys are relative paths with slashes. A backend knows bytes and keys, nothing of what they mean.
+Failures are StoreError, whatever the library beneath raised.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One stored key."""
+
+    key: str
+    size: int
+    modified_ns: int
+
+
+class Backend(ABC):
+    """A flat space of keys and bytes under one root."""
+
+    uri: str
+    flush_seconds: float  # how often a live writer should append
+    poll_seconds: float  # how often a reader should look for news
+
+    @abstractmethod
+    def __init__(self, uri: str) -> None:
+        """Remembers the place; nothing is made or read yet."""
+
+    @abstractmethod
+    def read(self, key: str, start: int = 0, end: int | None = None) -> bytes:
+        """The bytes of a key, or of a part of it; fewer where it ends earlier.
+
+        Raises:
+            KeyMissingError: There is no such key.
+        """
+
+    @abstractmethod
+    def write(self, key: str, data: bytes) -> None:
+        """Stores the whole key, at once or not at all; replaces what was there."""
+
+    @abstractmethod
+    def create(self, key: str, data: bytes) -> bool:
+        """Like `write`, but leaves an existing key alone and returns False."""
+
+    @abstractmethod
+    def append(self, key: str, offset: int, data: bytes) -> None:
+        """Adds to the end of a growing key; the same call made again changes nothing.
+
+        Args:
+            key: The growing key; it begins with offset 0.
+            offset: How many bytes the writer has appended before.
+            data: What to add.
+
+        Raises:
+            KeyMissingError: Bytes were appended before, and the key is gone.
+        """
+
+    @abstractmethod
+    def entries(self, folder: str) -> list[Entry]:
+        """All keys in a folder and below it, sorted; the empty folder is the root."""
+
+    @abstractmethod
+    def folders(self, folder: str) -> list[str]:
+        """The names of the folders directly inside a folder, sorted."""
+
+    @abstractmethod
+    def delete(self, keys: Iterable[str]) -> None:
+        """Removes keys; one that is not there is no error."""
+
+    def view(self, key: str) -> memoryview:
+        """The bytes of a key that never changes again, mapped instead of copied where possible."""
+        return memoryview(self.read(key))
+
+    def free_bytes(self) -> int | None:
+        """How much room is left, where there is such a limit."""
+        return None
+
+    def size_bytes(self) -> int | None:
+        """How large the place is, where there is such a limit."""
+        return None
+
+    def exists(self, key: str) -> bool:
+        """Whether the key is there."""
+        return any(entry.key == key for entry in self.entries(key.rpartition("/")[0]))

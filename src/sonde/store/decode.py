@@ -1,0 +1,68 @@
+"""Bytes of a batch as arrays: the other half of encode.py, for processes that read."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.errors import DamagedError
+from sonde.store.format import TEXT
+
+_DTYPES = {"q": "<i8", "d": "<f8", "f": "<f4", "I": "<u4"}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A column of texts: the distinct ones, and which one each row has."""
+
+    distinct: list[str]
+    numbers: npt.NDArray[np.uint32]
+
+    def to_list(self) -> list[str]:
+        """One text per row."""
+        return [self.distinct[number] for number in self.numbers]
+
+
+Column = Text | npt.NDArray[Any]
+
+
+def decode_samples(payload: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """Instants, and values as (series, tick)."""
+    rows, described, position = _description(payload)
+    if [name for name, _, _ in described] != ["time_ns", "values"]:
+        raise DamagedError("a batch of system samples has other columns than time and values")
+    deltas, position = _numbers(payload, position, "q", rows)
+    width = (len(payload) - position) // 4 // rows if rows else 0
+    values, _ = _numbers(payload, position, "f", rows * width)
+    return np.cumsum(deltas, dtype=np.int64), values.reshape(width, rows)
+
+
+def decode_rows(payload: bytes) -> dict[str, Column]:
+    """The columns of a batch of rows."""
+    rows, described, position = _description(payload)
+    columns: dict[str, Column] = {}
+    for name, code, listed in described:
+        if code == TEXT:
+            distinct = json.loads(payload[position : position + listed])
+            numbers, position = _numbers(payload, position + listed, "I", rows)
+            columns[name] = Text(distinct, numbers)
+        else:
+            columns[name], position = _numbers(payload, position, code, rows)
+    return columns
+
+
+def _description(payload: bytes) -> tuple[int, list[tuple[str, str, int]], int]:
+    start = 4
+    end = start + int.from_bytes(payload[:start], "little")
+    described = json.loads(payload[start:end])
+    return described["rows"], described["columns"], end
+
+
+def _numbers(payload: bytes, position: int, code: str, count: int) -> tuple[npt.NDArray[Any], int]:
+    dtype = np.dtype(_DTYPES[code])
+    end = position + count * dtype.itemsize
+    planes = np.frombuffer(payload, np.uint8, end - position, position)
+    values = planes.reshape(dtype.itemsize, count).T.copy().view(dtype).reshape(count)
+    return values, end

@@ -1,0 +1,59 @@
+"""Batches of samples and rows as bytes. Standard library only: this runs inside training.
+
+A batch stands alone: its columns are described in it, texts are listed once and referred to by
+number. Numbers are little-endian and split into byte planes, which halves what is left after
+compression of timestamps and of slowly changing values.
+"""
+
+import json
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
+from typing import Any
+
+from sonde.store.format import INTEGER, SINGLE, TEXT, Family
+
+_LENGTH_BYTES = 4
+
+
+def encode_rows(family: Family, rows: Sequence[Sequence[Any]]) -> bytes:
+    """Rows of a family, in the order of its columns."""
+    columns = zip(*rows, strict=True)
+    described, parts = [], []
+    for (name, code), values in zip(family.columns, columns, strict=True):
+        if code == TEXT:
+            texts, numbers = _numbered(values)
+            listed = json.dumps(texts, separators=(",", ":")).encode()
+            described.append([name, code, len(listed)])
+            parts += [listed, _planes(array("I", numbers))]
+        else:
+            described.append([name, code, 0])
+            parts.append(_planes(array(code, values)))
+    return _block(len(rows), described, parts)
+
+
+def encode_samples(times_ns: Sequence[int], rows: Sequence[Sequence[float]]) -> bytes:
+    """Ticks of a matrix: instants, and the values series by series."""
+    deltas = [times_ns[0], *(late - early for early, late in pairwise(times_ns))]
+    values = array(SINGLE, chain.from_iterable(zip(*rows, strict=True)))
+    described = [["time_ns", INTEGER, 0], ["values", SINGLE, 0]]
+    return _block(len(rows), described, [_planes(array(INTEGER, deltas)), _planes(values)])
+
+
+def _block(rows: int, columns: list[list[Any]], parts: Iterable[bytes]) -> bytes:
+    described = json.dumps({"rows": rows, "columns": columns}, separators=(",", ":")).encode()
+    return b"".join((len(described).to_bytes(_LENGTH_BYTES, "little"), described, *parts))
+
+
+def _numbered(values: Iterable[str]) -> tuple[list[str], list[int]]:
+    known: dict[str, int] = {}
+    numbers = [known.setdefault(value, len(known)) for value in values]
+    return list(known), numbers
+
+
+def _planes(values: "array[Any]") -> bytes:
+    if sys.byteorder == "big":
+        values.byteswap()
+    raw, size = values.tobytes(), values.itemsize
+    return b"".join(raw[plane::size] for plane in range(size))

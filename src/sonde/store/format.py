@@ -1,0 +1,123 @@
+"""Versions and record schemas: what is written, family by family.
+
+A family is a kind of record with its columns. System samples are a matrix (one column per series);
+all others are rows.
+"""
+
+from dataclasses import dataclass
+
+from sonde.errors import FormatTooNewError
+
+FORMAT_VERSION = 1
+
+# What a column holds, as a type code of the standard library's `array`; "s" is text.
+INTEGER, REAL, SINGLE, TEXT = "q", "d", "f", "s"
+
+
+def refuse_newer_format(version: int, key: str) -> None:
+    """Raises if the data was written by a newer Sonde."""
+    if version > FORMAT_VERSION:
+        raise FormatTooNewError(
+            f"{key} was written by format {version}; this sonde reads up to {FORMAT_VERSION}. "
+            "Upgrade with: pip install -U sonde"
+        )
+
+
+@dataclass(frozen=True)
+class Family:
+    """One kind of record: its name in paths and, for rows, its columns in order."""
+
+    name: str
+    label: str  # what people call it
+    columns: tuple[tuple[str, str], ...] = ()
+    time_column: str = "time_ns"
+    step_column: str | None = None
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the segments name their own columns: one per series."""
+        return not self.columns
+
+
+SYSTEM = Family("system", "system samples")
+
+EVENTS = Family(
+    "events",
+    "events",
+    (
+        ("name", TEXT),
+        ("category", TEXT),
+        ("lane", TEXT),
+        ("start_ns", INTEGER),
+        ("duration_ns", INTEGER),
+        ("step", INTEGER),
+        ("mode", TEXT),
+        ("detail", TEXT),
+    ),
+    time_column="start_ns",
+    step_column="step",
+)
+
+SCALARS = Family(
+    "scalars",
+    "scalars",
+    (
+        ("name", TEXT),
+        ("time_ns", INTEGER),
+        ("step", INTEGER),
+        ("mode", TEXT),
+        ("value", REAL),
+    ),
+    step_column="step",
+)
+
+STATISTICS = Family(
+    "statistics",
+    "tensor statistics",
+    (
+        ("name", TEXT),
+        ("time_ns", INTEGER),
+        ("step", INTEGER),
+        ("mode", TEXT),
+        ("count", INTEGER),
+        ("nans", INTEGER),
+        ("infinities", INTEGER),
+        ("zeros", INTEGER),
+        ("minimum", REAL),
+        ("maximum", REAL),
+        ("sum", REAL),
+        ("sum_of_squares", REAL),
+        ("sum_of_absolutes", REAL),
+        ("histogram", TEXT),
+    ),
+    step_column="step",
+)
+
+FINDINGS = Family(
+    "findings",
+    "findings",
+    (
+        ("time_ns", INTEGER),
+        ("rule", TEXT),
+        ("severity", TEXT),
+        ("message", TEXT),
+        ("record", TEXT),
+    ),
+)
+
+NOTICES = Family(
+    "notices",
+    "notices",
+    (
+        ("kind", TEXT),
+        ("what", TEXT),
+        ("reason", TEXT),
+        ("start_ns", INTEGER),
+        ("end_ns", INTEGER),
+    ),
+    time_column="start_ns",
+)
+
+FAMILIES = {
+    family.name: family for family in (SYSTEM, EVENTS, SCALARS, STATISTICS, FINDINGS, NOTICES)
+}

@@ -1,0 +1,83 @@
+"""Where things lie inside a job's folder: path from meaning, and meaning from path."""
+
+import re
+from dataclasses import dataclass
+
+from sonde.errors import UsageError
+
+JOB = "job.json"
+EXIT = "exit.json"
+REQUESTS = "control/requests"
+REPLIES = "control/replies"
+NODES = "nodes"
+WORKERS = "workers"
+
+_JOB_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
+
+
+def check_name(name: str, what: str = "job") -> str:
+    """The name itself, if it can be a folder in any store."""
+    if not _JOB_NAME.fullmatch(name) or set(name) == {"."}:
+        raise UsageError(
+            f"{name!r} cannot be the name of a {what}: "
+            "use letters, digits, '.', '_' and '-', at most 128 of them."
+        )
+    return name
+
+
+def node_folder(node: str) -> str:
+    """Everything one node's launcher writes."""
+    return f"{NODES}/{node}"
+
+
+def worker_folder(rank: int) -> str:
+    """Everything one training process writes."""
+    return f"{WORKERS}/{rank}"
+
+
+def attempt_key(node: str, number: int, what: str) -> str:
+    """A document about one attempt of one node: its start, surroundings, heartbeat or exit."""
+    return f"{node_folder(node)}/attempt-{number:03d}/{what}.json"
+
+
+def request_key(request_id: str) -> str:
+    """A request to the job."""
+    return f"{REQUESTS}/{request_id}.json"
+
+
+def reply_key(request_id: str, node: str) -> str:
+    """One node's reply to a request."""
+    return f"{REPLIES}/{request_id}.{node}.json"
+
+
+def values_key(rank: int, mode: str, step: int, writer: str) -> str:
+    """The full tensors that one worker saved at one step."""
+    return f"{worker_folder(rank)}/values/{mode}-{step:010d}-{writer}.safetensors"
+
+
+def profile_key(rank: int, kind: str, step: int, writer: str) -> str:
+    """One recorded profile, as the profiler wrote it."""
+    return f"{worker_folder(rank)}/profiles/{kind}-{step:010d}-{writer}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SegmentName:
+    """A segment: when it was begun, by which writer. The name sorts by time."""
+
+    start_ns: int
+    writer: str
+
+    def __str__(self) -> str:
+        return f"{self.start_ns:020d}-{self.writer}"
+
+    @classmethod
+    def parse(cls, text: str) -> "SegmentName | None":
+        """The segment that a file's stem names, or None."""
+        start, _, writer = text.partition("-")
+        return cls(int(start), writer) if len(start) == 20 and start.isdigit() and writer else None
+
+
+LIVE_SUFFIX = ".frames"
+MANIFEST_SUFFIX = ".json"
+SEALED_SUFFIX = ".parquet"
+ROLLUP_SUFFIX = ".rollup.parquet"

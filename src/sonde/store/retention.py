@@ -1,0 +1,54 @@
+"""Keeps a job within its disk budget: old raw data goes first, roll-ups and findings stay."""
+
+from dataclasses import dataclass, replace
+
+from sonde.store.backends import Backend
+from sonde.store.facts import decode_facts, encode_facts
+from sonde.store.format import EVENTS, STATISTICS, SYSTEM
+from sonde.store.layout import MANIFEST_SUFFIX, ROLLUP_SUFFIX, SEALED_SUFFIX
+from sonde.store.manifest import Manifest
+
+_RAW_FAMILIES = {SYSTEM.name, EVENTS.name, STATISTICS.name}
+_RAW_FOLDERS = {"values", "profiles"}
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What had to go."""
+
+    files: int
+    bytes: int
+
+
+def keep_within(backend: Backend, budget_bytes: int) -> Removal:
+    """Removes the oldest raw data until the job fits its budget, or nothing more may go."""
+    entries = backend.entries("")
+    excess = sum(entry.size for entry in entries) - budget_bytes
+    files = freed = 0
+    for entry in sorted(entries, key=lambda entry: entry.modified_ns):
+        if freed >= excess:
+            break
+        if _is_raw_segment(entry.key):
+            _forget_raw(backend, entry.key.removesuffix(SEALED_SUFFIX) + MANIFEST_SUFFIX)
+        elif not _is_raw_blob(entry.key):
+            continue
+        backend.delete([entry.key])
+        files += 1
+        freed += entry.size
+    return Removal(files, freed)
+
+
+def _is_raw_segment(key: str) -> bool:
+    family = key.split("/")[-2] if "/" in key else ""
+    is_sealed = key.endswith(SEALED_SUFFIX) and not key.endswith(ROLLUP_SUFFIX)
+    return is_sealed and family in _RAW_FAMILIES
+
+
+def _is_raw_blob(key: str) -> bool:
+    return "/" in key and key.split("/")[-2] in _RAW_FOLDERS
+
+
+def _forget_raw(backend: Backend, manifest_key: str) -> None:
+    """Says that the raw data is gone before it is, so that no reader takes it for damage."""
+    manifest = decode_facts(Manifest, backend.read(manifest_key), manifest_key)
+    backend.write(manifest_key, encode_facts(replace(manifest, raw=None)))

@@ -1,0 +1,169 @@
+"""Roll-ups: minimum, mean, maximum and count per bucket of time.
+
+Buckets lie at whole multiples of their width since the epoch, so that those of neighbouring
+segments fit together. Only buckets that hold a sample exist; a series without a value in a bucket
+has count 0 there, and no minimum, mean or maximum.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.clock import NANOSECONDS
+from sonde.records.ranges import TimeRange
+
+# A level is kept only if it is this much coarser than the samples; finer ones cost more than raw.
+_LEAST_SAMPLES_PER_BUCKET = 8
+_WIDTHS_SECONDS = (1, 10, 60, 600, 3600)
+
+Floats = npt.NDArray[np.float32]
+Instants = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Rollup:
+    """Buckets of one width: starts as (bucket), the rest as (series, bucket)."""
+
+    width_ns: int
+    starts_ns: Instants
+    minimum: Floats
+    mean: Floats
+    maximum: Floats
+    count: npt.NDArray[np.int64]
+
+    def select(self, rows: Sequence[int]) -> "Rollup":
+        """Some series, in the order given; -1 stands for one that is not there."""
+        places = np.asarray(rows, dtype=np.intp)
+        chosen = self._map(lambda values: values[places])
+        if (places < 0).any():
+            chosen.minimum[places < 0] = np.nan
+            chosen.mean[places < 0] = np.nan
+            chosen.maximum[places < 0] = np.nan
+            chosen.count[places < 0] = 0
+        return chosen
+
+    def within(self, range_: TimeRange) -> "Rollup":
+        """The buckets that touch a time range."""
+        first = 0
+        last = len(self.starts_ns)
+        if range_.start_ns is not None:
+            first = int(np.searchsorted(self.starts_ns, range_.start_ns - self.width_ns, "right"))
+        if range_.end_ns is not None:
+            last = int(np.searchsorted(self.starts_ns, range_.end_ns, "left"))
+        return self.cut(slice(first, max(first, last)))
+
+    def cut(self, buckets: slice) -> "Rollup":
+        """Some buckets."""
+        return self._map(lambda values: values[:, buckets], self.starts_ns[buckets])
+
+    def fill(self, rows: Sequence[int], source: "Rollup", source_rows: Sequence[int]) -> None:
+        """Takes some series over from another roll-up of the same buckets."""
+        for name in ("minimum", "mean", "maximum", "count"):
+            getattr(self, name)[rows] = getattr(source, name)[source_rows]
+
+    def _map(
+        self,
+        change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+        starts_ns: Instants | None = None,
+    ) -> "Rollup":
+        return Rollup(
+            self.width_ns,
+            self.starts_ns if starts_ns is None else starts_ns,
+            change(self.minimum),
+            change(self.mean),
+            change(self.maximum),
+            change(self.count),
+        )
+
+
+def roll_up(times_ns: Instants, values: Floats, width_ns: int) -> Rollup:
+    """Samples, sorted by time, as buckets; values as (series, tick)."""
+    starts, firsts = _groups(times_ns, width_ns)
+    if not len(starts):
+        return _empty(width_ns, values.shape[0])
+    is_known = ~np.isnan(values)
+    count = np.add.reduceat(is_known, firsts, axis=1, dtype=np.int64)
+    total = np.add.reduceat(np.where(is_known, values, 0), firsts, axis=1, dtype=np.float64)
+    return Rollup(
+        width_ns,
+        starts,
+        np.fmin.reduceat(values, firsts, axis=1),
+        _divide(total, count),
+        np.fmax.reduceat(values, firsts, axis=1),
+        count,
+    )
+
+
+def coarsen(rollup: Rollup, width_ns: int) -> Rollup:
+    """The same in wider buckets."""
+    starts, firsts = _groups(rollup.starts_ns, width_ns)
+    if not len(starts):
+        return _empty(width_ns, rollup.mean.shape[0])
+    count = np.add.reduceat(rollup.count, firsts, axis=1)
+    weighted = np.where(rollup.count > 0, rollup.mean.astype(np.float64) * rollup.count, 0)
+    return Rollup(
+        width_ns,
+        starts,
+        np.fmin.reduceat(rollup.minimum, firsts, axis=1),
+        _divide(np.add.reduceat(weighted, firsts, axis=1), count),
+        np.fmax.reduceat(rollup.maximum, firsts, axis=1),
+        count,
+    )
+
+
+def join(rollups: Sequence[Rollup], width_ns: int, series: int) -> Rollup:
+    """Roll-ups of the same series and width; a bucket that several share is made one."""
+    if not rollups:
+        return _empty(width_ns, series)
+    starts = np.concatenate([rollup.starts_ns for rollup in rollups])
+    order = np.argsort(starts, kind="stable")
+    joined = Rollup(
+        width_ns,
+        starts[order],
+        np.concatenate([rollup.minimum for rollup in rollups], axis=1)[:, order],
+        np.concatenate([rollup.mean for rollup in rollups], axis=1)[:, order],
+        np.concatenate([rollup.maximum for rollup in rollups], axis=1)[:, order],
+        np.concatenate([rollup.count for rollup in rollups], axis=1)[:, order],
+    )
+    has_shared = len(starts) > 1 and bool((np.diff(joined.starts_ns) == 0).any())
+    return coarsen(joined, width_ns) if has_shared else joined
+
+
+def pyramid_widths(times_ns: Instants) -> tuple[int, ...]:
+    """The widths, in nanoseconds, worth keeping for samples as dense as these."""
+    if len(times_ns) < 2:
+        return ()
+    interval_ns = float(np.median(np.diff(times_ns)))
+    return tuple(
+        width * NANOSECONDS
+        for width in _WIDTHS_SECONDS
+        if width * NANOSECONDS >= _LEAST_SAMPLES_PER_BUCKET * interval_ns
+    )
+
+
+def _groups(times_ns: Instants, width_ns: int) -> tuple[Instants, npt.NDArray[np.intp]]:
+    """The start of each bucket that holds a time, and the index of its first one."""
+    buckets = times_ns // width_ns
+    firsts = np.flatnonzero(np.diff(buckets, prepend=buckets[:1] - 1))
+    return buckets[firsts] * width_ns, firsts
+
+
+def _divide(total: npt.NDArray[np.float64], count: npt.NDArray[np.int64]) -> Floats:
+    means = np.full(total.shape, np.nan, dtype=np.float32)
+    np.divide(total, count, out=means, where=count > 0, casting="unsafe")
+    return means
+
+
+def blank(width_ns: int, starts_ns: Instants, series: int) -> Rollup:
+    """Buckets without any value."""
+    shape = (series, len(starts_ns))
+    unknown = np.full(shape, np.nan, dtype=np.float32)
+    counts = np.zeros(shape, dtype=np.int64)
+    return Rollup(width_ns, starts_ns, unknown, unknown.copy(), unknown.copy(), counts)
+
+
+def _empty(width_ns: int, series: int) -> Rollup:
+    return blank(width_ns, np.empty(0, dtype=np.int64), series)

@@ -1,0 +1,209 @@
+"""Seals closed segments as Parquet with a roll-up pyramid, and merges small ones into larger ones.
+
+The result is a function of the rows alone, names included: two processes that seal the same
+segment write the same bytes, so neither can harm the other.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.records.metric import Series
+from sonde.records.ranges import EVER
+from sonde.store.backends import Backend
+from sonde.store.facts import encode_facts
+from sonde.store.format import Family
+from sonde.store.layout import (
+    MANIFEST_SUFFIX,
+    ROLLUP_SUFFIX,
+    SEALED_SUFFIX,
+    SegmentName,
+)
+from sonde.store.manifest import Manifest, RollupBlock
+from sonde.store.parquet import ROW_GROUP_ROWS, write_parquet
+from sonde.store.reader import FolderReader
+from sonde.store.rollups import Floats, Instants, Rollup, pyramid_widths, roll_up
+from sonde.store.segments import LiveSegment, SealedSegment, Segment
+from sonde.store.tables import extent_of, rollup_table, samples_table
+
+# Six segments of ten minutes make one of an hour, six of those one of six hours, and so on: a day
+# is read from a handful of files, and every row is rewritten only a few times.
+_MERGE_FACTOR = 6
+
+# A block of the pyramid is small enough that one series is read in well under a millisecond.
+_BLOCK_SERIES = 16
+_BLOCK_BUCKETS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the segments of one family lie."""
+
+    backend: Backend
+    folder: str
+    family: Family
+
+    def key(self, segment: str, suffix: str) -> str:
+        """A file of a segment."""
+        return f"{self.folder}/{self.family.name}/{segment}{suffix}"
+
+
+def seal_folder(place: Place, *, is_over: bool, merge_all: bool = False) -> int:
+    """Seals what is closed and merges what is small; returns how many segments were written.
+
+    Args:
+        place: Where.
+        is_over: Whether the writer is gone, so that its newest segment is closed too.
+        merge_all: Whether to merge everything into one segment.
+    """
+    reader = FolderReader(place.backend, place.folder, place.family)
+    reader.refresh()
+    closed = [one for one in _closed(reader.segments, is_over=is_over) if one.extent is not None]
+    for segment in closed:
+        _seal(place, str(segment.name), [segment])
+    merged = 0
+    while True:
+        reader.refresh()
+        group = _next_merge([s for s in reader.segments if isinstance(s, SealedSegment)], merge_all)
+        if not group:
+            return len(closed) + merged
+        _seal(place, _merged_name(group), group)
+        merged += 1
+
+
+def _closed(segments: Sequence[Segment], *, is_over: bool) -> Iterator[LiveSegment]:
+    """Live segments that will not grow: all but the newest of each writer, or all."""
+    newest: dict[str, str] = {}
+    for segment in segments:
+        name = SegmentName.parse(segment.name)
+        if isinstance(segment, LiveSegment) and name is not None:
+            newest[name.writer] = segment.name
+    for segment in segments:
+        if isinstance(segment, LiveSegment) and (is_over or segment.name not in newest.values()):
+            yield segment
+
+
+def _next_merge(sealed: Sequence[SealedSegment], merge_all: bool) -> list[SealedSegment]:
+    """Neighbours to merge next: all, or the first six in a row of about the same size."""
+    whole = [one for one in sealed if one.manifest.raw is not None]
+    if merge_all:
+        return whole if len(whole) > 1 else []
+    for first in range(len(whole) - _MERGE_FACTOR + 1):
+        group = whole[first : first + _MERGE_FACTOR]
+        levels = {_level(one) for one in group}
+        if len(levels) == 1:
+            return group
+    return []
+
+
+def _level(segment: SealedSegment) -> int:
+    parts = len(segment.parts)
+    level = 0
+    while parts >= _MERGE_FACTOR:
+        parts //= _MERGE_FACTOR
+        level += 1
+    return level
+
+
+def _merged_name(group: Sequence[SealedSegment]) -> str:
+    first = SegmentName.parse(group[0].name)
+    assert first is not None
+    writer = first.writer.partition("-")[0]
+    return str(SegmentName(first.start_ns, f"{writer}-{sum(len(one.parts) for one in group)}"))
+
+
+def _seal(place: Place, name: str, group: Sequence[Segment]) -> None:
+    """Writes one sealed segment from others, its manifest last, and then removes those."""
+    raw_key = place.key(name, SEALED_SUFFIX)
+    if place.family.is_matrix:
+        series = _union(group)
+        times, values = _samples(group, series)
+        tables = list(_row_groups(samples_table(series, times, values)))
+        blocks = list(_pyramid(times, values))
+    else:
+        series, blocks = (), []
+        tables = list(_row_groups(pa.concat_tables([one.rows(EVER) for one in group])))
+    raw, raw_seal = write_parquet(raw_key, tables)
+    place.backend.write(raw_key, raw)
+    rollup_seal = None
+    if blocks:
+        rollup_key = place.key(name, ROLLUP_SUFFIX)
+        tables_of_blocks = (rollup_table(_series_in(series, block), r) for block, r in blocks)
+        data, rollup_seal = write_parquet(rollup_key, tables_of_blocks)
+        place.backend.write(rollup_key, data)
+    manifest = Manifest(
+        segment=name,
+        family=place.family.name,
+        extent=extent_of(place.family, pa.concat_tables(tables)),
+        row_groups=tuple(extent_of(place.family, table) for table in tables),
+        parts=tuple(part for one in group for part in one.parts),
+        series=series,
+        raw=raw_seal,
+        rollup=rollup_seal,
+        rollup_blocks=tuple(block for block, _ in blocks),
+        damaged_frames=sum(_damaged_frames(one) for one in group),
+    )
+    place.backend.write(place.key(name, MANIFEST_SUFFIX), encode_facts(manifest))
+    place.backend.delete(_keys_to_remove(place, name, group))
+
+
+def _keys_to_remove(place: Place, name: str, group: Sequence[Segment]) -> Iterator[str]:
+    for segment in group:
+        if isinstance(segment, LiveSegment):
+            yield segment.key
+        elif segment.name != name:
+            for suffix in (MANIFEST_SUFFIX, ROLLUP_SUFFIX, SEALED_SUFFIX):
+                yield place.key(segment.name, suffix)
+
+
+def _union(group: Sequence[Segment]) -> tuple[Series, ...]:
+    return tuple({one.key: one for segment in group for one in segment.series}.values())
+
+
+def _samples(group: Sequence[Segment], series: Sequence[Series]) -> tuple[Instants, Floats]:
+    keys = [one.key for one in series]
+    parts = [segment.samples(keys, EVER) for segment in group]
+    times = np.concatenate([times for times, _ in parts])
+    values = np.concatenate([values for _, values in parts], axis=1)
+    return times, values
+
+
+def _pyramid(times: Instants, values: Floats) -> Iterator[tuple[RollupBlock, Rollup]]:
+    """All levels, each cut into blocks that are quick to read."""
+    if not np.all(times[1:] >= times[:-1]):
+        order = np.argsort(times, kind="stable")
+        times, values = times[order], values[:, order]
+    for width_ns in pyramid_widths(times):
+        level = roll_up(times, values, width_ns)
+        for bucket in range(0, len(level.starts_ns), _BLOCK_BUCKETS):
+            stretch = level.cut(slice(bucket, bucket + _BLOCK_BUCKETS))
+            starts = stretch.starts_ns
+            for first in range(0, len(values), _BLOCK_SERIES):
+                rollup = stretch.select(range(first, min(first + _BLOCK_SERIES, len(values))))
+                yield (
+                    RollupBlock(
+                        width_ns=width_ns,
+                        first_series=first,
+                        series=len(rollup.mean),
+                        buckets=len(starts),
+                        first_ns=int(starts[0]),
+                        last_ns=int(starts[-1]) + width_ns,
+                    ),
+                    rollup,
+                )
+
+
+def _series_in(series: Sequence[Series], block: RollupBlock) -> Sequence[Series]:
+    return series[block.first_series : block.first_series + block.series]
+
+
+def _row_groups(table: pa.Table) -> Iterator[pa.Table]:
+    for first in range(0, table.num_rows, ROW_GROUP_ROWS):
+        yield table.slice(first, ROW_GROUP_ROWS).combine_chunks()
+
+
+def _damaged_frames(segment: Segment) -> int:
+    before = segment.manifest.damaged_frames if isinstance(segment, SealedSegment) else 0
+    return before + len(segment.damages)

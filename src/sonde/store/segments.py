@@ -1,0 +1,246 @@
+"""One segment, live or sealed: what can be read of it at this moment.
+
+Tolerates a torn tail, leaves out what is damaged and notes it.
+"""
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sonde.errors import DamagedError, KeyMissingError
+from sonde.records.metric import MetricInfo, Series
+from sonde.records.ranges import TimeRange
+from sonde.store.backends import Backend
+from sonde.store.decode import decode_rows, decode_samples
+from sonde.store.format import Family, refuse_newer_format
+from sonde.store.frames import FrameKind, FrameScan
+from sonde.store.layout import LIVE_SUFFIX
+from sonde.store.manifest import Extent, Manifest, Part, SealedFile
+from sonde.store.parquet import ParquetFile
+from sonde.store.rollups import Floats, Instants, Rollup, blank, coarsen, join, roll_up
+from sonde.store.tables import ROLLUP_COLUMNS, rollup_of, rows_table, schema_of
+
+Samples = tuple[Instants, Floats]
+
+
+class LiveSegment:
+    """A segment that may still grow; what was decoded is kept."""
+
+    def __init__(self, backend: Backend, key: str, family: Family) -> None:
+        self.name = key.rpartition("/")[2].removesuffix(LIVE_SUFFIX)
+        self.key = key
+        self.series: tuple[Series, ...] = ()
+        self.damages: list[str] = []
+        self._backend = backend
+        self._family = family
+        self._end = 0
+        self._has_schema = False
+        self._tables: list[pa.Table] = []
+        self._times: Instants = np.empty(0, dtype=np.int64)
+        self._values: Floats = np.empty((0, 0), dtype=np.float32)
+
+    @property
+    def extent(self) -> Extent | None:
+        """The extent of what is readable so far, if anything is."""
+        if not len(self._times):
+            return None
+        return Extent(len(self._times), int(self._times.min()), int(self._times.max()))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Itself: a live segment is made of no others."""
+        return (Part(self.name, len(self._times)),)
+
+    def refresh(self, size: int) -> None:
+        """Decodes what was appended since the last time."""
+        if size <= self._end:
+            return
+        scan = FrameScan(self._backend.read(self.key, self._end), self._end)
+        batches = []
+        for frame in scan:
+            if frame.kind is FrameKind.SCHEMA:
+                self._read_schema(frame.payload)
+            elif self._has_schema:
+                batches.append(frame.payload)
+        if batches and self._family.is_matrix:
+            self._add_samples([decode_samples(payload) for payload in batches])
+        elif batches:
+            self._add_rows([rows_table(self._family, decode_rows(one)) for one in batches])
+        for damage in scan.damages:
+            self._note(f"{self.key} is damaged at byte {damage.offset}: {damage.reason}")
+        self._end = scan.end
+
+    def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
+        """Instants in a range, and values as (series, tick); NaN for series it does not have."""
+        inside = _inside(self._times, within)
+        rows = _rows_of(keys, self.series)
+        values = np.full((len(keys), int(inside.sum())), np.nan, dtype=np.float32)
+        for position, row in enumerate(rows):
+            if row >= 0:
+                values[position] = self._values[row, inside]
+        return self._times[inside], values
+
+    def rows(self, within: TimeRange) -> pa.Table:
+        """The rows in a time range, in the order they were written."""
+        return rows_within(self._family, _joined(self._family, self._tables), within)
+
+    def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
+        """The open tail is small: it is rolled up on the fly."""
+        return roll_up(*self.samples(keys, within), width_ns)
+
+    def _read_schema(self, payload: bytes) -> None:
+        schema = json.loads(payload)
+        refuse_newer_format(schema["format"], self.key)
+        self._has_schema = True
+        self.series = tuple(
+            Series(MetricInfo(**one["metric"]), one["device"]) for one in schema.get("series", ())
+        )
+
+    def _add_samples(self, batches: list[Samples]) -> None:
+        if not len(self._times):
+            self._values = np.empty((len(self.series), 0), dtype=np.float32)
+        self._times = np.concatenate([self._times, *(times for times, _ in batches)])
+        self._values = np.concatenate([self._values, *(values for _, values in batches)], axis=1)
+
+    def _add_rows(self, tables: list[pa.Table]) -> None:
+        self._tables = [_joined(self._family, [*self._tables, *tables])]
+        self._times = self._tables[0][self._family.time_column].to_numpy()
+
+    def _note(self, text: str) -> None:
+        if text not in self.damages:
+            self.damages.append(text)
+
+
+class SealedSegment:
+    """A segment that never changes again."""
+
+    def __init__(self, backend: Backend, manifest: Manifest, family: Family) -> None:
+        self.name = manifest.segment
+        self.manifest = manifest
+        self.series = manifest.series
+        self.extent = manifest.extent
+        self.parts = manifest.parts
+        self.damages: list[str] = []
+        self._backend = backend
+        self._family = family
+        self._files: dict[str, ParquetFile] = {}
+        self._blocks: dict[int, Rollup] = {}
+
+    def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
+        """Instants in a range, and values as (series, tick); NaN for series it does not have."""
+        table = self._read(within, ["time_ns", *keys])
+        times = table["time_ns"].to_numpy()
+        values = np.full((len(keys), len(times)), np.nan, dtype=np.float32)
+        for position, key in enumerate(keys):
+            if key in table.column_names:
+                values[position] = table[key].to_numpy()
+        inside = _inside(times, within)
+        return (times, values) if inside.all() else (times[inside], values[:, inside])
+
+    def rows(self, within: TimeRange) -> pa.Table:
+        """The rows in a time range; a damaged row group is left out, and that is noted."""
+        return rows_within(self._family, self._read(within, None), within)
+
+    def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
+        """From the widest kept level that divides the width, else from raw."""
+        levels = {block.width_ns for block in self.manifest.rollup_blocks}
+        fitting = [level for level in levels if width_ns % level == 0]
+        if not fitting and self.manifest.raw is not None:
+            return roll_up(*self.samples(keys, within), width_ns)
+        if not levels:
+            return join((), width_ns, len(keys))
+        level = max(fitting, default=min(levels))
+        stretches: dict[int, list[int]] = {}
+        for number, block in enumerate(self.manifest.rollup_blocks):
+            if block.width_ns == level and within.overlaps(block.first_ns, block.last_ns):
+                stretches.setdefault(block.first_ns, []).append(number)
+        rows = _rows_of(keys, self.series)
+        found = [self._stretch(numbers, rows) for numbers in stretches.values()]
+        joined = join([one for one in found if one is not None], level, len(keys))
+        return joined if level >= width_ns else coarsen(joined, width_ns)
+
+    def _read(self, within: TimeRange, columns: Sequence[str] | None) -> pa.Table:
+        groups = [
+            number
+            for number, group in enumerate(self.manifest.row_groups)
+            if within.overlaps(group.first_ns, group.last_ns)
+        ]
+        table = self._checked(self.manifest.raw, groups, columns) if groups else None
+        if table is None:  # damage somewhere: group by group, to lose no more than is damaged
+            tables = [self._checked(self.manifest.raw, [group], columns) for group in groups]
+            intact = [one for one in tables if one is not None]
+            table = pa.concat_tables(intact) if intact else None
+        if table is None and self._family.is_matrix:
+            return pa.table({"time_ns": pa.array([], pa.int64())})
+        return schema_of(self._family).empty_table() if table is None else table
+
+    def _stretch(self, numbers: list[int], rows: Sequence[int]) -> Rollup | None:
+        """Some series over one stretch of time, from the blocks that hold them."""
+        stretch: Rollup | None = None
+        for number in numbers:
+            block = self.manifest.rollup_blocks[number]
+            last = block.first_series + block.series
+            here = [place for place, row in enumerate(rows) if block.first_series <= row < last]
+            if not here:
+                continue
+            if number not in self._blocks:
+                columns = ("start_ns", *ROLLUP_COLUMNS)
+                table = self._checked(self.manifest.rollup, [number], columns)
+                if table is None:
+                    continue
+                self._blocks[number] = rollup_of(table, block.width_ns, block.series)
+            found = self._blocks[number]
+            if stretch is None:
+                stretch = blank(block.width_ns, found.starts_ns, len(rows))
+            stretch.fill(here, found, [rows[place] - block.first_series for place in here])
+        return stretch
+
+    def _checked(
+        self, seal: SealedFile | None, groups: Sequence[int], columns: Sequence[str] | None
+    ) -> pa.Table | None:
+        """Row groups of a file, or None where something is gone or damaged, which is noted."""
+        if seal is None:
+            return None
+        try:
+            if seal.key not in self._files:
+                self._files[seal.key] = ParquetFile(self._backend.view(seal.key), seal)
+            return self._files[seal.key].read(groups, columns)
+        except (DamagedError, KeyMissingError) as error:
+            if str(error) not in self.damages:
+                self.damages.append(str(error))
+            return None
+
+
+Segment = LiveSegment | SealedSegment
+
+
+def rows_within(family: Family, table: pa.Table, within: TimeRange) -> pa.Table:
+    """The rows of a table whose time lies in a range."""
+    if within.start_ns is None and within.end_ns is None:
+        return table
+    inside = _inside(table[family.time_column].to_numpy(), within)
+    return table.filter(pa.array(inside))
+
+
+def _joined(family: Family, tables: list[pa.Table]) -> pa.Table:
+    if not tables:
+        return schema_of(family).empty_table()
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def _inside(times: Instants, within: TimeRange) -> npt.NDArray[np.bool_]:
+    inside = np.ones(len(times), dtype=np.bool_)
+    if within.start_ns is not None:
+        inside &= times >= within.start_ns
+    if within.end_ns is not None:
+        inside &= times < within.end_ns
+    return inside
+
+
+def _rows_of(keys: Sequence[str], series: Sequence[Series]) -> list[int]:
+    """Where each key is among the series; -1 where it is not."""
+    places = {one.key: place for place, one in enumerate(series)}
+    return [places.get(key, -1) for key in keys]

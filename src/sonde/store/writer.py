@@ -1,0 +1,153 @@
+"""Writes the records of one node or one worker: buffered, rotating, crash-safe.
+
+Knows nothing about what the records mean; see format.py for that.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sonde.clock import NANOSECONDS, Clock
+from sonde.records.metric import Series
+from sonde.records.notice import Notice, NoticeKind
+from sonde.store.backends import Backend
+from sonde.store.encode import encode_rows, encode_samples
+from sonde.store.format import FAMILIES, FORMAT_VERSION, NOTICES, SYSTEM, Family
+from sonde.store.frames import FrameKind, encode_frame
+from sonde.store.layout import LIVE_SUFFIX, SegmentName
+from sonde.store.outbox import WAITING_LIMIT_BYTES, Chunk, GrowingSegment, Outbox
+
+SEGMENT_SECONDS = 600.0
+SEGMENT_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class _Log:
+    """The open segment of one family, and what was recorded since the last flush."""
+
+    family: Family
+    segment: GrowingSegment | None = None
+    start_ns: int = 0
+    rows: list[Sequence[Any]] = field(default_factory=list)
+    times_ns: list[int] = field(default_factory=list)
+
+
+class Writer:
+    """One writer per folder. Recording costs an append to a list; a thread does the rest."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        folder: str,
+        clock: Clock,
+        waiting_limit_bytes: int = WAITING_LIMIT_BYTES,
+    ) -> None:
+        self.token = os.urandom(4).hex()
+        self._folder = folder
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._series: tuple[Series, ...] = ()
+        self._logs = {family.name: _Log(family) for family in FAMILIES.values()}
+        self._lost: list[Notice] = []
+        self.segments_closed = 0
+        self.outbox = Outbox(backend, clock, self._on_lost, waiting_limit_bytes)
+
+    def add_sample(self, time_ns: int, series: tuple[Series, ...], values: Sequence[float]) -> None:
+        """Records one tick of the system; another tuple of series starts another segment."""
+        with self._lock:
+            log = self._logs[SYSTEM.name]
+            if series is not self._series:
+                self._flush_log(log)
+                self._close_segment(log)
+                self._series = series
+            log.times_ns.append(time_ns)
+            log.rows.append(values)
+
+    def add(self, family: Family, row: Sequence[Any]) -> None:
+        """Records one row, its values in the order of the family's columns."""
+        with self._lock:
+            log = self._logs[family.name]
+            log.times_ns.append(self._clock.now_ns())
+            log.rows.append(row)
+
+    def notice(self, kind: NoticeKind, what: str, reason: str) -> None:
+        """Says something about the recording itself, now."""
+        now_ns = self._clock.now_ns()
+        self.add(NOTICES, (kind.value, what, reason, now_ns, now_ns))
+
+    def flush(self) -> None:
+        """Hands everything recorded so far to the outbox."""
+        with self._lock:
+            lost, self._lost = _merged(self._lost), []
+        for gap in lost:
+            self.add(NOTICES, (gap.kind.value, gap.what, gap.reason, gap.start_ns, gap.end_ns))
+        with self._lock:
+            for log in self._logs.values():
+                self._flush_log(log)
+
+    def close(self, timeout_seconds: float) -> list[Notice]:
+        """Writes what is left; returns what had to be given up for good."""
+        self.flush()
+        self.outbox.close(timeout_seconds)
+        return _merged(self._lost)
+
+    def _flush_log(self, log: _Log) -> None:
+        if not log.rows:
+            return
+        first_ns, last_ns = log.times_ns[0], log.times_ns[-1]
+        if self._is_due_for_rotation(log, last_ns):
+            self._close_segment(log)
+        if log.segment is None:
+            self._open_segment(log, first_ns)
+        assert log.segment is not None
+        if log.family.is_matrix:
+            payload = encode_samples(log.times_ns, log.rows)
+        else:
+            payload = encode_rows(log.family, log.rows)
+        frames = encode_frame(FrameKind.BATCH, payload)
+        self.outbox.post(Chunk(log.segment, frames, log.family.label, first_ns, last_ns))
+        log.rows, log.times_ns = [], []
+
+    def _is_due_for_rotation(self, log: _Log, now_ns: int) -> bool:
+        if log.segment is None:
+            return False
+        is_old = now_ns - log.start_ns >= SEGMENT_SECONDS * NANOSECONDS
+        return is_old or log.segment.written >= SEGMENT_BYTES
+
+    def _open_segment(self, log: _Log, start_ns: int) -> None:
+        schema: dict[str, Any] = {"format": FORMAT_VERSION, "family": log.family.name}
+        if log.family.is_matrix:
+            schema["series"] = [asdict(series) for series in self._series]
+        name = SegmentName(start_ns, self.token)
+        log.start_ns = start_ns
+        log.segment = GrowingSegment(
+            f"{self._folder}/{log.family.name}/{name}{LIVE_SUFFIX}",
+            encode_frame(FrameKind.SCHEMA, json.dumps(schema).encode()),
+        )
+
+    def _close_segment(self, log: _Log) -> None:
+        if log.segment is not None:
+            log.segment = None
+            self.segments_closed += 1
+
+    def _on_lost(self, notice: Notice) -> None:
+        with self._lock:
+            self._lost.append(notice)
+
+
+def _merged(gaps: list[Notice]) -> list[Notice]:
+    """Neighbouring gaps of one kind as one."""
+    merged: dict[tuple[str, str], Notice] = {}
+    for gap in gaps:
+        known = merged.get((gap.what, gap.reason), gap)
+        merged[gap.what, gap.reason] = Notice(
+            gap.kind,
+            gap.what,
+            gap.reason,
+            min(known.start_ns, gap.start_ns),
+            max(known.end_ns, gap.end_ns),
+        )
+    return list(merged.values())

@@ -1,0 +1,302 @@
+"""What every place must do, asked of all of them in the same words."""
+
+import uuid
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sonde.errors import KeyMissingError
+from sonde.store.backends import Backend, open_backend
+
+GROWING = "job/nodes/a/system/1.frames"
+
+
+def keys(backend: Backend, folder: str = "") -> list[str]:
+    return [entry.key for entry in backend.entries(folder)]
+
+
+def test_what_was_written_is_read_back(backend: Backend) -> None:
+    backend.write("job/job.json", b"hello")
+
+    assert backend.read("job/job.json") == b"hello"
+
+
+def test_writing_again_replaces_the_whole_key(backend: Backend) -> None:
+    backend.write("job/job.json", b"a long first version")
+    backend.write("job/job.json", b"short")
+
+    assert backend.read("job/job.json") == b"short"
+
+
+def test_another_handle_on_the_same_place_sees_the_same_keys(backend: Backend) -> None:
+    backend.write("job/job.json", b"hello")
+    backend.append(GROWING, 0, b"frames")
+
+    other = open_backend(backend.uri)
+
+    assert other.read("job/job.json") == b"hello"
+    assert other.read(GROWING) == b"frames"
+
+
+@pytest.mark.parametrize("key", ["job/a.json", "job/b.frames"])
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        (0, None, b"0123456789"),
+        (3, None, b"3456789"),
+        (3, 5, b"34"),
+        (0, 4, b"0123"),
+        (8, 100, b"89"),
+        (10, None, b""),
+        (10, 12, b""),
+        (50, None, b""),
+        (4, 4, b""),
+        (6, 2, b""),
+    ],
+)
+def test_a_part_of_a_key_can_be_read(
+    backend: Backend, key: str, start: int, end: int | None, expected: bytes
+) -> None:
+    backend.write(key, b"0123456789")
+
+    assert backend.read(key, start, end) == expected
+
+
+@pytest.mark.parametrize("key", ["job/a.json", "job/b.frames"])
+def test_an_empty_key_is_there_and_reads_as_nothing(backend: Backend, key: str) -> None:
+    backend.write(key, b"")
+
+    assert backend.exists(key)
+    assert backend.read(key) == b""
+    assert backend.read(key, 0, 10) == b""
+    assert [entry.size for entry in backend.entries("job")] == [0]
+
+
+@pytest.mark.parametrize("key", ["job/a.json", "job/b.frames"])
+@pytest.mark.parametrize("extent", [(0, None), (3, 5), (5, 5)])
+def test_a_missing_key_is_said_to_be_missing(
+    backend: Backend, key: str, extent: tuple[int, int | None]
+) -> None:
+    with pytest.raises(KeyMissingError, match=key):
+        backend.read(key, *extent)
+    assert not backend.exists(key)
+
+
+@pytest.mark.parametrize("data", [b"", b"0123456789"])
+def test_a_view_holds_the_bytes_of_the_key(backend: Backend, data: bytes) -> None:
+    backend.write("job/a.parquet", data)
+
+    assert bytes(backend.view("job/a.parquet")) == data
+    for missing in ("job/b.parquet", "job", "job/a.parquet/below"):
+        with pytest.raises(KeyMissingError):
+            backend.view(missing)
+
+
+@pytest.mark.parametrize("key", ["job/lease.json", "job/b.frames"])
+def test_only_the_first_creates_a_key(backend: Backend, key: str) -> None:
+    assert backend.create(key, b"first")
+    assert not backend.create(key, b"second")
+    assert backend.read(key) == b"first"
+
+
+def test_a_deleted_key_can_be_created_again(backend: Backend) -> None:
+    backend.create("job/lease.json", b"first")
+    backend.delete(["job/lease.json"])
+
+    assert backend.create("job/lease.json", b"second")
+
+
+def test_appends_join_in_order(backend: Backend) -> None:
+    backend.append(GROWING, 0, b"one,")
+    backend.append(GROWING, 4, b"two,")
+    backend.append(GROWING, 8, b"three")
+
+    assert backend.read(GROWING) == b"one,two,three"
+    assert backend.read(GROWING, 2, 9) == b"e,two,t"
+    assert [(entry.key, entry.size) for entry in backend.entries("")] == [(GROWING, 13)]
+
+
+def test_the_same_append_made_again_changes_nothing(backend: Backend) -> None:
+    backend.append(GROWING, 0, b"one,")
+    backend.append(GROWING, 4, b"two,")
+    backend.append(GROWING, 4, b"two,")
+    backend.append(GROWING, 0, b"one,")
+
+    assert backend.read(GROWING) == b"one,two,"
+
+
+def test_an_empty_append_made_again_changes_nothing(backend: Backend) -> None:
+    for _ in range(2):
+        backend.append(GROWING, 0, b"")
+        backend.append(GROWING, 0, b"one,")
+        backend.append(GROWING, 4, b"")
+        backend.append(GROWING, 4, b"two,")
+
+    assert backend.read(GROWING) == b"one,two,"
+
+
+def test_an_append_to_a_vanished_key_says_so_and_a_new_beginning_works(backend: Backend) -> None:
+    backend.append(GROWING, 0, b"one,")
+    backend.delete([GROWING])
+
+    with pytest.raises(KeyMissingError, match=GROWING):
+        backend.append(GROWING, 4, b"two,")
+    backend.append(GROWING, 0, b"again")
+
+    assert backend.read(GROWING) == b"again"
+
+
+def test_a_writer_that_starts_over_finds_the_key_gone(backend: Backend) -> None:
+    with pytest.raises(KeyMissingError, match=GROWING):
+        open_backend(backend.uri).append(GROWING, 4, b"two,")
+
+
+def test_another_handle_can_go_on_appending(backend: Backend) -> None:
+    backend.append(GROWING, 0, b"one,")
+
+    open_backend(backend.uri).append(GROWING, 4, b"two,")
+
+    assert backend.read(GROWING) == b"one,two,"
+
+
+def test_entries_are_sorted_and_reach_into_folders(backend: Backend) -> None:
+    written = ["job/z.json", "job/nodes/a/1.json", "job/a.json", "job/nodes/b/1.json"]
+    for key in written:
+        backend.write(key, b"1")
+    backend.append(GROWING, 0, b"1")
+
+    assert keys(backend) == sorted([*written, GROWING])
+    assert keys(backend, "job/nodes/a") == ["job/nodes/a/1.json", GROWING]
+    assert keys(backend, "nowhere") == []
+
+
+def test_entries_tell_size_and_a_recent_instant(backend: Backend) -> None:
+    backend.write("job/old.json", b"12345")
+    backend.write("job/new.json", b"")
+
+    new, old = backend.entries("job")
+
+    assert (new.size, old.size) == (0, 5)
+    assert 0 <= new.modified_ns - old.modified_ns + 1_000_000_000 < 60_000_000_000
+
+
+def test_a_folder_does_not_hold_what_only_begins_like_it(backend: Backend) -> None:
+    for key in ("job/a", "job-2/a", "job.json", "jo/a", "job/nodes/a", "job/nodes-2/a"):
+        backend.write(key, b"1")
+
+    assert keys(backend, "job") == ["job/a", "job/nodes-2/a", "job/nodes/a"]
+    assert keys(backend, "job/nodes") == ["job/nodes/a"]
+    assert backend.folders("job") == ["nodes", "nodes-2"]
+
+
+def test_a_growing_key_is_not_confused_with_one_that_only_begins_like_it(backend: Backend) -> None:
+    backend.append("job/1.frames", 0, b"one")
+    backend.append("job/1.frames.frames", 0, b"other")
+    backend.write("job/1.json", b"{}")
+
+    backend.delete(["job/1.frames"])
+
+    assert keys(backend) == ["job/1.frames.frames", "job/1.json"]
+    assert backend.read("job/1.frames.frames") == b"other"
+
+
+def test_a_key_is_no_folder_and_a_folder_is_no_key(backend: Backend) -> None:
+    backend.write("job/job.json", b"1")
+    backend.append(GROWING, 0, b"1")
+
+    assert keys(backend, "job/job.json") == []
+    assert keys(backend, GROWING) == []
+    assert backend.folders("job/nodes/a/system") == []
+    assert backend.folders(GROWING) == []
+    assert not backend.exists("job")
+    with pytest.raises(KeyMissingError):
+        backend.read("job/nodes")
+    backend.delete(["job/nodes", "job/job.json/below"])
+    assert keys(backend) == ["job/job.json", GROWING]
+
+
+def test_folders_are_listed_by_name_one_level_deep(backend: Backend) -> None:
+    for key in ("b/job.json", "a/nodes/x/1.json", "c.frames/job.json", "top.json"):
+        backend.write(key, b"1")
+    backend.append("a/live.frames", 0, b"1")
+
+    assert backend.folders("") == ["a", "b", "c.frames"]
+    assert backend.folders("a") == ["nodes"]
+    assert backend.folders("b") == []
+    assert backend.folders("nowhere") == []
+
+
+def test_a_folder_is_gone_with_its_last_key(backend: Backend) -> None:
+    backend.write("job/job.json", b"1")
+    backend.append(GROWING, 0, b"1")
+
+    backend.delete(keys(backend, "job"))
+
+    assert keys(backend) == []
+    assert backend.folders("") == []
+
+
+def test_deleting_takes_all_of_a_growing_key_and_nothing_else(backend: Backend) -> None:
+    for offset in range(5):
+        backend.append(GROWING, offset, b"x")
+    backend.write("job/job.json", b"1")
+
+    backend.delete([GROWING, "job/never-written.json", "job/never.frames"])
+
+    assert keys(backend) == ["job/job.json"]
+    with pytest.raises(KeyMissingError):
+        backend.read(GROWING)
+
+
+def test_deleting_nothing_is_fine(backend: Backend) -> None:
+    backend.delete([])
+    backend.delete(iter(["job/nothing.json"]))
+
+
+def test_names_with_spaces_and_other_alphabets_are_kept(backend: Backend) -> None:
+    odd = ["job/a b%20c.json", "job/größe+1.json", "job/学/1.frames"]
+    backend.write(odd[0], b"0")
+    backend.write(odd[1], b"1")
+    backend.append(odd[2], 0, b"2")
+
+    assert keys(backend, "job") == odd
+    assert [backend.read(key) for key in odd] == [b"0", b"1", b"2"]
+    assert backend.folders("job") == ["学"]
+
+
+def test_large_keys_arrive_whole(backend: Backend) -> None:
+    data = bytes(range(256)) * 4096 * 11
+
+    backend.write("job/values.safetensors", data)
+
+    assert backend.read("job/values.safetensors") == data
+    assert backend.read("job/values.safetensors", 6_000_000, 6_000_010) == data[6_000_000:6_000_010]
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    pieces=st.lists(st.binary(max_size=12), min_size=1, max_size=6),
+    repeats=st.lists(st.integers(0, 5), max_size=2),
+    start=st.integers(0, 30),
+    length=st.none() | st.integers(0, 30),
+)
+def test_any_split_into_appends_reads_back_the_same_by_any_range(
+    backend: Backend, pieces: list[bytes], repeats: list[int], start: int, length: int | None
+) -> None:
+    key = f"{uuid.uuid4().hex}/1.frames"
+    whole = b"".join(pieces)
+    offsets = [len(b"".join(pieces[:number])) for number in range(len(pieces))]
+    for offset, piece in zip(offsets, pieces, strict=True):
+        backend.append(key, offset, piece)
+    for number in repeats:
+        backend.append(key, offsets[number % len(pieces)], pieces[number % len(pieces)])
+    end = None if length is None else start + length
+
+    assert backend.read(key) == whole
+    assert backend.read(key, start, end) == whole[start:end]
+    assert sum(entry.size for entry in backend.entries(key.partition("/")[0])) == len(whole)

@@ -1,0 +1,165 @@
+"""What only a folder can get wrong: temporary files, links, odd paths, two processes at once."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sonde.errors import StoreError, UsageError
+from sonde.store.backends import open_backend
+from sonde.store.backends.local import Local
+
+CREATE_WHEN_TOLD = """
+import sys
+from sonde.store.backends import open_backend
+backend = open_backend(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+print(sum(backend.create(f"job/{n}.json", sys.argv[2].encode() * 5000) for n in range(200)))
+"""
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def fail_with(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
+
+@pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (Path, "replace")])
+def test_a_write_that_fails_leaves_the_old_content_and_no_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, step: str
+) -> None:
+    backend = Local(str(tmp_path))
+    backend.write("job/job.json", b"old")
+
+    def full(*_: object) -> None:
+        raise fail_with(errno.ENOSPC)
+
+    monkeypatch.setattr(owner, step, full)
+    with pytest.raises(StoreError, match=r"job\.json: no space left on device"):
+        backend.write("job/job.json", b"new")
+
+    assert files(tmp_path) == ["job/job.json"]
+    assert backend.read("job/job.json") == b"old"
+
+
+def test_a_create_leaves_no_temporary_file_whether_it_wins_or_not(tmp_path: Path) -> None:
+    backend = Local(str(tmp_path))
+
+    assert backend.create("job/lease.json", b"1")
+    assert not backend.create("job/lease.json", b"2")
+
+    assert files(tmp_path) == ["job/lease.json"]
+
+
+def test_temporary_files_of_a_killed_writer_are_not_listed(tmp_path: Path) -> None:
+    backend = Local(str(tmp_path))
+    backend.write("job/job.json", b"1")
+    (tmp_path / "job" / ".job.json.123-abcd").write_bytes(b"half")
+
+    assert [entry.key for entry in backend.entries("")] == ["job/job.json"]
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_file_system_without_links_still_lets_only_the_first_create(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def no_links(*_: object) -> None:
+        raise fail_with(number)
+
+    monkeypatch.setattr(Path, "hardlink_to", no_links)
+    backend = Local(str(tmp_path))
+
+    assert backend.create("job/lease.json", b"1")
+    assert not backend.create("job/lease.json", b"2")
+    assert backend.read("job/lease.json") == b"1"
+    assert files(tmp_path) == ["job/lease.json"]
+
+
+@pytest.mark.parametrize("folder", ["my runs", "läufe/学", "100%"])
+def test_folders_with_spaces_and_other_alphabets_work(tmp_path: Path, folder: str) -> None:
+    open_backend(str(tmp_path / folder)).write("job/job.json", b"1")
+
+    assert files(tmp_path) == [f"{folder}/job/job.json"]
+
+
+@pytest.mark.parametrize("address", ["file://{}/my%20runs", "file://localhost{}/my%20runs"])
+def test_a_file_uri_is_unquoted(tmp_path: Path, address: str) -> None:
+    open_backend(address.format(tmp_path)).write("job/job.json", b"1")
+
+    assert files(tmp_path) == ["my runs/job/job.json"]
+
+
+def test_a_file_uri_that_names_a_machine_is_refused_instead_of_written_elsewhere() -> None:
+    with pytest.raises(UsageError, match="file:///"):
+        open_backend("file://runs/today")
+
+
+def test_a_plain_path_is_not_unquoted(tmp_path: Path) -> None:
+    open_backend(f"{tmp_path}/my%20runs").write("job/job.json", b"1")
+
+    assert files(tmp_path) == ["my%20runs/job/job.json"]
+
+
+def test_opening_a_store_makes_nothing(tmp_path: Path) -> None:
+    backend = open_backend(str(tmp_path / "store"))
+
+    assert backend.entries("") == []
+    assert backend.folders("") == []
+    assert files(tmp_path) == []
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_store_below_a_file_fails_with_our_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    backend = Local(str(tmp_path / "file" / "store"))
+
+    for attempt in (
+        lambda: backend.write("job/job.json", b"1"),
+        lambda: backend.create("job/job.json", b"1"),
+        lambda: backend.append("job/1.frames", 0, b"1"),
+    ):
+        with pytest.raises(StoreError, match="job"):
+            attempt()
+
+
+def test_a_place_still_to_be_made_tells_the_room_of_its_parent(tmp_path: Path) -> None:
+    backend = Local(str(tmp_path / "not" / "yet"))
+
+    free, size = backend.free_bytes(), backend.size_bytes()
+
+    assert free is not None
+    assert size is not None
+    assert 0 < free <= size
+
+
+def test_of_two_processes_that_create_the_same_keys_exactly_one_wins_each(tmp_path: Path) -> None:
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", CREATE_WHEN_TOLD, str(tmp_path), letter],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for letter in "ab"
+    ]
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    won = [int(process.communicate(timeout=60)[0]) for process in started]
+
+    assert sum(won) == 200
+    backend = Local(str(tmp_path))
+    contents = [backend.read(f"job/{number}.json") for number in range(200)]
+    assert set(contents) <= {b"a" * 5000, b"b" * 5000}
+    assert [contents.count(letter * 5000) for letter in (b"a", b"b")] == won
+    assert len(files(tmp_path)) == 200
