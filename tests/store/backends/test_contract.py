@@ -25,7 +25,6 @@ def test_what_was_written_is_read_back(backend: Backend) -> None:
 def test_writing_again_replaces_the_whole_key(backend: Backend) -> None:
     backend.write("job/job.json", b"a long first version")
     backend.write("job/job.json", b"short")
-
     assert backend.read("job/job.json") == b"short"
 
 
@@ -154,7 +153,6 @@ def test_a_writer_that_starts_over_finds_the_key_gone(backend: Backend) -> None:
 
 def test_another_handle_can_go_on_appending(backend: Backend) -> None:
     backend.append(GROWING, 0, b"one,")
-
     open_backend(backend.uri).append(GROWING, 4, b"two,")
 
     assert backend.read(GROWING) == b"one,two,"

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -79,6 +80,30 @@ def test_a_file_system_without_links_still_lets_only_the_first_create(
     assert not backend.create("job/lease.json", b"2")
     assert backend.read("job/lease.json") == b"1"
     assert files(tmp_path) == ["job/lease.json"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_create_without_links_that_fails_half_way_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_really = Path.open
+
+    def open_on_a_full_disk(path: Path, mode: str) -> IO[Any]:
+        file = open_really(path, mode)
+        if mode != "xb":
+            return file
+        file.close()
+        return open_really(Path("/dev/full"), "wb")
+
+    def no_links(*_: object) -> None:
+        raise fail_with(errno.EPERM)
+
+    monkeypatch.setattr(Path, "open", open_on_a_full_disk)
+    monkeypatch.setattr(Path, "hardlink_to", no_links)
+    with pytest.raises(StoreError, match="no space left"):
+        Local(str(tmp_path)).create("job/lease.json", b"1")
+
+    assert files(tmp_path) == []
 
 
 @pytest.mark.parametrize("folder", ["my runs", "läufe/学", "100%"])

@@ -12,7 +12,6 @@ from urllib.parse import unquote, urlsplit
 from sonde.errors import KeyMissingError, StoreError, UsageError
 from sonde.store.backends._backend import Backend, Entry
 
-
 # What file systems answer that know no links, FUSE among them.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # A dead server is noticed within the silence, or the connect time-out, plus the time for retries.
 SILENCE_SECONDS = 7.0
 _CONNECT_SECONDS = 3.0
-_RETRY_SECONDS = 2.0
+RETRY_SECONDS = 2.0
 _LONGEST_REQUEST_SECONDS = 300.0
 
 # Each piece of a large upload has to arrive within the silence: few at once suits slow lines.
@@ -119,7 +119,7 @@ class S3(Backend):
         noticed by nobody: until the writer begins its next segment, what it adds stays unread.
         """
         if not _is_growing(key):
-            raise StoreError(f"{key} cannot grow in {self.uri}: its name ends not in {LIVE_SUFFIX}")
+            raise StoreError(f"{key} cannot grow in {self.uri}: only names in {LIVE_SUFFIX} do")
         with self._explained("write", key):
             if offset and key not in self._grown and _size(self._parts(key)) < offset:
                 raise KeyMissingError(f"{key} has vanished from {self.uri}")
@@ -237,7 +237,7 @@ def _client_options() -> "ClientConfig":
 
 
 def _retry_config() -> "RetryConfig":
-    return {"max_retries": 3, "retry_timeout": timedelta(seconds=_RETRY_SECONDS)}
+    return {"max_retries": 3, "retry_timeout": timedelta(seconds=RETRY_SECONDS)}
 
 
 def _is_growing(key: str) -> bool:

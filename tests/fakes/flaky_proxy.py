@@ -1,0 +1,116 @@
+"""A TCP proxy on the loopback that can be told to fail, as networks do."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+
+class FlakyProxy:
+    """Forwards to a port of this machine; refuses or hangs while it is told to."""
+
+    def __init__(self, target_port: int) -> None:
+        self._target_port = target_port
+        self._flowing = threading.Event()
+        self._flowing.set()
+        self._arrived = threading.Event()
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+        self._threads: list[threading.Thread] = []
+        self._listener = self._bound(0)
+        self.port: int = self._listener.getsockname()[1]
+        self._listen()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._flowing.set()
+        self._cut()
+        self._listener.close()
+        for thread in self._threads:
+            thread.join(10)
+
+    def refuse(self) -> None:
+        """Cuts all connections; new ones are refused by the system."""
+        self._cut()
+        self._listener.close()
+        self._listener = self._bound(self.port)
+
+    def hang(self) -> None:
+        """Takes connections and bytes, and passes nothing on."""
+        self._arrived.clear()
+        self._flowing.clear()
+
+    def recover(self) -> None:
+        """Forwards again, also what was held back."""
+        if not self._flowing.is_set():
+            self._flowing.set()
+        else:
+            self._listen()
+
+    def wait_for_a_held_request(self, timeout_seconds: float) -> bool:
+        """Waits until something has arrived that is not passed on."""
+        return self._arrived.wait(timeout_seconds)
+
+    def _bound(self, port: int) -> socket.socket:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))  # without listen() the port is ours and refuses
+        return listener
+
+    def _listen(self) -> None:
+        self._listener.listen(64)
+        self._acceptor = self._spawn(self._accept, self._listener)
+
+    def _accept(self, listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # the listener was shut
+            while True:
+                client = listener.accept()[0]
+                self._connect(client)
+
+    def _connect(self, client: socket.socket) -> None:
+        server = socket.create_connection(("127.0.0.1", self._target_port))
+        with self._lock:
+            self._open |= {client, server}
+        self._spawn(self._pump, client, server)
+        self._spawn(self._pump, server, client)
+
+    def _pump(self, source: socket.socket, drain: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # one side has hung up
+            while data := source.recv(65536):
+                if not self._flowing.is_set():
+                    self._arrived.set()
+                    self._flowing.wait()
+                drain.sendall(data)
+        with self._lock:
+            ours = {source, drain} & self._open
+            self._open -= ours
+        for end in ours:
+            _shut(end)
+            end.close()
+
+    def _cut(self) -> None:
+        _shut(self._listener)
+        self._acceptor.join(10)  # so that none slips in behind us
+        with self._lock:
+            for end in self._open:
+                _shut(end)
+
+    def _spawn(self, target: Callable[..., None], *ends: socket.socket) -> threading.Thread:
+        thread = threading.Thread(target=target, args=ends, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+        return thread
+
+
+def _shut(end: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
