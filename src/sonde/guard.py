@@ -41,7 +41,7 @@ class Guard:
         """Like `call`, but a failure is only logged: the next attempt is made as usual."""
         try:
             return function()
-        except Exception:  # noqa: BLE001 — see above
+        except Exception:
             log.warning("%s failed; it will be tried again", part, exc_info=True)
             return default
 

@@ -14,7 +14,6 @@ from typing import Generic, TypeVar
 
 from sonde.errors import UsageError
 
-
 Base = TypeVar("Base")
 
 

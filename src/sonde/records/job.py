@@ -43,6 +43,15 @@ class JobInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Launcher:
+    """The process that writes for a node: enough to tell whether it is still there."""
+
+    pid: int
+    started: str  # tells it from a later process of the same number
+    space: str  # the boot and the process space in which that number means something
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One start of the command on one node."""
 
@@ -51,9 +60,8 @@ class Attempt:
     start_ns: int
     command: tuple[str, ...]
     folder: str
-    launcher_pid: int
     process_pid: int
-    boot_id: str
+    launcher: Launcher
     interval_seconds: float
 
 

@@ -37,11 +37,13 @@ class FolderReader:
         sizes = {entry.key: entry.size for entry in self._backend.entries(self._folder)}
         sealed = self._sealed([key for key in sizes if key.endswith(MANIFEST_SUFFIX)])
         # a merged segment stands for its parts, whether those are deleted yet or not
-        merged = {part.segment for one in sealed for part in one.parts if part.segment != one.name}
-        current: dict[str, Segment] = {one.name: one for one in sealed if one.name not in merged}
+        owners: dict[str, SealedSegment] = {}
+        for one in sorted(sealed, key=lambda one: len(one.parts)):
+            owners.update({part.segment: one for part in one.parts})
+        current: dict[str, Segment] = {one.name: one for one in owners.values()}
         for key, size in sizes.items():
             name = _name_of(key, LIVE_SUFFIX)
-            if name and name not in merged and name not in current:
+            if name and name not in owners:
                 live = self._live(name, key, size)
                 if live is not None:
                     current[name] = live

@@ -51,7 +51,7 @@ class Network(Collector):
         return [row for row in rows if not row.startswith(_OF_OTHERS)]
 
     def _counts(self) -> dict[str, tuple[int, ...]]:
-        counts = {}
+        counts: dict[str, tuple[int, ...]] = {}
         for row in self._interfaces():
             name, _, numbers = row.partition(b":")
             numbers_in_out = list(map(int, numbers.split()))

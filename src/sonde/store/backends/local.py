@@ -65,7 +65,9 @@ class Local(Backend):
         try:
             if offset == 0:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(path, os.O_WRONLY | os.O_CLOEXEC | (os.O_CREAT if offset == 0 else 0))
+            file = os.open(
+                path, os.O_WRONLY | os.O_CLOEXEC | (os.O_CREAT if offset == 0 else 0), 0o666
+            )
             try:
                 # at its own offset, so that a write cut short by a full disk is simply made again
                 written = 0

@@ -1,0 +1,65 @@
+"""What a command is: a docstring that is its help, its options, and what it does."""
+
+import argparse
+import json
+import sys
+from abc import ABC, abstractmethod
+from typing import Any
+
+from sonde.settings import default_store
+from sonde.store.places import absolute_store
+
+Options = argparse.Namespace
+
+
+class Command(ABC):
+    """One command. The first line of its docstring is the summary in `sonde --help`."""
+
+    example: str = ""  # what a person would type, shown in its help
+
+    @abstractmethod
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Adds the options."""
+
+    @abstractmethod
+    def execute(self, options: Options) -> int:
+        """Does it; returns the exit code."""
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """The option that nearly every command has."""
+    parser.add_argument(
+        "--store",
+        metavar="URI",
+        type=absolute_store,
+        default=absolute_store(default_store()),
+        help="where the jobs are: a folder, file://… or s3://bucket/prefix "
+        "(default: $SONDE_STORE, else ./sonde-jobs)",
+    )
+
+
+def add_job(parser: argparse.ArgumentParser) -> None:
+    """A job and the store it is in."""
+    parser.add_argument("job", metavar="JOB", help="a job's name, or the path or URI of its folder")
+    add_store(parser)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """The switch for scripts."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead")
+
+
+def say(text: str) -> None:
+    """A line for the person, on standard output."""
+    sys.stdout.write(f"{text}\n")
+
+
+def say_json(document: Any) -> None:
+    """The one JSON document that `--json` promises; numbers JSON cannot write become null."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def remark(text: str) -> None:
+    """A line beside the output, on standard error."""
+    sys.stderr.write(f"sonde: {text}\n")
+    sys.stderr.flush()

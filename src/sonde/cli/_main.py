@@ -1,0 +1,67 @@
+"""Finds the command that was asked for, runs it, and turns our errors into one line."""
+
+import argparse
+import inspect
+import os
+import sys
+from collections.abc import Sequence
+
+from sonde import __version__
+from sonde.cli import COMMANDS, Command
+from sonde.cli._command import remark
+from sonde.errors import SondeError, UsageError
+
+_INTERRUPTED = 130
+
+
+def run_command_line(words: Sequence[str]) -> int:
+    """The exit code of what was typed."""
+    parser = _parser(words)
+    options = parser.parse_args(words)
+    if not hasattr(options, "command_to_execute"):
+        parser.print_help()
+        return 2
+    command: Command = options.command_to_execute
+    try:
+        return command.execute(options)
+    except UsageError as error:
+        remark(str(error))
+        return 2
+    except SondeError as error:
+        remark(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:  # the reader of our output (`| head`) has gone: nothing to complain of
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sonde",
+        description="Watches a training job: sonde run python train.py",
+        epilog="Help on one command: sonde COMMAND --help",
+    )
+    parser.add_argument("--version", action="version", version=f"sonde {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    # only what was asked for is imported: `sonde run` must not wait for what `sonde watch` needs
+    asked = next((word for word in words if not word.startswith("-")), None)
+    names = COMMANDS.names()
+    for name in [asked] if asked in names else names:
+        _add(commands, name)
+    return parser
+
+
+def _add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str) -> None:
+    command = COMMANDS.load(name)()
+    text = inspect.getdoc(type(command)) or ""
+    parser = commands.add_parser(
+        name,
+        help=text.partition("\n")[0].rstrip("."),
+        description=text,
+        epilog=f"example: {command.example}" if command.example else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.configure(parser)
+    parser.set_defaults(command_to_execute=command)

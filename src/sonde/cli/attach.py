@@ -1,0 +1,47 @@
+"""`sonde attach`: watches a process that already runs."""
+
+import argparse
+from dataclasses import replace
+
+from sonde.cli._command import Command, Options, remark
+from sonde.clock import SystemClock
+from sonde.collect.attach import Attached, attach
+from sonde.collect.registration import Wish, register
+from sonde.settings import load_settings, parse_interval, placement
+
+
+class Attach(Command):
+    """Record a process that already runs, and what it starts, until it ends.
+
+    Ctrl-C ends the recording and leaves the process alone. Its exit code is known only to its
+    parent: such a job ends in the state `ended`.
+    """
+
+    example = "sonde attach 4711 --name nightly"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("pid", type=int, metavar="PID", help="the process")
+        parser.add_argument("--name", help="the job's name (default: program name and time)")
+        parser.add_argument("--store", metavar="URI", help="where to record it")
+        parser.add_argument("--interval", metavar="TIME", help="between samples (default: 500ms)")
+        parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
+
+    def execute(self, options: Options) -> int:
+        clock = SystemClock()
+        target = Attached.find(options.pid)
+        settings = load_settings(None)
+        given = {
+            "name": options.name,
+            "store": options.store,
+            "interval_seconds": options.interval and parse_interval(options.interval, "--interval"),
+        }
+        settings = replace(
+            settings, **{key: value for key, value in given.items() if value is not None}
+        )
+        registration = register(Wish(settings, placement()), target.command, clock)
+        if not options.quiet:
+            remark(f"recording process {target.pid} as {registration.job}; Ctrl-C ends that")
+        exit_ = attach(target, registration, settings, clock)
+        if not options.quiet:
+            remark(f"{registration.job} {exit_.state.value}: {exit_.message}")
+        return 0

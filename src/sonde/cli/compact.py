@@ -1,0 +1,89 @@
+"""`sonde compact`: seals and merges what a job has recorded."""
+
+import argparse
+
+from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
+from sonde.clock import SystemClock
+from sonde.read.jobs import JobFacts, read_job
+from sonde.records.job import JobState
+from sonde.settings import RunSettings, parse_size
+from sonde.show.terminal import size
+from sonde.store.backends import Backend
+from sonde.store.format import FAMILIES
+from sonde.store.layout import NODES, WORKERS
+from sonde.store.places import find_job
+from sonde.store.retention import keep_within
+from sonde.store.seal import Place, seal_folder
+
+
+class Compact(Command):
+    """Seal what a job has recorded as Parquet, merge small files, keep its disk budget.
+
+    Running jobs do this by themselves; of those only what is closed is touched. Afterwards any
+    Parquet reader opens the files.
+    """
+
+    example = "sonde compact resnet"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        add_job(parser)
+        parser.add_argument("--node", metavar="NAME", help="only this node's recordings")
+        parser.add_argument(
+            "--budget", metavar="SIZE", help="the most the job may take (default: 20GB)"
+        )
+        parser.add_argument("--quiet", action="store_true", help="print nothing")
+        add_json(parser)
+
+    def execute(self, options: Options) -> int:
+        backend = find_job(options.job, options.store)
+        facts = read_job(backend, SystemClock().now_ns())
+        before = _size(backend)
+        budget = RunSettings().disk_bytes
+        if options.budget:
+            budget = parse_size(options.budget, "--budget")
+        segments = sum(
+            _seal(backend, folder, is_over=_is_over(facts, folder), is_whole=options.node is None)
+            for folder in _folders(backend, options.node)
+        )
+        removal = keep_within(backend, budget)
+        after = _size(backend)
+        if options.json:
+            say_json(
+                {
+                    "job": facts.name,
+                    "segments_written": segments,
+                    "bytes_before": before,
+                    "bytes_after": after,
+                    "raw_files_removed": removal.files,
+                }
+            )
+        elif not options.quiet:
+            change = f"{size(before)} before, {size(after)} after"
+            say(f"{facts.name}: {segments} segments written, {change}")
+        return 0
+
+
+def _folders(backend: Backend, node: str | None) -> list[str]:
+    nodes = [f"{NODES}/{name}" for name in backend.folders(NODES) if node in (None, name)]
+    workers = [f"{WORKERS}/{name}" for name in backend.folders(WORKERS)] if node is None else []
+    return nodes + workers
+
+
+def _is_over(facts: JobFacts, folder: str) -> bool:
+    """Whether nobody writes into a folder any more."""
+    room, _, name = folder.partition("/")
+    if room == NODES:
+        states = {one.attempt.node: one.state for one in facts.latest}
+        return states.get(name, JobState.LOST).is_over
+    return facts.state.is_over
+
+
+def _seal(backend: Backend, folder: str, *, is_over: bool, is_whole: bool) -> int:
+    return sum(
+        seal_folder(Place(backend, folder, family), is_over=is_over, merge_all=is_whole and is_over)
+        for family in FAMILIES.values()
+    )
+
+
+def _size(backend: Backend) -> int:
+    return sum(entry.size for entry in backend.entries(""))

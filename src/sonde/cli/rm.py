@@ -1,0 +1,53 @@
+"""`sonde rm`: removes jobs."""
+
+import argparse
+import sys
+
+from sonde.cli._command import Command, Options, add_json, add_store, say, say_json
+from sonde.clock import SystemClock
+from sonde.errors import UsageError
+from sonde.read.jobs import read_job
+from sonde.store.places import find_job
+
+
+class Rm(Command):
+    """Remove jobs and everything recorded of them, for good.
+
+    Asks first on a terminal; elsewhere --yes is needed. A running job is refused without --force.
+    """
+
+    example = "sonde rm resnet-old --yes"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("jobs", metavar="JOB", nargs="+", help="names, paths or URIs")
+        add_store(parser)
+        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument("--force", action="store_true", help="even if it still runs")
+        add_json(parser)
+
+    def execute(self, options: Options) -> int:
+        now_ns = SystemClock().now_ns()
+        found = [find_job(job, options.store) for job in options.jobs]
+        facts = [read_job(backend, now_ns) for backend in found]
+        for one in facts:
+            if not one.state.is_over and not options.force:
+                raise UsageError(f"Job {one.name!r} is {one.state.value}. Stop it, or add --force.")
+        names = ", ".join(one.name for one in facts)
+        if not options.yes and not _confirm(f"Remove {names} for good? [y/N] "):
+            raise UsageError(f"{names} not removed. Confirm with y, or add --yes.")
+        freed = 0
+        for backend in found:
+            entries = backend.entries("")
+            freed += sum(entry.size for entry in entries)
+            backend.delete(entry.key for entry in entries)
+        if options.json:
+            say_json({"removed": [one.name for one in facts], "bytes_freed": freed})
+        else:
+            say(f"removed {names}: {freed / 1e6:.2f} MB")
+        return 0
+
+
+def _confirm(question: str) -> bool:
+    if not sys.stdin.isatty():
+        return False
+    return input(question).strip().lower() in ("y", "yes")

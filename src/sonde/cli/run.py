@@ -1,0 +1,128 @@
+"""`sonde run`: the main job."""
+
+import argparse
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from sonde.cli._command import Command, Options, remark
+from sonde.clock import SystemClock
+from sonde.collect.exits import COMMAND_NOT_EXECUTABLE, COMMAND_NOT_FOUND
+from sonde.collect.launch import Launched, Launcher
+from sonde.collect.registration import Registration, Wish, register
+from sonde.errors import JobExistsError, StoreError, UsageError
+from sonde.records.job import JobState
+from sonde.settings import (
+    RunSettings,
+    is_disabled,
+    load_settings,
+    parse_interval,
+    placement,
+)
+from sonde.store.places import absolute_store
+
+# What a second launcher on the same node still measures: the machine is measured by the first.
+_OWN_COLLECTORS = ("process_tree",)
+_LONG_SECONDS = 30.0
+
+
+class Run(Command):
+    """Run any command and record what it does to the machine.
+
+    Exit code, signals, input and output of the command pass through untouched. A configuration
+    file `sonde.toml` beside the script, or here, is found by itself.
+    """
+
+    example = "sonde run --name resnet -- python train.py --epochs 3"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--name", help="the job's name (default: script name and time)")
+        parser.add_argument("--store", metavar="URI", help="where to record it")
+        parser.add_argument("--config", metavar="FILE", type=Path, help="a configuration file")
+        parser.add_argument("--interval", metavar="TIME", help="between samples (default: 500ms)")
+        parser.add_argument(
+            "--node", metavar="NAME", help="this machine's name (default: its host)"
+        )
+        parser.add_argument("--resume", action="store_true", help="continue a job of that name")
+        parser.add_argument("--no-rules", action="store_true", help="do not judge the job")
+        parser.add_argument("--no-report", action="store_true", help="write no report at the end")
+        parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
+        parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND …")
+
+    def execute(self, options: Options) -> int:
+        command = options.command[1:] if options.command[:1] == ["--"] else options.command
+        if not command:
+            raise UsageError("Nothing to run. Write it like: sonde run python train.py")
+        if is_disabled():
+            return _run_plainly(command)
+        clock = SystemClock()
+        wish = _wish(options, tuple(command))
+        try:
+            registration = register(wish, command, clock)
+        except JobExistsError:
+            raise
+        except StoreError as error:
+            remark(f"{error}. The command runs, and nothing is recorded.")
+            return _run_plainly(command)
+        tell = (lambda _text: None) if options.quiet else remark
+        tell(f"recording {registration.job} (sonde watch {_reference(registration, wish)})")
+        launcher = Launcher(registration, wish.settings, clock)
+        is_first_here = wish.placement.local_rank == 0
+        launched = launcher.run(command, None if is_first_here else _OWN_COLLECTORS)
+        for line in _summary(launched, registration, wish):
+            tell(line)
+        return launched.code
+
+
+def _wish(options: Options, command: tuple[str, ...]) -> Wish:
+    settings = load_settings(options.config, command)
+    given = {
+        "name": options.name,
+        "store": options.store,
+        "interval_seconds": parse_interval(options.interval, "--interval")
+        if options.interval
+        else None,
+    }
+    settings = replace(
+        settings, **{key: value for key, value in given.items() if value is not None}
+    )
+    here = placement()
+    if options.node:
+        here = replace(here, node=options.node)
+    if options.resume and settings.name is None:
+        raise UsageError("--resume needs the --name of the job to continue.")
+    return Wish(settings, here, options.resume, is_node_given=options.node is not None)
+
+
+def _run_plainly(command: list[str]) -> int:
+    """Becomes the command; nothing of ours is left."""
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        remark(f"{command[0]}: {(error.strerror or str(error)).lower()}")
+        is_missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+        return COMMAND_NOT_FOUND if is_missing else COMMAND_NOT_EXECUTABLE
+
+
+def _reference(registration: Registration, wish: Wish) -> str:
+    """How to name the job in the next command: short where the store is the usual one."""
+    is_usual = absolute_store(wish.settings.store) == absolute_store(RunSettings().store)
+    return registration.job if is_usual else f"{registration.backend.uri}"
+
+
+def _summary(launched: Launched, registration: Registration, wish: Wish) -> list[str]:
+    exit_, outcome = launched.exit, launched.outcome
+    verdict = exit_.state.value
+    if exit_.state is not JobState.COMPLETED and exit_.message:
+        verdict += f": {exit_.message}"
+    cost = f"watching took {outcome.overhead.cpu_seconds:.2f} s of CPU time"
+    if launched.seconds >= _LONG_SECONDS:  # before that it is all start-up, and says nothing
+        cost += f", {outcome.overhead.percent:.2f} % of a core"
+    lines = [f"{registration.job} {verdict} after {launched.seconds:.1f} s; {cost}"]
+    if exit_.left_running:
+        lines.append(f"still running: {', '.join(exit_.left_running[:5])}")
+    lines += [f"lost: {gap.what}: {gap.reason}" for gap in outcome.lost[:3]]
+    if not outcome.is_exit_recorded:
+        lines.append("the store did not answer in time: how it ended is not recorded")
+    lines.append(f"details: sonde status {_reference(registration, wish)}")
+    return lines

@@ -1,0 +1,213 @@
+"""Everything that goes on beside a job: sampling, signs of life, requests, sealing.
+
+Shared by the launcher, which started the job's process, and by `attach`, which found it running.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sonde.clock import SystemClock, process_cpu_seconds
+from sonde.collect.registration import Registration
+from sonde.collect.sampler import Sampler, open_collectors
+from sonde.collect.sealer import Sealer
+from sonde.collect.surroundings import find_surroundings
+from sonde.collect.system import Machine
+from sonde.errors import UsageError
+from sonde.guard import Guard
+from sonde.records.job import Attempt, Exit, Heartbeat, JobInfo, Overhead
+from sonde.records.notice import Notice, NoticeKind
+from sonde.records.request import Request, RequestKind
+from sonde.settings import RunSettings, parse_interval
+from sonde.store import layout
+from sonde.store.control import Inbox
+from sonde.store.facts import encode_facts
+from sonde.store.writer import Writer
+
+_HEARTBEAT_SECONDS = 5.0
+_END_SECONDS = 5.0  # what the end of a job may wait for a store that does not answer
+_SEAL_SECONDS = 10.0
+_CLOCK_JUMP_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is left to say when a recording is over."""
+
+    lost: tuple[Notice, ...]
+    overhead: Overhead
+    is_exit_recorded: bool
+
+
+class Recording:
+    """The recording of one attempt on one node."""
+
+    def __init__(
+        self,
+        registration: Registration,
+        settings: RunSettings,
+        clock: SystemClock,
+        on_stop: Callable[[Request], str],
+    ) -> None:
+        self._place = registration
+        self._settings = settings
+        self._clock = clock
+        self._on_stop = on_stop
+        self._backend = registration.backend
+        self._guard = Guard(self._on_failure)
+        self._writer = Writer(self._backend, layout.node_folder(registration.node), clock)
+        self._over = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, name="sonde-keeper", daemon=True)
+        self._sampler: Sampler | None = None
+        self._attempt: Attempt | None = None
+        self._sealer = Sealer(self._backend.uri, registration.node, settings.disk_bytes)
+        self._jump_seconds = 0.0
+        self._started_seconds = clock.seconds()
+
+    def start(self, attempt: Attempt, collector_names: tuple[str, ...] | None = None) -> None:
+        """Begins to record; a failure here leaves the job alone."""
+        self._attempt = attempt
+        self._document("start", attempt)
+        machine = Machine(job_pid=attempt.process_pid, paths=(Path(attempt.folder), *self._paths()))
+        collectors, _ = open_collectors(machine, collector_names)
+        self._sampler = Sampler(
+            collectors,
+            self._writer,
+            self._clock,
+            self._settings.interval_seconds,
+            self._settings.overhead_percent,
+        )
+        self._writer.outbox.start()
+        self._sampler.start(self._backend.flush_seconds)
+        self._keeper.start()
+
+    def finish(self, exit_: Exit) -> Outcome:
+        """Ends the recording, within bounded time whatever the store does."""
+        self._over.set()
+        if self._sampler is not None:
+            self._guard.attempt("the last tick", self._stop_sampler, None)
+        lost: list[Notice] = []
+        self._guard.attempt(
+            "the last flush", lambda: lost.extend(self._writer.close(_END_SECONDS)), None
+        )
+        last = threading.Thread(target=self._write_end, args=(exit_,), daemon=True)
+        last.start()
+        last.join(_END_SECONDS)
+        if self._writer.segments_closed:  # a short job is small, and read as quickly as it is
+            self._guard.attempt("sealing", lambda: self._sealer.seal_all(_SEAL_SECONDS), None)
+        return Outcome(tuple(lost), self._overhead(), is_exit_recorded=not last.is_alive())
+
+    def _stop_sampler(self) -> None:
+        assert self._sampler is not None
+        self._sampler.stop(_END_SECONDS)
+
+    def _keep(self) -> None:
+        """The keeper's thread: nothing it does may wait for a tick, and no tick waits for it."""
+        attempt = self._attempt
+        assert attempt is not None
+        surroundings = self._guard.call(
+            "surroundings",
+            lambda: find_surroundings(attempt.command, Path(attempt.folder)),
+            None,
+        )
+        if surroundings is not None:
+            self._document("surroundings", surroundings)
+        inbox = self._guard.call("requests", lambda: Inbox(self._backend, self._place.node), None)
+        beat_due = 0.0
+        while True:
+            if inbox is not None:
+                self._guard.attempt("requests", lambda: self._answer(inbox), None)
+            if self._clock.seconds() >= beat_due:
+                beat_due = self._clock.seconds() + self._beat_seconds()
+                self._beat()
+            if self._clock.wait(self._over, self._backend.poll_seconds):
+                return
+
+    def _beat(self) -> None:
+        heartbeat = Heartbeat(self._clock.now_ns(), self._beat_seconds(), self._overhead())
+        self._document("heartbeat", heartbeat)
+        self._guard.attempt("the clock", self._watch_clock, None)
+        self._guard.attempt(
+            "sealing", lambda: self._sealer.seal(self._writer.segments_closed), None
+        )
+        if not self._guard.attempt("job.json", lambda: self._backend.exists(layout.JOB), True):
+            self._restore_facts()
+
+    def _beat_seconds(self) -> float:
+        return max(_HEARTBEAT_SECONDS, self._backend.flush_seconds)
+
+    def _answer(self, inbox: Inbox) -> None:
+        for request in inbox.new_requests():
+            try:
+                message, is_done = self._obey(request), True
+            except UsageError as error:
+                message, is_done = str(error), False
+            inbox.reply(request, self._clock, is_done=is_done, message=message)
+
+    def _obey(self, request: Request) -> str:
+        if request.kind is RequestKind.STOP:
+            return self._on_stop(request)
+        assert self._sampler is not None
+        said = []
+        for name, value in request.arguments.items():
+            if name == "interval":
+                self._sampler.set_interval(parse_interval(value))
+            elif name == "monitoring" and value in ("on", "off"):
+                self._sampler.is_monitoring = value == "on"
+            else:
+                raise UsageError(
+                    f"Cannot set {name}={value}. Known: interval=500ms, monitoring=on|off"
+                )
+            said.append(f"{name} is {value}")
+            self._writer.notice(NoticeKind.CHANGED, name, f"set to {value} on request")
+        return ", ".join(said)
+
+    def _write_end(self, exit_: Exit) -> None:
+        self._document("exit", exit_)
+        if self._place.is_creator:
+            self._put(layout.EXIT, exit_)
+        self._document(
+            "heartbeat",
+            Heartbeat(self._clock.now_ns(), self._beat_seconds(), self._overhead()),
+        )
+
+    def _restore_facts(self) -> None:
+        """Somebody removed the job's folder while it ran: what follows is a job all the same."""
+        info = JobInfo(self._place.job, self._clock.now_ns(), self._place.node)
+        self._put(layout.JOB, info)
+        if self._attempt is not None:
+            self._document("start", self._attempt)
+
+    def _document(self, what: str, record: object) -> None:
+        self._put(layout.attempt_key(self._place.node, self._place.number, what), record)
+
+    def _put(self, key: str, record: object) -> None:
+        content = encode_facts(record)
+        self._guard.attempt(key, lambda: self._backend.write(key, content), None)
+
+    def _watch_clock(self) -> None:
+        jump = self._clock.jump_seconds()
+        if abs(jump - self._jump_seconds) >= _CLOCK_JUMP_SECONDS:
+            moved = jump - self._jump_seconds
+            self._jump_seconds = jump
+            self._writer.notice(
+                NoticeKind.CLOCK_JUMPED,
+                "wall clock",
+                f"it was moved by {moved:+.1f} s; recorded times go on as if it had not been",
+            )
+
+    def _overhead(self) -> Overhead:
+        return Overhead(
+            cpu_seconds=process_cpu_seconds() + self._sealer.cpu_seconds,
+            bytes_written=self._writer.outbox.bytes_written,
+            wall_seconds=self._clock.seconds() - self._started_seconds,
+        )
+
+    def _paths(self) -> tuple[Path, ...]:
+        uri = self._backend.uri
+        return () if "://" in uri else (Path(uri),)
+
+    def _on_failure(self, part: str, error: BaseException) -> None:
+        reason = f"{type(error).__name__}: {error}"
+        self._writer.notice(NoticeKind.SWITCHED_OFF, part, reason)

@@ -1,0 +1,133 @@
+"""Makes a job in the store, joins it from another node, or continues it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from sonde.clock import Clock, local_stamp
+from sonde.errors import JobExistsError, StoreError
+from sonde.records.job import Attempt, JobInfo
+from sonde.settings import DEFAULT_STORE, Placement, RunSettings
+from sonde.store import layout
+from sonde.store.backends import Backend, open_backend
+from sonde.store.facts import decode_facts, encode_facts
+from sonde.store.layout import check_name
+from sonde.store.places import job_uri
+from sonde.store.presence import is_present
+
+_MOST_SAME_NAMES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A place to write for one node of one job."""
+
+    job: str
+    node: str
+    number: int  # which attempt this is
+    backend: Backend
+    is_creator: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the caller asked for."""
+
+    settings: RunSettings
+    placement: Placement
+    is_resume: bool = False
+    is_node_given: bool = False  # the node was named: other nodes of the same job are expected
+
+
+def register(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
+    """A job of its own for the command, unless the name says that it is part of another."""
+    check_name(wish.placement.node, "node")
+    name = wish.settings.name
+    if name is None:
+        return _register_unnamed(wish, command, clock)
+    check_name(name)
+    made = _create(name, wish, clock)
+    if made is not None:
+        return made
+    backend = open_backend(job_uri(wish.settings.store, name))
+    if wish.is_resume:
+        return _resume(name, wish, backend, clock)
+    if not _is_shared(wish) or _has_node(backend, wish.placement.node):
+        raise JobExistsError(
+            f"Job {name!r} exists in {wish.settings.store}. "
+            "Choose another --name, or continue it with --resume."
+        )
+    return Registration(name, wish.placement.node, 1, backend, is_creator=False)
+
+
+def _register_unnamed(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
+    """Script name and time; within a cluster's job, its number, so that all nodes agree."""
+    base = _base_name(command)
+    group = wish.placement.group
+    if group is not None:
+        name = check_name(f"{base}-{re.sub(r'[^A-Za-z0-9._-]', '-', group)}"[:128])
+        made = _create(name, wish, clock)
+        backend = open_backend(job_uri(wish.settings.store, name))
+        if made is not None or not _has_node(backend, wish.placement.node):
+            return made or Registration(name, wish.placement.node, 1, backend, is_creator=False)
+    stamp = f"{base}-{local_stamp(clock.now_ns())}"
+    for again in range(1, _MOST_SAME_NAMES):
+        made = _create(stamp if again == 1 else f"{stamp}-{again}", wish, clock)
+        if made is not None:
+            return made
+    raise JobExistsError(f"{wish.settings.store} holds too many jobs named {stamp}.")
+
+
+def _create(name: str, wish: Wish, clock: Clock) -> Registration | None:
+    """The new job, or None if the name is taken."""
+    store = wish.settings.store
+    backend = open_backend(job_uri(store, name))
+    info = JobInfo(name, clock.now_ns(), wish.placement.node)
+    if not backend.create(layout.JOB, encode_facts(info)):
+        return None
+    if store == DEFAULT_STORE:
+        open_backend(store).create(".gitignore", b"*\n")
+    return Registration(name, wish.placement.node, 1, backend, is_creator=True)
+
+
+def _resume(name: str, wish: Wish, backend: Backend, clock: Clock) -> Registration:
+    node = wish.placement.node
+    last = _last_attempt(backend, node)
+    if last is not None:
+        has_ended = backend.exists(layout.attempt_key(node, last.number, "exit"))
+        if not has_ended and is_present(backend, last, clock.now_ns()):
+            raise JobExistsError(f"Job {name!r} still runs on {node}; it cannot be resumed.")
+    number = 1 if last is None else last.number + 1
+    return Registration(name, node, number, backend, is_creator=True)
+
+
+def _last_attempt(backend: Backend, node: str) -> Attempt | None:
+    attempts = []
+    for folder in backend.folders(layout.node_folder(node)):
+        key = f"{layout.node_folder(node)}/{folder}/start.json"
+        if folder.startswith("attempt-"):
+            try:
+                attempts.append(decode_facts(Attempt, backend.read(key), key))
+            except StoreError:  # an attempt that never got so far
+                continue
+    return max(attempts, key=lambda attempt: attempt.number, default=None)
+
+
+def _is_shared(wish: Wish) -> bool:
+    placement = wish.placement
+    return wish.is_node_given or placement.nodes > 1 or placement.local_rank > 0
+
+
+def _has_node(backend: Backend, node: str) -> bool:
+    return node in backend.folders(layout.NODES)
+
+
+def _base_name(command: Sequence[str]) -> str:
+    """The script, else the module, else the program."""
+    words = list(command)
+    script = next((word for word in words[1:] if word.endswith((".py", ".sh"))), None)
+    if script is None and "-m" in words[:-1]:
+        script = words[words.index("-m") + 1]
+    stem = PurePath(script or words[0]).name.removesuffix(".py").removesuffix(".sh")
+    return re.sub(r"[^A-Za-z0-9._-]", "-", stem).strip(".-")[:80] or "job"

@@ -1,0 +1,213 @@
+"""Ticks the collectors, measures what they cost, and keeps within the budget."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sonde.clock import Clock, process_cpu_seconds
+from sonde.collect.system import COLLECTORS, UNKNOWN, Collector, Machine
+from sonde.errors import NothingToCollectError
+from sonde.guard import Guard
+from sonde.records.metric import MetricInfo, Series
+from sonde.records.notice import NoticeKind
+from sonde.settings import LONGEST_INTERVAL_SECONDS
+from sonde.store.writer import Writer
+
+_SELF_SECONDS = 10.0  # how often our own cost is recorded and held against the budget
+_PATIENCE = 3  # so many times over budget in a row before the pace changes
+
+_CPU = MetricInfo("sonde.cpu_percent", "percent", "CPU time of the launcher, of one core")
+_WRITTEN = MetricInfo("sonde.written_bytes", "bytes", "what this node has written so far")
+_DURATION = MetricInfo("sonde.collector_seconds", "seconds", "how long a collector's read takes")
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A collector, when it is due, and what its last read gave."""
+
+    name: str
+    collector: Collector
+    due: float = float("-inf")
+    duration: float = UNKNOWN
+    fresh: Sequence[float] | None = None
+
+
+def open_collectors(
+    machine: Machine, names: Sequence[str] | None = None
+) -> tuple[dict[str, Collector], dict[str, str]]:
+    """All collectors that find something on this machine, and why the others do not."""
+    found: dict[str, Collector] = {}
+    missing: dict[str, str] = {}
+    guard = Guard()
+    for name in COLLECTORS.names() if names is None else names:
+        collector = COLLECTORS.load(name)(machine)
+        reason = guard.call(name, partial(_reason_not_to_collect, collector), "")
+        if name in guard.failed or reason:
+            missing[name] = guard.failed.get(name, reason)
+        else:
+            found[name] = collector
+    return found, missing
+
+
+def _reason_not_to_collect(collector: Collector) -> str:
+    """Opens a collector; what it misses on this machine, or nothing."""
+    try:
+        collector.open()
+    except NothingToCollectError as error:
+        return str(error) or "nothing of the kind on this machine"
+    return ""
+
+
+class Sampler:
+    """One thread for the ticks, and one more for each collector that may block."""
+
+    def __init__(
+        self,
+        collectors: dict[str, Collector],
+        writer: Writer,
+        clock: Clock,
+        interval_seconds: float,
+        budget_percent: float = 1.0,
+    ) -> None:
+        self.interval_seconds = interval_seconds
+        self.is_monitoring = True
+        self._budget_percent = budget_percent
+        self._slots = [_Slot(name, collector) for name, collector in collectors.items()]
+        self._writer = writer
+        self._clock = clock
+        self._guard = Guard(self._on_failure)
+        self._series: tuple[Series, ...] = ()
+        self._known: list[tuple[Series, ...]] = []
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._self_checked: tuple[float, float] | None = None
+        self._times_over = 0
+        self._flushed = clock.seconds()
+
+    def start(self, flush_seconds: float) -> None:
+        """Begins to tick in the background."""
+        targets = [threading.Thread(target=self._run, args=(flush_seconds,), name="sonde-sampler")]
+        targets += [
+            threading.Thread(target=self._run_slow, args=(slot,), name=f"sonde-{slot.name}")
+            for slot in self._slots
+            if slot.collector.is_slow
+        ]
+        for thread in targets:
+            thread.daemon = True
+            thread.start()
+        self._threads = targets
+
+    def stop(self, timeout_seconds: float) -> None:
+        """Ends the ticks, takes a last one and closes the collectors."""
+        self._stop.set()
+        self._wake.set()
+        for thread in self._threads:
+            thread.join(timeout_seconds)
+        if self.is_monitoring:
+            self.tick()
+        for slot in self._slots:
+            self._guard.call(slot.name, slot.collector.close, None)
+
+    def set_interval(self, seconds: float) -> None:
+        """Changes the pace from now on."""
+        self.interval_seconds = seconds
+        self._wake.set()
+
+    def tick(self) -> None:
+        """Reads what is due and records it."""
+        now = self._clock.seconds()
+        values: list[float] = []
+        for slot in self._slots:
+            values += self._values(slot, now)
+        values += self._own_cost(now)
+        self._writer.add_sample(self._clock.now_ns(), self._current_series(), values)
+
+    def _run(self, flush_seconds: float) -> None:
+        due = self._clock.seconds()
+        while not self._stop.is_set():
+            self._guard.attempt("a tick", self._beat, None)
+            if self._clock.seconds() - self._flushed >= flush_seconds:
+                self._flushed = self._clock.seconds()
+                self._guard.attempt("a flush", self._writer.flush, None)
+            # ticks that were missed (a suspended job, a busy machine) are not made up for
+            due = max(due + self.interval_seconds, self._clock.seconds())
+            if self._clock.wait(self._wake, due - self._clock.seconds()):
+                self._wake.clear()
+                due = self._clock.seconds()
+
+    def _beat(self) -> None:
+        if self.is_monitoring:
+            self.tick()
+
+    def _run_slow(self, slot: _Slot) -> None:
+        while not self._stop.is_set():
+            if self.is_monitoring:
+                slot.fresh = self._read(slot, self._clock.seconds())
+            self._clock.wait(self._stop, slot.collector.interval_seconds)
+
+    def _values(self, slot: _Slot, now: float) -> Sequence[float]:
+        if slot.collector.is_slow:
+            fresh, slot.fresh = slot.fresh, None
+        elif now >= slot.due and slot.name not in self._guard.failed:
+            fresh = self._read(slot, now)
+            # half a tick of slack, so that an interval of two ticks is not read every third
+            slot.due = now + slot.collector.interval_seconds - self.interval_seconds / 2
+        else:
+            fresh = None
+        width = len(slot.collector.series)
+        return fresh if fresh is not None and len(fresh) == width else [UNKNOWN] * width
+
+    def _read(self, slot: _Slot, now: float) -> Sequence[float] | None:
+        started = self._clock.seconds()
+        values: Sequence[float] | None = self._guard.call(
+            slot.name, lambda: slot.collector.read(now), None
+        )
+        slot.duration = self._clock.seconds() - started
+        return values
+
+    def _current_series(self) -> tuple[Series, ...]:
+        """One tuple for as long as no collector has changed what it reads."""
+        current = [slot.collector.series for slot in self._slots]
+        if not self._series or any(
+            now is not then for now, then in zip(current, self._known, strict=True)
+        ):
+            own = (_CPU, _WRITTEN)
+            self._known = current
+            self._series = (
+                *(one for group in current for one in group),
+                *(Series(metric) for metric in own),
+                *(Series(_DURATION, slot.name) for slot in self._slots),
+            )
+        return self._series
+
+    def _own_cost(self, now: float) -> list[float]:
+        cpu = process_cpu_seconds()
+        if self._self_checked is None:
+            self._self_checked = (now, cpu)
+        then, before = self._self_checked
+        if now - then < _SELF_SECONDS:
+            return [UNKNOWN] * (2 + len(self._slots))
+        self._self_checked = (now, cpu)
+        percent = 100 * (cpu - before) / (now - then)
+        self._keep_budget(percent)
+        written = float(self._writer.outbox.bytes_written)
+        return [percent, written, *(slot.duration for slot in self._slots)]
+
+    def _keep_budget(self, percent: float) -> None:
+        self._times_over = self._times_over + 1 if percent > self._budget_percent else 0
+        if self._times_over < _PATIENCE or self.interval_seconds >= LONGEST_INTERVAL_SECONDS:
+            return
+        self._times_over = 0
+        self.interval_seconds = min(2 * self.interval_seconds, LONGEST_INTERVAL_SECONDS)
+        self._writer.notice(
+            NoticeKind.CHANGED,
+            "sampling interval",
+            f"sampling took {percent:.2f} % of a core and may take {self._budget_percent:g} %: "
+            f"now every {self.interval_seconds:g} s",
+        )
+
+    def _on_failure(self, part: str, error: BaseException) -> None:
+        reason = f"{type(error).__name__}: {error}"
+        self._writer.notice(NoticeKind.SWITCHED_OFF, f"collector {part}", reason)

@@ -1,0 +1,131 @@
+"""Finds out where a job runs: machine, versions, packages, git commit, environment.
+
+Done while the job runs already, because asking git can take seconds.
+"""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from sonde import __version__
+from sonde.collect.masking import mask_environment
+from sonde.records.job import Surroundings
+from sonde.settings import environment
+
+_GIT_SECONDS = 5.0
+
+
+def find_surroundings(command: Sequence[str], folder: Path) -> Surroundings:
+    """Everything worth knowing about where a command runs, secrets masked."""
+    interpreter = find_interpreter(command)
+    versions = {"sonde": __version__, "sonde_python": platform.python_version()}
+    if interpreter is not None:
+        versions["python"] = interpreter.name.removeprefix("python")
+    driver = _first_match(Path("/proc/driver/nvidia/version"), r"Module.*?\s(\d+(?:\.\d+)+)\s")
+    if driver:
+        versions["nvidia_driver"] = driver
+    return Surroundings(
+        versions=versions,
+        machine=_machine(),
+        packages=_packages(interpreter),
+        environment=mask_environment(environment()),
+        git=_git(folder),
+    )
+
+
+def find_interpreter(command: Sequence[str]) -> Path | None:
+    """The library folder (`…/lib/python3.x`) of the Python that a command runs, if it is one."""
+    program = shutil.which(command[0]) if command else None
+    if program is None:
+        return None
+    place = Path(program)
+    if not re.match(r"python[\d.]*$", place.name):
+        place = Path(_shebang(place) or "")
+    if not place.name.startswith("python"):
+        return None
+    for candidate in (place, place.resolve()):  # a virtual environment first, then its base
+        found = sorted(candidate.parent.parent.glob("lib/python3.*/site-packages"))
+        if found:
+            return found[-1].parent
+    return None
+
+
+def _shebang(program: Path) -> str | None:
+    try:
+        with program.open("rb") as file:
+            first = file.readline(256)
+    except OSError:
+        return None
+    words = first.removeprefix(b"#!").decode(errors="replace").split()
+    if not first.startswith(b"#!") or not words:
+        return None
+    return shutil.which(words[1]) if words[0].endswith("/env") and len(words) > 1 else words[0]
+
+
+def _packages(library: Path | None) -> dict[str, str]:
+    """Installed distributions by the names of their folders: nothing is imported or run."""
+    if library is None:
+        return {}
+    found = {}
+    for place in sorted((library / "site-packages").glob("*.dist-info")):
+        name, _, version = place.name.removesuffix(".dist-info").partition("-")
+        found[name] = version
+    return found
+
+
+def _machine() -> dict[str, str]:
+    name = platform.uname()
+    return {
+        "host": name.node,
+        "system": f"{name.system} {name.release}",
+        "architecture": name.machine,
+        "distribution": _first_match(Path("/etc/os-release"), r'PRETTY_NAME="(.*)"') or "",
+        "processor": _first_match(Path("/proc/cpuinfo"), r"model name\s*:\s*(.*)") or "",
+        "cores": str(os.cpu_count() or 0),
+        "memory_bytes": str(_memory_bytes()),
+    }
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _first_match(path: Path, pattern: str) -> str | None:
+    try:
+        found = re.search(pattern, path.read_text(errors="replace"))
+    except OSError:
+        return None
+    return found[1].strip() if found else None
+
+
+def _git(folder: Path) -> dict[str, str]:
+    commit = _run_git(folder, "rev-parse", "HEAD")
+    if commit is None:
+        return {}
+    status = _run_git(folder, "status", "--porcelain", "--untracked-files=no")
+    facts = {
+        "commit": commit,
+        "branch": _run_git(folder, "rev-parse", "--abbrev-ref", "HEAD") or "",
+    }
+    if status is not None:
+        facts["is_clean"] = "no" if status else "yes"
+    return facts
+
+
+def _run_git(folder: Path, *words: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "--no-optional-locks", "-C", str(folder), *words],
+            capture_output=True,
+            text=True,
+            timeout=_GIT_SECONDS,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,182 @@
+"""What is known about a job: its attempts, its state, how it ended, what was lost."""
+
+from dataclasses import dataclass
+
+from sonde.clock import NANOSECONDS
+from sonde.errors import DamagedError, KeyMissingError
+from sonde.records.job import Attempt, Exit, Heartbeat, JobInfo, JobState, Surroundings
+from sonde.records.notice import Notice, NoticeKind
+from sonde.store import layout
+from sonde.store.backends import Backend, open_backend
+from sonde.store.facts import Record, decode_facts
+from sonde.store.format import NOTICES
+from sonde.store.places import job_uri
+from sonde.store.presence import is_present
+from sonde.store.reader import FolderReader
+
+_STARTING_SECONDS = 30.0
+
+# the state of a job is the worst of its nodes, those that still run before those that do not
+_ORDER = (
+    JobState.RUNNING,
+    JobState.FAILED,
+    JobState.STOPPED,
+    JobState.LOST,
+    JobState.ENDED,
+    JobState.COMPLETED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAttempt:
+    """One attempt on one node, and where it stands."""
+
+    attempt: Attempt
+    state: JobState
+    exit: Exit | None
+    heartbeat: Heartbeat | None
+    surroundings: Surroundings | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    """A job at this moment."""
+
+    name: str
+    info: JobInfo | None
+    state: JobState
+    attempts: tuple[NodeAttempt, ...]
+    workers: tuple[str, ...]
+    notices: tuple[Notice, ...]
+    damages: tuple[str, ...]
+
+    @property
+    def latest(self) -> tuple[NodeAttempt, ...]:
+        """The last attempt of each node."""
+        last: dict[str, NodeAttempt] = {}
+        for one in sorted(self.attempts, key=lambda one: one.attempt.number):
+            last[one.attempt.node] = one
+        return tuple(last.values())
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes, by name."""
+        return tuple(sorted({one.attempt.node for one in self.attempts}))
+
+    @property
+    def start_ns(self) -> int | None:
+        """When the first attempt began."""
+        starts = [one.attempt.start_ns for one in self.attempts]
+        created = [] if self.info is None else [self.info.created_ns]
+        return min(starts or created, default=None)
+
+    @property
+    def end_ns(self) -> int | None:
+        """When the last attempt ended; the last sign of life where it is lost, None if it runs."""
+        if not self.state.is_over:
+            return None
+        ends = [one.exit.end_ns for one in self.latest if one.exit is not None]
+        ends += [one.heartbeat.time_ns for one in self.latest if one.heartbeat and not one.exit]
+        return max(ends, default=self.start_ns)
+
+    @property
+    def decisive(self) -> NodeAttempt | None:
+        """The attempt that made the job's state what it is: the first to end so."""
+        candidates = [one for one in self.latest if one.state is self.state]
+        candidates.sort(key=lambda one: one.exit.end_ns if one.exit else 0)
+        return candidates[0] if candidates else None
+
+    def seconds(self, now_ns: int) -> float | None:
+        """How long it took, or has taken so far."""
+        if self.start_ns is None:
+            return None
+        return ((self.end_ns or now_ns) - self.start_ns) / NANOSECONDS
+
+
+def list_job_names(store: str) -> list[str]:
+    """The names of all jobs in a store."""
+    backend = open_backend(store)
+    return [
+        name
+        for name in backend.folders("")
+        if not name.startswith(".") and open_backend(job_uri(store, name)).exists(layout.JOB)
+    ]
+
+
+def read_job(backend: Backend, now_ns: int) -> JobFacts:
+    """Reads what is known about a job now; damaged documents are left out, and that is said."""
+    damages: list[str] = []
+    info = _document(JobInfo, backend, layout.JOB, damages)
+    attempts = tuple(
+        attempt
+        for node in backend.folders(layout.NODES)
+        for attempt in _node_attempts(backend, node, now_ns, damages)
+    )
+    notices = []
+    for node in backend.folders(layout.NODES):
+        reader = FolderReader(backend, layout.node_folder(node), NOTICES)
+        reader.refresh()
+        damages += reader.damages
+        notices += [
+            Notice(
+                NoticeKind(row["kind"]), row["what"], row["reason"], row["start_ns"], row["end_ns"]
+            )
+            for row in reader.rows().to_pylist()
+        ]
+    return JobFacts(
+        name=info.name if info else backend.uri.rstrip("/").rpartition("/")[2],
+        info=info,
+        state=_job_state(attempts, info, now_ns),
+        attempts=attempts,
+        workers=tuple(backend.folders(layout.WORKERS)),
+        notices=tuple(notices),
+        damages=tuple(damages),
+    )
+
+
+def _node_attempts(
+    backend: Backend, node: str, now_ns: int, damages: list[str]
+) -> list[NodeAttempt]:
+    found = []
+    folder = layout.node_folder(node)
+    for name in backend.folders(folder):
+        number = name.removeprefix("attempt-")
+        if number == name or not number.isdigit():
+            continue
+        place = (node, int(number))
+        attempt = _document(Attempt, backend, layout.attempt_key(*place, "start"), damages)
+        if attempt is None:
+            continue
+        exit_ = _document(Exit, backend, layout.attempt_key(*place, "exit"), damages)
+        heartbeat = _document(Heartbeat, backend, layout.attempt_key(*place, "heartbeat"), damages)
+        key = layout.attempt_key(*place, "surroundings")
+        surroundings = _document(Surroundings, backend, key, damages)
+        if exit_ is not None:
+            state = exit_.state
+        else:
+            is_running = is_present(backend, attempt, now_ns)
+            state = JobState.RUNNING if is_running else JobState.LOST
+        found.append(NodeAttempt(attempt, state, exit_, heartbeat, surroundings))
+    return found
+
+
+def _job_state(attempts: tuple[NodeAttempt, ...], info: JobInfo | None, now_ns: int) -> JobState:
+    latest: dict[str, NodeAttempt] = {}
+    for one in sorted(attempts, key=lambda one: one.attempt.number):
+        latest[one.attempt.node] = one
+    states = {one.state for one in latest.values()}
+    if not states:
+        age_ns = now_ns - info.created_ns if info else _STARTING_SECONDS * NANOSECONDS
+        is_young = age_ns < _STARTING_SECONDS * NANOSECONDS
+        return JobState.STARTING if is_young else JobState.LOST
+    return next(state for state in _ORDER if state in states)
+
+
+def _document(kind: type[Record], backend: Backend, key: str, damages: list[str]) -> Record | None:
+    try:
+        return decode_facts(kind, backend.read(key), key)
+    except KeyMissingError:
+        return None
+    except DamagedError as error:
+        damages.append(str(error))
+        return None

@@ -1,0 +1,172 @@
+"""The only reader of environment variables and configuration files.
+
+Every value is checked here, once; a wrong one is an error before the job starts that names the key,
+the value and what is allowed.
+"""
+
+import os
+import re
+import socket
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sonde.errors import UsageError
+
+DEFAULT_STORE = "sonde-jobs"
+CONFIG_NAME = "sonde.toml"
+
+SHORTEST_INTERVAL_SECONDS = 0.1
+LONGEST_INTERVAL_SECONDS = 60.0
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
+_DURATION_UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How a job is watched."""
+
+    name: str | None = None
+    store: str = DEFAULT_STORE
+    interval_seconds: float = 0.5
+    overhead_percent: float = 1.0
+    disk_bytes: int = 20_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where this process runs among the machines and processes of one job."""
+
+    node: str
+    group: str | None = None  # what the cluster calls the whole job, where it says so
+    nodes: int = 1
+    local_rank: int = 0  # above 0: another launcher on this node watches the machine
+
+
+def parse_duration(text: str, key: str) -> float:
+    """Seconds from a text like 500ms, 1s, 5min."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{key} = {text!r} is not a duration. Write it like 500ms, 2s or 1min.")
+    return float(match[1]) * _DURATION_UNITS[match[2]]
+
+
+def parse_interval(text: str, key: str = "interval") -> float:
+    """Seconds between two samples, within what the sampler can do."""
+    seconds = parse_duration(text, key)
+    if not SHORTEST_INTERVAL_SECONDS <= seconds <= LONGEST_INTERVAL_SECONDS:
+        raise UsageError(f"{key} = {text!r} is out of range. Allowed: 100ms to 60s.")
+    return seconds
+
+
+def parse_size(text: str, key: str) -> int:
+    """Bytes from a text like 20GB or 500MB."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{key} = {text!r} is not a size. Write it like 500MB or 20GB.")
+    return int(float(match[1]) * 1000 ** " KMGT".index(match[2].upper() or " "))
+
+
+def _name(value: str, key: str) -> str:
+    return value
+
+
+def _percent(value: float, key: str) -> float:
+    if not 0 < value <= 100:
+        raise UsageError(f"{key} = {value} is out of range. Allowed: above 0, at most 100.")
+    return float(value)
+
+
+# section, key in the file -> field, type in the file, reader
+_KEYS: Mapping[tuple[str, str], tuple[str, type | tuple[type, ...], Any]] = {
+    ("job", "name"): ("name", str, _name),
+    ("job", "store"): ("store", str, _name),
+    ("system", "interval"): ("interval_seconds", str, parse_interval),
+    ("budget", "overhead_percent"): ("overhead_percent", (int, float), _percent),
+    ("budget", "disk"): ("disk_bytes", str, parse_size),
+}
+
+
+def load_settings(config: Path | None, command: tuple[str, ...] = ()) -> RunSettings:
+    """The settings from a file, or from `sonde.toml` beside the script or in the folder.
+
+    The default store comes from SONDE_STORE; options of the command line go on top, by the caller.
+    """
+    found = config or _find_config(command)
+    settings = RunSettings(store=default_store())
+    return settings if found is None else _apply_file(settings, found)
+
+
+def _find_config(command: tuple[str, ...]) -> Path | None:
+    scripts = [Path(word) for word in command if word.endswith(".py")]
+    folders = [script.parent for script in scripts[:1]] + [Path()]
+    candidates = (folder / CONFIG_NAME for folder in folders)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"Cannot read the configuration {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}") from error
+    changes: dict[str, Any] = {}
+    for section, table in document.items():
+        sections = sorted({known for known, _ in _KEYS})
+        if section not in sections or not isinstance(table, dict):
+            raise UsageError(f"{path}: unknown section [{section}]. Known: {', '.join(sections)}")
+        for key, value in table.items():
+            field, read_value = _read_key(path, section, key, value)
+            changes[field] = read_value
+    return replace(settings, **changes)
+
+
+def _read_key(path: Path, section: str, key: str, value: object) -> tuple[str, Any]:
+    if (section, key) not in _KEYS:
+        known = ", ".join(sorted(name for place, name in _KEYS if place == section))
+        raise UsageError(f"{path}: unknown key {key!r} in [{section}]. Known: {known}")
+    field, kind, read = _KEYS[section, key]
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        wanted = "a number" if int in kinds else "a text in quotes"
+        raise UsageError(f"{path}: [{section}] {key} = {value!r} must be {wanted}.")
+    return field, read(value, f"{path}: [{section}] {key}")
+
+
+def default_store() -> str:
+    """SONDE_STORE, else a folder here."""
+    return os.environ.get("SONDE_STORE") or DEFAULT_STORE
+
+
+def is_disabled() -> bool:
+    """Whether SONDE_DISABLE asks that nothing be done at all."""
+    return os.environ.get("SONDE_DISABLE", "") not in ("", "0")
+
+
+def environment() -> dict[str, str]:
+    """All variables of this process, to be handed on or, masked, to be recorded."""
+    return dict(os.environ)
+
+
+def placement() -> Placement:
+    """Where this process runs, from the variables of SLURM, torchrun, MPI and Kubernetes."""
+    group = _first("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PET_RDZV_ID", "OMPI_MCA_ess_base_jobid")
+    local_rank = int(_first("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID") or 0)
+    nodes = _first("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES", "OMPI_COMM_WORLD_SIZE")
+    host = re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname()) or "node"
+    is_number = nodes is not None and nodes.isdigit()
+    return Placement(
+        node=f"{host}.{local_rank}" if local_rank else host,
+        group=group,
+        nodes=int(nodes) if is_number and nodes else 1,
+        local_rank=local_rank,
+    )
+
+
+def _first(*names: str) -> str | None:
+    return next((os.environ[name] for name in names if os.environ.get(name)), None)

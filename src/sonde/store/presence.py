@@ -1,0 +1,59 @@
+"""Whether the launcher that writes for a node is still there."""
+
+import os
+from pathlib import Path
+
+from sonde.clock import NANOSECONDS
+from sonde.errors import StoreError
+from sonde.records.job import Attempt, Heartbeat, Launcher
+from sonde.store import layout
+from sonde.store.backends import Backend
+from sonde.store.facts import decode_facts
+
+_MISSED_BEATS = 3
+_SLACK_SECONDS = 10.0
+
+
+def this_process() -> Launcher:
+    """This process, as others can look for it."""
+    return Launcher(os.getpid(), _started(os.getpid()), _space())
+
+
+def is_present(backend: Backend, attempt: Attempt, now_ns: int) -> bool:
+    """Whether a launcher lives: by looking for it here, else by its heartbeat."""
+    if attempt.launcher.space and attempt.launcher.space == _space():
+        return _started(attempt.launcher.pid) == attempt.launcher.started
+    beat = last_heartbeat(backend, attempt.node, attempt.number)
+    if beat is None:
+        due_seconds = _SLACK_SECONDS + _MISSED_BEATS * backend.flush_seconds
+        return now_ns - attempt.start_ns < due_seconds * NANOSECONDS
+    due_seconds = _SLACK_SECONDS + _MISSED_BEATS * beat.every_seconds
+    return now_ns - beat.time_ns < due_seconds * NANOSECONDS
+
+
+def last_heartbeat(backend: Backend, node: str, number: int) -> Heartbeat | None:
+    """The last sign of life of an attempt, if there is a readable one."""
+    key = layout.attempt_key(node, number, "heartbeat")
+    try:
+        return decode_facts(Heartbeat, backend.read(key), key)
+    except StoreError:
+        return None
+
+
+def _started(pid: int) -> str:
+    """When a process was started, in the kernel's own count; empty where it is not there."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return ""
+    fields = stat.rpartition(b")")[2].split()
+    return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
+
+
+def _space() -> str:
+    """The boot of this machine and the process space we are in; empty where that is not known."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 — not a path to follow
+    except OSError:
+        return ""
