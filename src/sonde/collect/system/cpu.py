@@ -1,6 +1,8 @@
 """Processor time of the node and of each core."""
 
 from collections.abc import Sequence
+from operator import add, sub
+from typing import NamedTuple
 
 from sonde.collect.system._collector import UNKNOWN, Collector
 from sonde.collect.system._counters import KernelFile
@@ -34,20 +36,20 @@ class Cpu(Collector):
             self._loadavg = KernelFile(self.machine.proc / "loadavg")
         except OSError as error:
             raise NothingToCollectError(f"no {error.filename}") from error
-        self._columns: list[list[int]] = []
-        self._rename(_rows(self._stat.read())[0])
+        self._before: _Times | None = None
+        self._rename(_times(self._stat.read()).names)
 
     def read(self, seconds: float) -> Sequence[float]:
-        names, columns = _rows(self._stat.read())
-        if names != self._names:
-            self._rename(names)
-        before, self._columns = self._columns, columns
+        times = _times(self._stat.read())
+        if times.names != self._names:
+            self._rename(times.names)
+        before, self._before = self._before, times
         load, _, _, entities, _ = self._loadavg.read().split()
         running = float(entities.partition(b"/")[0])
-        if not before:
-            return (*[UNKNOWN] * 6, float(load), running, *[UNKNOWN] * (len(names) - 1))
-        total, *cores = _utilization(columns, before)
-        return (total, *_shares(columns, before), float(load), running, *cores)
+        if before is None:
+            return (*[UNKNOWN] * 6, float(load), running, *[UNKNOWN] * (len(times.names) - 1))
+        total, *cores = _utilization(times, before)
+        return (total, *_shares(times.node, before.node), float(load), running, *cores)
 
     def close(self) -> None:
         self._stat.close()
@@ -55,45 +57,48 @@ class Cpu(Collector):
 
     def _rename(self, names: list[bytes]) -> None:
         self._names = names
-        self._columns = []
+        self._before = None
         cores = (Series(UTILIZATION, name.decode()) for name in names[1:])
         self.series = (*map(Series, METRICS), *cores)
 
 
-def _rows(stat: bytes) -> tuple[list[bytes], list[list[int]]]:
-    """The first column of the processors' lines, and the eight that follow as numbers."""
-    # One split over all lines and slices by column: a third of the time of line by line
+class _Times(NamedTuple):
+    """Ticks since the machine started; the first name stands for the whole node."""
+
+    names: list[bytes]
+    busy: list[int]
+    idle: list[int]
+    node: list[int]  # user, nice, system, idle, iowait, irq, softirq, steal
+
+
+def _times(stat: bytes) -> _Times:
+    # One split over all lines and slices by column: half the time of line by line
     width = len(stat[: stat.index(b"\n")].split())
     words = stat[: stat.find(b"\nintr")].split()
-    return words[::width], [list(map(int, words[column::width])) for column in range(1, 9)]
+    columns = [list(map(int, words[column::width])) for column in range(1, 9)]
+    user, nice, system, idle, iowait, irq, softirq, steal = columns
+    return _Times(
+        names=words[::width],
+        busy=list(map(sum, zip(user, nice, system, irq, softirq, steal, strict=True))),
+        idle=list(map(add, idle, iowait)),
+        node=[column[0] for column in columns],
+    )
 
 
-def _utilization(now: list[list[int]], before: list[list[int]]) -> list[float]:
-    busy_now, idle_now = _busy_and_idle(now)
-    busy_before, idle_before = _busy_and_idle(before)
+def _utilization(now: _Times, before: _Times) -> list[float]:
     values = []
-    for new, old, new_idle, old_idle in zip(
-        busy_now, busy_before, idle_now, idle_before, strict=True
+    for busy, idle in zip(
+        map(sub, now.busy, before.busy), map(sub, now.idle, before.idle), strict=True
     ):
-        busy = new - old
-        # The kernel warns that iowait may fall
-        whole = busy + max(new_idle - old_idle, 0)
+        whole = busy + max(idle, 0)  # the kernel warns that iowait may fall
         values.append(100 * busy / whole if whole > 0 else UNKNOWN)
     return values
 
 
-def _busy_and_idle(columns: list[list[int]]) -> tuple[list[int], list[int]]:
-    user, nice, system, idle, iowait, irq, softirq, steal = columns
-    return (
-        list(map(sum, zip(user, nice, system, irq, softirq, steal, strict=True))),
-        list(map(sum, zip(idle, iowait, strict=True))),
-    )
-
-
-def _shares(now: list[list[int]], before: list[list[int]]) -> list[float]:
+def _shares(now: list[int], before: list[int]) -> list[float]:
     """Percent of the whole node's time: user, system, iowait, steal, idle."""
     user, nice, system, idle, iowait, irq, softirq, steal = (
-        max(new[0] - old[0], 0) for new, old in zip(now, before, strict=True)
+        max(new - old, 0) for new, old in zip(now, before, strict=True)
     )
     whole = user + nice + system + idle + iowait + irq + softirq + steal
     if not whole:
