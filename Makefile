@@ -1,0 +1,57 @@
+# Everything a person needs to type. Each target sets up what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := check
+
+.PHONY: help
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+.PHONY: setup
+setup: $(READY) ## Make .venv and install the package, editable, with everything for development
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $(READY)
+
+.PHONY: demo
+demo: $(READY) ## Run a small real job with planted faults and show what was recorded
+	$(BIN)/sonde demo
+
+.PHONY: check
+check: lint ## Format, lint, check types and run the fast tests
+	$(BIN)/pytest -q tests --ignore=tests/journeys --ignore=tests/browser
+
+.PHONY: test
+test: $(READY) ## Run everything that CI runs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest tests
+
+.PHONY: lint
+lint: $(READY) ## Format, lint and check types
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/mypy
+
+.PHONY: docs
+docs: $(READY) ## Write the generated pages of the reference anew
+	$(BIN)/python -m tests.docs.generate
+
+.PHONY: bench
+bench: $(READY) ## Run the benchmarks and print the table of bars
+	$(BIN)/python -m benchmarks
+
+.PHONY: ui
+ui: ## Rebuild the dashboard (it has no sources yet)
+	@if [ -d ui ]; then cd ui && npm ci && node build.mjs; else echo "There are no sources in ui/ yet."; fi
+
+.PHONY: clean
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

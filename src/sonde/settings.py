@@ -8,7 +8,7 @@ import os
 import re
 import socket
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -81,13 +81,38 @@ def _percent(value: float, key: str) -> float:
     return float(value)
 
 
-# section, key in the file -> field, type in the file, reader
-_KEYS: Mapping[tuple[str, str], tuple[str, type | tuple[type, ...], Any]] = {
-    ("job", "name"): ("name", str, _name),
-    ("job", "store"): ("store", str, _name),
-    ("system", "interval"): ("interval_seconds", str, parse_interval),
-    ("budget", "overhead_percent"): ("overhead_percent", (int, float), _percent),
-    ("budget", "disk"): ("disk_bytes", str, parse_size),
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of the configuration file: where it is, what it sets, and what it means."""
+
+    section: str
+    name: str
+    field: str
+    kinds: tuple[type, ...]
+    read: Callable[[Any, str], Any]
+    help: str
+
+
+KEYS = (
+    Key("job", "name", "name", (str,), _name, "the job's name; default: script name and time"),
+    Key("job", "store", "store", (str,), _name, "where it is recorded: a folder or s3://…"),
+    Key(
+        *("system", "interval", "interval_seconds", (str,), parse_interval),
+        "time between two samples of the machine, 100ms to 60s",
+    ),
+    Key(
+        *("budget", "overhead_percent", "overhead_percent", (int, float), _percent),
+        "what watching may cost, in percent of one core; above it the interval grows",
+    ),
+    Key(
+        *("budget", "disk", "disk_bytes", (str,), parse_size),
+        "the most a job may take; the oldest raw data goes first, roll-ups stay",
+    ),
+)
+
+VARIABLES = {
+    "SONDE_STORE": "the default store; without it, ./sonde-jobs",
+    "SONDE_DISABLE": "set to 1: `sonde run` becomes the command, as if Sonde were not there",
 }
 
 
@@ -117,7 +142,7 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
     changes: dict[str, Any] = {}
     for section, table in document.items():
-        sections = sorted({known for known, _ in _KEYS})
+        sections = sorted({known.section for known in KEYS})
         if section not in sections or not isinstance(table, dict):
             raise UsageError(f"{path}: unknown section [{section}]. Known: {', '.join(sections)}")
         for key, value in table.items():
@@ -126,16 +151,16 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
     return replace(settings, **changes)
 
 
-def _read_key(path: Path, section: str, key: str, value: object) -> tuple[str, Any]:
-    if (section, key) not in _KEYS:
-        known = ", ".join(sorted(name for place, name in _KEYS if place == section))
-        raise UsageError(f"{path}: unknown key {key!r} in [{section}]. Known: {known}")
-    field, kind, read = _KEYS[section, key]
-    kinds = kind if isinstance(kind, tuple) else (kind,)
-    if not isinstance(value, kinds) or isinstance(value, bool):
-        wanted = "a number" if int in kinds else "a text in quotes"
-        raise UsageError(f"{path}: [{section}] {key} = {value!r} must be {wanted}.")
-    return field, read(value, f"{path}: [{section}] {key}")
+def _read_key(path: Path, section: str, name: str, value: object) -> tuple[str, Any]:
+    known = {key.name: key for key in KEYS if key.section == section}
+    if name not in known:
+        listed = ", ".join(sorted(known))
+        raise UsageError(f"{path}: unknown key {name!r} in [{section}]. Known: {listed}")
+    key = known[name]
+    if not isinstance(value, key.kinds) or isinstance(value, bool):
+        wanted = "a number" if int in key.kinds else "a text in quotes"
+        raise UsageError(f"{path}: [{section}] {name} = {value!r} must be {wanted}.")
+    return key.field, key.read(value, f"{path}: [{section}] {name}")
 
 
 def default_store() -> str:
