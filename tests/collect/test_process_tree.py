@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.fakes.eventually import eventually
-from tests.fakes.machine import FakeMachine
 
 from sonde.collect.process_tree import ProcessTree, processes_marked
+from tests.fakes.eventually import eventually
+from tests.fakes.machine import FakeMachine
 
 
 @pytest.fixture

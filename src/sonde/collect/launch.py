@@ -92,6 +92,7 @@ class Launcher:
             process_pid=pid,
             launcher=this_process(),
             interval_seconds=self._settings.interval_seconds,
+            run_id=self._run_id,
         )
         self._recording.start(attempt, collectors)
 

@@ -69,7 +69,11 @@ class Recording:
         """Begins to record; a failure here leaves the job alone."""
         self._attempt = attempt
         self._document("start", attempt)
-        machine = Machine(job_pid=attempt.process_pid, paths=(Path(attempt.folder), *self._paths()))
+        machine = Machine(
+            job_pid=attempt.process_pid,
+            job_mark=f"SONDE_RUN_ID={attempt.run_id}" if attempt.run_id else "",
+            paths=(Path(attempt.folder), *self._paths()),
+        )
         collectors, _ = open_collectors(machine, collector_names)
         self._sampler = Sampler(
             collectors,

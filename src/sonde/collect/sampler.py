@@ -145,7 +145,8 @@ class Sampler:
         while not self._stop.is_set():
             if self.is_monitoring:
                 slot.fresh = self._read(slot, self._clock.seconds())
-            self._clock.wait(self._stop, slot.collector.interval_seconds)
+            pause = max(slot.collector.interval_seconds, self.interval_seconds)
+            self._clock.wait(self._stop, pause)
 
     def _values(self, slot: _Slot, now: float) -> Sequence[float]:
         if slot.collector.is_slow:

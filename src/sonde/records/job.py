@@ -63,6 +63,7 @@ class Attempt:
     process_pid: int
     launcher: Launcher
     interval_seconds: float
+    run_id: str = ""  # in the environment of every process of the attempt, as SONDE_RUN_ID
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.fakes.machine import FakeMachine, named
 
 from sonde.collect.system import Machine
 from sonde.collect.system._cgroups import cpus_available, oom_kills
 from sonde.collect.system.cgroup import Cgroup
 from sonde.errors import NothingToCollectError
+from tests.fakes.machine import FakeMachine, named
 
 _NO_LIMIT_V1 = "9223372036854771712\n"
 

@@ -1,11 +1,11 @@
 from pathlib import Path
 
 import pytest
-from tests.fakes.machine import FakeMachine
 
 from sonde.collect.system import Machine
 from sonde.collect.system.cpu_frequency import CpuFrequency
 from sonde.errors import NothingToCollectError
+from tests.fakes.machine import FakeMachine
 
 
 def test_frequencies_come_from_cpufreq_where_it_is(tmp_path: Path) -> None:

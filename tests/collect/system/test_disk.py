@@ -2,11 +2,11 @@ import math
 from pathlib import Path
 
 import pytest
-from tests.fakes.machine import FakeMachine, named
 
 from sonde.collect.system import Machine
 from sonde.collect.system.disk import Disk
 from sonde.errors import NothingToCollectError
+from tests.fakes.machine import FakeMachine, named
 
 
 def _row(name: str, reads: int = 1, sectors: int = 0, writes: int = 0, busy: int = 0) -> str:

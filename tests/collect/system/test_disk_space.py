@@ -3,11 +3,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.fakes.machine import named
 
 from sonde.collect.system import Machine
 from sonde.collect.system.disk_space import DiskSpace
 from sonde.errors import NothingToCollectError
+from tests.fakes.machine import named
 
 
 def test_a_file_system_is_shown_once_however_many_paths_lie_on_it(tmp_path: Path) -> None:

@@ -2,11 +2,11 @@ import math
 from pathlib import Path
 
 import pytest
-from tests.fakes.machine import FakeMachine, named
 
 from sonde.collect.system import Machine
 from sonde.collect.system.gpu_amd import GpuAmd
 from sonde.errors import NothingToCollectError
+from tests.fakes.machine import FakeMachine, named
 
 
 def _card(fake: FakeMachine, number: int, **files: str) -> None:

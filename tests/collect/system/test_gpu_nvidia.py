@@ -3,12 +3,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.fakes.machine import FakeMachine, named
-from tests.fakes.nvml import FakeGpu, FakeNvml
 
 from sonde.collect.system import Machine
 from sonde.collect.system.gpu_nvidia import GpuNvidia
 from sonde.errors import NothingToCollectError
+from tests.fakes.machine import FakeMachine, named
+from tests.fakes.nvml import FakeGpu, FakeNvml
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.fakes.machine import FakeMachine, named
-from tests.fakes.nvml import FakeGpu, FakeNvml, gpu_process
 
 from sonde.collect.system import Machine
 from sonde.collect.system.gpu_nvidia_links import GpuNvidiaLinks
 from sonde.errors import NothingToCollectError
+from tests.fakes.machine import FakeMachine, named
+from tests.fakes.nvml import FakeGpu, FakeNvml, gpu_process
 
 
 @pytest.fixture

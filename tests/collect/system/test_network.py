@@ -2,11 +2,11 @@ import math
 from pathlib import Path
 
 import pytest
-from tests.fakes.machine import FakeMachine, named
 
 from sonde.collect.system import Machine
 from sonde.collect.system.network import Network
 from sonde.errors import NothingToCollectError
+from tests.fakes.machine import FakeMachine, named
 
 _HEAD = "Inter-|   Receive  |  Transmit\n face |bytes packets errs drop …\n"
 

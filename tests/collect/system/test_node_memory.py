@@ -1,11 +1,11 @@
 from pathlib import Path
 
 import pytest
-from tests.fakes.machine import FakeMachine, named
 
 from sonde.collect.system import Machine
 from sonde.collect.system.memory import Memory
 from sonde.errors import NothingToCollectError
+from tests.fakes.machine import FakeMachine, named
 
 
 def test_memory_that_the_kernel_can_give_back_is_not_used(tmp_path: Path) -> None:

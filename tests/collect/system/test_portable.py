@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.fakes.machine import named
 
 from sonde.collect.system import COLLECTORS, Collector, Machine
 from sonde.collect.system.portable import Portable
 from sonde.errors import NothingToCollectError
+from tests.fakes.machine import named
 
 
 def _elsewhere(folder: Path, job_pid: int | None = None) -> Machine:

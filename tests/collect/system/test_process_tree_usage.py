@@ -3,11 +3,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.fakes.machine import FakeMachine, named
 
 from sonde.collect.system import COLLECTORS, Machine
 from sonde.collect.system.process_tree import ProcessTreeUsage
 from sonde.errors import NothingToCollectError
+from tests.fakes.machine import FakeMachine, named
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sonde.records.metric import Series
+from sonde.records.metric import MetricInfo, Series
 
 UNKNOWN = float("nan")  # a value that was not measured at this tick
 
@@ -33,6 +33,8 @@ class Collector(ABC):
 
     interval_seconds: float = 0.0  # read no more often than this; 0: at every tick
     is_slow: bool = False  # a read may block for milliseconds: read in a thread beside the ticks
+
+    metrics: tuple[MetricInfo, ...]  # all that it may record, on whatever machine
 
     # What `read` returns, in that order. A collector that finds more or fewer things
     # puts a new tuple here before it returns from `read`.

@@ -39,6 +39,8 @@ class Cgroup(Collector):
     that is not set when the job starts has no series. Limits are read every 10 seconds.
     """
 
+    metrics = (CPUS_AVAILABLE, MEMORY_LIMIT, QUOTA, MEMORY_USED, MEMORY_RECLAIMABLE, *THROTTLING)
+
     interval_seconds = 1.0
 
     def open(self) -> None:

@@ -30,6 +30,8 @@ class Cpu(Collector):
     Needs /proc/stat and /proc/loadavg.
     """
 
+    metrics = METRICS
+
     def open(self) -> None:
         try:
             self._stat = KernelFile(self.machine.proc / "stat")

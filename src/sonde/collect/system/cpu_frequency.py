@@ -21,6 +21,8 @@ class CpuFrequency(Collector):
     Needs cpufreq in /sys, else a /proc/cpuinfo that tells MHz.
     """
 
+    metrics = METRICS
+
     interval_seconds = 5.0
 
     def open(self) -> None:

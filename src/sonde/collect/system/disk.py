@@ -26,6 +26,8 @@ class Disk(Collector):
     only where its disk is not listed.
     """
 
+    metrics = METRICS
+
     def open(self) -> None:
         try:
             self._diskstats = KernelFile(self.machine.proc / "diskstats")

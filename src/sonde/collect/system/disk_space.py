@@ -20,6 +20,8 @@ class DiskSpace(Collector):
     Needs paths to look at.
     """
 
+    metrics = METRICS
+
     interval_seconds = 5.0
     is_slow = True  # asking a network file system whose server is away blocks
 

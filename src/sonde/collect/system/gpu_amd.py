@@ -29,6 +29,8 @@ class GpuAmd(Collector):
     Needs the amdgpu driver's files in /sys/class/drm. What a GPU does not tell has no series.
     """
 
+    metrics = (*(metric for metric, _, _ in _FILES), gpus.MEMORY_PERCENT)
+
     interval_seconds = 0.5
     is_slow = True  # for each of these files the driver may ask the GPU's own controller
 

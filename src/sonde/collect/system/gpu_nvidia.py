@@ -22,6 +22,19 @@ class GpuNvidia(Collector):
     memory errors are read every 10 seconds.
     """
 
+    metrics = (
+        gpus.UTILIZATION,
+        gpus.MEMORY_CONTROLLER,
+        *gpus.MEMORY,
+        gpus.POWER,
+        gpus.POWER_LIMIT,
+        gpus.TEMPERATURE,
+        gpus.SM_CLOCK,
+        gpus.MEMORY_CLOCK,
+        *gpus.THROTTLED,
+        *gpus.ECC_ERRORS,
+    )
+
     def open(self) -> None:
         self._nvml = Nvml(self.machine)
         self._fast = self._nvml.readings(self._fast_offers)

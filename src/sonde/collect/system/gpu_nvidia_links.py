@@ -21,6 +21,8 @@ class GpuNvidiaLinks(Collector):
     unknown in a container that hides the host's process numbers.
     """
 
+    metrics = (*gpus.PCIE, gpus.PCIE_REPLAYS, *gpus.NVLINK, gpus.JOB_MEMORY)
+
     interval_seconds = 5.0
     is_slow = True  # PCIe traffic blocks for 20 ms and listing processes for up to 5
 

@@ -27,6 +27,8 @@ class Memory(Collector):
     Needs /proc/meminfo.
     """
 
+    metrics = METRICS
+
     def open(self) -> None:
         try:
             self._meminfo = KernelFile(self.machine.proc / "meminfo")

@@ -27,6 +27,8 @@ class Network(Collector):
     single packet so far.
     """
 
+    metrics = METRICS
+
     def open(self) -> None:
         try:
             self._dev = KernelFile(self.machine.proc / "net/dev")

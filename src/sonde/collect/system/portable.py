@@ -32,6 +32,12 @@ class Portable(Collector):
     Needs psutil and a system that is not Linux, which is read directly.
     """
 
+    metrics = (
+        *(_KNOWN[name] for name in (*_NODE, *_JOB)),
+        *_DISK,
+        *network.METRICS,
+    )
+
     interval_seconds = 0.5
     is_slow = True  # listing all processes, to find the job's, takes milliseconds
 

@@ -13,6 +13,24 @@ _STALLED = {"some": "at least one task", "full": "all tasks"}
 _MICROSECONDS_TO_PERCENT = 1e-4
 
 
+def _metrics(resource: str, kind: str) -> tuple[MetricInfo, MetricInfo]:
+    text = f"time in which {_STALLED[kind]} waited for {resource}"
+    name = f"pressure.{resource}_{kind}"
+    return (
+        MetricInfo(f"{name}_percent", "percent", text),
+        MetricInfo(f"{name}_avg10_percent", "percent", f"{text}, 10-second mean"),
+    )
+
+
+METRICS = (
+    *_metrics("cpu", "some"),
+    *_metrics("memory", "some"),
+    *_metrics("memory", "full"),
+    *_metrics("io", "some"),
+    *_metrics("io", "full"),
+)
+
+
 class Pressure(Collector):
     """Pressure: time lost by waiting for processors, memory or disks (PSI).
 
@@ -20,6 +38,8 @@ class Pressure(Collector):
     The kernel's own 10-second mean is given beside the share since the last reading. That all
     tasks wait for a processor cannot be, so cpu has no "full".
     """
+
+    metrics = METRICS
 
     def open(self) -> None:
         self._files: list[KernelFile] = []
@@ -31,8 +51,7 @@ class Pressure(Collector):
             except OSError:
                 continue
             self._files.append(file)
-            for kind in kinds:
-                series += _series(resource, kind)
+            series += [Series(one) for one in METRICS if _is_of(one, resource, kinds)]
         if not series:
             raise NothingToCollectError(f"no {self.machine.proc / 'pressure'}")
         self.series = tuple(series)
@@ -57,10 +76,5 @@ def _stalls(file: KernelFile) -> list[tuple[bytes, bytes, bytes]]:
     return found[:1] if file.path.name == "cpu" else found
 
 
-def _series(resource: str, kind: str) -> tuple[Series, Series]:
-    text = f"time in which {_STALLED[kind]} waited for {resource}"
-    name = f"pressure.{resource}_{kind}"
-    return (
-        Series(MetricInfo(f"{name}_percent", "percent", text)),
-        Series(MetricInfo(f"{name}_avg10_percent", "percent", f"{text}, 10-second mean")),
-    )
+def _is_of(metric: MetricInfo, resource: str, kinds: list[str]) -> bool:
+    return any(metric.name.startswith(f"pressure.{resource}_{kind}_") for kind in kinds)

@@ -37,6 +37,8 @@ class ProcessTreeUsage(Collector):
     started, are all counted, also when they outlive their parents.
     """
 
+    metrics = (*METRICS, PROCESS_CPU, PROCESS_RSS)
+
     interval_seconds = 0.5
 
     def open(self) -> None:
