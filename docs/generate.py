@@ -1,0 +1,133 @@
+"""Writes the pages of the reference from the code: `make docs`.
+
+A test fails when a page differs from what this would write.
+"""
+
+import argparse
+import inspect
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import sonde
+from sonde.cli import COMMANDS
+from sonde.collect.system import COLLECTORS
+from sonde.settings import KEYS, VARIABLES, RunSettings
+from sonde.store.format import FAMILIES, FORMAT_VERSION
+
+REFERENCE = Path(__file__).parent / "reference"
+_NOTE = "<!-- Written by `make docs`; change the code, not this page. -->"
+_TYPES = {"q": "64-bit integer", "d": "64-bit float", "f": "32-bit float", "s": "text"}
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page and its text."""
+    parts = {
+        "commands.md": commands(),
+        "configuration.md": configuration(),
+        "metrics.md": metrics(),
+        "python.md": python(),
+        "records.md": records(),
+    }
+    return {REFERENCE / name: "\n".join((_NOTE, *lines)) + "\n" for name, lines in parts.items()}
+
+
+def commands() -> Iterator[str]:
+    """One section per command, from its docstring and its options."""
+    yield "# Commands"
+    yield ""
+    yield "`sonde` and `python -m sonde` are the same. Exit codes: 0 fine, 1 our error, 2 usage;"
+    yield "`sonde run` returns the code of the command it ran."
+    for name in COMMANDS.names():
+        command = COMMANDS.load(name)()
+        parser = argparse.ArgumentParser(prog=f"sonde {name}", add_help=False)
+        command.configure(parser)
+        yield from ("", f"## sonde {name}", "", inspect.getdoc(type(command)) or "", "")
+        if command.example:
+            yield from ("```text", command.example, "```", "")
+        yield from _options(parser)
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield "| option | meaning |"
+    yield "|---|---|"
+    for action in parser._actions:  # noqa: SLF001 — argparse has no public list of its options
+        value = action.metavar or ("" if action.nargs == 0 else action.dest.upper())
+        label = ", ".join(action.option_strings) or str(action.metavar or action.dest)
+        with_value = f"{label} {value}" if action.option_strings and value else label
+        yield f"| `{with_value}` | {action.help or ''} |"
+
+
+def configuration() -> Iterator[str]:
+    """Keys of the file and variables of the environment."""
+    defaults = {field.name: field.default for field in fields(RunSettings)}
+    yield "# Configuration"
+    yield ""
+    yield "`sonde.toml` beside the script, or in the current folder, is found by itself; `--config`"
+    yield "names another one. Options on the command line go on top. Unknown keys, wrong types and"
+    yield "impossible values are errors before the job starts."
+    yield from ("", "| section | key | default | meaning |", "|---|---|---|---|")
+    for key in KEYS:
+        default = defaults[key.field]
+        yield f"| `[{key.section}]` | `{key.name}` | `{default}` | {key.help} |"
+    yield from ("", "| variable | meaning |", "|---|---|")
+    for name, text in VARIABLES.items():
+        yield f"| `{name}` | {text} |"
+
+
+def metrics() -> Iterator[str]:
+    """What each collector may record."""
+    yield "# Metrics of the machine"
+    yield ""
+    yield "One file per collector in `src/sonde/collect/system/`. What a machine does not have is"
+    yield "not recorded; `sonde doctor` says what is missing and why."
+    for name in COLLECTORS.names():
+        collector = COLLECTORS.load(name)
+        yield from ("", f"## {name}", "", inspect.getdoc(collector) or "", "")
+        yield from ("| metric | unit | meaning |", "|---|---|---|")
+        for metric in collector.metrics:
+            yield f"| `{metric.name}` | {metric.unit or 'count'} | {metric.help} |"
+
+
+def python() -> Iterator[str]:
+    """The public names."""
+    yield "# Python"
+    for name in sonde.__all__:
+        thing = getattr(sonde, name)
+        yield from ("", f"## sonde.{name}", "")
+        if inspect.isfunction(thing):
+            yield from (f"`{name}{inspect.signature(thing)}`", "")
+        yield inspect.getdoc(thing) or ""
+        if inspect.isclass(thing):
+            yield from _members(thing)
+
+
+def _members(kind: type) -> Iterator[str]:
+    yield ""
+    for name, member in vars(kind).items():
+        if name.startswith("_") or not (inspect.isfunction(member) or isinstance(member, property)):
+            continue
+        text = (inspect.getdoc(member) or "").partition("\n")[0]
+        call = str(inspect.signature(member)) if inspect.isfunction(member) else ""
+        yield f"- `{name}{call.replace('(self, ', '(').replace('(self)', '()')}`: {text}"
+
+
+def records() -> Iterator[str]:
+    """The families of records and their columns."""
+    yield "# Record families"
+    yield ""
+    yield f"Format {FORMAT_VERSION}. Sealed segments are Parquet files with these columns;"
+    yield "any Parquet reader opens them."
+    for family in FAMILIES.values():
+        yield from ("", f"## {family.name}", "", family.label.capitalize() + ".", "")
+        if family.is_matrix:
+            yield "One column per series (`metric/device`, 32-bit float) and `time_ns`."
+            continue
+        yield from ("| column | type |", "|---|---|")
+        for column, code in family.columns:
+            yield f"| `{column}` | {_TYPES[code]} |"
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text)
