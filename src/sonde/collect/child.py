@@ -44,8 +44,9 @@ class Canary:
         return False
 
     def close(self) -> None:
-        """Lets it go: it ends when its line of life is cut."""
+        """Lets it go; killed, because one that was suspended would not see its life end."""
         os.close(self._life)
+        os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
         os.close(self._reports)
 

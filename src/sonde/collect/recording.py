@@ -91,6 +91,8 @@ class Recording:
         self._over.set()
         if self._sampler is not None:
             self._guard.attempt("the last tick", self._stop_sampler, None)
+        if self._keeper.ident is not None:
+            self._keeper.join(_END_SECONDS)
         lost: list[Notice] = []
         self._guard.attempt(
             "the last flush", lambda: lost.extend(self._writer.close(_END_SECONDS)), None

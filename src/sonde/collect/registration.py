@@ -94,12 +94,14 @@ def _create(name: str, wish: Wish, clock: Clock) -> Registration | None:
 def _resume(name: str, wish: Wish, backend: Backend, clock: Clock) -> Registration:
     node = wish.placement.node
     last = _last_attempt(backend, node)
-    if last is not None:
-        has_ended = backend.exists(layout.attempt_key(node, last.number, "exit"))
-        if not has_ended and is_present(backend, last, clock.now_ns()):
-            raise JobExistsError(f"Job {name!r} still runs on {node}; it cannot be resumed.")
-    number = 1 if last is None else last.number + 1
-    return Registration(name, node, number, backend, is_creator=True)
+    if last is None:  # a node that is new to the job takes part in the attempt of the others
+        others = [_last_attempt(backend, other) for other in backend.folders(layout.NODES)]
+        number = max((other.number for other in others if other is not None), default=1)
+        return Registration(name, node, number, backend, is_creator=False)
+    has_ended = backend.exists(layout.attempt_key(node, last.number, "exit"))
+    if not has_ended and is_present(backend, last, clock.now_ns()):
+        raise JobExistsError(f"Job {name!r} still runs on {node}; it cannot be resumed.")
+    return Registration(name, node, last.number + 1, backend, is_creator=True)
 
 
 def _last_attempt(backend: Backend, node: str) -> Attempt | None:

@@ -52,11 +52,8 @@ class JobFacts:
 
     @property
     def latest(self) -> tuple[NodeAttempt, ...]:
-        """The last attempt of each node."""
-        last: dict[str, NodeAttempt] = {}
-        for one in sorted(self.attempts, key=lambda one: one.attempt.number):
-            last[one.attempt.node] = one
-        return tuple(last.values())
+        """The last attempt, on each node that took part in it."""
+        return _latest(self.attempts)
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -160,11 +157,13 @@ def _node_attempts(
     return found
 
 
+def _latest(attempts: tuple[NodeAttempt, ...]) -> tuple[NodeAttempt, ...]:
+    last = max((one.attempt.number for one in attempts), default=0)
+    return tuple(one for one in attempts if one.attempt.number == last)
+
+
 def _job_state(attempts: tuple[NodeAttempt, ...], info: JobInfo | None, now_ns: int) -> JobState:
-    latest: dict[str, NodeAttempt] = {}
-    for one in sorted(attempts, key=lambda one: one.attempt.number):
-        latest[one.attempt.node] = one
-    states = {one.state for one in latest.values()}
+    states = {one.state for one in _latest(attempts)}
     if not states:
         age_ns = now_ns - info.created_ns if info else _STARTING_SECONDS * NANOSECONDS
         is_young = age_ns < _STARTING_SECONDS * NANOSECONDS

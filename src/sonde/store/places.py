@@ -13,8 +13,8 @@ def absolute_store(store: str) -> str:
 
 
 def job_uri(store: str, job: str) -> str:
-    """The folder of a job in a store."""
-    return f"{store.rstrip('/')}/{job}"
+    """The folder of a job in a store; absolute, since processes of a job change folders."""
+    return f"{absolute_store(store).rstrip('/')}/{job}"
 
 
 def find_job(job: str, store: str) -> Backend:
