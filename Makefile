@@ -42,7 +42,7 @@ lint: $(READY) ## Format, lint and check types
 
 .PHONY: docs
 docs: $(READY) ## Write the generated pages of the reference anew
-	$(BIN)/python -m tests.docs.generate
+	$(BIN)/python docs/generate.py
 
 .PHONY: bench
 bench: $(READY) ## Run the benchmarks and print the table of bars
