@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 log = logging.getLogger("sonde")
+# who wants to read it says where; without that nothing is printed into the job's own output
+log.addHandler(logging.NullHandler())
 
 Result = TypeVar("Result")
 

@@ -127,7 +127,7 @@ def load_settings(config: Path | None, command: tuple[str, ...] = ()) -> RunSett
 
 
 def _find_config(command: tuple[str, ...]) -> Path | None:
-    scripts = [Path(word) for word in command if word.endswith(".py")]
+    scripts = [Path(word) for word in command if word.endswith((".py", ".sh"))]
     folders = [script.parent for script in scripts[:1]] + [Path()]
     candidates = (folder / CONFIG_NAME for folder in folders)
     return next((candidate for candidate in candidates if candidate.is_file()), None)
@@ -155,7 +155,7 @@ def _read_key(path: Path, section: str, name: str, value: object) -> tuple[str, 
     known = {key.name: key for key in KEYS if key.section == section}
     if name not in known:
         listed = ", ".join(sorted(known))
-        raise UsageError(f"{path}: unknown key {name!r} in [{section}]. Known: {listed}")
+        raise UsageError(f"{path}: unknown key [{section}] {name} = {value!r}. Known: {listed}")
     key = known[name]
     if not isinstance(value, key.kinds) or isinstance(value, bool):
         wanted = "a number" if int in key.kinds else "a text in quotes"
@@ -181,7 +181,8 @@ def environment() -> dict[str, str]:
 def placement() -> Placement:
     """Where this process runs, from the variables of SLURM, torchrun, MPI and Kubernetes."""
     group = _first("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PET_RDZV_ID", "OMPI_MCA_ess_base_jobid")
-    local_rank = int(_first("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID") or 0)
+    rank = _first("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID")
+    local_rank = int(rank) if rank and rank.isdigit() else 0
     nodes = _first("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES", "OMPI_COMM_WORLD_SIZE")
     host = re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname()) or "node"
     is_number = nodes is not None and nodes.isdigit()

@@ -7,6 +7,7 @@ from sonde.cli._command import Command, Options, add_json, add_store, say, say_j
 from sonde.clock import SystemClock
 from sonde.errors import UsageError
 from sonde.read.jobs import read_job
+from sonde.store.backends import open_backend
 from sonde.store.places import find_job
 
 
@@ -39,7 +40,9 @@ class Rm(Command):
         for backend in found:
             entries = backend.entries("")
             freed += sum(entry.size for entry in entries)
-            backend.delete(entry.key for entry in entries)
+            # from the store's side, so that the job's own folder goes too
+            store, _, folder = backend.uri.rstrip("/").rpartition("/")
+            open_backend(store).delete(f"{folder}/{entry.key}" for entry in entries)
         if options.json:
             say_json({"removed": [one.name for one in facts], "bytes_freed": freed})
         else:
@@ -50,4 +53,7 @@ class Rm(Command):
 def _confirm(question: str) -> bool:
     if not sys.stdin.isatty():
         return False
-    return input(question).strip().lower() in ("y", "yes")
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except EOFError:  # Ctrl-D is a no
+        return False

@@ -1,14 +1,15 @@
 """`sonde run`: the main job."""
 
 import argparse
-import os
 from dataclasses import replace
 from pathlib import Path
 
 from sonde.cli._command import Command, Options, remark
 from sonde.clock import SystemClock
-from sonde.collect.exits import COMMAND_NOT_EXECUTABLE, COMMAND_NOT_FOUND
+from sonde.collect.child import become
+from sonde.collect.exits import code_of_failed_start
 from sonde.collect.launch import Launched, Launcher
+from sonde.collect.masking import mask_command
 from sonde.collect.registration import Registration, Wish, register
 from sonde.errors import JobExistsError, StoreError, UsageError
 from sonde.records.job import JobState
@@ -58,7 +59,7 @@ class Run(Command):
         clock = SystemClock()
         wish = _wish(options, tuple(command))
         try:
-            registration = register(wish, command, clock)
+            registration = register(wish, mask_command(command), clock)
         except JobExistsError:
             raise
         except StoreError as error:
@@ -97,11 +98,10 @@ def _wish(options: Options, command: tuple[str, ...]) -> Wish:
 def _run_plainly(command: list[str]) -> int:
     """Becomes the command; nothing of ours is left."""
     try:
-        os.execvp(command[0], command)
+        become(command)
     except OSError as error:
         remark(f"{command[0]}: {(error.strerror or str(error)).lower()}")
-        is_missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-        return COMMAND_NOT_FOUND if is_missing else COMMAND_NOT_EXECUTABLE
+        return code_of_failed_start(error)
 
 
 def _reference(registration: Registration, wish: Wish) -> str:

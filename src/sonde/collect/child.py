@@ -2,84 +2,51 @@
 
 The command runs in the launcher's own process group, so that the terminal, the shell's job control
 and pipes treat both as one. Signals that go to the whole group reach the command by themselves;
-those sent to the launcher alone are handed on. A canary, a tiny process in the group that only
-tells which signals reach it, makes the difference visible: without it a command would get the
-signals of `timeout`, of a scheduler or of a closing terminal twice.
+those sent to the launcher alone are handed on, once: the canary tells them apart. When the command
+is suspended the launcher suspends itself, so that the shell sees it.
 """
 
+import errno
 import os
-import select
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from types import FrameType
+from typing import NoReturn
 
-_GROUP_SIGNALS = (signal.SIGINT, signal.SIGQUIT)  # from the keyboard: always to the whole group
-_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-_CANARY_SECONDS = 0.1
+from sonde.collect.canary import HEARD, Canary
+from sonde.store.presence import is_stopped
 
-
-class Canary:
-    """A process that reports the signals that reach every member of the group."""
-
-    def __init__(self) -> None:
-        self._reports, report = os.pipe()
-        life, self._life = os.pipe()
-        self._pid = os.fork()
-        if self._pid == 0:
-            os.close(self._life)
-            os.close(self._reports)
-            _sing(life, report)
-        os.close(life)
-        os.close(report)
-
-    def heard(self, number: int) -> bool:
-        """Whether the signal has just reached the canary too, that is, the whole group."""
-        while select.select([self._reports], [], [], _CANARY_SECONDS)[0]:
-            reported = os.read(self._reports, 1)
-            if not reported:  # it was killed; nothing is known of the group any more
-                return False
-            if reported[0] == number:
-                return True
-        return False
-
-    def close(self) -> None:
-        """Lets it go; killed, because one that was suspended would not see its life end."""
-        os.close(self._life)
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
-        os.close(self._reports)
-
-
-def _sing(life: int, report: int) -> None:
-    """The canary's whole life; never returns."""
-
-    def tell(number: int, _frame: FrameType | None) -> None:
-        os.write(report, bytes([number]))
-
-    for number in (*_FORWARDED, *_GROUP_SIGNALS):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, tell)
-    try:
-        os.read(life, 1)
-    finally:
-        os._exit(0)
+_SHELL = "/bin/sh"
 
 
 class Child:
-    """The command while it runs."""
+    """The command while it runs.
+
+    Raises:
+        OSError: The command cannot be started.
+    """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        self._canary = Canary()
         self._process: subprocess.Popen[bytes] | None = None
-        self._hush()
+        self._is_over = False
+        self._early: list[int] = []  # signals that came before there was anybody to have them
+        self._settling: set[int] = set()
+        self._canary = Canary()
+        for wanted in (*HEARD, signal.SIGCONT):
+            # what was ignored before stays ignored for both
+            if signal.getsignal(wanted) is not signal.SIG_IGN:
+                signal.signal(wanted, self._on_signal)
         try:
-            # inherited descriptors stay open: make's job server and shell redirections use them
-            self._process = subprocess.Popen(command, env=environment, close_fds=False)
+            self._process = _start(command, environment)
         except OSError:
+            self._is_over = True
             self._canary.close()
             raise
         self.pid = self._process.pid
+        for number in self._early:
+            self.send(number)
 
     def wait(self) -> int:
         """Waits for the end; the exit code, or minus the signal that killed it."""
@@ -87,27 +54,73 @@ class Child:
         while True:
             _, status = os.waitpid(self.pid, os.WUNTRACED)
             if not os.WIFSTOPPED(status):
+                self._is_over = True
                 self._process.returncode = os.waitstatus_to_exitcode(status)
                 self._canary.close()
                 return self._process.returncode
-            # the command stopped itself: stop too, so that the shell sees it and can go on
+            self._canary.watch(self.pid)
             os.kill(os.getpid(), signal.SIGSTOP)
+            self._canary.watch(0)
 
     def send(self, number: int) -> None:
         """Sends a signal to the command, if it runs."""
-        if self._process is not None and self._process.returncode is None:
+        if self._process is not None and not self._is_over:
             try:
                 os.kill(self._process.pid, number)
             except ProcessLookupError:
                 return
 
-    def _hush(self) -> None:
-        """Takes our own hands off the signals; what was ignored before stays ignored for both."""
-        for number in (*_GROUP_SIGNALS, *_FORWARDED, signal.SIGCONT):
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._on_signal)
-
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        is_ours_alone = number in _FORWARDED and not self._canary.heard(number)
-        if is_ours_alone or number == signal.SIGCONT:
-            self.send(number)
+        if self._is_over or number in self._settling:
+            return
+        if self._process is None:
+            self._early.append(number)
+            return
+        self._settling.add(number)  # another one like it while we wait for the canary is the same
+        try:
+            if number == signal.SIGCONT:
+                has_reached_it = not is_stopped(self._process.pid)
+            else:
+                has_reached_it = self._canary.heard(number) and self._is_in_our_group()
+            if not has_reached_it:
+                self.send(number)
+        finally:
+            self._settling.discard(number)
+
+    def _is_in_our_group(self) -> bool:
+        assert self._process is not None
+        try:
+            return os.getpgid(self._process.pid) == os.getpgrp()
+        except ProcessLookupError:
+            return True
+
+
+def become(command: list[str]) -> NoReturn:
+    """Turns this process into the command, as if we had never been there.
+
+    Raises:
+        OSError: The command cannot be started.
+    """
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these, and exec keeps that
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+        os.execv(_SHELL, _for_the_shell(command))
+
+
+def _start(command: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    # inherited descriptors stay open: make's job server and shell redirections use them
+    try:
+        return subprocess.Popen(command, env=environment, close_fds=False)
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+        return subprocess.Popen(_for_the_shell(command), env=environment, close_fds=False)
+
+
+def _for_the_shell(command: Sequence[str]) -> list[str]:
+    """A script without a `#!` line, which shells and execvp hand to the shell."""
+    return [_SHELL, shutil.which(command[0]) or command[0], *command[1:]]

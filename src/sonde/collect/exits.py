@@ -21,6 +21,28 @@ class Ending:
     left_running: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Kills:
+    """Out-of-memory kills while a command ran: in its own control group, and on the machine."""
+
+    own: int | None = None  # None: nobody counts them apart
+    anywhere: int = 0
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether one of them was probably the command's.
+
+        The kernel counts everybody's, over a long job mostly somebody else's; so it is believed
+        only where there is no group to ask.
+        """
+        return self.own > 0 if self.own is not None else self.anywhere > 0
+
+    def __str__(self) -> str:
+        if self.own:
+            return f"out-of-memory kills in the job's control group: {self.own}"
+        return f"out-of-memory kills on this machine: {self.anywhere}"
+
+
 class MemoryKills:
     """Counts the kernel's out-of-memory kills from now on."""
 
@@ -28,46 +50,56 @@ class MemoryKills:
         self._machine = machine
         self._before = oom_kills(machine)
 
-    def since(self) -> dict[str, int]:
-        """How many there were since, by who counts them: the kernel, the control group."""
+    def since(self) -> Kills:
+        """How many there were since."""
         now = oom_kills(self._machine)
-        grown = {name: count - self._before.get(name, count) for name, count in now.items()}
-        return {name: count for name, count in grown.items() if count > 0}
+        grown = {name: now[name] - self._before[name] for name in now.keys() & self._before.keys()}
+        return Kills(grown.get("cgroup"), grown.get("kernel", 0))
 
 
-def explain(ending: Ending, memory_kills: dict[str, int], problem: str | None = None) -> Exit:
+def explain(ending: Ending, kills: Kills, problem: str | None = None) -> Exit:
     """The exit as it is recorded."""
-    number = -ending.code if ending.code < 0 else None
-    name = signal.Signals(number).name if number in set(signal.Signals) else number
-    state, reason, message = _judge(ending, memory_kills, str(name) if number else None)
-    message = problem or message
+    name = signal_name(-ending.code) if ending.code < 0 else None
+    state, reason, message = _judge(ending, kills, name)
     return Exit(
         state=state,
         reason=reason,
         end_ns=ending.end_ns,
         code=shell_code(ending.code),
-        signal=None if number is None else str(name),
-        message=message,
+        signal=name,
+        message=problem or message,
         left_running=ending.left_running,
     )
 
 
 def _judge(
-    ending: Ending, memory_kills: dict[str, int], signal_name: str | None
+    ending: Ending, kills: Kills, killed_by: str | None
 ) -> tuple[JobState, ExitReason, str | None]:
     if ending.stopped_by is not None:
         return JobState.STOPPED, ExitReason.STOPPED, f"stopped by {ending.stopped_by}"
     if ending.code == 0:
         return JobState.COMPLETED, ExitReason.EXIT, None
-    kills = ", ".join(f"{count} counted by the {name}" for name, count in memory_kills.items())
     was_killed = ending.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
-    if was_killed and memory_kills:
-        message = f"killed because memory ran out (out-of-memory kills: {kills})"
+    if was_killed and kills.is_likely:
+        message = f"killed because memory ran out ({kills})"
         return JobState.FAILED, ExitReason.HOST_OUT_OF_MEMORY, message
-    hint = f"; memory ran out meanwhile (out-of-memory kills: {kills})" if memory_kills else ""
-    if signal_name is not None:
-        return JobState.FAILED, ExitReason.SIGNAL, f"killed by {signal_name}{hint}"
+    hint = f"; memory ran out meanwhile ({kills})" if kills.own or kills.anywhere else ""
+    if killed_by is not None:
+        return JobState.FAILED, ExitReason.SIGNAL, f"killed by {killed_by}{hint}"
     return JobState.FAILED, ExitReason.EXIT, f"exit code {ending.code}{hint}"
+
+
+def signal_name(number: int) -> str:
+    """SIGKILL for 9; real-time signals as kill(1) lists them."""
+    if number in set(signal.Signals):
+        return signal.Signals(number).name
+    return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"SIG{number}"
+
+
+def code_of_failed_start(error: OSError) -> int:
+    """What shells return for a command that cannot be started."""
+    is_missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+    return COMMAND_NOT_FOUND if is_missing else COMMAND_NOT_EXECUTABLE
 
 
 def shell_code(code: int) -> int:

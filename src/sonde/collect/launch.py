@@ -10,15 +10,14 @@ from pathlib import Path
 from sonde.clock import SystemClock
 from sonde.collect.child import Child
 from sonde.collect.exits import (
-    COMMAND_NOT_EXECUTABLE,
-    COMMAND_NOT_FOUND,
     Ending,
     MemoryKills,
+    code_of_failed_start,
     explain,
     shell_code,
 )
-from sonde.collect.masking import mask_command
-from sonde.collect.process_tree import processes_marked
+from sonde.collect.masking import mask_command, readable
+from sonde.collect.process_tree import Process, processes_marked
 from sonde.collect.recording import Outcome, Recording
 from sonde.collect.registration import Registration
 from sonde.collect.system import Machine
@@ -29,6 +28,7 @@ from sonde.settings import RunSettings, environment
 from sonde.store.presence import this_process
 
 STOP_GRACE_SECONDS = 10.0
+_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,9 @@ class Launcher:
         self._settings = settings
         self._clock = clock
         self._run_id = os.urandom(8).hex()
+        self._mark = f"SONDE_RUN_ID={self._run_id}"
         self._stopped_by: str | None = None
+        self._kill_due = 0.0
         self._child: Child | None = None
         self._recording = Recording(registration, settings, clock, self._stop)
 
@@ -59,17 +61,19 @@ class Launcher:
         """Starts the command, waits for its end, and records both."""
         start_ns = self._clock.now_ns()
         kills = MemoryKills(Machine())
+        masked = mask_command(command)
         problem: str | None = None
         try:
             self._child = Child(command, {**environment(), **self._variables()})
         except OSError as error:
-            code = COMMAND_NOT_FOUND if _is_missing(error) else COMMAND_NOT_EXECUTABLE
-            problem = f"{command[0]}: {(error.strerror or str(error)).lower()}"
+            code = code_of_failed_start(error)
+            problem = f"{masked[0]}: {(error.strerror or str(error)).lower()}"
         pid = self._child.pid if self._child else 0
         guard = Guard()
-        guard.call("recording", lambda: self._begin(command, start_ns, pid, collectors), None)
+        guard.call("recording", lambda: self._begin(masked, start_ns, pid, collectors), None)
         if self._child is not None:
             code = self._child.wait()
+            guard.call("the rest of the job", self._end_the_rest, None)
         ending = Ending(code, self._clock.now_ns(), self._stopped_by, self._left_running())
         exit_ = explain(ending, kills.since(), problem)
         outcome = self._recording.finish(exit_)
@@ -87,8 +91,8 @@ class Launcher:
             node=self._place.node,
             number=self._place.number,
             start_ns=start_ns,
-            command=mask_command(command),
-            folder=str(Path.cwd()),
+            command=tuple(command),
+            folder=readable(str(Path.cwd())),
             process_pid=pid,
             launcher=this_process(),
             interval_seconds=self._settings.interval_seconds,
@@ -110,6 +114,7 @@ class Launcher:
     def _stop(self, request: Request) -> str:
         """Asks the command to end, and insists after the grace."""
         grace = float(request.arguments.get("grace_seconds", STOP_GRACE_SECONDS))
+        self._kill_due = self._clock.seconds() + grace
         self._stopped_by = request.arguments.get("by", "a request")
         if self._child is not None:
             self._child.send(signal.SIGTERM)
@@ -119,19 +124,34 @@ class Launcher:
         return f"sent SIGTERM; SIGKILL follows after {grace:g} s if it is still there"
 
     def _kill(self) -> None:
-        for process in processes_marked(Path("/proc"), f"SONDE_RUN_ID={self._run_id}"):
-            try:
-                os.kill(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        self._signal_marked(signal.SIGKILL)
         if self._child is not None:
             self._child.send(signal.SIGKILL)
 
+    def _end_the_rest(self) -> None:
+        """What a stopped command has left behind goes too, within the same grace."""
+        if self._stopped_by is None or not self._signal_marked(signal.SIGTERM):
+            return
+        never = threading.Event()
+        while self._marked() and self._clock.seconds() < self._kill_due:
+            self._clock.wait(never, _POLL_SECONDS)
+        self._signal_marked(signal.SIGKILL)
+
+    def _signal_marked(self, number: int) -> bool:
+        """Whether there was anybody to send it to."""
+        found = self._marked()
+        for process in found:
+            try:
+                os.kill(process.pid, number)
+            except (ProcessLookupError, PermissionError):
+                continue
+        return bool(found)
+
+    def _marked(self) -> list[Process]:
+        """All processes of the job that can be seen."""
+        found = processes_marked(Path("/proc"), self._mark)
+        return [process for process in found if process.is_alive]
+
     def _left_running(self) -> tuple[str, ...]:
         """Processes of the job that outlive its command: daemons, background jobs."""
-        found = processes_marked(Path("/proc"), f"SONDE_RUN_ID={self._run_id}")
-        return tuple(f"{process.pid} {process.name}" for process in found)
-
-
-def _is_missing(error: OSError) -> bool:
-    return isinstance(error, FileNotFoundError | NotADirectoryError)
+        return tuple(f"{process.pid} {process.name}" for process in self._marked())

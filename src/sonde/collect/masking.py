@@ -12,36 +12,45 @@ from collections.abc import Mapping, Sequence
 MASK = "***"
 
 _SECRET_NAME = re.compile(
-    r"pass(wd|word|phrase)?$|pass(wd|word|phrase)[_-]|secret|token|api[_-]?key|access[_-]?key"
-    r"|private[_-]?key|(^|[_-])key$|credential|(^|[_-])(auth|pwd|pat|dsn|cookie|session)($|[_-])"
-    r"|authorization|connection[_-]?string|signature|(^|[_-])jwt($|[_-])",
+    r"pass(wd|word|phrase)|(^|[_.-])pass$|secret|token|api[_-]?key|access[_-]?key"
+    r"|private[_-]?key|(^|[_.-])key$|credential|(^|[_.-])(auth|pwd|pat|dsn|cookie|session)($|[_.-])"
+    r"|authorization|connection[_-]?string|signature|(^|[_.-])jwt($|[_.-])",
     re.IGNORECASE,
 )
 # names that sound like one of the above and never hold a secret
 _HARMLESS_NAME = re.compile(
     r"^(tokenizers?_.*|.*(max|num|n|min|pad|eos|bos|unk|special)[_-]?(new[_-]?)?tokens?([_-].*)?"
-    r"|.*tokens?[_-](per|length|limit|count|id|ids|budget).*|tokenizer.*|xdg_session_.*|ssh_auth_sock"
-    r"|.*session[_-]?(id|type|class|name|manager)|desktop_session|gdmsession)$",
+    r"|.*tokens|.*tokens?[_-](per|length|limit|count|id|ids|budget).*|.*tokenize.*"
+    r"|xdg_session_.*|ssh_auth_sock|.*session[_-]?(id|type|class|name|manager)|desktop_session"
+    r"|gdmsession)$",
     re.IGNORECASE,
 )
+_WORKING_FOLDER = "PWD"  # as a variable; as an option it is a password
 _SECRET_VALUE = re.compile(
+    r"(?<![A-Za-z0-9])("
     r"(AKIA|ASIA)[0-9A-Z]{16}"
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
     r"|hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|xox[abposr]-[\w-]{10,}|AIza[\w-]{30,}"
     r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*"
-    r"|(?<=[Bb]earer )[\w.~+/-]{8,}=*|(?<=[Bb]asic )[\w+/]{8,}=*"
+    r"|(?<=[Bb]earer )[\w.~+/-]{8,}=*|(?<=[Bb]asic )[\w+/]{8,}=*)"
 )
-_URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s@]+)(?=@)")
-_ASSIGNMENT = re.compile(r"([?&;,\s]|^)([\w.-]+)=([^&;,\s]+)")
+_URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]+)(?=@)")
+_URL_TOKEN = re.compile(r"(?<=://)[^/\s:@]{16,}(?=@)")
+# NAME=value, "name": "value", Name: value
+_ASSIGNMENT = re.compile(
+    r"(?<![\w.-])([\w.-]+)([\"']?\s?[=:]\s*)(\"[^\"]*\"|'[^']*'|(?:bearer |basic )?[^&;,\s]+)",
+    re.IGNORECASE,
+)
 _RANDOM_WORD = re.compile(r"(?<![\w/.+-])[A-Za-z0-9+_-]{24,}={0,2}(?![\w/.+-])")
 _RANDOM_BITS_PER_CHARACTER = 4.0
+_RANDOM_PIECE = re.compile(r"[A-Za-z0-9]{12,}")
 
 
 def mask_environment(variables: Mapping[str, str]) -> dict[str, str]:
     """All variables, sorted by name, secrets masked."""
     return {
-        name: MASK if value and _is_secret_name(name) else _mask_text(value)
+        readable(name): MASK if value and _is_secret_variable(name) else _mask_text(value)
         for name, value in sorted(variables.items())
     }
 
@@ -52,35 +61,51 @@ def mask_command(words: Sequence[str]) -> tuple[str, ...]:
     is_value_secret = False
     for word in words:
         is_option = word.startswith("-")
+        name, equals, value = word.partition("=")
         if is_value_secret and not is_option:
             masked.append(MASK)
+        elif equals and value and re.fullmatch(r"[\w.+~-]+", name) and _is_secret_name(name):
+            masked.append(f"{readable(name)}={MASK}")
         else:
             masked.append(_mask_text(word))
-        name = word.lstrip("-")
-        is_value_secret = is_option and "=" not in word and _is_secret_name(name)
+        is_value_secret = is_option and not equals and _is_secret_name(name)
     return tuple(masked)
 
 
+def readable(text: str) -> str:
+    """The text with bytes that are no text replaced: whatever is recorded can be printed."""
+    return text.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _is_secret_variable(name: str) -> bool:
+    return name != _WORKING_FOLDER and _is_secret_name(name)
+
+
 def _is_secret_name(name: str) -> bool:
+    name = name.lstrip("-+~")
     return bool(_SECRET_NAME.search(name)) and not _HARMLESS_NAME.match(name)
 
 
 def _mask_text(text: str) -> str:
-    text = _URL_PASSWORD.sub(rf"\1:{MASK}", text)
+    text = _URL_PASSWORD.sub(rf"\1:{MASK}", readable(text))
+    text = _URL_TOKEN.sub(MASK, text)
     text = _ASSIGNMENT.sub(_mask_assignment, text)
     text = _SECRET_VALUE.sub(MASK, text)
     return _RANDOM_WORD.sub(_mask_random, text)
 
 
 def _mask_assignment(match: re.Match[str]) -> str:
-    before, name, value = match.groups()
-    return f"{before}{name}={MASK if _is_secret_name(name.lstrip('-')) else value}"
+    name, between, value = match.groups()
+    if _is_secret_name(name):
+        return f"{name}{between}{MASK}"
+    return f"{name}{between}{_ASSIGNMENT.sub(_mask_assignment, value)}"
 
 
 def _mask_random(match: re.Match[str]) -> str:
-    """A word of letters and digits without any pattern to it."""
+    """A word of letters and digits without any pattern to it; names are made of short pieces."""
     word = match[0]
     counts = Counter(word)
     bits = -sum(n / len(word) * math.log2(n / len(word)) for n in counts.values())
     has_mixture = any(c.isdigit() for c in word) and any(c.isalpha() for c in word)
-    return MASK if has_mixture and bits >= _RANDOM_BITS_PER_CHARACTER else word
+    is_random = bits >= _RANDOM_BITS_PER_CHARACTER and _RANDOM_PIECE.search(word) is not None
+    return MASK if has_mixture and is_random else word

@@ -11,7 +11,7 @@ from pathlib import Path
 from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.collect.registration import Registration
 from sonde.collect.sampler import Sampler, open_collectors
-from sonde.collect.sealer import Sealer
+from sonde.collect.sealer import Sealer, sealing_command
 from sonde.collect.surroundings import find_surroundings
 from sonde.collect.system import Machine
 from sonde.errors import UsageError
@@ -58,16 +58,23 @@ class Recording:
         self._guard = Guard(self._on_failure)
         self._writer = Writer(self._backend, layout.node_folder(registration.node), clock)
         self._over = threading.Event()
-        self._keeper = threading.Thread(target=self._keep, name="sonde-keeper", daemon=True)
+        self._threads: list[threading.Thread] = []
+        self._inbox: Inbox | None = None
         self._sampler: Sampler | None = None
         self._attempt: Attempt | None = None
-        self._sealer = Sealer(self._backend.uri, registration.node, settings.disk_bytes)
+        self._sealer = Sealer(
+            sealing_command(self._backend.uri, registration.node, settings.disk_bytes), clock
+        )
         self._jump_seconds = 0.0
         self._started_seconds = clock.seconds()
 
     def start(self, attempt: Attempt, collector_names: tuple[str, ...] | None = None) -> None:
         """Begins to record; a failure here leaves the job alone."""
         self._attempt = attempt
+        # before the job can be seen to run: a request made from then on is a new one
+        self._inbox = self._guard.call(
+            "requests", lambda: Inbox(self._backend, self._place.node), None
+        )
         self._document("start", attempt)
         machine = Machine(
             job_pid=attempt.process_pid,
@@ -84,15 +91,19 @@ class Recording:
         )
         self._writer.outbox.start()
         self._sampler.start(self._backend.flush_seconds)
-        self._keeper.start()
+        # asking git can take seconds, and neither a request nor a sign of life may wait for it
+        for name, target in (("keeper", self._keep), ("surroundings", self._look_around)):
+            thread = threading.Thread(target=target, name=f"sonde-{name}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def finish(self, exit_: Exit) -> Outcome:
         """Ends the recording, within bounded time whatever the store does."""
         self._over.set()
         if self._sampler is not None:
             self._guard.attempt("the last tick", self._stop_sampler, None)
-        if self._keeper.ident is not None:
-            self._keeper.join(_END_SECONDS)
+        for thread in self._threads:
+            thread.join(_END_SECONDS)
         lost: list[Notice] = []
         self._guard.attempt(
             "the last flush", lambda: lost.extend(self._writer.close(_END_SECONDS)), None
@@ -110,6 +121,18 @@ class Recording:
 
     def _keep(self) -> None:
         """The keeper's thread: nothing it does may wait for a tick, and no tick waits for it."""
+        beat_due = 0.0
+        inbox = self._inbox
+        while True:
+            if inbox is not None:
+                self._guard.attempt("requests", lambda: self._answer(inbox), None)
+            if self._clock.seconds() >= beat_due:
+                beat_due = self._clock.seconds() + self._beat_seconds()
+                self._beat()
+            if self._clock.wait(self._over, self._backend.poll_seconds):
+                return
+
+    def _look_around(self) -> None:
         attempt = self._attempt
         assert attempt is not None
         surroundings = self._guard.call(
@@ -119,16 +142,6 @@ class Recording:
         )
         if surroundings is not None:
             self._document("surroundings", surroundings)
-        inbox = self._guard.call("requests", lambda: Inbox(self._backend, self._place.node), None)
-        beat_due = 0.0
-        while True:
-            if inbox is not None:
-                self._guard.attempt("requests", lambda: self._answer(inbox), None)
-            if self._clock.seconds() >= beat_due:
-                beat_due = self._clock.seconds() + self._beat_seconds()
-                self._beat()
-            if self._clock.wait(self._over, self._backend.poll_seconds):
-                return
 
     def _beat(self) -> None:
         heartbeat = Heartbeat(self._clock.now_ns(), self._beat_seconds(), self._overhead())

@@ -14,7 +14,7 @@ from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import decode_facts, encode_facts
 from sonde.store.layout import check_name
 from sonde.store.places import job_uri
-from sonde.store.presence import is_present
+from sonde.store.presence import is_present, this_process
 
 _MOST_SAME_NAMES = 1000
 
@@ -53,12 +53,13 @@ def register(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
     backend = open_backend(job_uri(wish.settings.store, name))
     if wish.is_resume:
         return _resume(name, wish, backend, clock)
-    if not _is_shared(wish) or _has_node(backend, wish.placement.node):
+    joined = _join(name, wish, backend) if _is_shared(wish) else None
+    if joined is None:
         raise JobExistsError(
             f"Job {name!r} exists in {wish.settings.store}. "
             "Choose another --name, or continue it with --resume."
         )
-    return Registration(name, wish.placement.node, 1, backend, is_creator=False)
+    return joined
 
 
 def _register_unnamed(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
@@ -67,10 +68,10 @@ def _register_unnamed(wish: Wish, command: Sequence[str], clock: Clock) -> Regis
     group = wish.placement.group
     if group is not None:
         name = check_name(f"{base}-{re.sub(r'[^A-Za-z0-9._-]', '-', group)}"[:128])
-        made = _create(name, wish, clock)
         backend = open_backend(job_uri(wish.settings.store, name))
-        if made is not None or not _has_node(backend, wish.placement.node):
-            return made or Registration(name, wish.placement.node, 1, backend, is_creator=False)
+        found = _create(name, wish, clock) or _join(name, wish, backend)
+        if found is not None:
+            return found
     stamp = f"{base}-{local_stamp(clock.now_ns())}"
     for again in range(1, _MOST_SAME_NAMES):
         made = _create(stamp if again == 1 else f"{stamp}-{again}", wish, clock)
@@ -89,6 +90,18 @@ def _create(name: str, wish: Wish, clock: Clock) -> Registration | None:
     if store == DEFAULT_STORE:
         open_backend(store).create(".gitignore", b"*\n")
     return Registration(name, wish.placement.node, 1, backend, is_creator=True)
+
+
+def _join(name: str, wish: Wish, backend: Backend) -> Registration | None:
+    """A place in a job that another node has made, or None if one of our name has it."""
+    node = wish.placement.node
+    info = decode_facts(JobInfo, backend.read(layout.JOB), layout.JOB)
+    if node == info.created_by or node in backend.folders(layout.NODES):
+        return None
+    # of two that come at once with the same name, one gets the place
+    if not backend.create(layout.attempt_key(node, 1, "claim"), encode_facts(this_process())):
+        return None
+    return Registration(name, node, 1, backend, is_creator=False)
 
 
 def _resume(name: str, wish: Wish, backend: Backend, clock: Clock) -> Registration:
@@ -119,10 +132,6 @@ def _last_attempt(backend: Backend, node: str) -> Attempt | None:
 def _is_shared(wish: Wish) -> bool:
     placement = wish.placement
     return wish.is_node_given or placement.nodes > 1 or placement.local_rank > 0
-
-
-def _has_node(backend: Backend, node: str) -> bool:
-    return node in backend.folders(layout.NODES)
 
 
 def _base_name(command: Sequence[str]) -> str:

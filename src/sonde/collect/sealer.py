@@ -6,39 +6,49 @@ Sealing needs numpy and Arrow, which would triple the launcher's memory and its 
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Sequence
+
+from sonde.clock import Clock
 
 _LOWEST_PRIORITY = 19
+_POLL_SECONDS = 0.02
+
+
+def sealing_command(job_uri: str, node: str, budget_bytes: int) -> tuple[str, ...]:
+    """The command that seals what a node has recorded."""
+    words = ("compact", job_uri, "--node", node, "--budget", f"{budget_bytes}B", "--quiet")
+    return (sys.executable, "-m", "sonde", *words)
 
 
 class Sealer:
     """At most one sealing process at a time, at low priority, its CPU time counted as ours."""
 
-    def __init__(self, job_uri: str, node: str, budget_bytes: int) -> None:
-        words = ["compact", job_uri, "--node", node, "--budget", f"{budget_bytes}B", "--quiet"]
-        self._command = [sys.executable, "-m", "sonde", *words]
+    def __init__(self, command: Sequence[str], clock: Clock) -> None:
+        self._command = command
+        self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
         self._sealed = 0
         self.cpu_seconds = 0.0
 
     def seal(self, closed_segments: int) -> None:
         """Starts sealing if segments were closed since the last time and nobody is at it."""
-        self._reap(os.WNOHANG)
+        self._reap()
         if self._process is None and closed_segments > self._sealed:
             self._sealed = closed_segments
             self._start()
 
     def seal_all(self, seconds: float) -> None:
         """Seals what is left of a job that has ended, for at most that long."""
-        self._reap(0)
-        self._start()
-        process = self._process
-        if process is None:
-            return
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:  # `sonde compact` finishes it another time
-            process.kill()
-            process.wait()
+        deadline = self._clock.seconds() + seconds
+        self._wait(deadline)
+        if self._process is None:
+            self._start()
+            self._wait(deadline)
+        if self._process is not None:  # `sonde compact` finishes it another time
+            self._process.kill()
+            self._process.wait()
+            self._process = None
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
@@ -51,10 +61,17 @@ class Sealer:
         )
         os.setpriority(os.PRIO_PROCESS, self._process.pid, _LOWEST_PRIORITY)
 
-    def _reap(self, options: int) -> None:
+    def _wait(self, deadline: float) -> None:
+        never = threading.Event()
+        self._reap()
+        while self._process is not None and self._clock.seconds() < deadline:
+            self._clock.wait(never, _POLL_SECONDS)
+            self._reap()
+
+    def _reap(self) -> None:
         if self._process is None:
             return
-        pid, status, usage = os.wait4(self._process.pid, options)
+        pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
         if pid:
             self._process.returncode = os.waitstatus_to_exitcode(status)
             self._process = None

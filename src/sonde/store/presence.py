@@ -31,6 +31,11 @@ def is_present(backend: Backend, attempt: Attempt, now_ns: int) -> bool:
     return now_ns - beat.time_ns < due_seconds * NANOSECONDS
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process is suspended; no where that cannot be seen."""
+    return _state_and_start(pid)[0] in (b"T", b"t")
+
+
 def last_heartbeat(backend: Backend, node: str, number: int) -> Heartbeat | None:
     """The last sign of life of an attempt, if there is a readable one."""
     key = layout.attempt_key(node, number, "heartbeat")
@@ -42,12 +47,17 @@ def last_heartbeat(backend: Backend, node: str, number: int) -> Heartbeat | None
 
 def _started(pid: int) -> str:
     """When a process was started, in the kernel's own count; empty where it is not there."""
+    state, started = _state_and_start(pid)
+    return "" if state in (b"Z", b"X") else started
+
+
+def _state_and_start(pid: int) -> tuple[bytes, str]:
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
-        return ""
+        return b"", ""
     fields = stat.rpartition(b")")[2].split()
-    return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
+    return (fields[0], fields[19].decode()) if len(fields) > 19 else (b"", "")
 
 
 def _space() -> str:
