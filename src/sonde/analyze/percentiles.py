@@ -35,4 +35,6 @@ def _of_one(
     above = np.ceil(places).astype(np.intp)
     parted = np.partition(known, np.unique(np.concatenate([below, above])))
     low, high = parted[below].astype(np.float64), parted[above].astype(np.float64)
-    return low + (high - low) * (places - below)
+    with np.errstate(invalid="ignore"):  # of neighbours that are infinite
+        between = low + (high - low) * (places - below)
+    return np.where(low == high, low, between)

@@ -19,7 +19,8 @@ def decode_blob(data: bytes, key: str) -> bytes:
     """The content, checked."""
     version, content = data[4:8], data[_HEADER_BYTES:]
     stated = int.from_bytes(data[8:_HEADER_BYTES], "little")
-    if data[:4] != _MAGIC or zlib.crc32(version + content) != stated:
+    is_whole = len(data) >= _HEADER_BYTES and data.startswith(_MAGIC)
+    if not is_whole or zlib.crc32(version + content) != stated:
         raise DamagedError(f"{key} is damaged: its checksum does not match")
     refuse_newer_format(int.from_bytes(version, "little"), key)
     return content

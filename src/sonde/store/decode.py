@@ -45,12 +45,17 @@ def decode_rows(payload: bytes) -> dict[str, Column]:
     columns: dict[str, Column] = {}
     for name, code, listed in described:
         if code == TEXT:
-            distinct = json.loads(payload[position : position + listed])
+            distinct = [_proper(text) for text in json.loads(payload[position : position + listed])]
             numbers, position = _numbers(payload, position + listed, "I", rows)
             columns[name] = Text(distinct, numbers)
         else:
             columns[name], position = _numbers(payload, position, code, rows)
     return columns
+
+
+def _proper(text: str) -> str:
+    """The text as proper Unicode: names of files may hold bytes that are none."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _description(payload: bytes) -> tuple[int, list[tuple[str, str, int]], int]:

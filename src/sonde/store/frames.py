@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from sonde.errors import DamagedError
+from sonde.errors import FormatTooNewError
 
 _MAGIC = b"\xf5SND"
 _FIELDS = struct.Struct("<4sBBHII")
@@ -32,6 +32,9 @@ class Codec(IntEnum):
     PLAIN = 0
     ZLIB = 1
 
+
+_KINDS = frozenset(FrameKind)
+_CODECS = frozenset(Codec)
 
 # Level 1 costs a third of level 6 and gives up 5 % of size; sealing compresses again anyway.
 _ZLIB_LEVEL = 1
@@ -114,6 +117,11 @@ class FrameScan:
         if zlib.crc32(packed) != checksum:
             self._note(position, _HEADER_BYTES + length, "checksum does not match")
             return None
+        if kind not in _KINDS or codec not in _CODECS:  # intact, so it was meant
+            raise FormatTooNewError(
+                f"A segment holds a frame of kind {kind} and codec {codec}, which this sonde does "
+                "not know. Upgrade with: pip install -U sonde"
+            )
         payload = zlib.decompress(packed) if codec == Codec.ZLIB else bytes(packed)
         return Frame(self._base + position, FrameKind(kind), payload)
 
@@ -144,10 +152,3 @@ def read_frames(data: bytes) -> tuple[list[Frame], list[Damage]]:
     """All intact frames of a whole segment and what was damaged."""
     scan = FrameScan(data)
     return list(scan), scan.damages
-
-
-def first_schema(frames: list[Frame], key: str) -> bytes:
-    """The payload of the schema frame that every segment starts with."""
-    if not frames or frames[0].kind is not FrameKind.SCHEMA:
-        raise DamagedError(f"{key} is damaged: it does not start with its schema")
-    return frames[0].payload

@@ -14,6 +14,7 @@ from sonde.errors import KeyMissingError, StoreError
 from sonde.guard import Guard
 from sonde.records.notice import Notice, NoticeKind
 from sonde.store.backends import Backend
+from sonde.store.layout import LIVE_SUFFIX, SegmentName
 
 # A day of 120 metrics at 500 ms makes 31 MB of frames: this is three hours of patience.
 WAITING_LIMIT_BYTES = 4 * 1024 * 1024
@@ -104,8 +105,7 @@ class Outbox:
     def write_waiting(self) -> bool:
         """Writes all that waits, oldest first; False once something could not be written."""
         with self._writing:
-            while self._waiting:
-                chunk = self._waiting[0]
+            while (chunk := self._oldest()) is not None:
                 try:
                     self._leave_room()
                     self._append(chunk)
@@ -118,6 +118,10 @@ class Outbox:
                         self._waiting_bytes -= len(chunk.frames)
             self.trouble = None
             return True
+
+    def _oldest(self) -> Chunk | None:
+        with self._lock:
+            return self._waiting[0] if self._waiting else None
 
     def _run(self) -> None:
         pause = 1.0
@@ -145,7 +149,8 @@ class Outbox:
             if segment.written == 0:
                 raise
             self._tell(chunk.what, str(error), segment.first_ns, chunk.start_ns)
-            segment.written = 0
+            # under a new name, because readers trust that a segment never shrinks
+            segment.key, segment.written = _successor(segment.key, chunk.start_ns), 0
             data = segment.schema + chunk.frames
             self._backend.append(segment.key, 0, data)
         if segment.written == 0:
@@ -181,3 +186,11 @@ class Outbox:
 
     def _tell(self, what: str, reason: str, start_ns: int, end_ns: int) -> None:
         self._on_lost(Notice(NoticeKind.LOST, what, reason, start_ns, end_ns))
+
+
+def _successor(key: str, start_ns: int) -> str:
+    """The key of the segment with which the same writer goes on."""
+    folder, _, file = key.rpartition("/")
+    before = SegmentName.parse(file.removesuffix(LIVE_SUFFIX))
+    assert before is not None
+    return f"{folder}/{SegmentName(start_ns, before.writer)}{LIVE_SUFFIX}"

@@ -86,7 +86,7 @@ def roll_up(times_ns: Instants, values: Floats, width_ns: int) -> Rollup:
         return _empty(width_ns, values.shape[0])
     is_known = ~np.isnan(values)
     count = np.add.reduceat(is_known, firsts, axis=1, dtype=np.int64)
-    total = np.add.reduceat(np.where(is_known, values, 0), firsts, axis=1, dtype=np.float64)
+    total = _sums(np.where(is_known, values, 0), firsts)
     return Rollup(
         width_ns,
         starts,
@@ -108,7 +108,7 @@ def coarsen(rollup: Rollup, width_ns: int) -> Rollup:
         width_ns,
         starts,
         np.fmin.reduceat(rollup.minimum, firsts, axis=1),
-        _divide(np.add.reduceat(weighted, firsts, axis=1), count),
+        _divide(_sums(weighted, firsts), count),
         np.fmax.reduceat(rollup.maximum, firsts, axis=1),
         count,
     )
@@ -149,6 +149,11 @@ def _groups(times_ns: Instants, width_ns: int) -> tuple[Instants, npt.NDArray[np
     buckets = times_ns // width_ns
     firsts = np.flatnonzero(np.diff(buckets, prepend=buckets[:1] - 1))
     return buckets[firsts] * width_ns, firsts
+
+
+def _sums(values: npt.NDArray[Any], firsts: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):  # of infinite values of both signs there is no mean
+        return np.add.reduceat(values, firsts, axis=1, dtype=np.float64)
 
 
 def _divide(total: npt.NDArray[np.float64], count: npt.NDArray[np.int64]) -> Floats:

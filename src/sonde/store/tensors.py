@@ -16,6 +16,14 @@ from sonde.store.format import FORMAT_VERSION, refuse_newer_format
 _LENGTH_BYTES = 8
 _ALIGNMENT = 8
 
+# The checksum is the first thing in the header, so that it is found without trusting the rest.
+_METADATA_BEFORE = b'{"__metadata__":{'
+_CHECKSUM_BEFORE = _METADATA_BEFORE + b'"crc32":"'
+_CHECKSUM_BYTES = 8
+_CHECKSUM_AFTER = b'",'
+_CHECKSUM_AT = _LENGTH_BYTES + len(_CHECKSUM_BEFORE)
+_AFTER = _CHECKSUM_AT + _CHECKSUM_BYTES
+
 
 @dataclass(frozen=True, slots=True)
 class RawTensor:
@@ -38,26 +46,31 @@ def encode_tensors(tensors: Mapping[str, RawTensor], facts: Mapping[str, str]) -
             "data_offsets": [position, end],
         }
         position = end
-    body = b"".join(tensor.data for tensor in tensors.values())
     metadata = {**facts, "format": str(FORMAT_VERSION)}
-    metadata["crc32"] = str(_checksum({**header, "__metadata__": metadata}, body))
     text = json.dumps({"__metadata__": metadata, **header}, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % _ALIGNMENT)
-    return len(text).to_bytes(_LENGTH_BYTES, "little") + text + body
+    rest = _CHECKSUM_AFTER + text.removeprefix(_METADATA_BEFORE)
+    length = len(_CHECKSUM_BEFORE) + _CHECKSUM_BYTES + len(rest)
+    rest += b" " * (-length % _ALIGNMENT)
+    length += -length % _ALIGNMENT
+    before = length.to_bytes(_LENGTH_BYTES, "little") + _CHECKSUM_BEFORE
+    after = (rest, *(tensor.data for tensor in tensors.values()))
+    return b"".join((before, _checksum(before, *after), *after))
 
 
 def decode_tensors(data: bytes, key: str) -> tuple[dict[str, RawTensor], dict[str, str]]:
     """The tensors of a file and the facts in its header."""
+    before, stated, after = (
+        data[:_CHECKSUM_AT],
+        data[_CHECKSUM_AT:_AFTER],
+        memoryview(data)[_AFTER:],
+    )
+    if not before.endswith(_CHECKSUM_BEFORE) or stated != _checksum(before, after):
+        raise DamagedError(f"{key} is damaged: its checksum does not match")
     length = int.from_bytes(data[:_LENGTH_BYTES], "little")
     body = memoryview(data)[_LENGTH_BYTES + length :]
-    try:
-        header = json.loads(data[_LENGTH_BYTES : _LENGTH_BYTES + length])
-        metadata = header.pop("__metadata__")
-        stated = metadata.pop("crc32")
-    except (ValueError, KeyError, AttributeError) as error:
-        raise DamagedError(f"{key} is damaged: its header cannot be read") from error
-    if str(_checksum({**header, "__metadata__": metadata}, body)) != stated:
-        raise DamagedError(f"{key} is damaged: its checksum does not match")
+    header = json.loads(data[_LENGTH_BYTES : _LENGTH_BYTES + length])
+    metadata = header.pop("__metadata__")
+    del metadata["crc32"]
     refuse_newer_format(int(metadata.pop("format")), key)
     tensors = {
         name: RawTensor(one["dtype"], tuple(one["shape"]), bytes(body[slice(*one["data_offsets"])]))
@@ -66,5 +79,9 @@ def decode_tensors(data: bytes, key: str) -> tuple[dict[str, RawTensor], dict[st
     return tensors, metadata
 
 
-def _checksum(header: Mapping[str, Any], body: bytes | memoryview) -> int:
-    return zlib.crc32(body, zlib.crc32(json.dumps(header, sort_keys=True).encode()))
+def _checksum(*pieces: bytes | memoryview) -> bytes:
+    """Over all bytes but those of the checksum itself."""
+    checksum = 0
+    for piece in pieces:
+        checksum = zlib.crc32(piece, checksum)
+    return f"{checksum:08x}".encode()

@@ -97,19 +97,26 @@ class Writer:
     def _flush_log(self, log: _Log) -> None:
         if not log.rows:
             return
-        first_ns, last_ns = log.times_ns[0], log.times_ns[-1]
+        times_ns, rows = log.times_ns, log.rows
+        log.times_ns, log.rows = [], []
+        first_ns, last_ns = times_ns[0], times_ns[-1]
+        try:
+            payload = (
+                encode_samples(times_ns, rows)
+                if log.family.is_matrix
+                else encode_rows(log.family, rows)
+            )
+        except (OverflowError, TypeError, ValueError) as error:
+            reason = f"cannot be written: {error}"
+            self._on_lost(Notice(NoticeKind.LOST, log.family.label, reason, first_ns, last_ns))
+            return
         if self._is_due_for_rotation(log, last_ns):
             self._close_segment(log)
         if log.segment is None:
             self._open_segment(log, first_ns)
         assert log.segment is not None
-        if log.family.is_matrix:
-            payload = encode_samples(log.times_ns, log.rows)
-        else:
-            payload = encode_rows(log.family, log.rows)
         frames = encode_frame(FrameKind.BATCH, payload)
         self.outbox.post(Chunk(log.segment, frames, log.family.label, first_ns, last_ns))
-        log.rows, log.times_ns = [], []
 
     def _is_due_for_rotation(self, log: _Log, now_ns: int) -> bool:
         if log.segment is None:

@@ -1,0 +1,55 @@
+"""Percentiles: numpy's, with unknown values left out."""
+
+import warnings
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from sonde.analyze.percentiles import percentiles
+
+VALUES = hnp.arrays(
+    np.float32,
+    st.tuples(st.integers(0, 3), st.integers(0, 40)),
+    elements=st.floats(-1e6, 1e6, width=32) | st.just(float("nan")),
+)
+WANTED = st.lists(st.floats(0, 100), min_size=1, max_size=5)
+
+
+@given(VALUES, WANTED)
+@settings(max_examples=150, deadline=None)
+def test_they_are_what_numpy_says(values: npt.NDArray[np.float32], wanted: list[float]) -> None:
+    found = percentiles(values, wanted)
+
+    assert found.shape == (len(values), len(wanted))
+    for row, one in zip(found, values.astype(np.float64), strict=True):
+        if np.isnan(one).all():
+            assert np.isnan(row).all()
+        else:
+            np.testing.assert_allclose(row, np.nanpercentile(one, wanted), rtol=1e-9, atol=1e-6)
+
+
+def test_the_least_and_the_most_are_exact() -> None:
+    values = np.array([[3.5, np.nan, -1.25, 8.0]], dtype=np.float32)
+
+    assert percentiles(values, (0, 100)).tolist() == [[-1.25, 8.0]]
+
+
+def test_infinite_values_are_values_too() -> None:
+    values = np.array([[np.inf, np.inf, 1.0, -np.inf]], dtype=np.float32)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = percentiles(values, (0, 95, 100))
+
+    assert found.tolist() == [[-np.inf, np.inf, np.inf]]
+
+
+def test_the_values_are_left_as_they_were() -> None:
+    values = np.array([[3.0, 1.0, 2.0]], dtype=np.float32)
+
+    percentiles(values, (50,))
+
+    assert values.tolist() == [[3.0, 1.0, 2.0]]

@@ -1,0 +1,39 @@
+"""Blobs: bytes as they were, or an error."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.fakes.damage import all_flips
+
+from sonde.errors import DamagedError, FormatTooNewError
+from sonde.store import blobs as module
+from sonde.store.blobs import decode_blob, encode_blob
+
+
+@given(st.binary())
+def test_what_was_encoded_comes_back(content: bytes) -> None:
+    assert decode_blob(encode_blob(content), "a") == content
+
+
+@pytest.mark.parametrize("content", [b"", b"a trace"])
+def test_every_single_flipped_bit_is_noticed(content: bytes) -> None:
+    for _, damaged in all_flips(encode_blob(content)):
+        with pytest.raises(DamagedError, match="profiles/a is damaged"):
+            decode_blob(damaged, "profiles/a")
+
+
+@pytest.mark.parametrize("content", [b"", b"a trace"])
+def test_every_cut_is_noticed(content: bytes) -> None:
+    whole = encode_blob(content)
+
+    for length in range(len(whole)):
+        with pytest.raises(DamagedError, match="profiles/a is damaged"):
+            decode_blob(whole[:length], "profiles/a")
+
+
+def test_a_newer_format_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FORMAT_VERSION", 2)
+    newer = encode_blob(b"a trace")
+
+    with pytest.raises(FormatTooNewError, match=r"profiles/a .* pip install -U sonde"):
+        decode_blob(newer, "profiles/a")

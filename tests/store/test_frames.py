@@ -1,0 +1,106 @@
+"""Frames: any cut leaves the exact prefix, any flipped bit is noticed and costs one frame."""
+
+import struct
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.fakes.damage import all_flips, flipped
+
+from sonde.errors import FormatTooNewError
+from sonde.store.frames import (
+    FrameKind,
+    FrameScan,
+    encode_frame,
+    read_frames,
+)
+
+PAYLOADS = st.lists(st.binary(max_size=120) | st.just(b"abc" * 200), min_size=1, max_size=5)
+
+
+def encoded(payloads: list[bytes]) -> list[bytes]:
+    kinds = [FrameKind.SCHEMA] + [FrameKind.BATCH] * len(payloads)
+    return [encode_frame(kind, payload) for kind, payload in zip(kinds, payloads, strict=False)]
+
+
+@given(PAYLOADS)
+@settings(max_examples=50, deadline=None)
+def test_what_was_framed_is_read_back(payloads: list[bytes]) -> None:
+    frames, damages = read_frames(b"".join(encoded(payloads)))
+
+    assert [frame.payload for frame in frames] == payloads
+    assert damages == []
+
+
+@given(PAYLOADS, st.data())
+@settings(max_examples=100, deadline=None)
+def test_any_prefix_reads_as_the_exact_prefix_and_is_no_damage(
+    payloads: list[bytes], data: st.DataObject
+) -> None:
+    pieces = encoded(payloads)
+    cut = data.draw(st.integers(0, sum(map(len, pieces))))
+
+    frames, damages = read_frames(b"".join(pieces)[:cut])
+
+    ends = [sum(map(len, pieces[: number + 1])) for number in range(len(pieces))]
+    whole = sum(end <= cut for end in ends)
+    assert [frame.payload for frame in frames] == payloads[:whole]
+    assert damages == []
+
+
+def test_every_single_flipped_bit_is_noticed_and_costs_one_frame_at_most() -> None:
+    payloads = [b"schema", b"first", b"second, which is longer and longer and longer", b"", b"x"]
+    data = b"".join(encoded(payloads))
+
+    for bit, damaged in all_flips(data):
+        frames, damages = read_frames(damaged)
+        found = [frame.payload for frame in frames]
+        assert len(damages) == 1, bit
+        assert found in [payloads[:n] + payloads[n + 1 :] for n in range(len(payloads))], bit
+
+
+@given(PAYLOADS, st.data())
+@settings(max_examples=100, deadline=None)
+def test_a_flipped_bit_in_any_file_costs_the_frame_it_is_in(
+    payloads: list[bytes], data: st.DataObject
+) -> None:
+    pieces = encoded(payloads)
+    number = data.draw(st.integers(0, len(pieces) - 1))
+    bit = data.draw(st.integers(0, 8 * len(pieces[number]) - 1))
+    pieces[number] = flipped(pieces[number], bit)
+
+    frames, damages = read_frames(b"".join(pieces))
+
+    assert [frame.payload for frame in frames] == payloads[:number] + payloads[number + 1 :]
+    assert [damage.offset for damage in damages] == [sum(map(len, pieces[:number]))]
+
+
+def test_a_scan_goes_on_where_the_last_one_ended() -> None:
+    first, second, third = encoded([b"one", b"two", b"three"])
+    early = FrameScan(first + second[:7])
+    assert [frame.payload for frame in early] == [b"one"]
+
+    later = FrameScan((first + second + third)[early.end :], early.end)
+
+    assert [(frame.offset, frame.payload) for frame in later] == [
+        (len(first), b"two"),
+        (len(first + second), b"three"),
+    ]
+    assert later.end == len(first + second + third)
+
+
+def test_bytes_that_are_no_frames_at_all_are_one_damage() -> None:
+    frames, damages = read_frames(b"\x00" * 4096)
+
+    assert frames == []
+    assert [(damage.offset, damage.length) for damage in damages] == [(0, 4096)]
+
+
+@pytest.mark.parametrize(("kind", "codec"), [(9, 0), (2, 9)])
+def test_a_frame_of_a_kind_or_codec_yet_to_be_invented_is_too_new(kind: int, codec: int) -> None:
+    fields = struct.pack("<4sBBHII", b"\xf5SND", kind, codec, 0, 3, zlib.crc32(b"new"))
+    frame = fields + struct.pack("<I", zlib.crc32(fields)) + b"new"
+
+    with pytest.raises(FormatTooNewError, match="pip install -U sonde"):
+        read_frames(frame)

@@ -1,0 +1,142 @@
+"""Roll-ups: what numpy says over each bucket, however the samples were cut and joined."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from sonde.clock import NANOSECONDS
+from sonde.records.ranges import TimeRange
+from sonde.store.rollups import Floats, Instants, Rollup, coarsen, join, pyramid_widths, roll_up
+
+WIDTH = 10
+FLOATS = st.floats(-1e6, 1e6, width=32) | st.just(float("nan"))
+TIMES = st.lists(st.integers(0, 500), min_size=1, max_size=40).map(
+    lambda times: np.array(sorted(times), dtype=np.int64)
+)
+
+
+@st.composite
+def samples(draw: st.DrawFn, series: int = 2) -> tuple[Instants, Floats]:
+    times = draw(TIMES)
+    values = draw(hnp.arrays(np.float32, (series, len(times)), elements=FLOATS))
+    return times, values
+
+
+def assert_same(found: Rollup, expected: Rollup) -> None:
+    assert found.width_ns == expected.width_ns
+    np.testing.assert_array_equal(found.starts_ns, expected.starts_ns)
+    np.testing.assert_array_equal(found.minimum, expected.minimum)
+    np.testing.assert_array_equal(found.maximum, expected.maximum)
+    np.testing.assert_array_equal(found.count, expected.count)
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-5, atol=1)
+
+
+@given(samples())
+@settings(max_examples=100, deadline=None)
+def test_a_bucket_is_what_numpy_says_of_its_samples(data: tuple[Instants, Floats]) -> None:
+    times, values = data
+
+    rollup = roll_up(times, values, WIDTH)
+
+    assert rollup.starts_ns.tolist() == sorted({int(time) // WIDTH * WIDTH for time in times})
+    for bucket, start in enumerate(rollup.starts_ns):
+        inside = values[:, times // WIDTH * WIDTH == start]
+        for row, known in enumerate(one[~np.isnan(one)] for one in inside):
+            assert rollup.count[row, bucket] == len(known)
+            if len(known):
+                assert rollup.minimum[row, bucket] == known.min()
+                assert rollup.maximum[row, bucket] == known.max()
+                expected = known.astype(np.float64).mean()
+                assert rollup.mean[row, bucket] == pytest.approx(expected, rel=1e-5, abs=1e-5)
+            else:
+                assert np.isnan([rollup.minimum[row, bucket], rollup.mean[row, bucket]]).all()
+
+
+@given(samples())
+@settings(max_examples=60, deadline=None)
+def test_coarser_buckets_come_out_the_same_by_way_of_finer_ones(
+    data: tuple[Instants, Floats],
+) -> None:
+    assert_same(coarsen(roll_up(*data, WIDTH), 5 * WIDTH), roll_up(*data, 5 * WIDTH))
+
+
+@given(samples(), st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_cut_into_pieces_joins_to_the_same_in_any_order(
+    whole: tuple[Instants, Floats], data: st.DataObject
+) -> None:
+    times, values = whole
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(times)), max_size=4)))
+    edges = [0, *cuts, len(times)]
+    pieces = [
+        roll_up(times[first:last], values[:, first:last], WIDTH)
+        for first, last in zip(edges, edges[1:], strict=False)
+    ]
+
+    joined = join(data.draw(st.permutations(pieces)), WIDTH, len(values))
+
+    assert_same(joined, roll_up(times, values, WIDTH))
+
+
+@given(samples(), st.integers(-20, 520), st.integers(-20, 520))
+@settings(max_examples=60, deadline=None)
+def test_the_buckets_within_a_range_are_those_that_touch_it(
+    data: tuple[Instants, Floats], start: int, end: int
+) -> None:
+    rollup = roll_up(*data, WIDTH)
+
+    found = rollup.within(TimeRange(start, end)).starts_ns.tolist()
+
+    touching = [s for s in rollup.starts_ns.tolist() if s + WIDTH > start and s < end]
+    assert found == (touching if end > start - WIDTH else [])
+
+
+def test_infinite_values_are_kept_and_complain_about_nothing() -> None:
+    values = np.array([[np.inf, -np.inf, 1.0], [np.inf, 1.0, 2.0]], dtype=np.float32)
+
+    rollup = roll_up(np.array([1, 2, 3], dtype=np.int64), values, WIDTH)
+    twice = join([rollup, rollup], WIDTH, 2)
+
+    assert rollup.maximum[:, 0].tolist() == [np.inf, np.inf]
+    assert np.isnan(twice.mean[0, 0])
+    assert twice.mean[1, 0] == np.inf
+
+
+def test_a_series_that_is_not_there_has_no_values() -> None:
+    rollup = roll_up(np.array([1, 2]), np.ones((1, 2), dtype=np.float32), WIDTH)
+
+    chosen = rollup.select([0, -1])
+
+    assert chosen.count.tolist() == [[2], [0]]
+    assert np.isnan(chosen.mean[1]).all()
+    assert rollup.count.tolist() == [[2]]
+
+
+def test_nothing_rolls_up_to_nothing() -> None:
+    nothing = roll_up(np.empty(0, dtype=np.int64), np.empty((3, 0), dtype=np.float32), WIDTH)
+
+    assert nothing.mean.shape == (3, 0)
+    assert coarsen(nothing, 50).mean.shape == (3, 0)
+    assert join([], WIDTH, 3).mean.shape == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("interval_seconds", "widths"),
+    [
+        (0.1, [1, 10, 60, 600, 3600]),
+        (0.5, [10, 60, 600, 3600]),
+        (60.0, [600, 3600]),
+    ],
+)
+def test_levels_are_kept_where_they_are_much_coarser_than_the_samples(
+    interval_seconds: float, widths: list[int]
+) -> None:
+    times = np.arange(100, dtype=np.int64) * int(interval_seconds * NANOSECONDS)
+
+    assert pyramid_widths(times) == tuple(width * NANOSECONDS for width in widths)
+
+
+def test_one_sample_is_worth_no_pyramid() -> None:
+    assert pyramid_widths(np.array([5])) == ()

@@ -1,0 +1,162 @@
+"""The writer: buffers, rotates, names its segments, and survives what it is given."""
+
+import json
+
+import pytest
+from tests.fakes.clock import START_NS, FakeClock
+from tests.fakes.job import FakeJob, all_samples, series_of
+
+from sonde.clock import NANOSECONDS
+from sonde.records.notice import NoticeKind
+from sonde.store import writer as module
+from sonde.store.backends import open_backend
+from sonde.store.format import EVENTS, NOTICES, SCALARS
+from sonde.store.frames import read_frames
+from sonde.store.layout import SegmentName
+from sonde.store.writer import Writer
+
+
+def test_nothing_is_written_before_the_flush() -> None:
+    job = FakeJob()
+    job.writer.add_sample(job.clock.now_ns(), (series_of("cpu"),), [1.0])
+    assert job.keys(".frames") == []
+
+    job.flush()
+
+    assert len(job.keys(".frames")) == 1
+
+
+def test_a_flush_of_nothing_writes_nothing() -> None:
+    job = FakeJob()
+
+    assert job.flush().keys(".frames") == []
+
+
+def test_a_segment_is_named_after_its_first_sample_and_its_writer() -> None:
+    job = FakeJob().record({"cpu": [1.0]})
+
+    name = job.keys(".frames")[0].rpartition("/")[2].removesuffix(".frames")
+
+    assert SegmentName.parse(name) == SegmentName(START_NS, job.writer.token)
+
+
+def test_a_segment_starts_with_format_family_and_series() -> None:
+    job = FakeJob().record({"gpu.power_watts/gpu0": [1.0]})
+
+    frames, _ = read_frames(job.backend.read(job.keys(".frames")[0]))
+
+    assert json.loads(frames[0].payload) == {
+        "format": 1,
+        "family": "system",
+        "series": [
+            {
+                "metric": {
+                    "name": "gpu.power_watts",
+                    "unit": "watts",
+                    "help": "what gpu.power_watts means",
+                },
+                "device": "gpu0",
+            }
+        ],
+    }
+
+
+def test_flushes_go_to_one_segment_until_it_is_ten_minutes_old() -> None:
+    job = FakeJob()
+
+    job.record({"cpu": range(61)}, every_seconds=10, ticks_per_flush=1)
+
+    assert len(job.keys(".frames")) == 2
+    assert job.writer.segments_closed == 1
+
+
+def test_a_segment_that_has_grown_large_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SEGMENT_BYTES", 2000)
+    job = FakeJob()
+
+    for _ in range(20):
+        job.record({f"metric-{number}": [float(number)] for number in range(30)})
+
+    sizes = [entry.size for entry in job.backend.entries("nodes") if "/system/" in entry.key]
+    assert len(sizes) > 1
+    assert max(sizes) < 5000
+    assert job.reader().extent.rows == 20  # type: ignore[union-attr]
+
+
+def test_other_series_start_another_segment_and_read_as_unknown_before() -> None:
+    job = FakeJob().record({"cpu": [1, 2]}).record({"cpu": [3, 4], "gpu/gpu0": [8, 9]})
+
+    assert len(job.keys(".frames")) == 2
+    assert all_samples(job.reader()) == {
+        "cpu": {START_NS + tick * NANOSECONDS // 2: tick + 1.0 for tick in range(4)},
+        "gpu/gpu0": {START_NS + tick * NANOSECONDS // 2: tick + 6.0 for tick in (2, 3)},
+    }
+
+
+def test_every_family_has_its_own_segments() -> None:
+    job = FakeJob().record({"cpu": [1.0]})
+    job.writer.add(SCALARS, ("loss", job.clock.now_ns(), 3, "train", 0.25))
+    job.writer.add(EVENTS, ("step", "loop", "main", 5, 6, 3, "train", "{}"))
+    job.flush()
+
+    assert sorted(key.split("/")[-2] for key in job.keys(".frames")) == [
+        "events",
+        "scalars",
+        "system",
+    ]
+    assert job.reader(SCALARS).rows().to_pylist()[0]["value"] == 0.25
+
+
+def test_a_notice_is_dated_now() -> None:
+    job = FakeJob()
+    job.writer.notice(NoticeKind.CHANGED, "interval", "set to 1s on request")
+
+    row = job.flush().reader(NOTICES).rows().to_pylist()[0]
+
+    assert row == {
+        "kind": "changed",
+        "what": "interval",
+        "reason": "set to 1s on request",
+        "start_ns": START_NS,
+        "end_ns": START_NS,
+    }
+
+
+@pytest.mark.parametrize(
+    "row",
+    [("loss", 1, 2**63, "train", 0.5), ("loss", 1, 2, "train"), ("loss", 1, 2, "train", "much")],
+)
+def test_a_batch_that_cannot_be_written_is_lost_alone_and_that_is_said(row: tuple[object]) -> None:
+    job = FakeJob()
+    job.writer.add(SCALARS, row)
+    job.record({"cpu": [1.0]})
+    job.writer.add(SCALARS, ("loss", job.clock.now_ns(), 4, "train", 0.25))
+
+    job.flush().flush()
+
+    assert job.reader(SCALARS).rows()["step"].to_pylist() == [4]
+    assert all_samples(job.reader())["cpu"] == {START_NS: 1.0}
+    (lost,) = job.reader(NOTICES).rows().to_pylist()
+    assert (lost["kind"], lost["what"]) == ("lost", "scalars")
+    assert "cannot be written" in lost["reason"]
+
+
+def test_closing_writes_what_was_recorded_last() -> None:
+    job = FakeJob()
+    job.writer.add_sample(job.clock.now_ns(), (series_of("cpu"),), [7.0])
+
+    assert job.writer.close(1.0) == []
+
+    assert all_samples(job.reader()) == {"cpu": {START_NS: 7.0}}
+
+
+def test_two_writers_in_one_folder_do_not_touch_each_other() -> None:
+    backend = open_backend("memory://two-writers-in-one-folder")
+    clock = FakeClock()
+    writers = [Writer(backend, "nodes/a", clock) for _ in range(2)]
+
+    for number, writer in enumerate(writers):
+        writer.add_sample(clock.now_ns() + number, (series_of("cpu"),), [float(number)])
+        writer.close(1.0)
+
+    assert len(backend.entries("nodes/a")) == 2
