@@ -7,7 +7,7 @@ from sonde.clock import SystemClock
 from sonde.read.jobs import JobFacts, read_job
 from sonde.records.job import JobState
 from sonde.settings import RunSettings, parse_size
-from sonde.show.terminal import size
+from sonde.show.units import size
 from sonde.store.backends import Backend
 from sonde.store.format import FAMILIES
 from sonde.store.layout import NODES, WORKERS

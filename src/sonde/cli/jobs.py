@@ -6,7 +6,7 @@ from sonde.cli._command import Command, Options, add_json, add_store, say, say_j
 from sonde.clock import SystemClock
 from sonde.read.jobs import list_job_names, read_job
 from sonde.read.status import status_document
-from sonde.show.terminal import jobs_lines
+from sonde.show.terminal import jobs_lines, print_lines
 from sonde.store.backends import open_backend
 from sonde.store.places import job_uri
 
@@ -32,8 +32,7 @@ class Jobs(Command):
         if options.json:
             say_json(documents)
         elif documents:
-            for line in jobs_lines(documents):
-                say(line)
+            print_lines(jobs_lines(documents))
         else:
             say(f"No jobs in {options.store} yet. Make one: sonde run python train.py")
         return 0

@@ -1,17 +1,21 @@
 """`sonde status`: one job at this moment."""
 
 import argparse
+import math
+from typing import Any
 
-from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
-from sonde.clock import SystemClock
-from sonde.read.jobs import read_job
-from sonde.read.status import status_document
-from sonde.show.terminal import status_lines
+from sonde.cli._command import Command, Options, add_job, add_json, say_json
+from sonde.client.job import Job
+from sonde.client.system import StatisticsRow
+from sonde.show.terminal import RESOURCES, print_lines, status_lines
 from sonde.store.places import find_job
+
+_MOST_NODES = 50  # each has to be read whole, and nobody reads so many tables
+_NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")
 
 
 class Status(Command):
-    """Show one job: where it stands, why it ended, what it cost, what was lost."""
+    """Show one job: what became of it and why, what it used, what watching cost, what was lost."""
 
     example = "sonde status resnet --json"
 
@@ -20,11 +24,34 @@ class Status(Command):
         add_json(parser)
 
     def execute(self, options: Options) -> int:
-        now_ns = SystemClock().now_ns()
-        document = status_document(read_job(find_job(options.job, options.store), now_ns), now_ns)
+        job = Job(find_job(options.job, options.store))
+        document = {**job.summary, "resources": resources(job)}
         if options.json:
             say_json(document)
         else:
-            for line in status_lines(document):
-                say(line)
+            print_lines(status_lines(document))
         return 0
+
+
+def resources(job: Job) -> list[dict[str, Any]]:
+    """The table of resources: per node and device, what was used at least, mostly and at most."""
+    rows: list[dict[str, Any]] = []
+    for node in job.nodes[:_MOST_NODES]:
+        for metric in RESOURCES:
+            # of the cores only the whole is wanted; what has devices has no whole
+            device = "" if metric.startswith("cpu.") else None
+            found = job.system(metric, node=node, device=device).statistics()
+            rows += [_row(one) for one in found.rows if one.count]
+    return rows
+
+
+def _row(one: StatisticsRow) -> dict[str, Any]:
+    numbers = {name: getattr(one, name) for name in _NUMBERS}
+    return {
+        "node": one.node,
+        "metric": one.series.metric.name,
+        "device": one.series.device,
+        "unit": one.series.metric.unit,
+        "count": one.count,
+        **{name: None if math.isnan(value) else value for name, value in numbers.items()},
+    }

@@ -11,7 +11,6 @@ from sonde.read.jobs import NodeAttempt, read_job
 from sonde.read.status import status_document
 from sonde.read.system import SystemReader
 from sonde.records.job import JobState
-from sonde.records.ranges import TimeRange
 from sonde.show.recent import COLUMN_SECONDS, COLUMNS, Recent
 from sonde.store.backends import Backend
 

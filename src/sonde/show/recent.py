@@ -58,7 +58,7 @@ class Recent:
     def now(self, key: str) -> float | None:
         """The mean of the last moments."""
         known = self._known(key, self._now_seconds)
-        return float(known.mean()) if len(known) else None
+        return float(known.mean(dtype=np.float64)) if len(known) else None
 
     def last(self, key: str) -> float | None:
         """The last value of something that is measured seldom."""
@@ -78,7 +78,7 @@ class Recent:
             here = values[places == place]
             known = here[~np.isnan(here)]
             if len(known):
-                unknown[place] = float(known.mean())
+                unknown[place] = float(known.mean(dtype=np.float64))
         return tuple(unknown)
 
     def _known(self, key: str, seconds: float) -> Floats:
@@ -89,7 +89,7 @@ class Recent:
         return values[~np.isnan(values)]
 
 
-def _counting_order(device: str) -> tuple[str, int, str]:
+def _counting_order(device: str) -> tuple[str, int]:
     """cpu2 comes before cpu10."""
     match = re.fullmatch(r"(.*?)(\d+)", device)
-    return (match[1], int(match[2]), "") if match else (device, -1, "")
+    return (match[1], int(match[2])) if match else (device, -1)

@@ -1,14 +1,78 @@
-"""What commands print: plain lines that read well in a terminal and in a pipe."""
+"""What commands print: lines that read well in a terminal and in a pipe.
 
-from collections.abc import Mapping, Sequence
+Styles are marks on the text; a pipe, or NO_COLOR, gets the text alone.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rich.console import Console
+from rich.text import Text
 
-def status_lines(status: Mapping[str, Any]) -> list[str]:
-    """One job for a person: how it stands and why first, then the details."""
-    rows = [("job", status["job"]), ("state", _state(status))]
-    rows += [("started", status["start_time"]), ("ended", status["end_time"])]
-    rows += [("duration", duration(status["duration_seconds"]))]
+from sonde.show.styles import QUIET, state_style
+from sonde.show.units import duration, local_hour, local_time, quantity, size
+
+_LABEL = 15
+_STATISTICS = ("minimum", "p50", "p95", "maximum")
+_NAMES = {
+    "cpu.utilization_percent": "CPU",
+    "cpu.iowait_percent": "I/O wait",
+    "memory.used_bytes": "memory",
+    "process_tree.rss_bytes": "memory of the job",
+    "gpu.utilization_percent": "GPU",
+    "gpu.memory_used_bytes": "GPU memory",
+    "disk.read_bytes_per_second": "disk read",
+    "disk.write_bytes_per_second": "disk write",
+    "network.receive_bytes_per_second": "network in",
+    "network.transmit_bytes_per_second": "network out",
+}
+RESOURCES = tuple(_NAMES)  # what the table of resources shows, in its order
+
+
+def print_lines(lines: Iterable[Text]) -> None:
+    """Prints lines on standard output: coloured on a terminal, never wrapped by us."""
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    for line in lines:
+        console.print(line)
+
+
+def verdict(status: Mapping[str, Any]) -> str:
+    """One sentence: what became of the job, and why."""
+    took = duration(status["duration_seconds"])
+    state = str(status["state"])
+    if state == "running":
+        return f"{status['job']} has been running for {took}."
+    exit_ = status["exit"] or {}
+    said = f"{status['job']} {'was ' if state in ('stopped', 'lost') else ''}{state}"
+    said += f" after {took}" if took else ""
+    reason = exit_.get("message")
+    if reason is None and state == "lost":
+        reason = "its launcher vanished without a word; the command may still run"
+    return f"{said}: {reason}" if reason and state != "completed" else f"{said}."
+
+
+def verdict_lines(status: Mapping[str, Any], job: str) -> list[Text]:
+    """The verdict, and where to read on; `job` is how the caller named it."""
+    return [
+        Text(verdict(status), state_style(status["state"])),
+        Text(f"details: sonde status {job}", QUIET),
+    ]
+
+
+def status_lines(status: Mapping[str, Any]) -> list[Text]:
+    """One job for a person: what became of it first, then the details, then the resources."""
+    lines = [Text(verdict(status), state_style(status["state"])), Text()]
+    rows = [*_facts(status), *_recorded(status)]
+    lines += [Text.assemble((f"{label:<{_LABEL}}", QUIET), text) for label, text in rows if text]
+    return lines + _traceback(status) + resource_lines(status.get("resources", ()))
+
+
+def _facts(status: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = [
+        ("started", local_time(status["start_time"])),
+        ("ended", local_time(status["end_time"])),
+    ]
     run = status["runs"][-1] if status["runs"] else None
     if run is not None:
         rows += [("command", " ".join(run["command"])), ("folder", run["folder"])]
@@ -16,72 +80,109 @@ def status_lines(status: Mapping[str, Any]) -> list[str]:
         if git:
             clean = {"yes": "clean", "no": "with changes"}.get(git.get("is_clean", ""), "")
             rows.append(("git", f"{git['commit'][:12]} {git['branch']} {clean}".rstrip()))
-    rows.append(("nodes", ", ".join(status["nodes"])))
+    rows.append(("nodes", _nodes(status["nodes"])))
     if status["attempts"] > 1:
         rows.append(("attempts", str(status["attempts"])))
+    exit_ = status["exit"] or {}
+    if exit_.get("code") is not None:
+        signal = f" ({exit_['signal']})" if exit_.get("signal") else ""
+        rows.append(("exit code", f"{exit_['code']}{signal}"))
+    rows.append(("still running", ", ".join(exit_.get("left_running") or ())))
+    return rows
+
+
+def _nodes(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:8])
+    return shown if len(names) <= 8 else f"{len(names)}: {shown}, …"
+
+
+def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = []
     cost = status["overhead"]
     if cost:
-        written = size(cost["bytes_written"])
-        rows.append(("watching", f"{cost['percent']:.2f} % of a core, {written} written"))
+        used = f"{cost['percent']:.2f} % of a core ({cost['cpu_seconds']:.2f} s)"
+        rows.append(("watching cost", f"{used}, {size(cost['bytes_written'])} written"))
     rows += [("lost", _lost(gap)) for gap in status["lost"]]
     rows += [("not collected", f"{o['what']}: {o['reason']}") for o in status["not_collected"]]
-    rows += [("note", f"{n['time']} {n['what']}: {n['text']}") for n in status["notices"]]
-    if status["exit"] and status["exit"]["left_running"]:
-        rows.append(("still running", ", ".join(status["exit"]["left_running"])))
-    return [f"{label:<14}{text}" for label, text in rows if text]
+    rows += [
+        ("note", f"{local_hour(n['time'])} {n['what']}: {n['text']}") for n in status["notices"]
+    ]
+    return rows
 
 
-def jobs_lines(jobs: Sequence[Mapping[str, Any]]) -> list[str]:
+def _lost(gap: Mapping[str, Any]) -> str:
+    when = f", {local_time(gap['from'])} to {local_hour(gap['to'])}" if gap["from"] else ""
+    return f"{gap['what']}{when}: {gap['reason']}"
+
+
+def _traceback(status: Mapping[str, Any]) -> list[Text]:
+    trace = (status["exit"] or {}).get("traceback")
+    return [Text(), *map(Text, trace.splitlines())] if trace else []
+
+
+def resource_lines(resources: Sequence[Mapping[str, Any]]) -> list[Text]:
+    """A table per node: minimum, median, 95th percentile and maximum, each with its unit."""
+    lines: list[Text] = []
+    for node in dict.fromkeys(row["node"] for row in resources):
+        rows = [
+            (
+                _resource_name(row),
+                *(quantity(row[name], row["unit"]) for name in _STATISTICS),
+            )
+            for row in resources
+            if row["node"] == node and not _is_idle(row)
+        ]
+        lines.append(Text())
+        lines += table([(f"on {node}", "min", "p50", "p95", "max"), *rows], left=1)
+    return lines
+
+
+def _is_idle(row: Mapping[str, Any]) -> bool:
+    """A disk or an interface that nothing went through is not worth a line."""
+    return row["metric"].startswith(("disk.", "network.")) and not row["maximum"]
+
+
+def _resource_name(row: Mapping[str, Any]) -> str:
+    name = _NAMES.get(row["metric"], row["metric"])
+    return f"{name} {row['device']}".rstrip()
+
+
+def jobs_lines(jobs: Sequence[Mapping[str, Any]]) -> list[Text]:
     """A table of jobs."""
-    titles = ("JOB", "STATE", "STARTED", "DURATION", "NODES", "EXIT")
+    titles = ("job", "state", "started", "duration", "nodes", "why it ended")
     rows = [
         (
             job["job"],
             job["state"],
-            (job["start_time"] or "")[:19].replace("T", " "),
+            local_time(job["start_time"]),
             duration(job["duration_seconds"]),
             str(len(job["nodes"])),
-            (job["exit"] or {}).get("message") or "",
+            _why(job),
         )
         for job in jobs
     ]
-    return table([titles, *rows])
+    lines = table([titles, *rows], left=3, last_left=True)
+    first = max(len(row[0]) for row in [titles, *rows]) + 2
+    for line, job in zip(lines[1:], jobs, strict=True):
+        line.stylize(state_style(job["state"]), first, first + len(job["state"]))
+    return lines
 
 
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns as wide as they need to be."""
+def _why(job: Mapping[str, Any]) -> str:
+    message = (job["exit"] or {}).get("message") or ""
+    return "" if job["state"] == "completed" else message.partition("\n")[0]
+
+
+def table(rows: Sequence[Sequence[str]], left: int, *, last_left: bool = False) -> list[Text]:
+    """Columns as wide as they need to be, the first ones flush left; the titles are quiet."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-
-
-def duration(seconds: float | None) -> str:
-    """A stretch of time, in the units people use."""
-    if seconds is None:
-        return ""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    hours, minutes = whole // 3600, whole % 3600 // 60
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {whole % 60:02d} s"
-
-
-def size(count: float) -> str:
-    """Bytes with a prefix."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(count) < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
-
-
-def _state(status: Mapping[str, Any]) -> str:
-    reason = (status["exit"] or {}).get("message")
-    return f"{status['state']} ({reason})" if reason else str(status["state"])
-
-
-def _lost(gap: Mapping[str, Any]) -> str:
-    when = f", {gap['from']} to {gap['to']}" if gap["from"] else ""
-    return f"{gap['what']}{when}: {gap['reason']}"
+    lines = []
+    for number, row in enumerate(rows):
+        cells = [
+            text.ljust(width)
+            if place < left or (last_left and place == len(row) - 1)
+            else text.rjust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append(Text("  ".join(cells).rstrip(), "" if number else QUIET))
+    return lines

@@ -1,0 +1,125 @@
+"""What an export is: some series of a job, written as another program reads them.
+
+Data comes in batches of rows, so that a job of any length fits into memory.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+
+from sonde.read.system import SystemReader
+from sonde.records.metric import Series
+from sonde.records.ranges import EVER, TimeRange
+from sonde.store.rollups import Floats, Instants
+
+_BATCH_ROWS = 1 << 14
+STATISTICS = ("minimum", "mean", "maximum")
+
+Advance = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A series, or one statistic of it where buckets are asked for."""
+
+    series: Series
+    statistic: str = ""
+
+    @property
+    def name(self) -> str:
+        """The title of the column."""
+        return f"{self.series.key} {self.statistic}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows of one node: instants, and values as (column, row); NaN is unknown."""
+
+    node: str
+    times_ns: Instants
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What of a job is to be exported."""
+
+    job: str
+    readers: tuple[SystemReader, ...]
+    series: tuple[Series, ...]
+    within: TimeRange = EVER
+    buckets: int | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What is exported of each row."""
+        return self.columns_of(self.series)
+
+    def columns_of(self, series: Sequence[Series]) -> tuple[Column, ...]:
+        """Some series as columns."""
+        statistics = STATISTICS if self.buckets else ("",)
+        return tuple(Column(one, statistic) for one in series for statistic in statistics)
+
+    @property
+    def values(self) -> int:
+        """About how many values there are, for a progress bar."""
+        extents = [reader.extent for reader in self.readers]
+        rows = sum(extent.rows for extent in extents if extent is not None)
+        if self.buckets:
+            rows = min(rows, self.buckets * len(self.readers))
+        return rows * len(self.columns)
+
+    def batches(
+        self, series: Sequence[Series] | None = None, node: str | None = None
+    ) -> Iterator[Batch]:
+        """The rows of one node after the other, in order of time."""
+        wanted = self.series if series is None else series
+        for reader in self.readers:
+            if node in (None, reader.node):
+                yield from self._node_batches(reader, wanted)
+
+    def _node_batches(self, reader: SystemReader, series: Sequence[Series]) -> Iterator[Batch]:
+        if self.buckets:
+            rollup = reader.buckets(series, self.buckets, self.within)
+            parts = (rollup.minimum, rollup.mean, rollup.maximum)
+            shape = (len(series) * len(parts), len(rollup.starts_ns))
+            yield Batch(reader.node, rollup.starts_ns, np.stack(parts, axis=1).reshape(shape))
+            return
+        for within in _stretches(reader, self.within):
+            times, values = reader.samples(series, within)
+            if len(times):
+                yield Batch(reader.node, times, values)
+
+
+def _stretches(reader: SystemReader, within: TimeRange) -> Iterator[TimeRange]:
+    """A range of time in parts of about one batch each."""
+    extent = reader.extent
+    if extent is None:
+        return
+    first_ns, end_ns = extent.first_ns, extent.last_ns + 1
+    width_ns = max(1, -(-(end_ns - first_ns) * _BATCH_ROWS // extent.rows))
+    if within.start_ns is not None:
+        first_ns = max(first_ns, within.start_ns)
+    if within.end_ns is not None:
+        end_ns = min(end_ns, within.end_ns)
+    for start_ns in range(first_ns, end_ns, width_ns):
+        yield TimeRange(start_ns, min(start_ns + width_ns, end_ns))
+
+
+class Export(ABC):
+    """One format. The first line of the docstring says what it is for."""
+
+    is_text: bool = True  # a person can read it on a terminal
+
+    @abstractmethod
+    def write(self, selection: Selection, sink: BinaryIO, advance: Advance) -> None:
+        """Writes the selection.
+
+        Args:
+            selection: What to write.
+            sink: Where to; it cannot be moved about in.
+            advance: Told how many values more are written.
+        """
