@@ -1,6 +1,7 @@
 """What a command is: a docstring that is its help, its options, and what it does."""
 
 import argparse
+import contextlib
 import json
 import sys
 from abc import ABC, abstractmethod
@@ -60,6 +61,8 @@ def say_json(document: Any) -> None:
 
 
 def remark(text: str) -> None:
-    """A line beside the output, on standard error."""
-    sys.stderr.write(f"sonde: {text}\n")
-    sys.stderr.flush()
+    """A line beside the output, on standard error; if nobody listens there, so be it."""
+    if sys.stderr is not None:  # it is None when the caller closed it
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"sonde: {text}\n")
+            sys.stderr.flush()
