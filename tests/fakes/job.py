@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from tests.fakes.clock import FakeClock
 
 from sonde.client.job import Job
 from sonde.read.follow import Follower
@@ -18,6 +17,7 @@ from sonde.store.layout import JOB, attempt_key, node_folder
 from sonde.store.reader import FolderReader
 from sonde.store.seal import Place, seal_folder
 from sonde.store.writer import Writer
+from tests.fakes.clock import FakeClock
 
 Curves = Mapping[str, Iterable[float]]
 

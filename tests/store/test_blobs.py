@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes.damage import all_flips
 
 from sonde.errors import DamagedError, FormatTooNewError
 from sonde.store import blobs as module
 from sonde.store.blobs import decode_blob, encode_blob
+from tests.fakes.damage import all_flips
 
 
 @given(st.binary())

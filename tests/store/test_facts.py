@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fakes.damage import all_flips
 
 from sonde.errors import DamagedError, FormatTooNewError
 from sonde.records.job import (
@@ -25,6 +24,7 @@ from sonde.records.metric import MetricInfo, Series
 from sonde.records.request import Reply, Request, RequestKind
 from sonde.store.facts import decode_facts, encode_facts
 from sonde.store.manifest import Extent, Manifest, Part, RollupBlock, SealedFile
+from tests.fakes.damage import all_flips
 
 TEXT = st.text(max_size=30)
 NUMBER = st.integers(-(2**63), 2**63 - 1)

@@ -6,7 +6,6 @@ import zlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fakes.damage import all_flips, flipped
 
 from sonde.errors import FormatTooNewError
 from sonde.store.frames import (
@@ -15,6 +14,7 @@ from sonde.store.frames import (
     encode_frame,
     read_frames,
 )
+from tests.fakes.damage import all_flips, flipped
 
 PAYLOADS = st.lists(st.binary(max_size=120) | st.just(b"abc" * 200), min_size=1, max_size=5)
 

@@ -4,14 +4,14 @@ import threading
 import uuid
 
 import pytest
-from tests.fakes.clock import FakeClock
-from tests.fakes.eventually import eventually
 
 from sonde.errors import StoreError
 from sonde.records.notice import Notice, NoticeKind
 from sonde.store.backends import open_backend
 from sonde.store.backends.memory import Memory
 from sonde.store.outbox import Chunk, GrowingSegment, Outbox
+from tests.fakes.clock import FakeClock
+from tests.fakes.eventually import eventually
 
 KEY = "nodes/a/system/00000000000000000010-abcd.frames"
 SCHEMA = b"schema;"

@@ -7,11 +7,11 @@ import pytest
 import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fakes.damage import all_flips
 
 from sonde.errors import DamagedError, FormatTooNewError
 from sonde.store import tensors as module
 from sonde.store.tensors import RawTensor, decode_tensors, encode_tensors
+from tests.fakes.damage import all_flips
 
 WEIGHT = np.arange(6, dtype=np.float32).reshape(2, 3)
 TENSORS = {

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from tests.fakes.clock import START_NS, FakeClock
-from tests.fakes.job import FakeJob, all_samples, series_of
 
 from sonde.clock import NANOSECONDS
 from sonde.records.notice import NoticeKind
@@ -14,6 +12,8 @@ from sonde.store.format import EVENTS, NOTICES, SCALARS
 from sonde.store.frames import read_frames
 from sonde.store.layout import SegmentName
 from sonde.store.writer import Writer
+from tests.fakes.clock import START_NS, FakeClock
+from tests.fakes.job import FakeJob, all_samples, series_of
 
 
 def test_nothing_is_written_before_the_flush() -> None:

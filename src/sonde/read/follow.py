@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from sonde.errors import KeyMissingError
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER
 from sonde.store.backends import Backend
 from sonde.store.format import SYSTEM
 from sonde.store.layout import node_folder
-from sonde.store.reader import FolderReader
+from sonde.store.reader import LOOKS, FolderReader
 from sonde.store.rollups import Floats, Instants
 from sonde.store.segments import Segment
 
@@ -30,14 +31,26 @@ class Follower:
 
     def poll(self) -> list[News]:
         """What has arrived since the last call, oldest first."""
-        self._reader.refresh()
-        news = []
-        for segment in self._reader.segments:
-            fresh = self._fresh_rows(segment)
-            if fresh:
-                times, values = segment.samples([one.key for one in segment.series], EVER)
-                news += [News(segment.series, times[rows], values[:, rows]) for rows in fresh]
+        news: list[News] = []
+        for _ in range(LOOKS):
+            self._reader.refresh()
+            try:
+                for segment in self._reader.segments:
+                    news += self._news(segment)
+                return news
+            except KeyMissingError:  # merged while we read: what was seen is remembered
+                continue
         return news
+
+    def _news(self, segment: Segment) -> list[News]:
+        fresh = self._fresh_rows(segment)
+        if not fresh:
+            return []
+        times, values = segment.samples([one.key for one in segment.series], EVER)
+        self._seen.update({part.segment: part.rows for part in segment.parts})
+        if len(times) != sum(part.rows for part in segment.parts):
+            return []  # damaged: which rows are left cannot be told
+        return [News(segment.series, times[rows], values[:, rows]) for rows in fresh]
 
     def _fresh_rows(self, segment: Segment) -> list[slice]:
         fresh = []
@@ -46,6 +59,5 @@ class Follower:
             seen = self._seen.get(part.segment, 0)
             if part.rows > seen:
                 fresh.append(slice(first + seen, first + part.rows))
-                self._seen[part.segment] = part.rows
             first += part.rows
         return fresh

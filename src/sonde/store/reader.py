@@ -1,9 +1,11 @@
 """Reads all segments of one family in one folder, as they are at this moment.
 
 A reader is refreshed to see what has grown since; what it has decoded already is not decoded again.
+Others may seal, merge and thin out segments meanwhile: then it looks again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,14 +13,25 @@ import pyarrow as pa
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
-from sonde.store.backends import Backend
+from sonde.store.backends import Backend, Entry
 from sonde.store.facts import decode_facts
 from sonde.store.format import Family
-from sonde.store.layout import LIVE_SUFFIX, MANIFEST_SUFFIX, SegmentName
+from sonde.store.layout import (
+    LIVE_SUFFIX,
+    MANIFEST_SUFFIX,
+    ROLLUP_SUFFIX,
+    SEALED_SUFFIX,
+    SegmentName,
+)
 from sonde.store.manifest import Extent, Manifest
 from sonde.store.rollups import Rollup, join
 from sonde.store.segments import LiveSegment, Samples, SealedSegment, Segment
 from sonde.store.tables import schema_of
+
+Answer = TypeVar("Answer")
+
+# Sealing and merging happen minutes apart: to be overtaken twice in a row is bad luck already.
+LOOKS = 4
 
 
 class FolderReader:
@@ -26,29 +39,22 @@ class FolderReader:
 
     def __init__(self, backend: Backend, folder: str, family: Family) -> None:
         self.segments: tuple[Segment, ...] = ()
+        self.superseded: tuple[str, ...] = ()  # keys that a merged segment has made needless
         self._backend = backend
         self._folder = f"{folder}/{family.name}"
         self._family = family
-        self._known: dict[str, Segment] = {}
+        self._live_segments: dict[str, LiveSegment] = {}
+        self._sealed_segments: dict[Entry, SealedSegment] = {}
         self._damaged_manifests: dict[str, str] = {}
 
     def refresh(self) -> None:
         """Looks at the store again."""
-        sizes = {entry.key: entry.size for entry in self._backend.entries(self._folder)}
-        sealed = self._sealed([key for key in sizes if key.endswith(MANIFEST_SUFFIX)])
-        # a merged segment stands for its parts, whether those are deleted yet or not
-        owners: dict[str, SealedSegment] = {}
-        for one in sorted(sealed, key=lambda one: len(one.parts)):
-            owners.update({part.segment: one for part in one.parts})
-        current: dict[str, Segment] = {one.name: one for one in owners.values()}
-        for key, size in sizes.items():
-            name = _name_of(key, LIVE_SUFFIX)
-            if name and name not in owners:
-                live = self._live(name, key, size)
-                if live is not None:
-                    current[name] = live
-        self._known = current
-        self.segments = tuple(current[name] for name in sorted(current))
+        for _ in range(LOOKS):
+            try:
+                return self._look()
+            except KeyMissingError:  # sealed or merged while we looked
+                continue
+        return self._look()
 
     @property
     def damages(self) -> list[str]:
@@ -82,7 +88,7 @@ class FolderReader:
 
     def samples(self, keys: Sequence[str], within: TimeRange = EVER) -> Samples:
         """Instants in a range, in order, and values as (series, tick)."""
-        found = [segment.samples(keys, within) for segment in self._touching(within)]
+        found = self._ask(within, lambda segment: segment.samples(keys, within))
         if not found:
             return np.empty(0, dtype=np.int64), np.empty((len(keys), 0), dtype=np.float32)
         if len(found) == 1:
@@ -97,15 +103,31 @@ class FolderReader:
 
     def rows(self, within: TimeRange = EVER) -> pa.Table:
         """The rows of all segments in a time range, in the order they were written."""
-        tables = [segment.rows(within) for segment in self._touching(within)]
+        tables = self._ask(within, lambda segment: segment.rows(within))
         if not tables:
             return schema_of(self._family).empty_table()
         return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange = EVER) -> Rollup:
-        """Buckets of one width over all segments; those that touch the range."""
-        found = [segment.rollup(width_ns, keys, within) for segment in self._touching(within)]
+        """Buckets of one width over all segments; those that touch the range.
+
+        Wider ones than asked for, where only a coarser level is left of some segment.
+        """
+        for segment in self._touching(within):
+            if isinstance(segment, SealedSegment):
+                width_ns = max(width_ns, segment.least_width_ns(width_ns))
+        whole = _whole_buckets(within, width_ns)
+        found = self._ask(whole, lambda segment: segment.rollup(width_ns, keys, whole))
         return join(found, width_ns, len(keys)).within(within)
+
+    def _ask(self, within: TimeRange, question: Callable[[Segment], Answer]) -> list[Answer]:
+        """One answer from each segment that touches a range, all of the same moment."""
+        for _ in range(LOOKS):
+            try:
+                return [question(segment) for segment in self._touching(within)]
+            except KeyMissingError:  # merged or thinned out while we asked
+                self.refresh()
+        return [question(segment) for segment in self._touching(within)]
 
     def _touching(self, within: TimeRange) -> list[Segment]:
         return [
@@ -115,36 +137,73 @@ class FolderReader:
             and within.overlaps(segment.extent.first_ns, segment.extent.last_ns)
         ]
 
-    def _sealed(self, keys: list[str]) -> list[SealedSegment]:
-        sealed = []
-        for key in keys:
-            name = _name_of(key, MANIFEST_SUFFIX)
-            known = self._known.get(name)
-            if isinstance(known, SealedSegment):
-                sealed.append(known)
+    def _look(self) -> None:
+        entries = {entry.key: entry for entry in self._backend.entries(self._folder)}
+        self._read_manifests([entry for key, entry in entries.items() if _is_manifest(key)])
+        # a merged segment stands for its parts, whether those are deleted yet or not
+        owners: dict[str, SealedSegment] = {}
+        for one in sorted(self._sealed_segments.values(), key=lambda one: len(one.parts)):
+            owners.update({part.segment: one for part in one.parts})
+        known, self._live_segments = self._live_segments, {}
+        for key, entry in entries.items():
+            name = _name_of(key, LIVE_SUFFIX)
+            if name and name not in owners:
+                live = known.get(name) or LiveSegment(self._backend, key, self._family)
+                live.refresh(entry.size)
+                self._live_segments[name] = live
+        current: dict[str, Segment] = {one.name: one for one in owners.values()}
+        current |= self._live_segments
+        self.segments = tuple(current[name] for name in sorted(current))
+        self.superseded = tuple(key for key in entries if _is_superseded(key, owners))
+
+    def _read_manifests(self, entries: Sequence[Entry]) -> None:
+        known, self._sealed_segments, self._damaged_manifests = self._sealed_segments, {}, {}
+        for entry in entries:
+            if entry in known:
+                self._sealed_segments[entry] = known[entry]
                 continue
             try:
-                manifest = decode_facts(Manifest, self._backend.read(key), key)
-            except KeyMissingError:  # merged into another one while we looked
-                continue
+                manifest = decode_facts(Manifest, self._backend.read(entry.key), entry.key)
             except DamagedError as error:
-                self._damaged_manifests[key] = str(error)
+                self._damaged_manifests[entry.key] = str(error)
                 continue
-            sealed.append(SealedSegment(self._backend, manifest, self._family))
-        return sealed
-
-    def _live(self, name: str, key: str, size: int) -> LiveSegment | None:
-        known = self._known.get(name)
-        live = known if isinstance(known, LiveSegment) else None
-        live = live or LiveSegment(self._backend, key, self._family)
-        try:
-            live.refresh(size)
-        except KeyMissingError:  # sealed while we looked; the next refresh finds it
-            return None
-        return live
+            segment = SealedSegment(self._backend, entry.key, manifest, self._family)
+            self._sealed_segments[entry] = segment
 
 
-def _name_of(key: str, suffix: str) -> str:
-    """The segment that a key with that suffix belongs to, or nothing."""
-    stem = key.rpartition("/")[2].removesuffix(suffix)
-    return stem if key.endswith(suffix) and SegmentName.parse(stem) else ""
+def _is_manifest(key: str) -> bool:
+    return bool(_name_of(key, MANIFEST_SUFFIX))
+
+
+def _name_of(key: str, *suffixes: str) -> str:
+    """The segment that a key with one of those suffixes belongs to, or nothing."""
+    for suffix in suffixes:
+        stem = key.rpartition("/")[2].removesuffix(suffix)
+        if key.endswith(suffix) and SegmentName.parse(stem):
+            return stem
+    return ""
+
+
+def _is_superseded(key: str, owners: Mapping[str, SealedSegment]) -> bool:
+    """Whether a key was left behind by a process that died after it had sealed or merged.
+
+    A file of more parts than their present owner has is left alone: somebody may be at it.
+    """
+    if _name_of(key, LIVE_SUFFIX) in owners:
+        return True
+    stem = _name_of(key, ROLLUP_SUFFIX, SEALED_SUFFIX, MANIFEST_SUFFIX)
+    name = SegmentName.parse(stem)
+    if name is None:
+        return False
+    writer, _, parts = name.writer.partition("-")
+    owner = owners.get(str(SegmentName(name.start_ns, writer)))
+    return owner is not None and owner.name != stem and int(parts or 1) <= len(owner.parts)
+
+
+def _whole_buckets(within: TimeRange, width_ns: int) -> TimeRange:
+    """The range widened to whole buckets, so that those at its edges hold all their samples."""
+    start_ns, end_ns = within.start_ns, within.end_ns
+    return TimeRange(
+        None if start_ns is None else start_ns // width_ns * width_ns,
+        None if end_ns is None else -(-end_ns // width_ns) * width_ns,
+    )

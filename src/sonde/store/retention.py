@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from sonde.store.backends import Backend
+from sonde.errors import DamagedError, KeyMissingError
+from sonde.store.backends import Backend, Entry
 from sonde.store.facts import decode_facts, encode_facts
 from sonde.store.format import EVENTS, STATISTICS, SYSTEM
-from sonde.store.layout import MANIFEST_SUFFIX, ROLLUP_SUFFIX, SEALED_SUFFIX
+from sonde.store.layout import MANIFEST_SUFFIX, ROLLUP_SUFFIX, SEALED_SUFFIX, SegmentName
 from sonde.store.manifest import Manifest
 
 _RAW_FAMILIES = {SYSTEM.name, EVENTS.name, STATISTICS.name}
@@ -25,17 +26,26 @@ def keep_within(backend: Backend, budget_bytes: int) -> Removal:
     entries = backend.entries("")
     excess = sum(entry.size for entry in entries) - budget_bytes
     files = freed = 0
-    for entry in sorted(entries, key=lambda entry: entry.modified_ns):
+    for entry in sorted(entries, key=_age):
         if freed >= excess:
             break
-        if _is_raw_segment(entry.key):
-            _forget_raw(backend, entry.key.removesuffix(SEALED_SUFFIX) + MANIFEST_SUFFIX)
-        elif not _is_raw_blob(entry.key):
-            continue
-        backend.delete([entry.key])
-        files += 1
-        freed += entry.size
+        if _may_go(backend, entry.key):
+            backend.delete([entry.key])
+            files += 1
+            freed += entry.size
     return Removal(files, freed)
+
+
+def _age(entry: Entry) -> int:
+    """When it was recorded: what was merged or copied later is as old as it was."""
+    name = SegmentName.parse(entry.key.rpartition("/")[2].removesuffix(SEALED_SUFFIX))
+    return entry.modified_ns if name is None else name.start_ns
+
+
+def _may_go(backend: Backend, key: str) -> bool:
+    if _is_raw_segment(key):
+        return _forget_raw(backend, key.removesuffix(SEALED_SUFFIX) + MANIFEST_SUFFIX)
+    return _is_raw_blob(key)
 
 
 def _is_raw_segment(key: str) -> bool:
@@ -48,7 +58,16 @@ def _is_raw_blob(key: str) -> bool:
     return "/" in key and key.split("/")[-2] in _RAW_FOLDERS
 
 
-def _forget_raw(backend: Backend, manifest_key: str) -> None:
-    """Says that the raw data is gone before it is, so that no reader takes it for damage."""
-    manifest = decode_facts(Manifest, backend.read(manifest_key), manifest_key)
+def _forget_raw(backend: Backend, manifest_key: str) -> bool:
+    """Says that the raw data is gone before it is, so that no reader takes it for damage.
+
+    Without a manifest it is left alone: somebody is about to write it.
+    """
+    try:
+        manifest = decode_facts(Manifest, backend.read(manifest_key), manifest_key)
+    except KeyMissingError:
+        return False
+    except DamagedError:
+        return True
     backend.write(manifest_key, encode_facts(replace(manifest, raw=None)))
+    return True

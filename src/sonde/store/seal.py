@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sonde.errors import KeyMissingError
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER
 from sonde.store.backends import Backend
@@ -22,7 +23,7 @@ from sonde.store.layout import (
     SegmentName,
 )
 from sonde.store.manifest import Manifest, RollupBlock
-from sonde.store.parquet import ROW_GROUP_ROWS, write_parquet
+from sonde.store.parquet import ROW_GROUP_ROWS, repetitive_columns, write_parquet
 from sonde.store.reader import FolderReader
 from sonde.store.rollups import Floats, Instants, Rollup, pyramid_widths, roll_up
 from sonde.store.segments import LiveSegment, SealedSegment, Segment
@@ -60,17 +61,15 @@ def seal_folder(place: Place, *, is_over: bool, merge_all: bool = False) -> int:
     """
     reader = FolderReader(place.backend, place.folder, place.family)
     reader.refresh()
+    place.backend.delete(reader.superseded)
     closed = [one for one in _closed(reader.segments, is_over=is_over) if one.extent is not None]
-    for segment in closed:
-        _seal(place, str(segment.name), [segment])
-    merged = 0
+    written = sum(_seal(place, segment.name, [segment]) for segment in closed)
     while True:
         reader.refresh()
         group = _next_merge([s for s in reader.segments if isinstance(s, SealedSegment)], merge_all)
         if not group:
-            return len(closed) + merged
-        _seal(place, _merged_name(group), group)
-        merged += 1
+            return written
+        written += _merge(place, group)
 
 
 def _closed(segments: Sequence[Segment], *, is_over: bool) -> Iterator[LiveSegment]:
@@ -87,7 +86,7 @@ def _closed(segments: Sequence[Segment], *, is_over: bool) -> Iterator[LiveSegme
 
 def _next_merge(sealed: Sequence[SealedSegment], merge_all: bool) -> list[SealedSegment]:
     """Neighbours to merge next: all, or the first six in a row of about the same size."""
-    whole = [one for one in sealed if one.manifest.raw is not None]
+    whole = [one for one in sealed if one.manifest.raw is not None and not one.damages]
     if merge_all:
         return whole if len(whole) > 1 else []
     for first in range(len(whole) - _MERGE_FACTOR + 1):
@@ -114,8 +113,19 @@ def _merged_name(group: Sequence[SealedSegment]) -> str:
     return str(SegmentName(first.start_ns, f"{writer}-{sum(len(one.parts) for one in group)}"))
 
 
-def _seal(place: Place, name: str, group: Sequence[Segment]) -> None:
-    """Writes one sealed segment from others, its manifest last, and then removes those."""
+def _merge(place: Place, group: Sequence[SealedSegment]) -> bool:
+    """Makes one of several; not if another process has just done so."""
+    try:
+        return _seal(place, _merged_name(group), group)
+    except KeyMissingError:
+        return False
+
+
+def _seal(place: Place, name: str, group: Sequence[Segment]) -> bool:
+    """Writes one sealed segment from others, its manifest last, and then removes those.
+
+    A sealed segment that turns out to be damaged is left as it is: its checksums tell where.
+    """
     raw_key = place.key(name, SEALED_SUFFIX)
     if place.family.is_matrix:
         series = _union(group)
@@ -125,7 +135,9 @@ def _seal(place: Place, name: str, group: Sequence[Segment]) -> None:
     else:
         series, blocks = (), []
         tables = list(_row_groups(pa.concat_tables([one.rows(EVER) for one in group])))
-    raw, raw_seal = write_parquet(raw_key, tables)
+    if any(isinstance(one, SealedSegment) and one.damages for one in group):
+        return False
+    raw, raw_seal = write_parquet(raw_key, tables, repetitive_columns(tables))
     place.backend.write(raw_key, raw)
     rollup_seal = None
     if blocks:
@@ -146,16 +158,12 @@ def _seal(place: Place, name: str, group: Sequence[Segment]) -> None:
         damaged_frames=sum(_damaged_frames(one) for one in group),
     )
     place.backend.write(place.key(name, MANIFEST_SUFFIX), encode_facts(manifest))
-    place.backend.delete(_keys_to_remove(place, name, group))
-
-
-def _keys_to_remove(place: Place, name: str, group: Sequence[Segment]) -> Iterator[str]:
-    for segment in group:
-        if isinstance(segment, LiveSegment):
-            yield segment.key
-        elif segment.name != name:
-            for suffix in (MANIFEST_SUFFIX, ROLLUP_SUFFIX, SEALED_SUFFIX):
-                yield place.key(segment.name, suffix)
+    # manifests before what they speak of, so that no reader takes a merge for damage
+    place.backend.delete(one.key for one in group)
+    for suffix in (ROLLUP_SUFFIX, SEALED_SUFFIX):
+        sealed = (one for one in group if isinstance(one, SealedSegment))
+        place.backend.delete(place.key(one.name, suffix) for one in sealed)
+    return True
 
 
 def _union(group: Sequence[Segment]) -> tuple[Series, ...]:

@@ -15,6 +15,7 @@ from sonde.records.metric import MetricInfo, Series
 from sonde.records.ranges import TimeRange
 from sonde.store.backends import Backend
 from sonde.store.decode import decode_rows, decode_samples
+from sonde.store.facts import decode_facts
 from sonde.store.format import Family, refuse_newer_format
 from sonde.store.frames import FrameKind, FrameScan
 from sonde.store.layout import LIVE_SUFFIX
@@ -33,7 +34,7 @@ class LiveSegment:
         self.name = key.rpartition("/")[2].removesuffix(LIVE_SUFFIX)
         self.key = key
         self.series: tuple[Series, ...] = ()
-        self.damages: list[str] = []
+        self._damages: dict[int, str] = {}  # by where they begin
         self._backend = backend
         self._family = family
         self._end = 0
@@ -41,6 +42,11 @@ class LiveSegment:
         self._tables: list[pa.Table] = []
         self._times: Instants = np.empty(0, dtype=np.int64)
         self._values: Floats = np.empty((0, 0), dtype=np.float32)
+
+    @property
+    def damages(self) -> list[str]:
+        """What was found damaged so far."""
+        return list(self._damages.values())
 
     @property
     def extent(self) -> Extent | None:
@@ -70,7 +76,8 @@ class LiveSegment:
         elif batches:
             self._add_rows([rows_table(self._family, decode_rows(one)) for one in batches])
         for damage in scan.damages:
-            self._note(f"{self.key} is damaged at byte {damage.offset}: {damage.reason}")
+            text = f"{self.key} is damaged at byte {damage.offset}: {damage.reason}"
+            self._damages.setdefault(damage.offset, text)
         self._end = scan.end
 
     def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
@@ -109,15 +116,16 @@ class LiveSegment:
         self._tables = [_joined(self._family, [*self._tables, *tables])]
         self._times = self._tables[0][self._family.time_column].to_numpy()
 
-    def _note(self, text: str) -> None:
-        if text not in self.damages:
-            self.damages.append(text)
-
 
 class SealedSegment:
-    """A segment that never changes again."""
+    """A segment that never changes again.
 
-    def __init__(self, backend: Backend, manifest: Manifest, family: Family) -> None:
+    It may be replaced, though, by one that it was merged into, or lose its raw data to the disk
+    budget: then reading raises KeyMissingError, and whoever reads has to look at the store again.
+    """
+
+    def __init__(self, backend: Backend, key: str, manifest: Manifest, family: Family) -> None:
+        self.key = key
         self.name = manifest.segment
         self.manifest = manifest
         self.series = manifest.series
@@ -146,13 +154,12 @@ class SealedSegment:
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
         """From the widest kept level that divides the width, else from raw."""
-        levels = {block.width_ns for block in self.manifest.rollup_blocks}
-        fitting = [level for level in levels if width_ns % level == 0]
+        fitting = [level for level in self._levels if width_ns % level == 0]
         if not fitting and self.manifest.raw is not None:
             return roll_up(*self.samples(keys, within), width_ns)
-        if not levels:
+        if not fitting:
             return join((), width_ns, len(keys))
-        level = max(fitting, default=min(levels))
+        level = max(fitting)
         stretches: dict[int, list[int]] = {}
         for number, block in enumerate(self.manifest.rollup_blocks):
             if block.width_ns == level and within.overlaps(block.first_ns, block.last_ns):
@@ -160,7 +167,19 @@ class SealedSegment:
         rows = _rows_of(keys, self.series)
         found = [self._stretch(numbers, rows) for numbers in stretches.values()]
         joined = join([one for one in found if one is not None], level, len(keys))
-        return joined if level >= width_ns else coarsen(joined, width_ns)
+        return joined if level == width_ns else coarsen(joined, width_ns)
+
+    def least_width_ns(self, width_ns: int) -> int:
+        """The least width, from one on, in which it has an answer; without raw it may be wider."""
+        is_known = self.manifest.raw is not None or not self._levels
+        if is_known or any(width_ns % level == 0 for level in self._levels):
+            return width_ns
+        level = min(self._levels)
+        return -(-width_ns // level) * level
+
+    @property
+    def _levels(self) -> set[int]:
+        return {block.width_ns for block in self.manifest.rollup_blocks}
 
     def _read(self, within: TimeRange, columns: Sequence[str] | None) -> pa.Table:
         groups = [
@@ -170,12 +189,25 @@ class SealedSegment:
         ]
         table = self._checked(self.manifest.raw, groups, columns) if groups else None
         if table is None:  # damage somewhere: group by group, to lose no more than is damaged
-            tables = [self._checked(self.manifest.raw, [group], columns) for group in groups]
+            tables = [self._intact(group, columns) for group in groups]
             intact = [one for one in tables if one is not None]
-            table = pa.concat_tables(intact) if intact else None
+            table = pa.concat_tables(intact, promote_options="default") if intact else None
         if table is None and self._family.is_matrix:
             return pa.table({"time_ns": pa.array([], pa.int64())})
         return schema_of(self._family).empty_table() if table is None else table
+
+    def _intact(self, group: int, columns: Sequence[str] | None) -> pa.Table | None:
+        """What is left of one row group: of samples every intact series, of rows all or nothing."""
+        raw = self.manifest.raw
+        if columns is None:
+            return self._checked(raw, [group], None)
+        table = self._checked(raw, [group], ["time_ns"])
+        if table is not None:
+            for key in columns:
+                one = self._checked(raw, [group], [key]) if key != "time_ns" else None
+                if one is not None and one.num_columns:
+                    table = table.append_column(key, one[key])
+        return table
 
     def _stretch(self, numbers: list[int], rows: Sequence[int]) -> Rollup | None:
         """Some series over one stretch of time, from the blocks that hold them."""
@@ -201,7 +233,11 @@ class SealedSegment:
     def _checked(
         self, seal: SealedFile | None, groups: Sequence[int], columns: Sequence[str] | None
     ) -> pa.Table | None:
-        """Row groups of a file, or None where something is gone or damaged, which is noted."""
+        """Row groups of a file, or None where something is gone or damaged, which is noted.
+
+        Raises:
+            KeyMissingError: The store holds another segment by now.
+        """
         if seal is None:
             return None
         try:
@@ -209,9 +245,19 @@ class SealedSegment:
                 self._files[seal.key] = ParquetFile(self._backend.view(seal.key), seal)
             return self._files[seal.key].read(groups, columns)
         except (DamagedError, KeyMissingError) as error:
+            if isinstance(error, KeyMissingError) and self._is_replaced():
+                raise
             if str(error) not in self.damages:
                 self.damages.append(str(error))
             return None
+
+    def _is_replaced(self) -> bool:
+        try:
+            return decode_facts(Manifest, self._backend.read(self.key), self.key) != self.manifest
+        except KeyMissingError:
+            return True
+        except DamagedError:
+            return False
 
 
 Segment = LiveSegment | SealedSegment

@@ -4,14 +4,14 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from tests.fakes.eventually import eventually
-from tests.fakes.flaky_proxy import FlakyProxy
 
 from sonde.clock import SystemClock
 from sonde.errors import StoreError
 from sonde.records.notice import Notice, NoticeKind
 from sonde.store.backends import open_backend, s3
 from sonde.store.outbox import WAITING_LIMIT_BYTES, Chunk, GrowingSegment, Outbox
+from tests.fakes.eventually import eventually
+from tests.fakes.flaky_proxy import FlakyProxy
 
 KEY = "job/nodes/a/system/1.frames"
 SCHEMA = b"schema;"

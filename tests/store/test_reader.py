@@ -1,0 +1,177 @@
+"""All segments of a folder, while others seal, merge and thin them out."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonde.clock import NANOSECONDS
+from sonde.records.ranges import TimeRange
+from sonde.store.format import SCALARS
+from sonde.store.reader import FolderReader
+from sonde.store.retention import keep_within
+from tests.fakes.clock import START_NS
+from tests.fakes.damage import flipped
+from tests.fakes.job import FakeJob, all_samples
+
+TICKS = 24
+
+
+@given(st.sets(st.integers(1, TICKS - 1), max_size=8), st.sets(st.integers(1, TICKS), max_size=3))
+@settings(max_examples=25, deadline=None)
+def test_any_cut_into_segments_reads_the_same_live_sealed_merged_and_merged_into_one(
+    cuts: set[int], seals: set[int]
+) -> None:
+    job = FakeJob()
+    expected = {}
+    for tick in range(TICKS):
+        if tick in cuts:
+            job.rotate()
+        expected[job.clock.now_ns()] = float(tick)
+        job.record({"cpu": [tick]})
+        if tick in seals:
+            job.seal(is_over=False)
+
+    assert all_samples(job.reader()) == {"cpu": expected}
+    job.seal()
+    assert all_samples(job.reader()) == {"cpu": expected}
+    job.seal(merge_all=True)
+    assert all_samples(reader := job.reader()) == {"cpu": expected}
+    assert len(reader.segments) == 1
+    assert reader.damages == []
+
+
+def test_a_reader_that_stays_open_sees_the_same_through_sealing_and_merging() -> None:
+    job = FakeJob()
+    reader = job.reader()
+    for number in range(8):
+        job.rotate().record({"cpu": [number]})
+        if number % 2:
+            job.seal(is_over=False)
+        reader.refresh()
+        assert list(all_samples(reader)["cpu"].values()) == list(range(number + 1))
+
+
+@pytest.mark.parametrize("what", ["samples", "rows", "rollup"])
+def test_what_is_merged_between_looking_and_reading_is_read_where_it_went(what: str) -> None:
+    job = FakeJob()
+    for number in range(3):
+        job.rotate().record({"cpu": [number]})
+        job.writer.add(SCALARS, ("loss", START_NS + number, number, "train", 0.5))
+        job.flush().clock.advance(600)
+    family = SCALARS if what == "rows" else None
+    for merge_all in (False, True):
+        reader = job.reader(family) if family else job.reader()
+        job.seal(merge_all=merge_all)
+        job.seal(SCALARS, merge_all=merge_all)
+
+        if what == "rows":
+            assert reader.rows()["step"].to_pylist() == [0, 1, 2]
+        elif what == "samples":
+            assert reader.samples(["cpu"])[1].tolist() == [[0, 1, 2]]
+        else:
+            assert reader.rollup(NANOSECONDS // 10, ["cpu"]).count.sum() == 3
+        assert reader.damages == []
+
+
+def test_what_is_sealed_while_the_reader_looks_is_found_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job = FakeJob().record({"cpu": [1, 2]})
+    reader = FolderReader(job.backend, "nodes/node-a", job.reader()._family)
+    entries = job.backend.entries
+    looks = []
+
+    def list_and_then_seal(folder: str) -> object:
+        found = entries(folder)
+        if not looks:
+            looks.append(folder)
+            job.seal()
+        return found
+
+    monkeypatch.setattr(job.backend, "entries", list_and_then_seal)
+
+    reader.refresh()
+
+    assert all_samples(reader)["cpu"] == all_samples(job.reader())["cpu"]
+    assert len(all_samples(reader)["cpu"]) == 2
+
+
+def test_an_open_reader_falls_back_to_roll_ups_when_the_raw_data_is_taken_away() -> None:
+    job = FakeJob().record({"cpu": range(100)})
+    job.seal()
+    reader = job.reader()
+
+    keep_within(job.backend, 0)
+
+    assert reader.samples(["cpu"])[1].shape == (1, 0)
+    assert reader.rollup(10 * NANOSECONDS, ["cpu"]).count.sum() == 100
+    assert reader.damages == []
+
+
+def test_buckets_at_the_edges_of_a_range_are_whole_whether_sealed_or_not() -> None:
+    job = FakeJob().record({"cpu": range(100)})
+    within = TimeRange(START_NS + 12 * NANOSECONDS, START_NS + 33 * NANOSECONDS)
+    before = job.reader().rollup(10 * NANOSECONDS, ["cpu"], within)
+    finer = job.reader().rollup(3 * NANOSECONDS, ["cpu"], within)
+    job.seal()
+
+    after = job.reader().rollup(10 * NANOSECONDS, ["cpu"], within)
+
+    assert before.count.tolist() == [[20, 20, 20]]
+    for one, other in (
+        (before, after),
+        (finer, job.reader().rollup(3 * NANOSECONDS, ["cpu"], within)),
+    ):
+        np.testing.assert_array_equal(one.starts_ns, other.starts_ns)
+        np.testing.assert_array_equal(one.count, other.count)
+        np.testing.assert_array_equal(one.mean, other.mean)
+
+
+def test_two_writers_whose_times_interleave_are_read_in_order_of_time() -> None:
+    first = FakeJob().record({"cpu": [0, 2, 4]}, every_seconds=2)
+    second = FakeJob(first.backend.uri)
+    second.clock.advance(1)
+    second.record({"cpu": [1, 3, 5]}, every_seconds=2)
+
+    for _ in range(2):
+        times, values = first.reader().samples(["cpu"])
+        assert values.tolist() == [[0, 1, 2, 3, 4, 5]]
+        assert sorted(times) == times.tolist()
+        buckets = first.reader().rollup(2 * NANOSECONDS, ["cpu"])
+        assert buckets.count.tolist() == [[2, 2, 2]]
+        first.seal(merge_all=True)
+
+
+def test_a_damaged_manifest_costs_its_segment_and_is_noted() -> None:
+    job = FakeJob().record({"cpu": [1]})
+    job.seal()
+    job.rotate().record({"cpu": [2]})
+    (key,) = job.keys(f"{job.writer.token}.json")
+    job.backend.write(key, flipped(job.backend.read(key), 400))
+
+    reader = job.reader()
+
+    assert list(all_samples(reader)["cpu"].values()) == [2]
+    assert len(reader.damages) == 1
+
+
+def test_a_reader_does_not_keep_what_was_sealed_in_memory() -> None:
+    job = FakeJob()
+    reader = job.reader()
+    for number in range(5):
+        job.rotate().record({"cpu": [number]})
+        reader.refresh()
+        job.seal()
+    reader.refresh()
+
+    assert reader._live_segments == {}
+
+
+def test_an_empty_folder_reads_as_nothing() -> None:
+    reader = FakeJob().reader()
+
+    assert reader.extent is None
+    assert reader.samples(["cpu"])[1].shape == (1, 0)
+    assert reader.rollup(NANOSECONDS, ["cpu"]).count.shape == (1, 0)
+    assert FakeJob().reader(SCALARS).rows().num_rows == 0

@@ -1,0 +1,143 @@
+"""The disk budget: the oldest raw data goes, everything else stays and stays readable."""
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS
+from sonde.records.notice import NoticeKind
+from sonde.store.format import FINDINGS, NOTICES, SCALARS
+from sonde.store.layout import profile_key, values_key
+from sonde.store.retention import keep_within
+from tests.fakes.clock import START_NS
+from tests.fakes.damage import flipped
+from tests.fakes.job import FakeJob, all_samples
+
+
+def recorded(hours: int = 4) -> FakeJob:
+    """Sealed segments of a few minutes each, half an hour apart, and one of all that must stay."""
+    job = FakeJob()
+    noise = np.random.default_rng(1)
+    for _ in range(hours):
+        job.rotate().record({"cpu": noise.random(200), "gpu/gpu0": noise.random(200)})
+        job.clock.advance(1800)
+    job.writer.add(SCALARS, ("loss", START_NS, 1, "train", 0.5))
+    job.writer.add(FINDINGS, (START_NS, "a rule", "warning", "a message", "{}"))
+    job.writer.notice(NoticeKind.CHANGED, "interval", "set")
+    job.end()
+    for family in (SCALARS, FINDINGS, NOTICES):
+        job.seal(family)
+    job.seal()
+    return job
+
+
+def total(job: FakeJob) -> int:
+    return sum(entry.size for entry in job.backend.entries(""))
+
+
+def raw_keys(job: FakeJob) -> list[str]:
+    return [k for k in job.keys(".parquet") if "/system/" in k and "rollup" not in k]
+
+
+def test_a_job_within_its_budget_loses_nothing() -> None:
+    job = recorded()
+    before = job.keys()
+
+    removal = keep_within(job.backend, total(job))
+
+    assert (removal.files, removal.bytes) == (0, 0)
+    assert job.keys() == before
+
+
+def test_the_raw_data_of_the_oldest_goes_first_and_no_more_than_needed() -> None:
+    job = recorded()
+    raws = raw_keys(job)
+    job.backend.write(raws[0], job.backend.read(raws[0]))  # copied last, but recorded first
+
+    removal = keep_within(job.backend, total(job) - 10)
+
+    assert removal.files == 1
+    assert raw_keys(job) == raws[1:]
+
+
+def test_everything_but_raw_data_stays_whatever_the_budget() -> None:
+    job = recorded()
+    before = set(job.keys()) - set(raw_keys(job))
+
+    keep_within(job.backend, 0)
+
+    assert set(job.keys()) == before
+    assert job.reader(SCALARS).rows().num_rows == 1
+    assert job.reader(FINDINGS).rows().num_rows == 1
+    assert job.reader(NOTICES).rows().num_rows == 1
+
+
+def test_reading_falls_back_to_the_roll_ups_without_a_word_of_damage() -> None:
+    job = recorded()
+    whole = job.reader().rollup(60 * NANOSECONDS, ["cpu", "gpu/gpu0"])
+
+    keep_within(job.backend, 0)
+
+    reader = job.reader()
+    left = reader.rollup(60 * NANOSECONDS, ["cpu", "gpu/gpu0"])
+    np.testing.assert_array_equal(left.mean, whole.mean)
+    np.testing.assert_array_equal(left.count, whole.count)
+    assert all_samples(reader) == {"cpu": {}, "gpu/gpu0": {}}
+    assert reader.damages == []
+
+
+def test_buckets_finer_than_what_is_left_come_as_wide_as_they_are() -> None:
+    job = recorded(2)
+    keep_within(job.backend, total(job) - 10)
+
+    rollup = job.reader().rollup(NANOSECONDS, ["cpu"])
+
+    assert rollup.width_ns == 10 * NANOSECONDS
+    assert rollup.count.sum() == 400
+    assert (np.diff(rollup.starts_ns) >= rollup.width_ns).all()
+
+
+def test_tensors_and_profiles_are_raw_data_too() -> None:
+    job = FakeJob()
+    keys = [values_key(0, "train", 5, "a"), profile_key(0, "torch", 5, "a")]
+    for key in keys:
+        job.backend.write(key, b"x" * 1000)
+
+    removal = keep_within(job.backend, 0)
+
+    assert removal.files == 2
+    assert not set(keys) & set(job.keys())
+
+
+def test_segments_that_still_grow_are_left_alone() -> None:
+    job = FakeJob().record({"cpu": [1, 2]})
+
+    assert keep_within(job.backend, 0).files == 0
+
+
+def test_what_is_left_can_still_be_merged_and_read() -> None:
+    job = recorded()
+    keep_within(job.backend, total(job) - 10)
+
+    job.seal(merge_all=True)
+
+    assert len(all_samples(job.reader())["cpu"]) == 600
+    assert job.reader().rollup(600 * NANOSECONDS, ["cpu"]).count.sum() == 800
+
+
+def test_a_damaged_manifest_is_no_obstacle() -> None:
+    job = recorded()
+    manifest = raw_keys(job)[0].removesuffix(".parquet") + ".json"
+    job.backend.write(manifest, flipped(job.backend.read(manifest), 99))
+
+    keep_within(job.backend, 0)
+
+    assert raw_keys(job) == []
+
+
+def test_a_file_whose_manifest_is_still_to_come_is_left_alone() -> None:
+    job = recorded()
+    first, *_ = raw_keys(job)
+    job.backend.delete([first.removesuffix(".parquet") + ".json"])
+
+    keep_within(job.backend, 0)
+
+    assert raw_keys(job) == [first]
