@@ -8,13 +8,12 @@ from rich.text import Text
 from sonde.records.job import JobState
 from sonde.show.bars import bar
 from sonde.show.present import NodeNow
-from sonde.show.styles import CPU, GPU, MEMORY, QUIET, fullness, state_style
+from sonde.show.styles import CPU, GPU, MEMORY, PERCENT, QUIET, fullness, state_style
 from sonde.show.units import UNKNOWN, percent, rate
 
 _BAD_STATES = (JobState.FAILED, JobState.LOST, JobState.STOPPED)
-_NEARLY_FULL_PERCENT = 90.0
+_NEARLY_FULL = 90.0
 _LONGEST_NAME = 24
-_PERCENT = 6
 _TRAFFIC = 12
 _TRAFFIC_FROM = 100  # columns of the terminal
 
@@ -29,7 +28,7 @@ def _badness(node: NodeNow) -> tuple[int, float, str]:
         rank = _BAD_STATES.index(node.state)
     elif node.is_silent:
         rank = 4
-    elif (node.memory.worst_percent or 0.0) >= _NEARLY_FULL_PERCENT:
+    elif (node.memory.worst_percent or 0.0) >= _NEARLY_FULL:
         rank = 5
     else:
         rank = 6
@@ -70,11 +69,11 @@ def fleet_lines(nodes: Sequence[NodeNow], width: int, room: int | None) -> list[
 def _bar_width(rest: int, bars: int, *, has_traffic: bool) -> int:
     rest -= 2 * _TRAFFIC if has_traffic else 0
     rest -= 6 if bars == 3 else 0  # how many GPUs are busy
-    return max(3, min(30, rest // bars - _PERCENT - 2))
+    return max(3, min(30, rest // bars - PERCENT - 2))
 
 
 def _titles(name: int, length: int, *, has_gpus: bool, has_traffic: bool) -> Text:
-    column = length + _PERCENT + 2
+    column = length + PERCENT + 2
     text = "node".ljust(name + 2) + "state".ljust(10)
     if has_gpus:
         text += "GPU".ljust(column) + "busy".ljust(6)
@@ -105,7 +104,7 @@ def _line(node: NodeNow, name: int, length: int, *, has_gpus: bool, has_traffic:
 
 
 def _cell(value: float | None, length: int, style: str) -> Text:
-    return Text.assemble(bar(value, length, style), percent(value).rjust(_PERCENT), "  ")
+    return Text.assemble(bar(value, length, style), percent(value).rjust(PERCENT), "  ")
 
 
 def _sum(one: float | None, other: float | None) -> float | None:

@@ -97,6 +97,8 @@ class Processes:
     threads: float | None
     cpu_percent: float | None  # of one core
     rss_bytes: float | None
+    cpu_history: tuple[float | None, ...]
+    rss_history: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,20 +197,8 @@ def node_now(reader: SystemReader, one: NodeAttempt, now_ns: int, columns: int) 
         memory=_memory(recent),
         gpus=tuple(_gpu(recent, device) for device in recent.devices("gpu.utilization_percent")),
         traffic=_traffic(recent),
-        processes=Processes(
-            recent.now("process_tree.processes"),
-            recent.now("process_tree.threads"),
-            recent.now("process_tree.cpu_percent"),
-            recent.now("process_tree.rss_bytes"),
-        ),
-        spaces=tuple(
-            Space(
-                mount,
-                recent.last(f"disk.free_bytes/{mount}"),
-                recent.last(f"disk.free_percent/{mount}"),
-            )
-            for mount in recent.devices("disk.free_bytes")
-        ),
+        processes=_processes(recent),
+        spaces=_spaces(recent),
     )
 
 
@@ -255,6 +245,28 @@ def _gpu(recent: Recent, device: str) -> Gpu:
             if (recent.now(f"gpu.throttled_{name}/{device}") or 0.0) >= 0.5
         ),
         history=recent.history(f"gpu.utilization_percent/{device}"),
+    )
+
+
+def _processes(recent: Recent) -> Processes:
+    return Processes(
+        count=recent.now("process_tree.processes"),
+        threads=recent.now("process_tree.threads"),
+        cpu_percent=recent.now("process_tree.cpu_percent"),
+        rss_bytes=recent.now("process_tree.rss_bytes"),
+        cpu_history=recent.history("process_tree.cpu_percent"),
+        rss_history=recent.history("process_tree.rss_bytes"),
+    )
+
+
+def _spaces(recent: Recent) -> tuple[Space, ...]:
+    return tuple(
+        Space(
+            mount,
+            recent.last(f"disk.free_bytes/{mount}"),
+            recent.last(f"disk.free_percent/{mount}"),
+        )
+        for mount in recent.devices("disk.free_bytes")
     )
 
 

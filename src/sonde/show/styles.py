@@ -1,9 +1,12 @@
-"""Which of the terminal's sixteen colours means what."""
+"""Which of the terminal's sixteen colours means what, and the widths that lines share."""
 
 CPU = "cyan"
 GPU = "green"
 MEMORY = "blue"
 QUIET = "dim"
+
+LABEL = 9  # columns
+PERCENT = 6
 
 _STATES = {
     "starting": "cyan",

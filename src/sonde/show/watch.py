@@ -12,14 +12,13 @@ from rich.text import Text
 from sonde.clock import iso
 from sonde.show.bars import bar, sparkline
 from sonde.show.fleet import fleet_lines
-from sonde.show.present import Gpu, JobNow, Level, NodeNow
+from sonde.show.gpus import amount_of, gpu_lines
+from sonde.show.present import JobNow, Level, NodeNow
 from sonde.show.recent import COLUMN_SECONDS
-from sonde.show.styles import CPU, GPU, MEMORY, QUIET, fullness, state_style
+from sonde.show.styles import CPU, LABEL, MEMORY, PERCENT, QUIET, fullness, state_style
 from sonde.show.terminal import verdict
 from sonde.show.units import UNKNOWN, duration, local_hour, percent, rate, size
 
-_LABEL = 9
-_PERCENT = 6
 _DETAIL = 24
 _MOST_BAR, _MOST_CURVE = 50, 60
 _MOST_NOTICES = 4
@@ -40,7 +39,8 @@ def frame(now: JobNow, width: int, height: int | None = None) -> list[Text]:
     tail = _tail(now, width, is_live=height is not None)
     notices = _notices(now.status)
     if len(now.nodes) == 1:
-        blocks = [*_node_blocks(now.nodes[0], width, room), _Block(1, notices)]
+        gap = _Block(9, [Text()] if notices else [])
+        blocks = [*_node_blocks(now.nodes[0], width, room), gap, _Block(1, notices)]
     else:
         left = None if room is None else room - len(head) - len(tail) - len(notices)
         blocks = [_Block(0, fleet_lines(now.nodes, width, left)), _Block(1, notices)]
@@ -102,27 +102,30 @@ def _both_ends(left: Text, right: Text, width: int) -> Text:
 
 
 def _node_blocks(node: NodeNow, width: int, room: int | None) -> list[_Block]:
-    if node.is_silent:
-        silent = duration(node.silent_seconds) or "the start"
-        warning = [Text(f"No samples for {silent}; the values below are old.", "yellow")]
-    else:
-        warning = []
     return [
-        _Block(0, warning),
+        _Block(0, _silence(node)),
         _Block(0, [_processor(node, width)]),
         _Block(5, _cores(node, width)),
         _Block(0, _memory(node, width)),
-        _Block(2, _gpus(node, width, room)),
+        _Block(2, _job(node, width)),
+        _Block(2, gpu_lines(node, width, room)),
         _Block(9, [Text()]),
         _Block(3, _traffic(node)),
-        _Block(2, [_processes(node)]),
         _Block(4, _spaces(node)),
     ]
 
 
+def _silence(node: NodeNow) -> list[Text]:
+    if not node.is_silent:
+        return []
+    if node.silent_seconds is None:
+        return [Text("No samples have come yet.", "yellow")]
+    return [Text(f"No samples for {duration(node.silent_seconds)}: these are old.", "yellow")]
+
+
 def _widths(width: int) -> tuple[int, int]:
     """How wide bars and curves are."""
-    rest = max(0, width - _LABEL - _PERCENT - _DETAIL - 4)
+    rest = max(0, width - LABEL - PERCENT - _DETAIL - 4)
     curve = min(_MOST_CURVE, rest // 2)
     return min(_MOST_BAR, rest - curve), curve
 
@@ -130,9 +133,9 @@ def _widths(width: int) -> tuple[int, int]:
 def _gauge(label: str, value: float | None, style: str, detail: str, width: int) -> Text:
     length, _ = _widths(width)
     return Text.assemble(
-        label.ljust(_LABEL),
+        label.ljust(LABEL),
         bar(value, length, style),
-        percent(value).rjust(_PERCENT),
+        percent(value).rjust(PERCENT),
         f"  {detail:<{_DETAIL}}",
     )
 
@@ -147,9 +150,9 @@ def _processor(node: NodeNow, width: int) -> Text:
     return line.append(_curve(cpu.history, CPU, width))
 
 
-def _curve(history: Sequence[float | None], style: str, width: int) -> Text:
+def _curve(history: Sequence[float | None], style: str, width: int, most: float = 100.0) -> Text:
     _, length = _widths(width)
-    return Text("  ") + sparkline(history[-length:] if length else (), style)
+    return Text("  ") + sparkline(history[-length:] if length else (), style, most)
 
 
 def _cores(node: NodeNow, width: int) -> list[Text]:
@@ -157,7 +160,7 @@ def _cores(node: NodeNow, width: int) -> list[Text]:
     cores = node.processor.cores
     if len(cores) < 2:
         return []
-    length = max(8, width - _LABEL)
+    length = max(8, width - LABEL)
     levels = sparkline([value for _, value in cores], CPU)
     rows = [levels[first : first + length] for first in range(0, len(cores), length)]
     known = sorted(((value, name) for name, value in cores if value is not None), reverse=True)
@@ -165,84 +168,21 @@ def _cores(node: NodeNow, width: int) -> list[Text]:
     words.append(", ".join(f"{name} {value:.0f} %" for value, name in known[:3]) or UNKNOWN)
     last = rows[-1]
     fits = last.cell_len + words.cell_len <= length
-    rows[-1:] = [last + words] if fits else [last, words[2:]]
-    labels = ["Cores".ljust(_LABEL), *[" " * _LABEL] * (len(rows) - 1)]
-    return [Text(label) + row for label, row in zip(labels, rows, strict=True)]
+    rows[-1:] = [Text.assemble(last, words)] if fits else [last, words[2:]]
+    labels = ["Cores".ljust(LABEL), *[" " * LABEL] * (len(rows) - 1)]
+    return [Text.assemble(label, row) for label, row in zip(labels, rows, strict=True)]
 
 
 def _memory(node: NodeNow, width: int) -> list[Text]:
     memory = node.memory
     share = memory.node.percent
-    line = _gauge("Memory", share, fullness(share, MEMORY), _of(memory.node), width)
+    line = _gauge("Memory", share, fullness(share, MEMORY), amount_of(memory.node), width)
     lines = [line.append(_curve(memory.history, MEMORY, width))]
     if memory.limit is not None:
         share = memory.limit.percent
-        detail = f"{_of(memory.limit)} limit"
+        detail = f"{amount_of(memory.limit)} limit"
         lines.append(_gauge("  cgroup", share, fullness(share, MEMORY), detail, width))
     return lines
-
-
-def _of(level: Level) -> str:
-    """Both in the unit of the whole, so that a column of them can be compared at a glance."""
-    used, whole = level.used_bytes, level.total_bytes
-    total = size(whole)
-    if used is None or not whole:
-        return f"{size(used)} of {total}"
-    number, unit = total.split()
-    return f"{used / whole * float(number):.1f} of {number} {unit}"
-
-
-def _gpus(node: NodeNow, width: int, room: int | None) -> list[Text]:
-    gpus = node.gpus
-    if not gpus:
-        return []
-    said = f"{node.busy_gpus} of {len(gpus)} busy"
-    style = "yellow" if 0 < node.busy_gpus < len(gpus) else ""
-    slowed = [f"{gpu.device} slowed by {' and '.join(gpu.throttled_by)}" for gpu in gpus]
-    reasons = [text for gpu, text in zip(gpus, slowed, strict=True) if gpu.throttled_by]
-    title = Text.assemble("GPUs".ljust(_LABEL), (said, style))
-    lines = [Text(), title.append("".join(f", {reason}" for reason in reasons), "red")]
-    if room is not None and len(gpus) > room - 12:  # what the rest of a frame needs
-        return lines + _gpu_cells(gpus, width)
-    return lines + [_gpu(gpu, width) for gpu in gpus]
-
-
-def _gpu(gpu: Gpu, width: int) -> Text:
-    is_wide, is_very_wide = width >= 72, width >= 120
-    detail = f" {_of(gpu.memory):>16}" if is_wide else ""
-    power = f"{UNKNOWN if gpu.power_watts is None else f'{gpu.power_watts:.0f}'} W"
-    heat = f"{UNKNOWN if gpu.temperature_celsius is None else f'{gpu.temperature_celsius:.0f}'} °C"
-    curve = min(_MOST_CURVE, (width - 80) // 2) if is_very_wide else 0
-    length = (width - _LABEL - 2 * _PERCENT - len(detail) - 20 - (curve + 2 if curve else 0)) // 2
-    share = gpu.memory.percent
-    line = Text.assemble(
-        f"  {gpu.device}".ljust(_LABEL),
-        *(bar(gpu.utilization_percent, length, GPU), percent(gpu.utilization_percent).rjust(6)),
-        ("  mem ", QUIET),
-        *(bar(share, length, fullness(share, MEMORY)), percent(share).rjust(6), detail),
-        (power.rjust(7), "red" if "power" in gpu.throttled_by else ""),
-        (heat.rjust(7), "red" if "heat" in gpu.throttled_by else ""),
-    )
-    if curve:
-        line.append(Text("  ") + sparkline(gpu.history[-curve:], GPU))
-    return line
-
-
-def _gpu_cells(gpus: Sequence[Gpu], width: int) -> list[Text]:
-    """Several GPUs per line, where a line each would not fit."""
-    cell = 26
-    per_line = max(1, (width - 2) // cell)
-    cells = [
-        Text.assemble(
-            gpu.device.ljust(6),
-            bar(gpu.utilization_percent, 10, GPU),
-            percent(gpu.utilization_percent).rjust(6),
-            "    ",
-        )
-        for gpu in gpus
-    ]
-    rows = [cells[first : first + per_line] for first in range(0, len(cells), per_line)]
-    return [Text("  ") + Text().join(row) for row in rows]
 
 
 def _traffic(node: NodeNow) -> list[Text]:
@@ -252,26 +192,37 @@ def _traffic(node: NodeNow) -> list[Text]:
         disk.append(f"busy {percent(traffic.disk_busy_percent):>5}")
     network = [f"in   {rate(traffic.network_in):>10}", f"out   {rate(traffic.network_out):>10}"]
     return [
-        Text(f"{label:<{_LABEL}}{'   '.join(parts)}")
+        Text(f"{label:<{LABEL}}{'   '.join(parts)}")
         for label, parts in (("Disk", disk), ("Network", network))
     ]
 
 
-def _processes(node: NodeNow) -> Text:
-    job = node.processes
+def _job(node: NodeNow, width: int) -> list[Text]:
+    """The job's own share of the machine: the rest of it may be somebody else's."""
+    job, memory = node.processes, node.memory
+    cores = node.processor.available_cores or len(node.processor.cores) or 1
+    cpu = None if job.cpu_percent is None else job.cpu_percent / cores
+    used = UNKNOWN if job.cpu_percent is None else f"{job.cpu_percent / 100:.1f}"
     count = UNKNOWN if job.count is None else f"{job.count:.0f}"
-    plural = "process" if count == "1" else "processes"
-    parts = [f"{count} {plural}"]
-    if job.threads is not None:
-        parts.append(f"{job.threads:.0f} threads")
-    parts += [f"CPU {percent(job.cpu_percent)} of a core", f"memory {size(job.rss_bytes)}"]
-    return Text(f"{'Job':<{_LABEL}}{', '.join(parts)}")
+    detail = f"{used} cores, {count} process{'' if count == '1' else 'es'}"
+    whole = memory.limit.total_bytes if memory.limit else memory.node.total_bytes
+    share = Level(job.rss_bytes, whole).percent
+    threads = "" if job.threads is None else f", {job.threads:.0f} threads"
+    return [
+        _gauge("Job CPU", cpu, CPU, detail, width).append(
+            _curve(job.cpu_history, CPU, width, 100 * cores)
+        ),
+        _gauge("Job mem", share, MEMORY, f"{size(job.rss_bytes)}{threads}", width).append(
+            # to its own highest: a leak shows long before it fills the machine
+            _curve(job.rss_history, MEMORY, width, max(filter(None, job.rss_history), default=1))
+        ),
+    ]
 
 
 def _spaces(node: NodeNow) -> list[Text]:
     if not node.spaces:
         return []
-    line = Text("Free".ljust(_LABEL))
+    line = Text("Free".ljust(LABEL))
     for place, space in enumerate(node.spaces):
         taken = None if space.free_percent is None else 100 - space.free_percent
         text = f"{space.mount} {size(space.free_bytes)} ({percent(space.free_percent)})"

@@ -1,7 +1,7 @@
 """OpenMetrics text, as Prometheus and its relatives take it in.
 
-`promtool tsdb create-blocks-from openmetrics FILE` makes blocks of it. All samples of a metric stand together and in order of time, as the format demands; so the job is
-read series by series.
+`promtool tsdb create-blocks-from openmetrics FILE` makes blocks of it. All samples of a metric
+stand together and in order of time, as the format demands; so the job is read series by series.
 """
 
 import re

@@ -1,0 +1,166 @@
+"""`sonde demo`: a small real job, watched, with faults that the recorded curves show."""
+
+import argparse
+import contextlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from rich.text import Text
+
+from sonde.cli._command import Command, Options, add_json, say, say_json
+from sonde.cli.status import resources
+from sonde.client.job import Job
+from sonde.clock import SystemClock
+from sonde.errors import JobNotFoundError, SondeError
+from sonde.show import demo_training
+from sonde.show.demo_training import FAULTS, Fault
+from sonde.show.present import Observer
+from sonde.show.screen import show_until_over
+from sonde.show.terminal import print_lines, status_lines
+from sonde.show.units import quantity
+from sonde.store.backends import Backend
+from sonde.store.places import absolute_store, find_job, job_uri
+
+_NAME = "demo"
+_START_SECONDS = 20.0
+_EDGE = 0.25  # of a fault's time, left out at both ends: what is slow to show is not measured
+
+
+class Demo(Command):
+    """Run a small real training job with planted faults, watch it, and show what was recorded.
+
+    Twenty seconds of a perceptron in numpy: a slow data loader, a memory leak and a burst of disk
+    writes, each for a while. On a terminal the live view is shown; q leaves it.
+    """
+
+    example = "sonde demo"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--store", metavar="URI", help="where to record it (default: a temporary folder)"
+        )
+        parser.add_argument(
+            "--seconds",
+            metavar="N",
+            type=float,
+            default=demo_training.SECONDS,
+            help="how long it trains (default: %(default)g)",
+        )
+        add_json(parser)
+
+    def execute(self, options: Options) -> int:
+        store = absolute_store(options.store or tempfile.mkdtemp(prefix="sonde-demo-"))
+        name = _free_name(store)
+        with (
+            tempfile.TemporaryFile() as output,  # the view has the terminal for itself
+            _started(store, name, options.seconds, output) as process,
+        ):
+            if not options.json:
+                _accompany(process, store, name, options.seconds)
+            code = process.wait()
+            output.seek(0)
+            printed = output.read().decode(errors="replace").splitlines()
+        job = Job(find_job(name, store))
+        if options.json:
+            say_json({"job": job.name, "uri": job_uri(store, name), "planted": _seen(job, options)})
+        else:
+            _tell(job, options, job_uri(store, name), printed)
+        return 0 if code == 0 else 1
+
+
+def _free_name(store: str) -> str:
+    for again in range(1, 1000):
+        name = _NAME if again == 1 else f"{_NAME}-{again}"
+        try:
+            find_job(name, store)
+        except JobNotFoundError:
+            return name
+    raise SondeError(f"{store} holds too many demos. Remove one: sonde rm {_NAME}")
+
+
+def _started(
+    store: str, name: str, seconds: float, output: "subprocess._FILE"
+) -> "subprocess.Popen[bytes]":
+    sonde = [sys.executable, "-m", "sonde", "run", "--quiet", "--store", store, "--name", name]
+    training = [sys.executable, "-m", demo_training.__name__, str(seconds)]
+    return subprocess.Popen([*sonde, "--", *training], stdin=subprocess.DEVNULL, stdout=output)
+
+
+def _accompany(process: "subprocess.Popen[bytes]", store: str, name: str, seconds: float) -> None:
+    """The live view, until the job is over or somebody has seen enough."""
+    if not sys.stdout.isatty():
+        say(f"training for {seconds:g} s under: sonde run --store {store} --name {name}")
+        return
+    backend = _wait_for(process, store, name)
+    if backend is None:
+        return
+    clock = SystemClock()
+    observer = Observer(backend, clock)
+    with contextlib.suppress(KeyboardInterrupt):
+        now = show_until_over(observer.look, clock, backend.poll_seconds)
+        if not now.is_over:
+            say("The demo goes on to its end; Ctrl-C stops it.")
+
+
+def _wait_for(process: "subprocess.Popen[bytes]", store: str, name: str) -> Backend | None:
+    """The job, as soon as it is there."""
+    clock = SystemClock()
+    deadline = clock.seconds() + _START_SECONDS
+    while clock.seconds() < deadline and process.poll() is None:
+        try:
+            return find_job(name, store)
+        except JobNotFoundError:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.05)
+    return None
+
+
+def _tell(job: Job, options: Options, uri: str, printed: list[str]) -> None:
+    document = {**job.summary, "resources": resources(job)}
+    print_lines(status_lines(document))
+    say("")
+    say("What it printed: " + (f"{printed[0]} … {printed[-1]}" if printed else "nothing"))
+    say("")
+    say("What was planted, and where the recorded curves show it:")
+    for fault in FAULTS:
+        print_lines(Text(f"  {line}") for line in _sentences(job, fault, options.seconds))
+    say("")
+    say(f"More: sonde export {uri} --format csv --metric 'process_tree.*'")
+    say(f"      sonde.open_job({uri!r}).system('process_tree.*').to_pandas()")
+
+
+def _seen(job: Job, options: Options) -> list[dict[str, object]]:
+    return [
+        {
+            "fault": fault.name,
+            "metric": fault.metric,
+            "start_seconds": fault.start * options.seconds,
+            "end_seconds": fault.end * options.seconds,
+            **dict(zip(("usual", "during"), _levels(job, fault, options.seconds), strict=True)),
+        }
+        for fault in FAULTS
+    ]
+
+
+def _sentences(job: Job, fault: Fault, seconds: float) -> list[str]:
+    usual, during = _levels(job, fault, seconds)
+    unit = job.system(fault.metric).series[0].metric.unit if usual is not None else ""
+    when = f"{fault.start * seconds:.0f} s to {fault.end * seconds:.0f} s"
+    levels = f"{quantity(usual, unit)} before, {quantity(during, unit)} then"
+    return [f"{fault.name}, {when}: {fault.said}.", f"  {fault.metric}: {levels}"]
+
+
+def _levels(job: Job, fault: Fault, seconds: float) -> tuple[float | None, float | None]:
+    """The median of a fault's metric in the healthy start, and within the fault."""
+    edge = _EDGE * (fault.end - fault.start)
+    ranges = ((0.1, min(one.start for one in FAULTS)), (fault.start + edge, fault.end - edge))
+    levels = []
+    for start, end in ranges:
+        found = job.system(fault.metric, start=start * seconds, end=end * seconds).by_device()
+        values = [values for _, values in found.values()]
+        known = np.concatenate(values) if values else np.empty(0, dtype=np.float32)
+        known = known[~np.isnan(known)]
+        levels.append(float(np.median(known)) if len(known) else None)
+    return levels[0], levels[1]
