@@ -31,6 +31,8 @@ class _Slot:
     due: float = float("-inf")
     duration: float = UNKNOWN
     fresh: Sequence[float] | None = None
+    series: tuple[Series, ...] = ()
+    unknown: Sequence[float] = ()  # what stands for a tick without a reading
 
 
 def open_collectors(
@@ -78,7 +80,6 @@ class Sampler:
         self._clock = clock
         self._guard = Guard(self._on_failure)
         self._series: tuple[Series, ...] = ()
-        self._known: list[tuple[Series, ...]] = []
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -157,8 +158,12 @@ class Sampler:
             slot.due = now + slot.collector.interval_seconds - self.interval_seconds / 2
         else:
             fresh = None
-        width = len(slot.collector.series)
-        return fresh if fresh is not None and len(fresh) == width else [UNKNOWN] * width
+        series = slot.collector.series
+        if series is not slot.series:
+            slot.series = series
+            slot.unknown = [UNKNOWN] * len(series)
+            self._series = ()
+        return fresh if fresh is not None and len(fresh) == len(series) else slot.unknown
 
     def _read(self, slot: _Slot, now: float) -> Sequence[float] | None:
         started = self._clock.seconds()
@@ -170,26 +175,20 @@ class Sampler:
 
     def _current_series(self) -> tuple[Series, ...]:
         """One tuple for as long as no collector has changed what it reads."""
-        current = [slot.collector.series for slot in self._slots]
-        if not self._series or any(
-            now is not then for now, then in zip(current, self._known, strict=True)
-        ):
-            own = (_CPU, _WRITTEN)
-            self._known = current
+        if not self._series:
             self._series = (
-                *(one for group in current for one in group),
-                *(Series(metric) for metric in own),
+                *(one for slot in self._slots for one in slot.series),
+                *(Series(metric) for metric in (_CPU, _WRITTEN)),
                 *(Series(_DURATION, slot.name) for slot in self._slots),
             )
         return self._series
 
     def _own_cost(self, now: float) -> list[float]:
-        cpu = process_cpu_seconds()
-        if self._self_checked is None:
-            self._self_checked = (now, cpu)
-        then, before = self._self_checked
+        then, before = self._self_checked or (now, process_cpu_seconds())
         if now - then < _SELF_SECONDS:
+            self._self_checked = (then, before)
             return [UNKNOWN] * (2 + len(self._slots))
+        cpu = process_cpu_seconds()
         self._self_checked = (now, cpu)
         percent = 100 * (cpu - before) / (now - then)
         self._keep_budget(percent)

@@ -122,7 +122,7 @@ class ParquetFile:
         self._data = data
         self._seal = seal
         self._file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(data)))
-        stated = (self._file.schema_arrow.metadata or {}).get(_FORMAT_KEY, b"1")
+        stated = (self._file.metadata.metadata or {}).get(_FORMAT_KEY, b"1")
         refuse_newer_format(int(stated), seal.key)
         self._columns = {name: i for i, name in enumerate(self._file.schema_arrow.names)}
         self._checked: set[tuple[int, int]] = set()

@@ -1,0 +1,83 @@
+"""The machine and the job's process tree through psutil, for the same sampler.
+
+As one would write it with psutil's own calls, each process with `oneshot`, and what our collectors
+read seldom (open files, frequencies, free space: every 5 seconds) read as seldom here.
+"""
+
+from collections.abc import Sequence
+
+import psutil
+
+from sonde.collect.system import Collector
+from sonde.records.metric import MetricInfo, Series
+
+_SELDOM_SECONDS = 5.0
+
+
+class _Numbered(Collector):
+    """Values without meaning: their number is known from a first read."""
+
+    _seldom_seconds = float("-inf")
+
+    def open(self) -> None:
+        """Reads once, to learn how many values there are."""
+        count = len(self.read(0.0))
+        name = type(self).__name__.lower()
+        self.series = tuple(Series(MetricInfo(f"{name}.{n}", "", "")) for n in range(count))
+
+    def _is_time_for_the_seldom(self, seconds: float) -> bool:
+        if seconds - self._seldom_seconds < _SELDOM_SECONDS:
+            return False
+        self._seldom_seconds = seconds
+        return True
+
+
+class PsutilNode(_Numbered):
+    """Processors, memory, disks and network."""
+
+    _frequency = 0.0
+    _free = 0.0
+
+    def read(self, seconds: float) -> Sequence[float]:
+        """All of it, flat."""
+        values: list[float] = [*psutil.getloadavg()]
+        for core in psutil.cpu_times_percent(percpu=True):
+            values += core
+        memory, swap = psutil.virtual_memory(), psutil.swap_memory()
+        values += (memory.total, memory.available, memory.used, memory.cached, swap.used)
+        for disk in (psutil.disk_io_counters(perdisk=True) or {}).values():
+            values += disk
+        for interface in psutil.net_io_counters(pernic=True).values():
+            values += interface
+        if self._is_time_for_the_seldom(seconds):
+            frequency = psutil.cpu_freq()
+            self._frequency = frequency.current if frequency else 0.0
+            self._free = psutil.disk_usage("/").free
+        return [*values, self._frequency, self._free]
+
+
+class PsutilTree(_Numbered):
+    """The job's process and its descendants."""
+
+    interval_seconds = 0.5
+    _files = 0.0
+
+    def read(self, seconds: float) -> Sequence[float]:
+        """Sums over the tree."""
+        assert self.machine.job_pid is not None
+        root = psutil.Process(self.machine.job_pid)
+        processes = [root, *root.children(recursive=True)]
+        is_files_time = self._is_time_for_the_seldom(seconds)
+        cpu = rss = threads = read = written = files = 0.0
+        for process in processes:
+            with process.oneshot():
+                times = process.cpu_times()
+                cpu += times.user + times.system
+                rss += process.memory_info().rss
+                threads += process.num_threads()
+                traffic = process.io_counters()
+                read, written = read + traffic.read_bytes, written + traffic.write_bytes
+                files += process.num_fds() if is_files_time else 0
+        if is_files_time:
+            self._files = files
+        return (len(processes), cpu, rss, threads, read, written, self._files)
