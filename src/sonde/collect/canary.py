@@ -16,7 +16,7 @@ from sonde.clock import SystemClock
 from sonde.store.presence import is_stopped
 
 HEARD = (
-    *(signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP),  # from the keyboard
+    *(signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN),  # from the terminal
     *(signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2),
 )
 

@@ -1,0 +1,37 @@
+"""Every journey has a folder, and signals as an interactive shell would have set them."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.sonde_cli import Sonde
+from tests.journeys.terminal import Terminal
+
+_SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGTSTP)
+
+
+@pytest.fixture(autouse=True)
+def usual_signals() -> Iterator[None]:
+    """A test run under nohup or in the background would hand ignored signals to every command."""
+    ignored = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture
+def sonde(tmp_path: Path) -> Iterator[Sonde]:
+    sonde = Sonde(tmp_path)
+    yield sonde
+    sonde.close()
+
+
+@pytest.fixture
+def terminal(sonde: Sonde) -> Iterator[Terminal]:
+    terminal = Terminal(sonde.folder)
+    yield terminal
+    terminal.close()

@@ -1,0 +1,169 @@
+"""The real command line, run in a folder of its own, and what it has recorded there."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sonde.client.job import open_job
+from sonde.collect.process_tree import names_in
+from sonde.errors import SondeError
+from sonde.read.system import SystemReader
+from sonde.store.backends import open_backend
+from tests.fakes.eventually import eventually
+
+COMMAND = (sys.executable, "-m", "sonde")
+PYTHON = sys.executable
+STORE = "sonde-jobs"
+
+# what a scheduler, or a launcher around these tests, may have set
+_NOT_OURS = ("SONDE_", "SLURM_", "OMPI_", "PET_", "TORCHELASTIC_", "MPI_", "PYTHONPATH")
+
+# The command's side of a test: reports in a file what reached it, ends when it is told to.
+REPORTER = """
+import pathlib, signal, sys, time
+seen = open("seen", "a", buffering=1)
+def tell(number, frame):
+    seen.write(signal.Signals(number).name + "\\n")
+for name in sys.argv[1:]:
+    signal.signal(getattr(signal, name), tell)
+pathlib.Path("ready").touch()
+while not pathlib.Path("end").exists():
+    time.sleep(0.02)
+time.sleep(0.3)  # whatever is on its way arrives
+sys.exit(7)
+"""
+
+
+def plain_environment() -> dict[str, str]:
+    """Our environment without anything that would change what `sonde` does."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(_NOT_OURS)}
+
+
+class Sonde:
+    """Runs `sonde` in a folder, and ends whatever it started there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def run(self, *words: str, **options: Any) -> "subprocess.CompletedProcess[bytes]":
+        """One command, to its end."""
+        options = self._options(options, wait=True)
+        return subprocess.run([*COMMAND, *words], check=False, **options)
+
+    def start(self, *words: str, **options: Any) -> "subprocess.Popen[bytes]":
+        """A command in a session of its own, so that signals to its group reach nobody else."""
+        options.setdefault("start_new_session", True)
+        options.setdefault("stderr", subprocess.DEVNULL)
+        process = subprocess.Popen([*COMMAND, *words], **self._options(options, wait=False))
+        self._started.append(process)
+        return process
+
+    def start_reporter(self, *signals: str, name: str = "job") -> "subprocess.Popen[bytes]":
+        """A job that reports these signals, once it is ready for them."""
+        launcher = self.start("run", "--name", name, PYTHON, "-c", REPORTER, *signals)
+        assert eventually((self.folder / "ready").exists)
+        return launcher
+
+    def seen(self) -> list[str]:
+        """The signals that the reporter got so far."""
+        place = self.folder / "seen"
+        return place.read_text().split() if place.exists() else []
+
+    def has_seen(self, count: int) -> bool:
+        """Whether so many came, before long."""
+        return eventually(lambda: len(self.seen()) >= count)
+
+    def job_folder(self, job: str) -> Path:
+        return self.folder / STORE / job
+
+    def status(self, job: str = "job") -> dict[str, Any]:
+        """What `sonde status --json` would print."""
+        return open_job(str(self.job_folder(job))).summary
+
+    def state(self, job: str = "job") -> str:
+        """The job's state, `none` before there is one."""
+        with suppress(SondeError):
+            return str(self.status(job)["state"])
+        return "none"
+
+    def runs(self, job: str = "job") -> bool:
+        return self.state(job) == "running"
+
+    def command_pid(self, job: str = "job") -> int:
+        assert eventually(lambda: self.runs(job))
+        return int(self.status(job)["runs"][-1]["pid"])
+
+    def samples(self, metric: str, job: str = "job") -> "tuple[list[float], list[float]]":
+        """When, in seconds since the epoch, and which values a metric had."""
+        backend = open_backend(str(self.job_folder(job)))
+        reader = SystemReader(backend, backend.folders("nodes")[0])
+        times, values = reader.samples(reader.series(metric))
+        if not len(values):
+            return [], []
+        is_known = ~np.isnan(values[0])
+        return (times[is_known] / 1e9).tolist(), values[0][is_known].tolist()
+
+    def close(self) -> None:
+        """Ends what is left of all that was started in this folder."""
+        for process in self._started:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+        for pid in self.processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def processes(self) -> list[int]:
+        """Everybody who works in this folder: launchers, commands, what they left behind."""
+        return [pid for pid in _pids() if _folder_of(pid) == str(self.folder)]
+
+    def _options(self, options: dict[str, Any], *, wait: bool) -> dict[str, Any]:
+        extra: Mapping[str, str] = options.pop("env", {})
+        options["env"] = {**plain_environment(), **extra}
+        options.setdefault("cwd", self.folder)
+        if wait:
+            options.setdefault("timeout", 60)
+            if "stdout" not in options and "stderr" not in options:
+                options.setdefault("capture_output", True)
+            if "input" not in options:
+                options.setdefault("stdin", subprocess.DEVNULL)
+        return options
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs, not merely waits to be asked for its exit code."""
+    return process_state(pid) not in ("", "Z", "X")
+
+
+def process_state(pid: int) -> str:
+    """R, S, T, Z, …; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def _pids() -> Iterator[int]:
+    return (int(name) for name in names_in("/proc") if name.isdigit())
+
+
+def _folder_of(pid: int) -> str:
+    try:
+        return str(Path(f"/proc/{pid}/cwd").readlink())
+    except OSError:
+        return ""
