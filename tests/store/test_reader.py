@@ -147,7 +147,7 @@ def test_a_damaged_manifest_costs_its_segment_and_is_noted() -> None:
     job = FakeJob().record({"cpu": [1]})
     job.seal()
     job.rotate().record({"cpu": [2]})
-    (key,) = job.keys(f"{job.writer.token}.json")
+    (key,) = job.stored(f"{job.writer.token}.json")
     job.backend.write(key, flipped(job.backend.read(key), 400))
 
     reader = job.reader()

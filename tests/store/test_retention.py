@@ -34,17 +34,17 @@ def total(job: FakeJob) -> int:
 
 
 def raw_keys(job: FakeJob) -> list[str]:
-    return [k for k in job.keys(".parquet") if "/system/" in k and "rollup" not in k]
+    return [k for k in job.stored(".parquet") if "/system/" in k and "rollup" not in k]
 
 
 def test_a_job_within_its_budget_loses_nothing() -> None:
     job = recorded()
-    before = job.keys()
+    before = job.stored()
 
     removal = keep_within(job.backend, total(job))
 
     assert (removal.files, removal.bytes) == (0, 0)
-    assert job.keys() == before
+    assert job.stored() == before
 
 
 def test_the_raw_data_of_the_oldest_goes_first_and_no_more_than_needed() -> None:
@@ -60,11 +60,11 @@ def test_the_raw_data_of_the_oldest_goes_first_and_no_more_than_needed() -> None
 
 def test_everything_but_raw_data_stays_whatever_the_budget() -> None:
     job = recorded()
-    before = set(job.keys()) - set(raw_keys(job))
+    before = set(job.stored()) - set(raw_keys(job))
 
     keep_within(job.backend, 0)
 
-    assert set(job.keys()) == before
+    assert set(job.stored()) == before
     assert job.reader(SCALARS).rows().num_rows == 1
     assert job.reader(FINDINGS).rows().num_rows == 1
     assert job.reader(NOTICES).rows().num_rows == 1
@@ -104,7 +104,7 @@ def test_tensors_and_profiles_are_raw_data_too() -> None:
     removal = keep_within(job.backend, 0)
 
     assert removal.files == 2
-    assert not set(keys) & set(job.keys())
+    assert not set(keys) & set(job.stored())
 
 
 def test_segments_that_still_grow_are_left_alone() -> None:

@@ -1,5 +1,7 @@
 """Roll-ups: what numpy says over each bucket, however the samples were cut and joined."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -71,8 +73,7 @@ def test_any_cut_into_pieces_joins_to_the_same_in_any_order(
     cuts = sorted(data.draw(st.lists(st.integers(0, len(times)), max_size=4)))
     edges = [0, *cuts, len(times)]
     pieces = [
-        roll_up(times[first:last], values[:, first:last], WIDTH)
-        for first, last in zip(edges, edges[1:], strict=False)
+        roll_up(times[first:last], values[:, first:last], WIDTH) for first, last in pairwise(edges)
     ]
 
     joined = join(data.draw(st.permutations(pieces)), WIDTH, len(values))

@@ -25,7 +25,7 @@ def values(job: FakeJob) -> list[float]:
 
 
 def contents(job: FakeJob) -> dict[str, bytes]:
-    return {key: job.backend.read(key) for key in job.keys() if "/system/" in key}
+    return {key: job.backend.read(key) for key in job.stored() if "/system/" in key}
 
 
 def test_the_newest_segment_of_a_writer_that_lives_is_left_alone() -> None:
@@ -33,7 +33,7 @@ def test_the_newest_segment_of_a_writer_that_lives_is_left_alone() -> None:
 
     assert job.seal(is_over=False) == 2
 
-    assert len(job.keys(".frames")) == 1
+    assert len(job.stored(".frames")) == 1
     assert values(job) == list(range(6))
 
 
@@ -42,7 +42,7 @@ def test_when_the_writer_is_gone_its_newest_segment_is_sealed_too() -> None:
 
     assert job.seal() == 3
 
-    assert job.keys(".frames") == []
+    assert job.stored(".frames") == []
     assert values(job) == list(range(6))
 
 
@@ -54,7 +54,7 @@ def test_six_neighbours_become_one_and_six_of_those_one_again() -> None:
     (segment,) = job.reader().segments
     assert len(segment.parts) == 36
     assert values(job) == list(range(72))
-    assert len([key for key in job.keys() if "/system/" in key and "rollup" not in key]) == 2
+    assert len([key for key in job.stored() if "/system/" in key and "rollup" not in key]) == 2
 
 
 def test_five_neighbours_stay_as_they_are() -> None:
@@ -122,7 +122,7 @@ def test_sealing_again_writes_nothing() -> None:
 def test_two_who_seal_the_same_at_once_write_the_same_bytes() -> None:
     job = recorded(12)
     twin = FakeJob()
-    for key in job.keys(".frames"):
+    for key in job.stored(".frames"):
         twin.backend.write(key, job.backend.read(key))
     twin.seal()
 
@@ -167,7 +167,7 @@ def test_a_merge_that_another_process_overtakes_loses_nothing(
 def test_a_damaged_segment_is_not_merged_so_that_no_more_is_lost() -> None:
     job = recorded(6)
     job.seal(is_over=False)
-    raw = next(key for key in job.keys(".parquet") if "rollup" not in key)
+    raw = next(key for key in job.stored(".parquet") if "rollup" not in key)
     job.backend.write(raw, flipped(job.backend.read(raw), 64))
 
     job.seal(merge_all=True)
@@ -181,7 +181,7 @@ def test_a_damaged_segment_is_not_merged_so_that_no_more_is_lost() -> None:
 
 def test_frames_that_were_damaged_are_remembered_by_the_sealed_segment() -> None:
     job = recorded(1).record({"cpu": [2]})
-    (key,) = job.keys(".frames")
+    (key,) = job.stored(".frames")
     data = job.backend.read(key)
     job.backend.write(key, flipped(data, 8 * (len(data) - 5)))
 
@@ -194,12 +194,12 @@ def test_frames_that_were_damaged_are_remembered_by_the_sealed_segment() -> None
 
 def test_a_segment_without_readable_rows_stays_as_it_is() -> None:
     job = recorded(1)
-    (key,) = job.keys(".frames")
+    (key,) = job.stored(".frames")
     job.backend.write(key, flipped(job.backend.read(key), 8 * 30))
 
     assert job.seal() == 0
 
-    assert job.keys(".frames") == [key]
+    assert job.stored(".frames") == [key]
 
 
 def test_rows_of_any_text_survive_sealing_and_merging() -> None:

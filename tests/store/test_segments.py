@@ -45,7 +45,7 @@ def assert_right_or_missing(
 
 def test_every_flipped_bit_of_a_live_segment_is_noticed_and_nothing_wrong_is_read() -> None:
     job = short_job()
-    (key,) = job.keys(".frames")
+    (key,) = job.stored(".frames")
     expected = all_samples(job.reader())
     data = job.backend.read(key)
 
@@ -60,7 +60,7 @@ def test_every_flipped_bit_of_a_live_segment_is_noticed_and_nothing_wrong_is_rea
 
 def test_damage_at_the_end_is_noted_once_though_the_segment_grows_on() -> None:
     job = short_job()
-    (key,) = job.keys(".frames")
+    (key,) = job.stored(".frames")
     reader = job.reader()
     whole = job.backend.read(key)
     job.record({"cpu": [7], "gpu/gpu0": [8]})
@@ -90,7 +90,7 @@ def test_a_growing_segment_is_read_on_from_where_it_was() -> None:
 @pytest.mark.parametrize("cut", [1, 10, 25])
 def test_a_torn_tail_is_no_damage_and_is_read_once_it_is_whole(cut: int) -> None:
     job = short_job()
-    (key,) = job.keys(".frames")
+    (key,) = job.stored(".frames")
     whole = job.backend.read(key)
     job.backend.write(key, whole[:-cut])
     reader = job.reader()
@@ -108,7 +108,7 @@ def test_a_flipped_bit_of_a_sealed_segment_is_never_read_as_a_wrong_value(
     monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     job = sealed_job(monkeypatch)
-    (key,) = job.keys(f"{job.writer.token}{suffix}")
+    (key,) = job.stored(f"{job.writer.token}{suffix}")
     expected, width_ns = all_samples(job.reader()), 10 * NANOSECONDS
     series = list(CURVES)
     buckets = job.reader().rollup(width_ns, series)
@@ -137,7 +137,7 @@ def test_a_flipped_bit_of_a_sealed_segment_is_never_read_as_a_wrong_value(
 
 def test_damage_to_one_series_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     job = sealed_job(monkeypatch)
-    (key,) = [key for key in job.keys(".parquet") if not key.endswith(".rollup.parquet")]
+    (key,) = [key for key in job.stored(".parquet") if not key.endswith(".rollup.parquet")]
     expected = all_samples(job.reader())
     # the last byte before the footer belongs to the last series of the last row group
     data = job.backend.read(key)
@@ -157,7 +157,7 @@ def test_a_sealed_file_that_is_gone_is_noted_and_costs_only_itself(
 ) -> None:
     job = sealed_job(monkeypatch)
     job.record({"cpu.user_percent": [5.0]})
-    raw = next(key for key in job.keys(".parquet") if "rollup" not in key)
+    raw = next(key for key in job.stored(".parquet") if "rollup" not in key)
     job.backend.delete([raw])
 
     reader = job.reader()
@@ -208,7 +208,7 @@ def test_a_sealed_segment_of_a_newer_format_is_refused_with_the_way_out(
 ) -> None:
     job = short_job()
     job.seal()
-    (key,) = job.keys(f"{job.writer.token}.json")
+    (key,) = job.stored(f"{job.writer.token}.json")
     manifest = decode_facts(Manifest, job.backend.read(key), key)
     monkeypatch.setattr("sonde.store.facts.FORMAT_VERSION", 2)
     job.backend.write(key, encode_facts(manifest))

@@ -19,23 +19,23 @@ from tests.fakes.job import FakeJob, all_samples, series_of
 def test_nothing_is_written_before_the_flush() -> None:
     job = FakeJob()
     job.writer.add_sample(job.clock.now_ns(), (series_of("cpu"),), [1.0])
-    assert job.keys(".frames") == []
+    assert job.stored(".frames") == []
 
     job.flush()
 
-    assert len(job.keys(".frames")) == 1
+    assert len(job.stored(".frames")) == 1
 
 
 def test_a_flush_of_nothing_writes_nothing() -> None:
     job = FakeJob()
 
-    assert job.flush().keys(".frames") == []
+    assert job.flush().stored(".frames") == []
 
 
 def test_a_segment_is_named_after_its_first_sample_and_its_writer() -> None:
     job = FakeJob().record({"cpu": [1.0]})
 
-    name = job.keys(".frames")[0].rpartition("/")[2].removesuffix(".frames")
+    name = job.stored(".frames")[0].rpartition("/")[2].removesuffix(".frames")
 
     assert SegmentName.parse(name) == SegmentName(START_NS, job.writer.token)
 
@@ -43,7 +43,7 @@ def test_a_segment_is_named_after_its_first_sample_and_its_writer() -> None:
 def test_a_segment_starts_with_format_family_and_series() -> None:
     job = FakeJob().record({"gpu.power_watts/gpu0": [1.0]})
 
-    frames, _ = read_frames(job.backend.read(job.keys(".frames")[0]))
+    frames, _ = read_frames(job.backend.read(job.stored(".frames")[0]))
 
     assert json.loads(frames[0].payload) == {
         "format": 1,
@@ -66,7 +66,7 @@ def test_flushes_go_to_one_segment_until_it_is_ten_minutes_old() -> None:
 
     job.record({"cpu": range(61)}, every_seconds=10, ticks_per_flush=1)
 
-    assert len(job.keys(".frames")) == 2
+    assert len(job.stored(".frames")) == 2
     assert job.writer.segments_closed == 1
 
 
@@ -86,7 +86,7 @@ def test_a_segment_that_has_grown_large_is_closed(monkeypatch: pytest.MonkeyPatc
 def test_other_series_start_another_segment_and_read_as_unknown_before() -> None:
     job = FakeJob().record({"cpu": [1, 2]}).record({"cpu": [3, 4], "gpu/gpu0": [8, 9]})
 
-    assert len(job.keys(".frames")) == 2
+    assert len(job.stored(".frames")) == 2
     assert all_samples(job.reader()) == {
         "cpu": {START_NS + tick * NANOSECONDS // 2: tick + 1.0 for tick in range(4)},
         "gpu/gpu0": {START_NS + tick * NANOSECONDS // 2: tick + 6.0 for tick in (2, 3)},
@@ -99,7 +99,7 @@ def test_every_family_has_its_own_segments() -> None:
     job.writer.add(EVENTS, ("step", "loop", "main", 5, 6, 3, "train", "{}"))
     job.flush()
 
-    assert sorted(key.split("/")[-2] for key in job.keys(".frames")) == [
+    assert sorted(key.split("/")[-2] for key in job.stored(".frames")) == [
         "events",
         "scalars",
         "system",

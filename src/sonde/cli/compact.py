@@ -46,6 +46,7 @@ class Compact(Command):
             for folder in _folders(backend, options.node)
         )
         removal = keep_within(backend, budget)
+        backend.sweep(SystemClock().now_ns())
         after = _size(backend)
         if options.json:
             say_json(

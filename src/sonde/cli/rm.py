@@ -7,7 +7,6 @@ from sonde.cli._command import Command, Options, add_json, add_store, say, say_j
 from sonde.clock import SystemClock
 from sonde.errors import UsageError
 from sonde.read.jobs import read_job
-from sonde.store.backends import open_backend
 from sonde.store.places import find_job
 
 
@@ -38,11 +37,8 @@ class Rm(Command):
             raise UsageError(f"{names} not removed. Confirm with y, or add --yes.")
         freed = 0
         for backend in found:
-            entries = backend.entries("")
-            freed += sum(entry.size for entry in entries)
-            # from the store's side, so that the job's own folder goes too
-            store, _, folder = backend.uri.rstrip("/").rpartition("/")
-            open_backend(store).delete(f"{folder}/{entry.key}" for entry in entries)
+            freed += sum(entry.size for entry in backend.entries(""))
+            backend.erase()
         if options.json:
             say_json({"removed": [one.name for one in facts], "bytes_freed": freed})
         else:

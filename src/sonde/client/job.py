@@ -79,7 +79,8 @@ class Job:
             metric: A metric's name, or a pattern such as `gpu.*`.
             device: One device, such as `gpu0`; all of them by default.
             node: One node; all of them by default.
-            start: A date and time, an ISO text, or seconds since the job began.
+            start: A date and time, an ISO text (UTC unless it names its zone), or seconds since
+                the job began.
             end: Likewise; not included.
         """
         nodes = self.nodes if node is None else (self._known_node(node),)
@@ -103,7 +104,13 @@ class Job:
         if moment is None:
             return None
         if isinstance(moment, str):
-            return from_iso(moment)
+            try:
+                return from_iso(moment)
+            except ValueError as error:
+                raise UsageError(
+                    f"{moment!r} is not a time. Write it like 2026-08-01T12:30:00Z, as a datetime, "
+                    "or as seconds since the job began."
+                ) from error
         if isinstance(moment, datetime):
             return from_iso(moment.astimezone(UTC).isoformat())
         return (self._facts.start_ns or 0) + int(moment * NANOSECONDS)

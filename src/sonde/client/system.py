@@ -90,12 +90,16 @@ class SystemMetrics(Frame):
         return pa.concat_tables(tables) if tables else pa.table({})
 
     def by_device(self) -> dict[str, tuple[Instants, Floats]]:
-        """Instants and values per series, for work with numpy; with several nodes, per node."""
+        """Instants and values per series, for work with numpy; with several nodes, per node.
+
+        The names are those of the devices, where that is enough to tell the series apart.
+        """
         result = {}
+        is_one_metric = len({one.metric.name for one in self.series}) == 1
         for reader in self.readers:
             times, values = reader.samples(self.series, self.within)
             for one, row in zip(self.series, values, strict=True):
-                label = one.device or one.metric.name
+                label = one.device if is_one_metric and one.device else one.key
                 result[label if len(self.readers) == 1 else f"{reader.node}:{label}"] = (times, row)
         return result
 
@@ -139,7 +143,9 @@ class Buckets(Frame):
             {
                 "time": pa.array(np.tile(rollup.starts_ns, len(self.series))).cast(_TIME),
                 "node": pa.array([node] * buckets * len(self.series), pa.string()),
-                "series": pa.array([s.key for s in self.series for _ in range(buckets)]),
+                "series": pa.array(
+                    [s.key for s in self.series for _ in range(buckets)], pa.string()
+                ),
                 "minimum": pa.array(rollup.minimum.reshape(-1)),
                 "mean": pa.array(rollup.mean.reshape(-1)),
                 "maximum": pa.array(rollup.maximum.reshape(-1)),

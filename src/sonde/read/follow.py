@@ -37,9 +37,9 @@ class Follower:
             try:
                 for segment in self._reader.segments:
                     news += self._news(segment)
-                return news
             except KeyMissingError:  # merged while we read: what was seen is remembered
                 continue
+            break
         return news
 
     def _news(self, segment: Segment) -> list[News]:

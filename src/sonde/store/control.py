@@ -25,7 +25,10 @@ def replies_to(backend: Backend, request: Request) -> dict[str, Reply]:
     replies = {}
     for entry in backend.entries(layout.REPLIES):
         if entry.key.startswith(f"{layout.REPLIES}/{request.id}."):
-            reply = decode_facts(Reply, backend.read(entry.key), entry.key)
+            try:
+                reply = decode_facts(Reply, backend.read(entry.key), entry.key)
+            except (DamagedError, KeyMissingError):
+                continue
             replies[reply.node] = reply
     return replies
 

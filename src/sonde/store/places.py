@@ -1,10 +1,14 @@
 """How people name stores and jobs, and the URIs that this means."""
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from sonde.errors import JobNotFoundError
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
+
+_HINTS = 8
 
 
 def absolute_store(store: str) -> str:
@@ -28,6 +32,12 @@ def find_job(job: str, store: str) -> Backend:
         backend = open_backend(candidate)
         if backend.exists(layout.JOB):
             return backend
-    known = [name for name in open_backend(store).folders("") if not name.startswith(".")]
-    hint = f" Known: {', '.join(known[-8:])}" if known else f" There are no jobs in {store} yet."
+    known = list(islice(_last_jobs(store), _HINTS))[::-1]
+    hint = f" Known: {', '.join(known)}" if known else f" There are no jobs in {store} yet."
     raise JobNotFoundError(f"No job {job!r}.{hint}")
+
+
+def _last_jobs(store: str) -> Iterator[str]:
+    for name in reversed(open_backend(store).folders("")):
+        if not name.startswith(".") and open_backend(job_uri(store, name)).exists(layout.JOB):
+            yield name

@@ -298,3 +298,27 @@ def test_any_split_into_appends_reads_back_the_same_by_any_range(
     assert backend.read(key) == whole
     assert backend.read(key, start, end) == whole[start:end]
     assert sum(entry.size for entry in backend.entries(key.partition("/")[0])) == len(whole)
+
+
+def test_erasing_leaves_nothing_of_the_place_and_all_of_its_neighbours(backend: Backend) -> None:
+    job = open_backend(f"{backend.uri}/job-1")
+    neighbour = open_backend(f"{backend.uri}/job-10")
+    for place in (job, neighbour):
+        place.write("job.json", b"1")
+        place.append("nodes/a/system/1.frames", 0, b"12")
+        place.append("nodes/a/system/1.frames", 2, b"34")
+
+    job.erase()
+
+    assert job.entries("") == []
+    assert len(neighbour.entries("")) == 2
+    assert backend.folders("") in (["job-10"], [])  # stores in memory share nothing
+
+
+def test_sweeping_leaves_every_key(backend: Backend) -> None:
+    backend.write("job/job.json", b"1")
+    backend.append("job/1.frames", 0, b"12")
+
+    backend.sweep(2**62)
+
+    assert [entry.key for entry in backend.entries("")] == ["job/1.frames", "job/job.json"]

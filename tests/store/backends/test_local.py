@@ -188,3 +188,55 @@ def test_of_two_processes_that_create_the_same_keys_exactly_one_wins_each(tmp_pa
     assert set(contents) <= {b"a" * 5000, b"b" * 5000}
     assert [contents.count(letter * 5000) for letter in (b"a", b"b")] == won
     assert len(files(tmp_path)) == 200
+
+
+def leftover(folder: Path) -> Path:
+    """What a writer leaves that is killed while it writes `job.json`."""
+    path = folder / ".job.json.4711-0123abcd"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"half of")
+    return path
+
+
+def test_erasing_takes_what_a_killed_writer_left_and_the_folder_itself(tmp_path: Path) -> None:
+    backend = Local(str(tmp_path / "job"))
+    backend.write("nodes/a/job.json", b"1")
+    leftover(tmp_path / "job" / "nodes" / "b" / "system")
+    leftover(tmp_path / "job")
+
+    backend.erase()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_erasing_leaves_hidden_files_that_are_not_ours(tmp_path: Path) -> None:
+    backend = Local(str(tmp_path / "job"))
+    backend.write("job.json", b"1")
+    (tmp_path / "job" / ".gitignore").write_text("*")
+
+    backend.erase()
+
+    assert files(tmp_path) == ["job/.gitignore"]
+
+
+def test_erasing_does_not_follow_links_out_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    backend = Local(str(tmp_path / "job"))
+    backend.write("job.json", b"1")
+    (tmp_path / "job" / "link").symlink_to(tmp_path / "elsewhere")
+    leftover(tmp_path / "elsewhere")
+
+    backend.erase()
+
+    assert files(tmp_path) == ["elsewhere/.job.json.4711-0123abcd"]
+
+
+def test_sweeping_takes_half_written_files_that_nobody_can_be_at_any_more(tmp_path: Path) -> None:
+    backend = Local(str(tmp_path))
+    old, young = leftover(tmp_path / "old"), leftover(tmp_path / "young")
+    now_ns = young.stat().st_mtime_ns
+    os.utime(old, ns=(0, now_ns - 3600 * 10**9))
+
+    backend.sweep(now_ns)
+
+    assert files(tmp_path) == ["young/.job.json.4711-0123abcd"]

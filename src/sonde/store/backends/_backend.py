@@ -50,7 +50,8 @@ class Backend(ABC):
         """Adds to the end of a growing key; the same call made again changes nothing.
 
         Args:
-            key: The growing key; it begins with offset 0.
+            key: The growing key; it begins with offset 0. Only keys that end in `.frames` grow:
+                a place that cannot append keeps them in another form than the rest.
             offset: How many bytes the writer has appended before.
             data: What to add.
 
@@ -69,6 +70,13 @@ class Backend(ABC):
     @abstractmethod
     def delete(self, keys: Iterable[str]) -> None:
         """Removes keys; one that is not there is no error."""
+
+    def erase(self) -> None:
+        """Removes everything here, what nobody lists included, and the place itself."""
+        self.delete([entry.key for entry in self.entries("")])
+
+    def sweep(self, now_ns: int) -> None:
+        """Removes what writers left half-written when they died, once it is old enough."""
 
     def view(self, key: str) -> memoryview:
         """The bytes of a key that never changes again, mapped instead of copied where possible."""

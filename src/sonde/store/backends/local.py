@@ -4,16 +4,23 @@ import contextlib
 import errno
 import mmap
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from sonde.clock import NANOSECONDS
 from sonde.errors import KeyMissingError, StoreError, UsageError
 from sonde.store.backends._backend import Backend, Entry
 
 # What file systems answer that know no links, FUSE among them.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+
+
+# How `_write_beside` names its copies, and when nobody can be at one any more.
+_TEMPORARY = re.compile(r"\..+\.\d+-[0-9a-f]{8}")
+_HALF_WRITTEN_SECONDS = 3600
 
 
 class Local(Backend):
@@ -106,6 +113,17 @@ class Local(Backend):
             except OSError as error:
                 raise self._store_error("delete", key, error) from error
 
+    def erase(self) -> None:
+        super().erase()
+        self._remove_temporary_files(float("inf"))
+        for folder in sorted(self._root.rglob("*"), reverse=True):
+            if folder.is_dir() and not folder.is_symlink():
+                _remove_if_empty(folder)
+        _remove_if_empty(self._root)
+
+    def sweep(self, now_ns: int) -> None:
+        self._remove_temporary_files(now_ns - _HALF_WRITTEN_SECONDS * NANOSECONDS)
+
     def view(self, key: str) -> memoryview:
         try:
             with (self._root / key).open("rb") as file:
@@ -165,6 +183,13 @@ class Local(Backend):
             raise self._store_error("write", key, error) from error
         return temporary
 
+    def _remove_temporary_files(self, until_ns: float) -> None:
+        for path in self._root.rglob(".*"):
+            with contextlib.suppress(OSError):  # another process was faster
+                is_ours = _TEMPORARY.fullmatch(path.name) and path.is_file()
+                if is_ours and path.stat().st_mtime_ns <= until_ns:
+                    path.unlink()
+
     def _create_without_links(self, key: str, data: bytes) -> bool:
         """For file systems that know no links: the first to make the file wins."""
         path = self._root / key
@@ -186,9 +211,7 @@ class Local(Backend):
         for parent in path.parents:
             if parent == self._root or self._root not in parent.parents:
                 return
-            try:
-                parent.rmdir()
-            except OSError:  # not empty, or another process was faster
+            if not _remove_if_empty(parent):
                 return
 
     def _store_error(self, verb: str, key: str, error: OSError) -> StoreError:
@@ -203,6 +226,14 @@ def _path_in(uri: str) -> str:
     if parts.netloc not in ("", "localhost"):
         raise UsageError(f"{uri} names a machine, not a folder: write file:///{parts.netloc}…")
     return unquote(parts.path)
+
+
+def _remove_if_empty(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except OSError:  # not empty, or another process was faster
+        return False
+    return True
 
 
 def _discard(path: Path) -> None:

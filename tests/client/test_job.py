@@ -1,0 +1,77 @@
+"""Jobs in Python: found by name, path or URI; looked at again while they grow."""
+
+from pathlib import Path
+
+import pytest
+
+import sonde
+from sonde.errors import JobNotFoundError
+from sonde.records.job import JobState
+from tests.fakes.clock import FakeClock
+from tests.fakes.job import FakeJob
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    late = FakeClock()
+    late.advance(100)
+    FakeJob(str(tmp_path / "a-late"), clock=late).end()
+    FakeJob(str(tmp_path / "b-early")).record({"cpu": [1, 2]}).end(JobState.FAILED)
+    return str(tmp_path)
+
+
+def test_a_job_opens_by_name_path_and_uri(store: str) -> None:
+    for job in (
+        sonde.open_job("b-early", store),
+        sonde.open_job(f"{store}/b-early"),
+        sonde.open_job(f"file://{store}/b-early"),
+    ):
+        assert job.name == "b-early"
+        assert job.state is JobState.FAILED
+        assert job.system("cpu").to_arrow()["cpu"].to_pylist() == [1, 2]
+
+
+def test_the_store_is_the_usual_one_where_none_is_given(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SONDE_STORE", store)
+
+    assert sonde.open_job("a-late").name == "a-late"
+    assert len(sonde.list_jobs()) == 2
+
+
+def test_an_unknown_job_lists_the_known_ones(store: str) -> None:
+    with pytest.raises(JobNotFoundError, match=r"No job 'c'\. Known: a-late, b-early"):
+        sonde.open_job("c", store)
+
+
+def test_jobs_are_listed_the_latest_last(store: str) -> None:
+    assert [job.name for job in sonde.list_jobs(store)] == ["b-early", "a-late"]
+
+
+def test_a_store_that_is_not_there_has_no_jobs(tmp_path: Path) -> None:
+    assert sonde.list_jobs(str(tmp_path / "nowhere")) == []
+
+
+def test_a_refresh_sees_what_has_grown_and_how_it_ended() -> None:
+    fake = FakeJob().record({"cpu": [1]})
+    job = fake.job()
+    assert job.state is JobState.RUNNING
+    assert job.system().to_arrow().num_rows == 1
+    fake.record({"cpu": [2]}).end()
+
+    assert job.refresh() is job
+
+    assert job.state is JobState.COMPLETED
+    assert job.system().to_arrow().num_rows == 2
+
+
+def test_a_job_prints_as_one_line() -> None:
+    fake = FakeJob()
+    fake.clock.advance(12.5)
+
+    assert repr(fake.end().job()) == "<Job job: completed, 12.5 s, nodes: node-a>"
+
+
+def test_the_summary_is_the_status_document() -> None:
+    assert FakeJob().end().job().summary["state"] == "completed"

@@ -1,0 +1,133 @@
+"""What is known about a job, whatever state its documents are in."""
+
+import pytest
+
+from sonde.clock import NANOSECONDS
+from sonde.errors import FormatTooNewError
+from sonde.read.jobs import JobFacts, list_job_names, read_job
+from sonde.records.job import Heartbeat, JobInfo, JobState, Overhead
+from sonde.records.notice import NoticeKind
+from sonde.store.facts import encode_facts
+from sonde.store.layout import JOB, attempt_key
+from tests.fakes.clock import START_NS
+from tests.fakes.damage import flipped
+from tests.fakes.job import FakeJob
+
+
+def facts(job: FakeJob, seconds: float = 0) -> JobFacts:
+    return read_job(job.backend, job.clock.now_ns() + int(seconds * NANOSECONDS))
+
+
+def test_a_job_that_has_ended_says_how_and_when() -> None:
+    job = FakeJob()
+    job.clock.advance(60)
+    found = facts(job.end(JobState.FAILED))
+
+    assert found.state is JobState.FAILED
+    assert (found.start_ns, found.end_ns) == (START_NS, START_NS + 60 * NANOSECONDS)
+    assert found.seconds(0) == 60
+    assert found.decisive is not None
+    assert found.nodes == ("node-a",)
+
+
+def test_a_job_without_signs_of_life_is_lost_since_the_last_one() -> None:
+    job = FakeJob()
+    beat = Heartbeat(START_NS + 5 * NANOSECONDS, 5.0, Overhead(0.5, 100, 5))
+    job.backend.write(attempt_key("node-a", 1, "heartbeat"), encode_facts(beat))
+    assert facts(job, 10).state is JobState.RUNNING
+
+    found = facts(job, 100)
+
+    assert found.state is JobState.LOST
+    assert found.end_ns == START_NS + 5 * NANOSECONDS
+
+
+def test_a_job_runs_while_one_of_its_nodes_does() -> None:
+    first = FakeJob()
+    FakeJob(first.backend.uri, "node-b")
+    first.end()
+
+    assert facts(first).state is JobState.RUNNING
+    assert facts(first).nodes == ("node-a", "node-b")
+
+
+def test_a_job_whose_nodes_are_all_over_is_as_bad_as_the_worst() -> None:
+    first = FakeJob()
+    FakeJob(first.backend.uri, "node-b").end(JobState.FAILED)
+    first.end()
+
+    assert facts(first).state is JobState.FAILED
+
+
+def test_a_job_that_was_only_just_made_is_starting() -> None:
+    job = FakeJob()
+    job.backend.delete([attempt_key("node-a", 1, "start")])
+
+    assert facts(job).state is JobState.STARTING
+    assert facts(job, 60).state is JobState.LOST
+
+
+@pytest.mark.parametrize("what", ["start", "exit", "heartbeat", "surroundings"])
+def test_a_damaged_document_is_left_out_and_said(what: str) -> None:
+    job = FakeJob().end()
+    key = attempt_key("node-a", 1, what)
+    job.backend.write(key, flipped(encode_facts(JobInfo("a", 1, "b")), 99))
+
+    found = facts(job)
+
+    assert len(found.damages) == 1
+    assert key in found.damages[0]
+
+
+def test_without_a_readable_job_document_the_folder_names_the_job() -> None:
+    job = FakeJob()
+    job.backend.write(JOB, b"{}")
+
+    found = facts(job)
+
+    assert found.name == "job"
+    assert found.info is None
+    assert len(found.damages) == 1
+
+
+def test_a_job_of_a_newer_format_is_refused_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sonde.store.facts.FORMAT_VERSION", 2)
+    job = FakeJob()
+
+    with pytest.raises(FormatTooNewError, match=r"job\.json .*pip install -U sonde"):
+        facts(job)
+
+
+def test_notices_of_all_nodes_are_told() -> None:
+    first = FakeJob()
+    second = FakeJob(first.backend.uri, "node-b")
+    for number, job in enumerate((first, second)):
+        job.writer.notice(NoticeKind.CHANGED, f"what {number}", "why")
+        job.flush()
+
+    assert [one.what for one in facts(first).notices] == ["what 0", "what 1"]
+
+
+def test_a_damaged_notice_is_said() -> None:
+    job = FakeJob()
+    job.writer.notice(NoticeKind.CHANGED, "interval", "set")
+    job.flush()
+    (key,) = job.stored(".frames")
+    data = job.backend.read(key)
+    job.backend.write(key, flipped(data, 8 * len(data) - 3))
+
+    found = facts(job)
+
+    assert found.notices == ()
+    assert len(found.damages) == 1
+
+
+def test_folders_that_are_no_jobs_are_not_listed(tmp_path: object) -> None:
+    FakeJob(f"{tmp_path}/b")
+    FakeJob(f"{tmp_path}/a")
+    FakeJob(f"{tmp_path}/.hidden")
+    FakeJob(f"{tmp_path}/gone").backend.delete([JOB])
+
+    assert list_job_names(str(tmp_path)) == ["a", "b"]

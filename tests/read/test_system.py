@@ -1,0 +1,97 @@
+"""System samples of one node: series, values, buckets, the latest."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.clock import NANOSECONDS
+from sonde.read.system import bucket_width_ns
+from sonde.records.ranges import TimeRange
+from tests.fakes.clock import START_NS
+from tests.fakes.job import FakeJob
+
+CURVES = {"cpu.user": range(100), "gpu.power/gpu0": range(100), "gpu.power/gpu1": range(100)}
+
+
+@given(st.integers(0, 10**18), st.integers(2, 5000), st.integers(0, 10**12))
+def test_a_span_never_needs_more_buckets_than_asked_for(
+    span_ns: int, most: int, start_ns: int
+) -> None:
+    width_ns = bucket_width_ns(span_ns, most)
+
+    first, last = start_ns // width_ns, (start_ns + span_ns) // width_ns
+    assert last - first + 1 <= most
+
+
+@pytest.mark.parametrize(
+    ("span_seconds", "most", "width_seconds"),
+    [(0, 1000, 0.1), (60, 1000, 0.1), (3600, 1000, 5), (86_400, 1000, 120), (86_400, 2, 86_400)],
+)
+def test_the_narrowest_width_that_does_is_chosen(
+    span_seconds: int, most: int, width_seconds: float
+) -> None:
+    assert bucket_width_ns(span_seconds * NANOSECONDS, most) == width_seconds * NANOSECONDS
+
+
+def test_years_fit_into_few_buckets() -> None:
+    assert bucket_width_ns(10 * 365 * 86_400 * NANOSECONDS, 11) == 365 * 86_400 * NANOSECONDS
+
+
+def test_series_are_found_by_pattern_and_device() -> None:
+    system = FakeJob().record(CURVES).system()
+
+    assert [one.key for one in system.series("gpu.*")] == ["gpu.power/gpu0", "gpu.power/gpu1"]
+    assert [one.key for one in system.series(device="gpu1")] == ["gpu.power/gpu1"]
+    assert [one.key for one in system.series(device="")] == ["cpu.user"]
+    assert system.series("nothing") == ()
+
+
+@pytest.mark.parametrize("is_sealed", [False, True])
+def test_buckets_are_as_many_as_asked_at_most_and_hold_every_sample(is_sealed: bool) -> None:
+    job = FakeJob().record(CURVES)
+    if is_sealed:
+        job.seal()
+    system = job.system()
+
+    rollup = system.buckets(system.series("cpu.*"), 10)
+
+    assert len(rollup.starts_ns) <= 10
+    assert rollup.count.sum() == 100
+    assert rollup.maximum.max() == 99
+
+
+def test_a_range_decides_how_wide_its_buckets_are() -> None:
+    job = FakeJob().record(CURVES)
+    system = job.system()
+    within = TimeRange(START_NS, START_NS + 2 * NANOSECONDS)
+
+    assert system.buckets(system.series(), 1000, within).width_ns == NANOSECONDS // 10
+
+
+def test_the_latest_is_the_last_known_value_of_the_last_seconds() -> None:
+    unknown = float("nan")
+    job = FakeJob().record({"a": [1, 2, unknown], "b": [1, unknown, unknown], "c": [unknown] * 3})
+    system = job.system()
+
+    assert system.latest(system.series(), 0.5).tolist()[0] == 2
+    assert np.isnan(system.latest(system.series(), 0.5)[1:]).all()
+    assert system.latest(system.series(), 10)[:2].tolist() == [2, 1]
+
+
+def test_a_node_without_samples_has_none() -> None:
+    system = FakeJob().system()
+
+    assert system.extent is None
+    assert system.series() == ()
+    assert system.buckets((), 10).count.shape == (0, 0)
+
+
+def test_a_refresh_sees_what_has_grown() -> None:
+    job = FakeJob().record({"cpu": [1]})
+    system = job.system()
+    job.record({"cpu": [2]})
+
+    system.refresh()
+
+    assert system.samples(system.series())[1].tolist() == [[1, 2]]

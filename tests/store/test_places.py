@@ -1,0 +1,67 @@
+"""How people name a job."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.errors import JobNotFoundError
+from sonde.store.places import absolute_store, find_job
+from tests.fakes.job import FakeJob
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    for name in ("resnet", "gpt"):
+        FakeJob(str(tmp_path / name))
+    return str(tmp_path)
+
+
+def test_a_job_is_found_by_its_name_its_path_and_its_uri(store: str) -> None:
+    found = [
+        find_job("gpt", store),
+        find_job(f"{store}/gpt", "/nowhere"),
+        find_job(f"file://{store}/gpt", "/nowhere"),
+    ]
+
+    assert [one.read("job.json") for one in found] == [found[0].read("job.json")] * 3
+
+
+def test_a_job_is_found_by_its_folder_in_the_present_one(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(store)
+
+    assert find_job("gpt", "/nowhere").exists("job.json")
+    assert find_job("./gpt", "/nowhere").exists("job.json")
+
+
+def test_an_unknown_job_lists_the_known_ones(store: str) -> None:
+    (Path(store) / "not a job").mkdir()
+    (Path(store) / ".hidden").mkdir()
+
+    with pytest.raises(JobNotFoundError) as caught:
+        find_job("bert", store)
+
+    assert str(caught.value) == "No job 'bert'. Known: gpt, resnet"
+
+
+def test_of_many_jobs_the_last_are_listed(tmp_path: Path) -> None:
+    for number in range(12):
+        FakeJob(str(tmp_path / f"job-{number:02d}"))
+
+    with pytest.raises(JobNotFoundError, match=r"Known: job-04, .*, job-11$"):
+        find_job("bert", str(tmp_path))
+
+
+def test_an_empty_store_says_so(tmp_path: Path) -> None:
+    with pytest.raises(JobNotFoundError, match="There are no jobs in"):
+        find_job("bert", str(tmp_path))
+
+
+def test_a_store_is_named_independently_of_the_present_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert absolute_store("sonde-jobs") == str(tmp_path / "sonde-jobs")
+    assert absolute_store("s3://bucket/team") == "s3://bucket/team"
