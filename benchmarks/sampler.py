@@ -57,7 +57,7 @@ def _judged(what: str, ours: float, theirs: float) -> Row:
         is_met=ours <= _MOST_PERCENT and theirs >= _LEAST_RATIO * ours,
         alternative="psutil in the same sampler",
         alternative_measured=theirs,
-        note=f"CPU time of {_SECONDS:g} s of ticking, 9 processes, flush every {_FLUSH_SECONDS:g} s",
+        note=f"CPU time over {_SECONDS:g} s, 9 processes, flush every {_FLUSH_SECONDS:g} s",
     )
 
 

@@ -121,17 +121,19 @@ def _processors(
         whole_sum += whole
     system = random.binomial(busy_sum.astype(np.int64), 0.12)
     waiting = random.binomial((whole_sum - busy_sum).astype(np.int64), 0.0005)
-    for name, part in (
+    parts: tuple[tuple[str, Array], ...] = (
         ("utilization", busy_sum),
         ("user", busy_sum - system),
-        ("system", system),
-        ("iowait", waiting),
+        ("system", system.astype(np.float64)),
+        ("iowait", waiting.astype(np.float64)),
         ("steal", np.zeros(ticks)),
         ("idle", whole_sum - busy_sum - waiting),
-    ):
+    )
+    for name, part in parts:
         columns[f"cpu.{name}_percent", ""] = 100 * part / whole_sum
     load = _by_state(state, 0.2, 14, 16, 5, 18) + _wander(random, ticks, 0.995, 0.4)
-    columns["cpu.load_1m", ""] = np.round(np.abs(np.repeat(load[::10], 10)[:ticks]), 2)
+    shown: Array = np.repeat(load[::10], 10)[:ticks]
+    columns["cpu.load_1m", ""] = np.abs(shown).round(2)
     running = random.poisson(_by_state(state, 0.2, 14, 16, 5, 18)) + 1
     columns["cpu.running_threads", ""] = running.astype(np.float64)
     for core, values in enumerate(cores):
