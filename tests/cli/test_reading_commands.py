@@ -1,0 +1,146 @@
+"""watch, status, jobs and export over a recorded job, through the command line."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from sonde.cli._main import run_command_line
+from sonde.records.job import JobState
+from tests.fakes.job import FakeJob
+from tests.show.machines import end, machine, record
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> FakeJob:
+    recorded = record(str(tmp_path / "store" / "resnet"), machine(gpus=2, busy_gpus=1))
+    end(recorded, JobState.FAILED, "exit code 3", 3)
+    return recorded
+
+
+def run(job: FakeJob, *words: str) -> int:
+    command, *rest = words
+    return run_command_line([command, job.backend.uri, *rest])
+
+
+def test_watching_a_job_that_is_over_prints_one_frame(
+    job: FakeJob, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(job, "watch") == 0
+    shown = capsys.readouterr().out
+    assert "failed after 20.0 s: exit code 3" in shown
+    assert "1 of 2 busy" in shown
+
+
+def test_the_present_values_are_one_json_document(
+    job: FakeJob, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(job, "watch", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    [node] = document["nodes"]
+    assert document["state"] == "failed"
+    assert [gpu["utilization_percent"] for gpu in node["gpus"]] == [97.0, 0.0]
+
+
+def test_a_node_that_is_not_there_is_an_error_that_names_those_that_are(
+    job: FakeJob, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(job, "watch", "--node", "nope") == 2
+    assert "no node 'nope'. Known: gpu-box" in capsys.readouterr().err
+
+
+def test_status_adds_the_resources(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(job, "status", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["resources"]
+    by_series = {(row["metric"], row["device"]): row for row in rows}
+    assert by_series["gpu.utilization_percent", "gpu0"]["p95"] == pytest.approx(97.0)
+    assert by_series["gpu.utilization_percent", "gpu1"]["p95"] == 0.0
+    assert ("cpu.utilization_percent", "cpu0") not in by_series
+    assert by_series["memory.used_bytes", ""]["unit"] == "bytes"
+
+
+def test_status_is_readable(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(job, "status") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "resnet failed after 20.0 s: exit code 3"
+    assert any(line.startswith("GPU gpu0") and "97.0 %" in line for line in lines)
+
+
+def test_jobs_are_listed_for_people_and_for_scripts(
+    job: FakeJob, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = str(tmp_path / "store")
+    assert run_command_line(["jobs", "--store", store]) == 0
+    assert "resnet  failed" in capsys.readouterr().out
+    assert run_command_line(["jobs", "--store", store, "--json"]) == 0
+    [one] = json.loads(capsys.readouterr().out)
+    assert one["start_time"].endswith("Z")
+
+
+def test_csv_goes_to_standard_output(
+    job: FakeJob, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert (
+        run(job, "export", "--format", "csv", "--metric", "gpu.u*", "--start", "1", "--end", "2")
+        == 0
+    )
+    head, *rows = csv.reader(io.StringIO(capsysbinary.readouterr().out.decode()))
+    assert head == [
+        *("time", "node"),
+        *("gpu.utilization_percent/gpu0", "gpu.utilization_percent/gpu1"),
+    ]
+    assert [row[2:] for row in rows] == [["97", "0"]] * 2
+
+
+def test_a_file_is_written_whole_and_told_about(
+    job: FakeJob, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "out.parquet"
+    assert run(job, "export", "--format", "parquet", "-o", str(target), "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["bytes"] == target.stat().st_size > 0
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["out.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--format", "csv", "--metric", "nope.*"), "no metric 'nope.*'. Known: cpu.*, disk.*"),
+        (("--format", "csv", "--json"), "name one with -o FILE"),
+        (("--format", "csv", "--node", "nope"), "no node 'nope'"),
+    ],
+)
+def test_a_wrong_wish_is_a_usage_error_with_a_way_out(
+    job: FakeJob, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(job, "export", *words) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("--start", "noon"), ("--buckets", "0"), ("--format", "xls")])
+def test_a_value_that_cannot_be_is_refused_before_anything_is_read(
+    job: FakeJob, words: tuple[str, ...]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        run(job, "export", "--format", "csv", *words)
+    assert left.value.code == 2
+
+
+def test_a_place_that_cannot_be_written_is_one_line(
+    job: FakeJob, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(job, "export", "--format", "csv", "-o", "/nowhere/x.csv") == 1
+    assert "Cannot write /nowhere/x.csv" in capsys.readouterr().err
+
+
+def test_the_doctor_speaks_json_and_finds_a_bad_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["doctor", "--store", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["store"]["writable"] is True
+    assert run_command_line(["doctor", "--store", "/proc/nowhere"]) == 1
+    shown = capsys.readouterr().out
+    assert "✗ store" in shown
+    assert "not here:" in shown

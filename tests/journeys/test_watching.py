@@ -1,0 +1,84 @@
+"""The live view on a real terminal, beside a real job."""
+
+import os
+
+import pytest
+
+from tests.fakes.eventually import eventually
+from tests.journeys.sonde_cli import COMMAND, Sonde
+from tests.journeys.terminal import Terminal
+
+_ALTERNATE, _BACK = "\x1b[?1049h", "\x1b[?1049l"
+
+
+@pytest.mark.parametrize("keys", ["q", "\x03"])
+def test_a_key_leaves_the_view_and_the_job_goes_on(
+    sonde: Sonde, terminal: Terminal, keys: str
+) -> None:
+    sonde.start_reporter()
+    terminal.start([*COMMAND, "watch", "job"])
+    terminal.expect(_ALTERNATE)
+    terminal.expect("running")
+    terminal.expect("q leaves")
+    terminal.type(keys)
+    terminal.expect(_BACK)
+    terminal.expect("job has been running")
+    assert terminal.wait() == 0
+    assert sonde.runs()
+
+
+def test_the_view_ends_with_the_verdict_when_the_job_does(sonde: Sonde, terminal: Terminal) -> None:
+    sonde.start_reporter()
+    terminal.start([*COMMAND, "watch", "job"])
+    terminal.expect("q leaves")
+    (sonde.folder / "end").touch()
+    terminal.expect(_BACK)
+    terminal.expect("job failed after")
+    assert terminal.wait() == 0
+
+
+def test_without_colour_there_is_none(
+    sonde: Sonde, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    sonde.start_reporter()
+    terminal.start([*COMMAND, "watch", "job", "--once"])
+    assert terminal.wait() == 0
+    assert "running" in terminal.shown
+    assert "\x1b[3" not in terminal.shown
+
+
+def test_in_a_pipe_one_frame_is_printed(sonde: Sonde) -> None:
+    sonde.start_reporter()
+    assert eventually(lambda: bool(sonde.samples("cpu.utilization_percent")[0]))
+    done = sonde.run("watch", "job")
+    assert done.returncode == 0
+    assert b"\x1b" not in done.stdout
+    assert done.stdout.count(b"Memory") == 1
+
+
+def test_parquet_is_not_poured_onto_a_terminal(sonde: Sonde, terminal: Terminal) -> None:
+    assert sonde.run("run", "--name", "job", "true").returncode == 0
+    terminal.start([*COMMAND, "export", "job", "--format", "parquet"])
+    terminal.expect("name a file with -o FILE")
+    assert terminal.wait() == 2
+
+
+def test_a_reader_that_goes_away_is_no_error(sonde: Sonde) -> None:
+    assert sonde.run("run", "--name", "job", "true").returncode == 0
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = sonde.run("export", "job", "--format", "prometheus", stdout=write, stderr=-1)
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_demo_shows_what_it_planted(sonde: Sonde) -> None:
+    done = sonde.run("demo", "--seconds", "4", "--store", "demos")
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.decode()
+    assert "demo completed" in shown
+    assert "slow data loader, 1 s to 2 s" in shown
+    assert (sonde.folder / "demos" / "demo").is_dir()
