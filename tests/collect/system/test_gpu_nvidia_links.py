@@ -1,4 +1,3 @@
-import math
 import sys
 from pathlib import Path
 
@@ -8,16 +7,13 @@ from sonde.collect.system import Machine
 from sonde.collect.system.gpu_nvidia_links import GpuNvidiaLinks
 from sonde.errors import NothingToCollectError
 from tests.fakes.machine import FakeMachine, named
-from tests.fakes.nvml import FakeGpu, FakeNvml, gpu_process
+from tests.fakes.nvml import FakeGpu, FakeNvml
 
 
 @pytest.fixture
 def fake(tmp_path: Path) -> FakeMachine:
     fake = FakeMachine(tmp_path)
     fake.write("proc/driver/nvidia/version", "NVRM version: 570\n")
-    fake.process(10)
-    fake.process(11, parent=10)
-    fake.process(99)
     return fake
 
 
@@ -48,26 +44,6 @@ def test_traffic_of_the_links(fake: FakeMachine, nvml: FakeNvml) -> None:
     }
     links.close()
     assert nvml.opened == 0
-
-
-def test_memory_of_the_jobs_processes_and_of_no_others(fake: FakeMachine, nvml: FakeNvml) -> None:
-    nvml.gpus[0].processes = [gpu_process(10, 100), gpu_process(11, 20), gpu_process(99, 3)]
-    links = _opened(fake.machine(job_pid=10))
-    assert named(links, links.read(0.0))["gpu.job_memory_bytes/gpu0"] == 120
-    nvml.gpus[0].processes = [gpu_process(99, 3)]
-    assert named(links, links.read(5.0))["gpu.job_memory_bytes/gpu0"] == 0
-    nvml.gpus[0].processes = []
-    assert named(links, links.read(10.0))["gpu.job_memory_bytes/gpu0"] == 0
-    links.close()
-
-
-def test_process_numbers_of_another_namespace_or_hidden_sizes_are_unknown(
-    fake: FakeMachine, nvml: FakeNvml
-) -> None:
-    links = _opened(fake.machine(job_pid=10))
-    for processes in ([gpu_process(555_555, 100)], [gpu_process(10, None)]):
-        nvml.gpus[0].processes = processes
-        assert math.isnan(named(links, links.read(0.0))["gpu.job_memory_bytes/gpu0"])
 
 
 def test_a_gpu_without_nvlink_has_no_series_for_it(fake: FakeMachine, nvml: FakeNvml) -> None:

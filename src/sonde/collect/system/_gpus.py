@@ -12,6 +12,9 @@ MEMORY_TOTAL = MetricInfo("gpu.memory_total_bytes", "bytes", "all memory of the 
 MEMORY_PERCENT = MetricInfo("gpu.memory_used_percent", "percent", "memory taken, of all")
 MEMORY = (MEMORY_USED, MEMORY_TOTAL, MEMORY_PERCENT)
 JOB_MEMORY = MetricInfo("gpu.job_memory_bytes", "bytes", "memory taken by the job's processes")
+PROCESS_MEMORY = MetricInfo(
+    "gpu.process_memory_bytes", "bytes", "memory taken by one of the job's processes"
+)
 POWER = MetricInfo("gpu.power_watts", "watts", "power drawn")
 POWER_LIMIT = MetricInfo("gpu.power_limit_watts", "watts", "power it may draw")
 TEMPERATURE = MetricInfo("gpu.temperature_celsius", "celsius", "temperature of the chip")
