@@ -98,7 +98,7 @@ class FakeJob:
         """What a person gets."""
         return Job(self.backend, self.clock)
 
-    def keys(self, ending: str = "") -> list[str]:
+    def stored(self, ending: str = "") -> list[str]:
         """The keys in the store that end so."""
         return [one.key for one in self.backend.entries("") if one.key.endswith(ending)]
 

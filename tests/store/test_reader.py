@@ -80,7 +80,7 @@ def test_what_is_sealed_while_the_reader_looks_is_found_all_the_same(
     job = FakeJob().record({"cpu": [1, 2]})
     reader = FolderReader(job.backend, "nodes/node-a", job.reader()._family)
     entries = job.backend.entries
-    looks = []
+    looks: list[str] = []
 
     def list_and_then_seal(folder: str) -> object:
         found = entries(folder)

@@ -139,13 +139,12 @@ class Buckets(Frame):
 
     def _table(self, node: str, rollup: Rollup) -> pa.Table:
         buckets = len(rollup.starts_ns)
+        keys = np.array([one.key for one in self.series], dtype=object)
         return pa.table(
             {
                 "time": pa.array(np.tile(rollup.starts_ns, len(self.series))).cast(_TIME),
                 "node": pa.array([node] * buckets * len(self.series), pa.string()),
-                "series": pa.array(
-                    [s.key for s in self.series for _ in range(buckets)], pa.string()
-                ),
+                "series": pa.array(np.repeat(keys, buckets), pa.string()),
                 "minimum": pa.array(rollup.minimum.reshape(-1)),
                 "mean": pa.array(rollup.mean.reshape(-1)),
                 "maximum": pa.array(rollup.maximum.reshape(-1)),

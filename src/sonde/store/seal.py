@@ -158,12 +158,17 @@ def _seal(place: Place, name: str, group: Sequence[Segment]) -> bool:
         damaged_frames=sum(_damaged_frames(one) for one in group),
     )
     place.backend.write(place.key(name, MANIFEST_SUFFIX), encode_facts(manifest))
-    # manifests before what they speak of, so that no reader takes a merge for damage
-    place.backend.delete(one.key for one in group)
-    for suffix in (ROLLUP_SUFFIX, SEALED_SUFFIX):
-        sealed = (one for one in group if isinstance(one, SealedSegment))
-        place.backend.delete(place.key(one.name, suffix) for one in sealed)
+    _remove(place, group)
     return True
+
+
+def _remove(place: Place, group: Sequence[Segment]) -> None:
+    """Manifests before what they speak of, so that no reader takes a merge for damage."""
+    place.backend.delete(one.key for one in group)
+    sealed = [one.name for one in group if isinstance(one, SealedSegment)]
+    place.backend.delete(
+        place.key(name, suffix) for name in sealed for suffix in (ROLLUP_SUFFIX, SEALED_SUFFIX)
+    )
 
 
 def _union(group: Sequence[Segment]) -> tuple[Series, ...]:
