@@ -57,6 +57,14 @@ def test_in_a_pipe_one_frame_is_printed(sonde: Sonde) -> None:
     assert done.stdout.count(b"Memory") == 1
 
 
+def test_an_output_that_knows_no_blocks_gets_question_marks_instead_of_an_error(
+    sonde: Sonde,
+) -> None:
+    assert sonde.run("run", "--name", "job", "true").returncode == 0
+    done = sonde.run("watch", "job", env={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_parquet_is_not_poured_onto_a_terminal(sonde: Sonde, terminal: Terminal) -> None:
     assert sonde.run("run", "--name", "job", "true").returncode == 0
     terminal.start([*COMMAND, "export", "job", "--format", "parquet"])

@@ -64,6 +64,12 @@ def test_a_job_without_samples_has_a_frame_too() -> None:
     assert "running" in text(look(FakeJob()))
 
 
+def test_a_job_whose_nodes_have_not_reported_has_a_frame_too() -> None:
+    job = FakeJob()
+    job.backend.delete(job.stored("start.json"))
+    assert "No node has reported yet." in text(look(job), 80, 24)
+
+
 def test_the_limit_of_the_control_group_has_a_bar_of_its_own() -> None:
     assert "4.0 of 8.0 GB limit" in text(look(record("", machine(limit=8e9))))
 

@@ -8,11 +8,12 @@ import termios
 import tty
 from collections.abc import Callable, Iterator
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 
 from sonde.clock import Clock
 from sonde.show.present import JobNow
+from sonde.show.terminal import console_for_output
 from sonde.show.watch import frame
 
 _LOOK_SECONDS = 1.0
@@ -24,7 +25,7 @@ def show_until_over(look: Callable[[], JobNow], clock: Clock, every_seconds: flo
 
     Drawing is on the terminal's second screen: what was there before comes back at the end.
     """
-    console = Console(highlight=False)
+    console = console_for_output()
     now = look()
     with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
         due = 0.0

@@ -5,6 +5,7 @@ Styles are marks on the text; a pipe, or NO_COLOR, gets the text alone.
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from io import TextIOWrapper
 from typing import Any
 
 from rich.console import Console
@@ -32,9 +33,16 @@ RESOURCES = tuple(_NAMES)  # what the table of resources shows, in its order
 
 def print_lines(lines: Iterable[Text]) -> None:
     """Prints lines on standard output: coloured on a terminal, never wrapped by us."""
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    console = console_for_output()
     for line in lines:
         console.print(line)
+
+
+def console_for_output() -> Console:
+    """Standard output; characters that its encoding lacks become question marks, not errors."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True)
 
 
 def verdict(status: Mapping[str, Any]) -> str:

@@ -38,7 +38,9 @@ def frame(now: JobNow, width: int, height: int | None = None) -> list[Text]:
     head = _head(now, width)
     tail = _tail(now, width, is_live=height is not None)
     notices = _notices(now.status)
-    if len(now.nodes) == 1:
+    if not now.nodes:
+        blocks = [_Block(0, [Text("No node has reported yet.", QUIET)]), _Block(1, notices)]
+    elif len(now.nodes) == 1:
         gap = _Block(9, [Text()] if notices else [])
         blocks = [*_node_blocks(now.nodes[0], width, room), gap, _Block(1, notices)]
     else:
