@@ -20,21 +20,21 @@ def percentiles(
     """
     result = np.full((len(values), len(wanted)), np.nan)
     for row, one in enumerate(values):
-        known = one[~np.isnan(one)]
+        # Sorting puts NaN last, and numpy sorts with vector instructions: quicker than selecting
+        ordered = np.sort(one)
+        known = ordered[: np.searchsorted(ordered, np.nan)]
         if len(known):
             result[row] = _of_one(known, np.asarray(wanted, dtype=np.float64))
     return result
 
 
 def _of_one(
-    known: npt.NDArray[np.float32], wanted: npt.NDArray[np.float64]
+    ordered: npt.NDArray[np.float32], wanted: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """By selection instead of sorting: only the neighbours of each percentile are put in place."""
-    places = wanted / 100 * (len(known) - 1)
+    places = wanted / 100 * (len(ordered) - 1)
     below = np.floor(places).astype(np.intp)
     above = np.ceil(places).astype(np.intp)
-    parted = np.partition(known, np.unique(np.concatenate([below, above])))
-    low, high = parted[below].astype(np.float64), parted[above].astype(np.float64)
+    low, high = ordered[below].astype(np.float64), ordered[above].astype(np.float64)
     with np.errstate(invalid="ignore"):  # of neighbours that are infinite
         between = low + (high - low) * (places - below)
     return np.where(low == high, low, between)

@@ -18,6 +18,7 @@ from sonde.records.ranges import TimeRange
 # A level is kept only if it is this much coarser than the samples; finer ones cost more than raw.
 _LEAST_SAMPLES_PER_BUCKET = 8
 _WIDTHS_SECONDS = (1, 10, 60, 600, 3600)
+_WORTH_STRIDES = 32  # of larger groups numpy's own reduction is as quick
 
 Floats = npt.NDArray[np.float32]
 Instants = npt.NDArray[np.int64]
@@ -55,7 +56,7 @@ class Rollup:
             last = int(np.searchsorted(self.starts_ns, range_.end_ns, "left"))
         return self.cut(slice(first, max(first, last)))
 
-    def cut(self, buckets: slice) -> "Rollup":
+    def cut(self, buckets: slice | npt.NDArray[Any]) -> "Rollup":
         """Some buckets."""
         return self._map(lambda values: values[:, buckets], self.starts_ns[buckets])
 
@@ -102,14 +103,14 @@ def coarsen(rollup: Rollup, width_ns: int) -> Rollup:
     starts, firsts = _groups(rollup.starts_ns, width_ns)
     if not len(starts):
         return _empty(width_ns, rollup.mean.shape[0])
-    count = np.add.reduceat(rollup.count, firsts, axis=1)
+    count = _reduce(np.add, rollup.count, firsts)
     weighted = np.where(rollup.count > 0, rollup.mean.astype(np.float64) * rollup.count, 0)
     return Rollup(
         width_ns,
         starts,
-        np.fmin.reduceat(rollup.minimum, firsts, axis=1),
+        _reduce(np.fmin, rollup.minimum, firsts),
         _divide(_sums(weighted, firsts), count),
-        np.fmax.reduceat(rollup.maximum, firsts, axis=1),
+        _reduce(np.fmax, rollup.maximum, firsts),
         count,
     )
 
@@ -118,18 +119,36 @@ def join(rollups: Sequence[Rollup], width_ns: int, series: int) -> Rollup:
     """Roll-ups of the same series and width; a bucket that several share is made one."""
     if not rollups:
         return _empty(width_ns, series)
-    starts = np.concatenate([rollup.starts_ns for rollup in rollups])
-    order = np.argsort(starts, kind="stable")
-    joined = Rollup(
+    joined = rollups[0] if len(rollups) == 1 else _concatenated(rollups, width_ns)
+    steps = np.diff(joined.starts_ns)
+    if (steps < 0).any():
+        order = np.argsort(joined.starts_ns, kind="stable")
+        joined = joined.cut(order)
+        steps = np.diff(joined.starts_ns)
+    return _shared_made_one(joined, steps) if (steps == 0).any() else joined
+
+
+def _concatenated(rollups: Sequence[Rollup], width_ns: int) -> Rollup:
+    return Rollup(
         width_ns,
-        starts[order],
-        np.concatenate([rollup.minimum for rollup in rollups], axis=1)[:, order],
-        np.concatenate([rollup.mean for rollup in rollups], axis=1)[:, order],
-        np.concatenate([rollup.maximum for rollup in rollups], axis=1)[:, order],
-        np.concatenate([rollup.count for rollup in rollups], axis=1)[:, order],
+        np.concatenate([rollup.starts_ns for rollup in rollups]),
+        np.concatenate([rollup.minimum for rollup in rollups], axis=1),
+        np.concatenate([rollup.mean for rollup in rollups], axis=1),
+        np.concatenate([rollup.maximum for rollup in rollups], axis=1),
+        np.concatenate([rollup.count for rollup in rollups], axis=1),
     )
-    has_shared = len(starts) > 1 and bool((np.diff(joined.starts_ns) == 0).any())
-    return coarsen(joined, width_ns) if has_shared else joined
+
+
+def _shared_made_one(rollup: Rollup, steps: Instants) -> Rollup:
+    """Buckets in order, some there twice: only those few are computed again."""
+    is_first = np.concatenate([[True], steps != 0])
+    is_shared = ~is_first | np.concatenate([steps == 0, [False]])
+    merged = coarsen(rollup.cut(is_shared), rollup.width_ns)
+    whole = rollup.cut(is_first)
+    places = np.searchsorted(whole.starts_ns, merged.starts_ns)
+    for name in ("minimum", "mean", "maximum", "count"):
+        getattr(whole, name)[:, places] = getattr(merged, name)
+    return whole
 
 
 def pyramid_widths(times_ns: Instants) -> tuple[int, ...]:
@@ -153,7 +172,23 @@ def _groups(times_ns: Instants, width_ns: int) -> tuple[Instants, npt.NDArray[np
 
 def _sums(values: npt.NDArray[Any], firsts: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
     with np.errstate(invalid="ignore"):  # of infinite values of both signs there is no mean
-        return np.add.reduceat(values, firsts, axis=1, dtype=np.float64)
+        return _reduce(np.add, values.astype(np.float64, copy=False), firsts)
+
+
+def _reduce(
+    operation: np.ufunc, values: npt.NDArray[Any], firsts: npt.NDArray[np.intp]
+) -> npt.NDArray[Any]:
+    """What `reduceat` gives; where all groups but the outer ones are alike, in a tenth the time."""
+    sizes = np.diff(firsts[1:])
+    if len(sizes) < 2 or sizes[0] > _WORTH_STRIDES or (sizes != sizes[0]).any():
+        return np.asarray(operation.reduceat(values, firsts, axis=1))
+    begin, end, size = int(firsts[1]), int(firsts[-1]), int(sizes[0])
+    middle = values[:, begin:end:size].copy()
+    for place in range(begin + 1, begin + size):
+        operation(middle, values[:, place:end:size], out=middle)
+    outer = operation.reduceat(values[:, :begin], [0], axis=1)
+    last = operation.reduceat(values[:, end:], [0], axis=1)
+    return np.concatenate([outer, middle, last], axis=1)
 
 
 def _divide(total: npt.NDArray[np.float64], count: npt.NDArray[np.int64]) -> Floats:

@@ -141,10 +141,13 @@ class SealedSegment:
         """Instants in a range, and values as (series, tick); NaN for series it does not have."""
         table = self._read(within, ["time_ns", *keys])
         times = table["time_ns"].to_numpy()
-        values = np.full((len(keys), len(times)), np.nan, dtype=np.float32)
+        values = np.empty((len(keys), len(times)), dtype=np.float32)
+        names = set(table.column_names)
         for position, key in enumerate(keys):
-            if key in table.column_names:
-                values[position] = table[key].to_numpy()
+            if key in names:
+                _copy(table[key], values[position])
+            else:
+                values[position] = np.nan
         inside = _inside(times, within)
         return (times, values) if inside.all() else (times[inside], values[:, inside])
 
@@ -275,6 +278,14 @@ def _joined(family: Family, tables: list[pa.Table]) -> pa.Table:
     if not tables:
         return schema_of(family).empty_table()
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def _copy(column: pa.ChunkedArray, target: Floats) -> None:
+    """Chunk by chunk, which spares a copy of the whole column."""
+    first = 0
+    for chunk in column.chunks:
+        target[first : first + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
+        first += len(chunk)
 
 
 def _inside(times: Instants, within: TimeRange) -> npt.NDArray[np.bool_]:
