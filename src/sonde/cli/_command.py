@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import json
+import math
 import sys
 from abc import ABC, abstractmethod
 from typing import Any
@@ -57,7 +58,18 @@ def say(text: str) -> None:
 
 def say_json(document: Any) -> None:
     """The one JSON document that `--json` promises; numbers JSON cannot write become null."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(_writable(document), indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(f"{text}\n")
+
+
+def _writable(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _writable(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_writable(one) for one in value]
+    return value
 
 
 def remark(text: str) -> None:

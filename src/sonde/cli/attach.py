@@ -3,7 +3,7 @@
 import argparse
 from dataclasses import replace
 
-from sonde.cli._command import Command, Options, remark
+from sonde.cli._command import Command, Options, add_json, remark, say_json
 from sonde.clock import SystemClock
 from sonde.collect.attach import Attached, attach
 from sonde.collect.registration import Wish, register
@@ -25,6 +25,7 @@ class Attach(Command):
         parser.add_argument("--store", metavar="URI", help="where to record it")
         parser.add_argument("--interval", metavar="TIME", help="between samples (default: 500ms)")
         parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
+        add_json(parser)
 
     def execute(self, options: Options) -> int:
         clock = SystemClock()
@@ -44,4 +45,13 @@ class Attach(Command):
         exit_ = attach(target, registration, settings, clock)
         if not options.quiet:
             remark(f"{registration.job} {exit_.state.value}: {exit_.message}")
+        if options.json:
+            say_json(
+                {
+                    "job": registration.job,
+                    "uri": registration.backend.uri,
+                    "state": exit_.state.value,
+                    "message": exit_.message,
+                }
+            )
         return 0

@@ -1,0 +1,24 @@
+"""Draws the picture of the live view from a job: `python docs/pictures/draw_watch.py JOB`."""
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+
+from sonde.clock import SystemClock
+from sonde.settings import default_store
+from sonde.show.present import Observer
+from sonde.show.watch import frame
+from sonde.store.places import find_job
+
+WIDTH = 100
+
+if __name__ == "__main__":
+    backend = find_job(sys.argv[1], default_store())
+    now = Observer(backend, SystemClock()).look()
+    console = Console(record=True, width=WIDTH, force_terminal=True, file=sys.stderr)
+    for line in frame(now, WIDTH):
+        console.print(line, no_wrap=True, overflow="crop")
+    picture = console.export_svg(title="sonde watch", theme=MONOKAI)
+    Path(__file__).with_name("watch.svg").write_text(picture)
