@@ -1,0 +1,80 @@
+"""Curves over time as a small SVG, one below the other, without any library."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_WIDTH, _HEIGHT = 860, 110
+_LEFT, _RIGHT, _TOP, _GAP = 60, 12, 34, 26
+_FONT = "font-family='system-ui,sans-serif' font-size='11' fill='#445'"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One quantity: seconds from the start, and values."""
+
+    title: str
+    unit: str
+    seconds: npt.NDArray[Any]
+    values: npt.NDArray[Any]
+
+
+def draw(
+    title: str,
+    curves: Sequence[Curve],
+    shaded: Sequence[tuple[float, float]],
+    seconds: float,
+) -> str:
+    """The picture; shaded are stretches of time."""
+    height = _TOP + len(curves) * (_HEIGHT + _GAP) + 10
+    parts = [
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH} {height}'>",
+        "<rect width='100%' height='100%' fill='#fff'/>",
+        f"<text x='{_LEFT}' y='18' {_FONT} font-weight='600'>{escape(title)}</text>",
+    ]
+    for number, curve in enumerate(curves):
+        parts += _panel(curve, _TOP + number * (_HEIGHT + _GAP), shaded, seconds)
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _panel(
+    curve: Curve, top: float, shaded: Sequence[tuple[float, float]], seconds: float
+) -> list[str]:
+    per_second = (_WIDTH - _LEFT - _RIGHT) / seconds
+    known = ~np.isnan(curve.values) & (curve.seconds <= seconds)
+    values = curve.values[known]
+    most = float(values.max()) if len(values) else 1.0
+    most = most if most > 0 else 1.0
+    bottom = top + _HEIGHT
+    parts = []
+    for start, end in shaded:
+        left = _LEFT + max(start, 0) * per_second
+        width = _LEFT + min(end, seconds) * per_second - left
+        if width > 0:
+            parts.append(_box(left, top, width))
+    points = " ".join(
+        f"{_LEFT + at * per_second:.1f},{bottom - value / most * _HEIGHT:.1f}"
+        for at, value in zip(curve.seconds[known], values, strict=True)
+    )
+    label = f"{escape(curve.title)} ({escape(curve.unit)})"
+    return [
+        *parts,
+        f"<path d='M{_LEFT} {top}V{bottom}H{_WIDTH - _RIGHT}' fill='none' stroke='#99a'/>",
+        f"<polyline points='{points}' fill='none' stroke='#1769aa' stroke-width='1.3'/>",
+        f"<text x='{_LEFT + 6}' y='{top - 4}' {_FONT}>{label}</text>",
+        f"<text x='{_LEFT - 6}' y='{top + 8}' text-anchor='end' {_FONT}>{most:.4g}</text>",
+        f"<text x='{_LEFT - 6}' y='{bottom}' text-anchor='end' {_FONT}>0</text>",
+        f"<text x='{_WIDTH - _RIGHT}' y='{bottom + 13}' text-anchor='end' {_FONT}>"
+        f"{seconds:g} s</text>",
+    ]
+
+
+def _box(left: float, top: float, width: float) -> str:
+    return (
+        f"<rect x='{left:.1f}' y='{top}' width='{width:.1f}' height='{_HEIGHT}' "
+        "fill='#1769aa' fill-opacity='0.09'/>"
+    )
