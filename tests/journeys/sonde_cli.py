@@ -104,7 +104,10 @@ class Sonde:
     def samples(self, metric: str, job: str = "job") -> "tuple[list[float], list[float]]":
         """When, in seconds since the epoch, and which values a metric had."""
         backend = open_backend(str(self.job_folder(job)))
-        reader = SystemReader(backend, backend.folders("nodes")[0])
+        nodes = backend.folders("nodes")
+        if not nodes:
+            return [], []
+        reader = SystemReader(backend, nodes[0])
         times, values = reader.samples(reader.series(metric))
         if not len(values):
             return [], []
@@ -152,10 +155,6 @@ def process_state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):
         return ""
-
-
-def parent_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def _pids() -> Iterator[int]:

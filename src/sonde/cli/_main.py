@@ -5,6 +5,7 @@ import inspect
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from sonde import __version__
 from sonde.cli import COMMANDS, Command
@@ -37,8 +38,15 @@ def run_command_line(words: Sequence[str]) -> int:
         return 0
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as all our errors do."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"sonde: {message}. Help: {self.prog} --help\n")
+
+
+def _parser(words: Sequence[str]) -> _Parser:
+    parser = _Parser(
         prog="sonde",
         description="Watches a training job: sonde run python train.py",
         epilog="Help on one command: sonde COMMAND --help",
@@ -53,7 +61,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str) -> None:
+def _add(commands: "argparse._SubParsersAction[_Parser]", name: str) -> None:
     command = COMMANDS.load(name)()
     text = inspect.getdoc(type(command)) or ""
     parser = commands.add_parser(

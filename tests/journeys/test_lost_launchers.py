@@ -1,0 +1,81 @@
+"""A launcher that dies takes nothing with it; the job can be continued."""
+
+import os
+import signal
+import subprocess
+
+from tests.fakes.eventually import eventually
+from tests.journeys.sonde_cli import COMMAND, Sonde, is_alive
+
+WORK = "while [ ! -e end ]; do sleep 0.05; done; echo done > result"
+
+
+def test_a_killed_launcher_leaves_the_command_running_and_the_job_lost(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", "--interval", "100ms", "sh", "-c", WORK)
+    command = sonde.command_pid()
+    assert eventually(lambda: len(sonde.samples("cpu.user_percent")[0]) >= 5)
+    known = len(sonde.samples("cpu.user_percent")[0])
+    os.kill(launcher.pid, signal.SIGKILL)
+    launcher.wait()
+    assert eventually(lambda: sonde.state() == "lost")
+    assert is_alive(command)
+    status = sonde.status()
+    assert status["exit"] is None
+    assert status["end_time"] is not None
+    assert len(sonde.samples("cpu.user_percent")[0]) >= known
+    (sonde.folder / "end").touch()
+    assert eventually((sonde.folder / "result").exists)
+    assert eventually(lambda: not sonde.processes()), "the canary outlived the launcher"
+    assert sonde.state() == "lost"
+
+
+def test_a_lost_job_is_continued_as_a_second_attempt(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", "sleep", "60")
+    command = sonde.command_pid()
+    os.kill(launcher.pid, signal.SIGKILL)
+    os.kill(command, signal.SIGKILL)
+    launcher.wait()
+    assert eventually(lambda: sonde.state() == "lost")
+    done = sonde.run("run", "--name", "job", "--resume", "sh", "-c", "exit 2")
+    assert done.returncode == 2
+    status = sonde.status()
+    assert (status["state"], status["attempts"], status["exit_code"]) == ("failed", 2, 2)
+    assert [run["state"] for run in status["runs"]] == ["lost", "failed"]
+    assert sonde.run("run", "--name", "job", "--resume", "true").returncode == 0
+    assert (sonde.status()["state"], sonde.status()["attempts"]) == ("completed", 3)
+
+
+def test_a_running_job_is_not_continued(sonde: Sonde) -> None:
+    sonde.start("run", "--name", "job", "sleep", "60")
+    sonde.command_pid()
+    done = sonde.run("run", "--name", "job", "--resume", "touch", "started")
+    assert done.returncode == 1
+    assert b"still runs" in done.stderr
+    assert not (sonde.folder / "started").exists()
+
+
+def test_continuing_needs_a_name(sonde: Sonde) -> None:
+    done = sonde.run("run", "--resume", "touch", "started")
+    assert done.returncode == 2
+    assert b"--name" in done.stderr
+    assert not (sonde.folder / "started").exists()
+
+
+def test_a_job_whose_folder_is_removed_runs_on(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", "sh", "-c", WORK, stderr=subprocess.PIPE)
+    sonde.command_pid()
+    subprocess.run(["rm", "-rf", str(sonde.job_folder("job"))], check=True)
+    (sonde.folder / "end").touch()
+    assert launcher.wait(20) == 0
+    assert launcher.stderr is not None
+    assert b"Traceback" not in launcher.stderr.read()
+
+
+def test_no_process_of_ours_is_left_when_a_job_is_over(sonde: Sonde) -> None:
+    assert sonde.run("run", "--name", "job", "true").returncode == 0
+    assert not sonde.processes()
+    left = subprocess.run(
+        ["pgrep", "-f", str(sonde.folder)], capture_output=True, text=True, check=False
+    )
+    assert COMMAND[0] not in left.stdout
+    assert left.stdout == ""

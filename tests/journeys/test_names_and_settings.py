@@ -1,0 +1,151 @@
+"""What is wrong with a name or a setting is said before the command is started."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from tests.journeys.sonde_cli import COMMAND, PYTHON, Sonde, plain_environment
+
+
+def refuse(sonde: Sonde, code: int, *words: str) -> str:
+    """The one line on stderr of a run that was refused."""
+    done = sonde.run("run", *words, "touch", "started")
+    assert done.returncode == code
+    assert not (sonde.folder / "started").exists()
+    lines = done.stderr.decode().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("sonde: ")
+    return lines[0]
+
+
+def job_names(sonde: Sonde) -> list[str]:
+    done = sonde.run("jobs", "--json")
+    return [job["job"] for job in json.loads(done.stdout)]
+
+
+def test_a_name_in_use_is_refused_before_the_command_starts(sonde: Sonde) -> None:
+    sonde.run("run", "--name", "taken", "true")
+    line = refuse(sonde, 1, "--name", "taken")
+    assert "'taken' exists" in line
+    assert "--resume" in line
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "", "ä", "x" * 129, "two words"])
+def test_a_bad_name_is_a_usage_error(sonde: Sonde, name: str) -> None:
+    assert "cannot be the name of a job" in refuse(sonde, 2, "--name", name)
+
+
+def test_jobs_that_start_together_get_names_of_their_own(sonde: Sonde) -> None:
+    together = [sonde.start("run", PYTHON, "-c", "pass") for _ in range(3)]
+    assert [process.wait(30) for process in together] == [0, 0, 0]
+    names = job_names(sonde)
+    assert len(set(names)) == 3
+    assert all(re.fullmatch(r"python[\d.]*-\d{8}-\d{6}(-\d)?", name) for name in names)
+
+
+def test_a_job_is_named_after_its_script(sonde: Sonde) -> None:
+    (sonde.folder / "train_resnet.py").touch()
+    sonde.run("run", PYTHON, "-u", "train_resnet.py", "--epochs", "3")
+    (name,) = job_names(sonde)
+    assert name.startswith("train_resnet-2")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[system]\nintervall = '1s'", ("intervall", "'1s'", "interval")),
+        ("[sytem]\ninterval = '1s'", ("sytem", "system")),
+        ("[system]\ninterval = '1ms'", ("interval", "'1ms'", "100ms to 60s")),
+        ("[system]\ninterval = 1", ("interval", "1", "text in quotes")),
+        ("[budget]\noverhead_percent = 0", ("overhead_percent", "0", "at most 100")),
+        ("[budget]\ndisk = 'much'", ("disk", "'much'", "20GB")),
+        ("[budget", ("not valid TOML",)),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_value_and_what_is_allowed(
+    sonde: Sonde, text: str, named: tuple[str, ...]
+) -> None:
+    (sonde.folder / "mine.toml").write_text(text)
+    line = refuse(sonde, 2, "--config", "mine.toml")
+    assert all(word in line for word in ("mine.toml", *named))
+
+
+def test_a_missing_configuration_is_a_usage_error(sonde: Sonde) -> None:
+    assert "nowhere.toml" in refuse(sonde, 2, "--config", "nowhere.toml")
+
+
+@pytest.mark.parametrize("interval", ["1ms", "2min", "fast", "-1s", "nan"])
+def test_an_impossible_interval_is_a_usage_error(sonde: Sonde, interval: str) -> None:
+    assert interval in refuse(sonde, 2, f"--interval={interval}")
+
+
+def test_a_configuration_beside_the_script_is_found(sonde: Sonde) -> None:
+    (sonde.folder / "project").mkdir()
+    (sonde.folder / "project" / "train.py").touch()
+    settings = "[job]\nname = 'from-file'\n[system]\ninterval = '250ms'\n"
+    (sonde.folder / "project" / "sonde.toml").write_text(settings)
+    assert sonde.run("run", PYTHON, "project/train.py").returncode == 0
+    assert sonde.status("from-file")["runs"][0]["interval_seconds"] == 0.25
+
+
+def test_the_command_line_goes_before_the_file(sonde: Sonde) -> None:
+    (sonde.folder / "sonde.toml").write_text("[job]\nname = 'file'\n[system]\ninterval = '1s'\n")
+    assert sonde.run("run", "--name", "mine", "--interval", "2s", "true").returncode == 0
+    assert sonde.status("mine")["runs"][0]["interval_seconds"] == 2
+
+
+def test_nothing_to_run_is_a_usage_error(sonde: Sonde) -> None:
+    for words in ((), ("--",)):
+        done = sonde.run("run", *words)
+        assert done.returncode == 2
+        assert done.stderr.decode().count("\n") == 1
+
+
+def test_the_usual_store_hides_itself_from_git(sonde: Sonde) -> None:
+    sonde.run("run", "--name", "job", "true")
+    assert (sonde.folder / "sonde-jobs" / ".gitignore").read_text() == "*\n"
+
+
+def test_the_store_comes_from_the_environment_if_it_says_so(sonde: Sonde) -> None:
+    place = sonde.folder / "elsewhere"
+    sonde.run("run", "--name", "job", "true", env={"SONDE_STORE": str(place)})
+    assert (place / "job" / "job.json").exists()
+    assert not (sonde.folder / "sonde-jobs").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("attach", "four"),
+        ("no-such-command",),
+        ("run", "--no-such-option", "true"),
+        ("status",),
+        ("status", "nobody"),
+        ("stop", "nobody"),
+        ("set", "nobody", "interval=100ms"),
+        ("rm", "nobody", "--yes"),
+    ],
+)
+def test_errors_are_one_line_and_never_a_traceback(sonde: Sonde, words: tuple[str, ...]) -> None:
+    done = sonde.run(*words)
+    assert done.returncode in (1, 2)
+    assert done.stdout == b""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith(b"sonde")
+
+
+def test_help_and_version_are_fine(sonde: Sonde) -> None:
+    for words in (("--help",), ("run", "--help"), ("stop", "--help"), ("--version",)):
+        done = sonde.run(*words)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"sonde" in done.stdout
+    done = subprocess.run(
+        [f"{PYTHON.rpartition('/')[0]}/sonde", "--version"],
+        capture_output=True,
+        env=plain_environment(),
+        check=True,
+    )
+    assert done.stdout == sonde.run("--version").stdout
+    assert COMMAND[1:] == ("-m", "sonde")

@@ -1,0 +1,62 @@
+"""`sonde rm` removes what it was told to, and nothing that still runs."""
+
+import json
+
+from tests.journeys.sonde_cli import COMMAND, Sonde
+from tests.journeys.terminal import Terminal
+
+
+def test_a_job_is_removed_whole(sonde: Sonde) -> None:
+    for name in ("old", "kept"):
+        sonde.run("run", "--name", name, "true")
+    done = sonde.run("rm", "old", "--yes", "--json")
+    assert done.returncode == 0
+    document = json.loads(done.stdout)
+    assert document["removed"] == ["old"]
+    assert document["bytes_freed"] > 1000
+    assert not sonde.job_folder("old").exists()
+    assert sonde.state("kept") == "completed"
+
+
+def test_a_job_is_removed_by_its_path_too(sonde: Sonde) -> None:
+    sonde.run("run", "--name", "old", "true")
+    assert sonde.run("rm", "sonde-jobs/old/", "--yes").returncode == 0
+    assert not sonde.job_folder("old").exists()
+
+
+def test_a_running_job_is_not_removed(sonde: Sonde) -> None:
+    sonde.start("run", "--name", "job", "sleep", "60")
+    sonde.command_pid()
+    done = sonde.run("rm", "job", "--yes")
+    assert done.returncode == 2
+    assert b"is running" in done.stderr
+    assert sonde.runs()
+
+
+def test_nothing_is_removed_without_a_yes(sonde: Sonde) -> None:
+    sonde.run("run", "--name", "job", "true")
+    done = sonde.run("rm", "job")
+    assert done.returncode == 2
+    assert b"--yes" in done.stderr
+    assert sonde.job_folder("job").exists()
+
+
+def test_on_a_terminal_the_question_can_be_answered(sonde: Sonde, terminal: Terminal) -> None:
+    sonde.run("run", "--name", "job", "true")
+    terminal.start([*COMMAND, "rm", "job"])
+    terminal.expect("for good? [y/N] ")
+    terminal.type("\x04")  # the end of input is a no, not an accident
+    assert terminal.wait() == 2
+    assert "Traceback" not in terminal.shown
+    terminal.start([*COMMAND, "rm", "job"])
+    terminal.expect("for good? [y/N] ")
+    terminal.type("y\n")
+    assert terminal.wait() == 0
+    assert not sonde.job_folder("job").exists()
+
+
+def test_if_one_of_several_is_unknown_none_is_removed(sonde: Sonde) -> None:
+    sonde.run("run", "--name", "job", "true")
+    done = sonde.run("rm", "job", "nobody", "--yes")
+    assert done.returncode == 1
+    assert sonde.job_folder("job").exists()

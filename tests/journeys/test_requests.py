@@ -1,0 +1,134 @@
+"""What can be asked of a running job: to stop, and to be watched differently."""
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from tests.fakes.eventually import eventually
+from tests.journeys.sonde_cli import PYTHON, Sonde, is_alive
+
+POLITE = "trap 'echo bye > bye; exit 9' TERM; touch ready; while :; do sleep 0.05; done"
+STUBBORN_FAMILY = """
+import os, pathlib, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+worker = os.fork()
+if worker:
+    pathlib.Path("worker").write_text(str(worker))
+time.sleep(60)
+"""
+LEFT_BEHIND = "trap 'exit 0' TERM; sleep 60 & echo $! > worker; wait"
+
+
+def written_pid(sonde: Sonde) -> int:
+    place = sonde.folder / "worker"
+    assert eventually(lambda: place.exists() and place.read_text().strip())
+    return int(place.read_text())
+
+
+def test_a_job_is_stopped_by_sigterm(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", "sh", "-c", POLITE)
+    assert eventually((sonde.folder / "ready").exists)
+    assert eventually(sonde.runs)
+    done = sonde.run("stop", "job", "--json")
+    assert done.returncode == 0
+    (reply,) = json.loads(done.stdout)["replies"].values()
+    assert reply["done"] is True
+    assert launcher.wait(20) == 9
+    assert (sonde.folder / "bye").exists()
+    status = sonde.status()
+    assert (status["state"], status["exit"]["reason"]) == ("stopped", "stopped")
+    assert status["exit"]["code"] == 9
+    assert status["exit"]["message"].startswith("stopped by ")
+
+
+def test_a_command_that_ignores_sigterm_is_killed_with_its_children(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", PYTHON, "-c", STUBBORN_FAMILY)
+    worker = written_pid(sonde)
+    sonde.command_pid()
+    done = sonde.run("stop", "job", "--grace", "500ms")
+    assert b"SIGKILL follows after 0.5 s" in done.stdout
+    assert launcher.wait(20) == 137
+    assert eventually(lambda: not is_alive(worker))
+    assert sonde.status()["state"] == "stopped"
+    assert sonde.status()["exit"]["left_running"] == []
+
+
+def test_what_a_stopped_command_leaves_behind_is_stopped_too(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", "sh", "-c", LEFT_BEHIND)
+    worker = written_pid(sonde)
+    assert eventually(sonde.runs)
+    sonde.run("stop", "job")
+    assert launcher.wait(20) == 0
+    assert not is_alive(worker)
+    assert sonde.status()["exit"]["left_running"] == []
+
+
+def test_a_request_at_the_very_first_moment_is_heard(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", "sleep", "60")
+    assert eventually(sonde.runs)
+    assert sonde.run("stop", "job").returncode == 0
+    assert launcher.wait(20) == 143
+    assert sonde.state() == "stopped"
+
+
+def test_a_shorter_interval_takes_effect_at_once(sonde: Sonde) -> None:
+    sonde.start("run", "--name", "job", "--interval", "5s", "sleep", "60")
+    assert eventually(sonde.runs)
+    done = sonde.run("set", "job", "interval=100ms")
+    assert done.returncode == 0
+    assert b"interval is 100ms" in done.stdout
+    assert eventually(lambda: len(sonde.samples("cpu.user_percent")[0]) >= 12)
+    times, _ = sonde.samples("cpu.user_percent")
+    assert (times[-1] - times[-10]) / 9 == pytest.approx(0.1, abs=0.05)
+    assert [notice["what"] for notice in sonde.status()["notices"]] == ["interval"]
+
+
+def test_monitoring_can_be_switched_off_and_on(sonde: Sonde) -> None:
+    sonde.start("run", "--name", "job", "--interval", "100ms", "sleep", "60")
+    assert eventually(sonde.runs)
+    assert sonde.run("set", "job", "monitoring=off").returncode == 0
+    off = time.time()
+    assert sonde.run("set", "job", "monitoring=on").returncode == 0
+    on = time.time()
+    assert on - off > 0.3
+    assert eventually(lambda: sonde.samples("cpu.user_percent")[0][-1:] > [on])
+    times, _ = sonde.samples("cpu.user_percent")
+    assert not [instant for instant in times if off < instant < on - 0.3]
+
+
+@pytest.mark.parametrize(
+    "change", ["interval=1ms", "interval", "speed=fast", "monitoring=maybe", "interval="]
+)
+def test_an_impossible_change_is_a_usage_error(sonde: Sonde, change: str) -> None:
+    sonde.run("run", "--name", "job", "true")
+    done = sonde.run("set", "job", change)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_requests_to_a_job_that_is_over_are_refused(sonde: Sonde) -> None:
+    sonde.run("run", "--name", "job", "true")
+    for words in (("stop", "job"), ("set", "job", "interval=100ms")):
+        done = sonde.run(*words)
+        assert done.returncode == 1
+        assert done.stderr == b"sonde: Job 'job' does not run: it is completed.\n"
+
+
+def test_a_resumed_job_does_not_obey_old_requests(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", "sleep", "60")
+    assert eventually(sonde.runs)
+    sonde.run("stop", "job")
+    launcher.wait(20)
+    again = sonde.start("run", "--name", "job", "--resume", "sleep", "1")
+    assert again.wait(20) == 0
+    assert sonde.state() == "completed"
+
+
+def test_a_suspended_job_does_not_answer_and_that_is_said(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", "sleep", "60")
+    command = sonde.command_pid()
+    os.kill(command, signal.SIGTERM)
+    assert launcher.wait(20) == 143

@@ -1,0 +1,51 @@
+"""Secrets of a command never reach the store."""
+
+from tests.journeys.sonde_cli import Sonde
+
+COMMAND_LINE = (
+    *("--api-key", "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6"),
+    *("--password", "hunter2-in-words"),
+    *("--db", "postgres://user:p4ssw0rd-in-url@db/train"),
+    "--hf-token=shortsecret1",
+    "WANDB_API_KEY=shortsecret2",
+    "+db.password=shortsecret3",
+)
+ENVIRONMENT = {
+    "HF_TOKEN": "shortsecret4",
+    "MY_PASSWORD": "shortsecret5 with, words; and more6",
+    "SERVICE_URL": "https://user:shortsecret7@host/path",
+    "HARMLESS": "hf_AbCdEfGhIjKlMnOpQrStUvWxYz",
+}
+SECRETS = (
+    *("sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6", "hunter2-in-words", "p4ssw0rd-in-url", "more6"),
+    *(f"shortsecret{number}" for number in (1, 2, 3, 4, 5, 7)),
+    "hf_AbCdEfGhIjKlMnOpQrStUvWxYz",
+)
+
+
+def assert_nowhere(sonde: Sonde, secrets: tuple[str, ...]) -> None:
+    files = [path for path in (sonde.folder / "sonde-jobs").rglob("*") if path.is_file()]
+    assert any(path.name == "surroundings.json" for path in files)
+    for path in files:
+        content = path.read_bytes()
+        for secret in secrets:
+            assert secret.encode() not in content, f"{secret} in {path}"
+            assert secret not in str(path)
+
+
+def test_secrets_reach_the_command_and_not_the_store(sonde: Sonde) -> None:
+    done = sonde.run("run", "--name", "job", "echo", *COMMAND_LINE, env=ENVIRONMENT)
+    assert done.stdout.decode().split() == list(COMMAND_LINE)
+    assert not any(secret.encode() in done.stderr for secret in SECRETS)
+    assert_nowhere(sonde, SECRETS)
+    run = sonde.status()["runs"][0]
+    assert run["command"][1:3] == ["--api-key", "***"]
+    assert run["environment"]["HF_TOKEN"] == "***"
+    assert run["environment"]["SERVICE_URL"] == "https://user:***@host/path"
+
+
+def test_a_secret_in_place_of_the_command_is_not_even_in_the_name(sonde: Sonde) -> None:
+    done = sonde.run("run", "API_TOKEN=shortsecret8", "python", "train")
+    assert done.returncode == 127
+    assert b"shortsecret8" not in done.stderr
+    assert_nowhere(sonde, ("shortsecret8",))
