@@ -40,7 +40,7 @@ def test_every_key_is_there_whether_it_runs_or_not(is_over: bool) -> None:
 def test_what_was_lost_is_told_with_its_time_and_reason() -> None:
     job = FakeJob()
     start_ns = job.clock.now_ns()
-    job.writer._on_lost(Notice(NoticeKind.LOST, "system samples", "full", start_ns, start_ns))
+    job.writer.report_lost(Notice(NoticeKind.LOST, "system samples", "full", start_ns, start_ns))
 
     document = status(job.flush())
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from sonde.clock import NANOSECONDS
+from sonde.errors import StoreError
 from sonde.records.notice import NoticeKind
 from sonde.store import writer as module
 from sonde.store.backends import open_backend
@@ -160,3 +161,24 @@ def test_two_writers_in_one_folder_do_not_touch_each_other() -> None:
         writer.close(1.0)
 
     assert len(backend.entries("nodes/a")) == 2
+
+
+def test_what_was_given_up_at_the_end_can_still_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = FakeJob()
+    job.writer.add_sample(job.clock.now_ns(), (series_of("cpu"),), [7.0])
+    append = job.backend.append
+
+    def full(*_: object) -> None:
+        raise StoreError("Cannot write: no space left on device")
+
+    monkeypatch.setattr(job.backend, "append", full)
+    assert [lost.what for lost in job.writer.close(1.0)] == ["system samples"]
+    monkeypatch.setattr(job.backend, "append", append)
+    monkeypatch.setattr(job.backend, "free_bytes", lambda: 0)
+    monkeypatch.setattr(job.backend, "size_bytes", lambda: 1 << 40)
+
+    job.writer.tell_lost()
+
+    (told,) = job.reader(NOTICES).rows().to_pylist()
+    assert told["what"] == "system samples"
+    assert told["reason"] == "Cannot write: no space left on device"

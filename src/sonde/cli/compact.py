@@ -10,8 +10,9 @@ from sonde.settings import RunSettings, parse_size
 from sonde.show.units import size
 from sonde.store.backends import Backend
 from sonde.store.format import FAMILIES
-from sonde.store.layout import NODES, WORKERS
+from sonde.store.layout import NODES, WORKERS, reserve_key
 from sonde.store.places import find_job
+from sonde.store.reserve import release_reserve
 from sonde.store.retention import keep_within
 from sonde.store.seal import Place, seal_folder
 
@@ -46,7 +47,7 @@ class Compact(Command):
             for folder in _folders(backend, options.node)
         )
         removal = keep_within(backend, budget)
-        backend.sweep(SystemClock().now_ns())
+        _clean_up(backend, facts)
         after = _size(backend)
         if options.json:
             say_json(
@@ -84,6 +85,14 @@ def _seal(backend: Backend, folder: str, *, is_over: bool, is_whole: bool) -> in
         seal_folder(Place(backend, folder, family), is_over=is_over, merge_all=is_whole and is_over)
         for family in FAMILIES.values()
     )
+
+
+def _clean_up(backend: Backend, facts: JobFacts) -> None:
+    """Removes what launchers that were killed could not."""
+    backend.sweep(SystemClock().now_ns())
+    for one in facts.attempts:
+        if one.state.is_over:
+            release_reserve(backend, reserve_key(one.attempt.node, one.attempt.number))
 
 
 def _size(backend: Backend) -> int:

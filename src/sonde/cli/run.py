@@ -123,6 +123,6 @@ def _summary(launched: Launched, registration: Registration, wish: Wish) -> list
         lines.append(f"still running: {', '.join(exit_.left_running[:5])}")
     lines += [f"lost: {gap.what}: {gap.reason}" for gap in outcome.lost[:3]]
     if not outcome.is_exit_recorded:
-        lines.append("the store did not answer in time: how it ended is not recorded")
+        lines.append("the store did not take it: how it ended is not recorded")
     lines.append(f"details: sonde status {_reference(registration, wish)}")
     return lines

@@ -23,6 +23,7 @@ from sonde.settings import RunSettings, parse_interval
 from sonde.store import layout
 from sonde.store.control import Inbox
 from sonde.store.facts import encode_facts
+from sonde.store.reserve import release_reserve, take_reserve
 from sonde.store.writer import Writer
 
 _HEARTBEAT_SECONDS = 5.0
@@ -65,6 +66,8 @@ class Recording:
         self._sealer = Sealer(
             sealing_command(self._backend.uri, registration.node, settings.disk_bytes), clock
         )
+        self._reserve = layout.reserve_key(registration.node, registration.number)
+        self._is_exit_recorded = False
         self._jump_seconds = 0.0
         self._started_seconds = clock.seconds()
 
@@ -76,6 +79,7 @@ class Recording:
             "requests", lambda: Inbox(self._backend, self._place.node), None
         )
         self._document("start", attempt)
+        self._guard.attempt("the reserve", lambda: take_reserve(self._backend, self._reserve), None)
         machine = Machine(
             job_pid=attempt.process_pid,
             job_mark=f"SONDE_RUN_ID={attempt.run_id}" if attempt.run_id else "",
@@ -102,8 +106,9 @@ class Recording:
         self._over.set()
         if self._sampler is not None:
             self._guard.attempt("the last tick", self._stop_sampler, None)
+        deadline = self._clock.seconds() + _END_SECONDS
         for thread in self._threads:
-            thread.join(_END_SECONDS)
+            thread.join(max(0.0, deadline - self._clock.seconds()))
         lost: list[Notice] = []
         self._guard.attempt(
             "the last flush", lambda: lost.extend(self._writer.close(_END_SECONDS)), None
@@ -113,7 +118,7 @@ class Recording:
         last.join(_END_SECONDS)
         if self._writer.segments_closed:  # a short job is small, and read as quickly as it is
             self._guard.attempt("sealing", lambda: self._sealer.seal_all(_SEAL_SECONDS), None)
-        return Outcome(tuple(lost), self._overhead(), is_exit_recorded=not last.is_alive())
+        return Outcome(tuple(lost), self._overhead(), self._is_exit_recorded)
 
     def _stop_sampler(self) -> None:
         assert self._sampler is not None
@@ -150,8 +155,7 @@ class Recording:
         self._guard.attempt(
             "sealing", lambda: self._sealer.seal(self._writer.segments_closed), None
         )
-        if not self._guard.attempt("job.json", lambda: self._backend.exists(layout.JOB), True):
-            self._restore_facts()
+        self._restore_facts()
 
     def _beat_seconds(self) -> float:
         return max(_HEARTBEAT_SECONDS, self._backend.flush_seconds)
@@ -183,27 +187,45 @@ class Recording:
         return ", ".join(said)
 
     def _write_end(self, exit_: Exit) -> None:
-        self._document("exit", exit_)
+        self._guard.attempt(
+            "the reserve", lambda: release_reserve(self._backend, self._reserve), None
+        )
+        self._restore_facts()
+        self._is_exit_recorded = self._document("exit", exit_)
         if self._place.is_creator:
             self._put(layout.EXIT, exit_)
         self._document(
             "heartbeat",
             Heartbeat(self._clock.now_ns(), self._beat_seconds(), self._overhead()),
         )
+        self._guard.attempt("what was lost", self._writer.tell_lost, None)
 
     def _restore_facts(self) -> None:
-        """Somebody removed the job's folder while it ran: what follows is a job all the same."""
+        """If somebody removed the job's folder while it ran, what follows is a job all the same."""
+        if self._guard.attempt("job.json", lambda: self._backend.exists(layout.JOB), True):
+            return
         info = JobInfo(self._place.job, self._clock.now_ns(), self._place.node)
         self._put(layout.JOB, info)
         if self._attempt is not None:
             self._document("start", self._attempt)
+            start_ns, now_ns = self._attempt.start_ns, self._clock.now_ns()
+            reason = "the job's folder was removed while it ran; it has vanished"
+            self._writer.report_lost(
+                Notice(NoticeKind.LOST, "everything recorded before", reason, start_ns, now_ns)
+            )
 
-    def _document(self, what: str, record: object) -> None:
-        self._put(layout.attempt_key(self._place.node, self._place.number, what), record)
+    def _document(self, what: str, record: object) -> bool:
+        return self._put(layout.attempt_key(self._place.node, self._place.number, what), record)
 
-    def _put(self, key: str, record: object) -> None:
+    def _put(self, key: str, record: object) -> bool:
+        """Writes a document; whether that worked."""
         content = encode_facts(record)
-        self._guard.attempt(key, lambda: self._backend.write(key, content), None)
+
+        def write() -> bool:
+            self._backend.write(key, content)
+            return True
+
+        return self._guard.attempt(key, write, default=False)
 
     def _watch_clock(self) -> None:
         jump = self._clock.jump_seconds()

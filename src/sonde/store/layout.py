@@ -40,6 +40,11 @@ def attempt_key(node: str, number: int, what: str) -> str:
     return f"{node_folder(node)}/attempt-{number:03d}/{what}.json"
 
 
+def reserve_key(node: str, number: int) -> str:
+    """Room on the disk, kept for what has to be said at the end of an attempt."""
+    return f"{node_folder(node)}/attempt-{number:03d}/reserve"
+
+
 def request_key(request_id: str) -> str:
     """A request to the job."""
     return f"{REQUESTS}/{request_id}.json"

@@ -99,15 +99,17 @@ class Outbox:
         with self._lock:
             left = list(self._waiting)
             self._waiting.clear()
+            self._waiting_bytes = 0
         for chunk in left:
             self._tell_lost(chunk)
 
-    def write_waiting(self) -> bool:
+    def write_waiting(self, *, leave_room: bool = True) -> bool:
         """Writes all that waits, oldest first; False once something could not be written."""
         with self._writing:
             while (chunk := self._oldest()) is not None:
                 try:
-                    self._leave_room()
+                    if leave_room:
+                        self._leave_room()
                     self._append(chunk)
                 except StoreError as error:
                     self.trouble = str(error)

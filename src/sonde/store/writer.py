@@ -53,7 +53,7 @@ class Writer:
         self._logs = {family.name: _Log(family) for family in FAMILIES.values()}
         self._lost: list[Notice] = []
         self.segments_closed = 0
-        self.outbox = Outbox(backend, clock, self._on_lost, waiting_limit_bytes)
+        self.outbox = Outbox(backend, clock, self.report_lost, waiting_limit_bytes)
 
     def add_sample(self, time_ns: int, series: tuple[Series, ...], values: Sequence[float]) -> None:
         """Records one tick of the system; another tuple of series starts another segment."""
@@ -94,6 +94,17 @@ class Writer:
         self.outbox.close(timeout_seconds)
         return _merged(self._lost)
 
+    def tell_lost(self) -> None:
+        """Writes what had to be given up, after closing, and even on a disk that is nearly full."""
+        self._close_segment(self._logs[NOTICES.name])  # the old one may end in a torn frame
+        self.flush()
+        self.outbox.write_waiting(leave_room=False)
+
+    def report_lost(self, notice: Notice) -> None:
+        """Takes note of a loss; it is written with the next flush."""
+        with self._lock:
+            self._lost.append(notice)
+
     def _flush_log(self, log: _Log) -> None:
         if not log.rows:
             return
@@ -108,7 +119,7 @@ class Writer:
             )
         except (OverflowError, TypeError, ValueError) as error:
             reason = f"cannot be written: {error}"
-            self._on_lost(Notice(NoticeKind.LOST, log.family.label, reason, first_ns, last_ns))
+            self.report_lost(Notice(NoticeKind.LOST, log.family.label, reason, first_ns, last_ns))
             return
         if self._is_due_for_rotation(log, last_ns):
             self._close_segment(log)
@@ -139,10 +150,6 @@ class Writer:
         if log.segment is not None:
             log.segment = None
             self.segments_closed += 1
-
-    def _on_lost(self, notice: Notice) -> None:
-        with self._lock:
-            self._lost.append(notice)
 
 
 def _merged(gaps: list[Notice]) -> list[Notice]:

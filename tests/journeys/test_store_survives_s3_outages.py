@@ -1,0 +1,112 @@
+"""An object store that does not answer: the command does not notice, the recording waits."""
+
+import logging
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.s3.models import s3_backends
+from moto.server import ThreadedMotoServer
+
+from sonde.client.job import Job, open_job
+from sonde.errors import SondeError
+from tests.fakes.eventually import eventually
+from tests.fakes.flaky_proxy import FlakyProxy
+from tests.journeys.sonde_cli import PYTHON, Sonde
+
+BUCKET = "sonde-journeys"
+WAIT = """
+import pathlib, sys, time
+while not pathlib.Path('end').exists(): time.sleep(0.05)
+sys.exit(7)
+"""
+
+
+@pytest.fixture(scope="module")
+def server_port() -> Iterator[int]:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    s3_backends[DEFAULT_ACCOUNT_ID]["aws"].create_bucket(BUCKET, "us-east-1")
+    yield server.get_host_and_port()[1]
+    server.stop()
+
+
+@pytest.fixture
+def proxy(server_port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[FlakyProxy]:
+    with FlakyProxy(server_port) as flaky:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{flaky.port}")
+        monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test-key-id")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
+        monkeypatch.setenv("AWS_REGION", "us-east-1")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield flaky
+
+
+def job_in(store: str) -> Job:
+    return open_job(f"{store}/job")
+
+
+def runs(store: str) -> bool:
+    try:
+        return job_in(store).state.value == "running"
+    except SondeError:
+        return False
+
+
+@pytest.mark.parametrize("outage", ["refuse", "hang"])
+def test_an_outage_that_ends_before_the_job_costs_nothing(
+    sonde: Sonde, proxy: FlakyProxy, outage: str
+) -> None:
+    store = f"s3://{BUCKET}/{outage}"
+    words = ("--store", store, "--name", "job", "--interval", "100ms", PYTHON, "-c", WAIT)
+    launcher = sonde.start("run", *words)
+    assert eventually(lambda: runs(store), 30)
+
+    getattr(proxy, outage)()
+    began = time.monotonic()
+    assert eventually(lambda: time.monotonic() - began > 4)
+    proxy.recover()
+    (sonde.folder / "end").touch()
+
+    assert launcher.wait(60) == 7
+    job = job_in(store)
+    assert (job.state.value, job.summary["exit_code"]) == ("failed", 7)
+    assert job.summary["lost"] == []
+    times = job.system("cpu.*").to_arrow()["time"].to_pylist()
+    assert (times[-1] - times[0]).total_seconds() > 4
+    assert max((late - early).total_seconds() for early, late in pairwise(times)) < 1.5
+
+
+@pytest.mark.parametrize("outage", ["refuse", "hang"])
+def test_an_outage_that_outlasts_the_job_leaves_its_exit_code_and_ends_in_time(
+    sonde: Sonde, proxy: FlakyProxy, outage: str
+) -> None:
+    store = f"s3://{BUCKET}/{outage}-to-the-end"
+    launcher = sonde.start("run", "--store", store, "--name", "job", PYTHON, "-c", WAIT)
+    assert eventually(lambda: runs(store), 30)
+
+    getattr(proxy, outage)()
+    (sonde.folder / "end").touch()
+    began = time.monotonic()
+
+    assert launcher.wait(60) == 7
+    assert time.monotonic() - began < 25
+    proxy.recover()
+    assert job_in(store).state.value in ("running", "lost", "failed")
+
+
+def test_a_store_that_is_not_there_at_the_start_leaves_the_command_alone(
+    sonde: Sonde, proxy: FlakyProxy
+) -> None:
+    proxy.refuse()
+    (sonde.folder / "end").touch()
+
+    done = sonde.run("run", "--store", f"s3://{BUCKET}/x", "--name", "job", PYTHON, "-c", WAIT)
+
+    assert done.returncode == 7
+    assert b"nothing is recorded" in done.stderr
+    proxy.recover()

@@ -1,0 +1,27 @@
+"""Room for last words: kept where room has a limit, and given back."""
+
+from pathlib import Path
+
+from sonde.store.backends import open_backend
+from sonde.store.reserve import release_reserve, take_reserve
+from tests.fakes.job import FakeJob
+
+
+def test_a_disk_keeps_some_room_until_it_is_needed(tmp_path: Path) -> None:
+    backend = open_backend(str(tmp_path))
+
+    take_reserve(backend, "nodes/a/attempt-001/reserve")
+    (entry,) = backend.entries("")
+    release_reserve(backend, "nodes/a/attempt-001/reserve")
+
+    assert entry.size >= 16 * 1024
+    assert backend.entries("") == []
+
+
+def test_a_place_without_a_limit_needs_none() -> None:
+    job = FakeJob()
+    before = job.stored()
+
+    take_reserve(job.backend, "nodes/a/attempt-001/reserve")
+
+    assert job.stored() == before
