@@ -66,9 +66,14 @@ class DeviceRates:
         self._describe(list(devices))
 
     def per_second(self, seconds: float, counts: Mapping[str, Sequence[float]]) -> list[float]:
-        """Change since the last call, device by device; UNKNOWN for a device that is new."""
+        """Change since the last call, device by device; UNKNOWN for a device that is new.
+
+        The very same mapping as at the last call says that nothing has changed.
+        """
         elapsed, before = seconds - self._seconds, self._counts
         self._seconds, self._counts = seconds, counts
+        if counts is before and elapsed > 0:
+            return [0.0] * len(self.series)
         if self._devices != list(counts):
             self._describe(list(counts))
         values: list[float] = []

@@ -33,6 +33,8 @@ class Disk(Collector):
             self._diskstats = KernelFile(self.machine.proc / "diskstats")
         except OSError as error:
             raise NothingToCollectError(f"no {error.filename}") from error
+        self._content = b""
+        self._last: dict[str, tuple[float, ...]] = {}
         self._names: list[bytes] = []
         self._disks: frozenset[bytes] = frozenset()
         counts = self._counts()
@@ -51,16 +53,21 @@ class Disk(Collector):
         self._diskstats.close()
 
     def _counts(self) -> dict[str, tuple[float, ...]]:
-        rows = [line.split(None, 13) for line in self._diskstats.read().splitlines()]
+        content = self._diskstats.read()
+        if content == self._content:  # most of the time no disk is used, and nothing to parse
+            return self._last
+        self._content = content
+        rows = [line.split(None, 13) for line in content.splitlines()]
         names = [row[2] for row in rows]
         if names != self._names:
             self._names = names
             self._disks = frozenset(names) - _left_out(names)
-        return {
+        self._last = {
             row[2].decode(): _counters(row)
             for row in rows
             if row[2] in self._disks and (row[3] != b"0" or row[7] != b"0")
         }
+        return self._last
 
 
 def _counters(row: list[bytes]) -> tuple[float, ...]:

@@ -34,7 +34,9 @@ class Network(Collector):
             self._dev = KernelFile(self.machine.proc / "net/dev")
         except OSError as error:
             raise NothingToCollectError(f"no {error.filename}") from error
-        if not self._interfaces():
+        self._content = b""
+        self._last: dict[str, tuple[int, ...]] = {}
+        if not _interfaces(self._dev.read()):
             self._dev.close()
             raise NothingToCollectError("no network interface but loopback")
         self._rates = DeviceRates(METRICS, tuple(self._counts()))
@@ -48,13 +50,13 @@ class Network(Collector):
     def close(self) -> None:
         self._dev.close()
 
-    def _interfaces(self) -> list[bytes]:
-        rows = map(bytes.lstrip, self._dev.read().splitlines()[2:])
-        return [row for row in rows if not row.startswith(_OF_OTHERS)]
-
     def _counts(self) -> dict[str, tuple[int, ...]]:
-        counts: dict[str, tuple[int, ...]] = {}
-        for row in self._interfaces():
+        content = self._dev.read()
+        if content == self._content:  # a quiet network has nothing to parse
+            return self._last
+        self._content = content
+        self._last = counts = {}
+        for row in _interfaces(content):
             name, _, numbers = row.partition(b":")
             numbers_in_out = list(map(int, numbers.split()))
             bytes_in, packets_in, errors_in, drops_in = numbers_in_out[:4]
@@ -66,3 +68,8 @@ class Network(Collector):
                     drops_in + drops_out,
                 )
         return counts
+
+
+def _interfaces(content: bytes) -> list[bytes]:
+    rows = map(bytes.lstrip, content.splitlines()[2:])
+    return [row for row in rows if not row.startswith(_OF_OTHERS)]
