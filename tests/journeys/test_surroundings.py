@@ -62,7 +62,6 @@ def test_two_nodes_make_one_job_and_one_failure_fails_it(sonde: Sonde) -> None:
         "a": "completed",
         "b": "failed",
     }
-    assert len(sonde.run("jobs", "--json").stdout) > 2
     assert len(json.loads(sonde.run("jobs", "--json").stdout)) == 1
 
 

@@ -113,7 +113,7 @@ def become(command: list[str]) -> NoReturn:
 
 def _start(command: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     # the C library's posix_spawn leaves two signals ignored that were not
-    subprocess._USE_POSIX_SPAWN = False  # type: ignore[attr-defined] # noqa: SLF001 — documented
+    subprocess._USE_POSIX_SPAWN = False  # type: ignore[misc] # noqa: SLF001 — documented
     # inherited descriptors stay open: make's job server and shell redirections use them
     try:
         return subprocess.Popen(command, env=environment, close_fds=False)

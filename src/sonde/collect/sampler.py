@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from sonde.clock import Clock, process_cpu_seconds
@@ -31,6 +31,7 @@ class _Slot:
     due: float = float("-inf")
     duration: float = UNKNOWN
     fresh: Sequence[float] | None = None
+    wake: threading.Event = field(default_factory=threading.Event)
     series: tuple[Series, ...] = ()
     unknown: Sequence[float] = ()  # what stands for a tick without a reading
 
@@ -103,7 +104,7 @@ class Sampler:
     def stop(self, timeout_seconds: float) -> None:
         """Ends the ticks, takes a last one and closes the collectors."""
         self._stop.set()
-        self._wake.set()
+        self._wake_all()
         for thread in self._threads:
             thread.join(timeout_seconds)
         if self.is_monitoring:
@@ -114,7 +115,12 @@ class Sampler:
     def set_interval(self, seconds: float) -> None:
         """Changes the pace from now on."""
         self.interval_seconds = seconds
+        self._wake_all()
+
+    def _wake_all(self) -> None:
         self._wake.set()
+        for slot in self._slots:
+            slot.wake.set()
 
     def tick(self) -> None:
         """Reads what is due and records it."""
@@ -147,7 +153,8 @@ class Sampler:
             if self.is_monitoring:
                 slot.fresh = self._read(slot, self._clock.seconds())
             pause = max(slot.collector.interval_seconds, self.interval_seconds)
-            self._clock.wait(self._stop, pause)
+            if self._clock.wait(slot.wake, pause):
+                slot.wake.clear()
 
     def _values(self, slot: _Slot, now: float) -> Sequence[float]:
         if slot.collector.is_slow:

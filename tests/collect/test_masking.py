@@ -1,0 +1,163 @@
+"""Secrets never reach the store; everything else does."""
+
+import base64
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.collect.masking import MASK, mask_command, mask_environment
+
+SECRET_NAMES = (
+    *("password", "PASSWORD", "db_password", "passwd", "passphrase", "secret", "client-secret"),
+    *(
+        "token",
+        "hf-token",
+        "HF_TOKEN",
+        "auth_token",
+        "api-key",
+        "apikey",
+        "API_KEY",
+        "openai_api_key",
+    ),
+    *("access-key", "AWS_SECRET_ACCESS_KEY", "private_key", "key", "ssh-key", "credential"),
+    *("credentials", "auth", "pat", "GH_PAT", "dsn", "SENTRY_DSN", "cookie", "session-cookie"),
+    *("authorization", "connection_string", "jwt", "db.password", "wandb.api_key", "dbPassword"),
+)
+HARMLESS_NAMES = (
+    *("max-tokens", "max_new_tokens", "num-tokens", "tokens_per_batch", "train-tokens", "lr", "LR"),
+    *("TOKENIZERS_PARALLELISM", "tokenizer", "tokenizer-path", "pad_token_id", "epochs", "seed"),
+    *("monkey", "keyboard", "compass", "bypass", "keep", "author", "pattern", "update", "padding"),
+    *("SSH_AUTH_SOCK", "XDG_SESSION_ID", "tensor-parallel-size", "hotkeys", "patience", "passes"),
+)
+
+plain_secrets = st.text(
+    string.ascii_letters + string.digits + "!#%*_.,;&=", min_size=6, max_size=40
+)
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_the_value_of_a_secret_option_is_masked(name: str) -> None:
+    assert mask_command(["x", f"--{name}", "s3cr3t", "rest"]) == ("x", f"--{name}", MASK, "rest")
+    assert mask_command(["x", f"--{name}=s3cr3t"]) == ("x", f"--{name}={MASK}")
+    assert mask_command(["env", f"{name}=s3cr3t"]) == ("env", f"{name}={MASK}")
+    assert mask_environment({name: "s3cr3t"}) == {name: MASK}
+
+
+@pytest.mark.parametrize("name", HARMLESS_NAMES)
+def test_other_options_are_kept(name: str) -> None:
+    words = ("x", f"--{name}", "512", f"--{name}=0.1", f"{name}=a/b", "rest")
+    assert mask_command(words) == words
+    assert mask_environment({name: "512"}) == {name: "512"}
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("--max-tokens", "LR=0.1", "lr=3e-4", "/data/imagenet/train", "s3://bucket/prefix/part"),
+        *("0f3a9c5e7b1d2468ace013579bdf02468ace0135", "model.layers.0.self_attn.q_proj.weight"),
+        *("123e4567-e89b-12d3-a456-426614174000", "llama-7b-lora-r16-alpha32-lr3e-4-bs128-seed42"),
+        *("mask-rcnn-resnet50-fpn-coco-pretrained", "meta-llama/Llama-3.1-70B-Instruct"),
+        *(
+            "disk-usage-monitoring-2024-08",
+            "http://localhost:8000/path@v1",
+            "git@github.com:a/b.git",
+        ),
+        *("ssh://git@github.com/a/b.git", "https://example.org:8443/x?page=2&size=10", "12:30:45"),
+        *("['a', 'b']", "print('hello, world')", "2026-11-15T08:00:00.123456Z", "--flag", "-v", ""),
+        *("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1", "import torch; print(torch.__version__)"),
+    ],
+)
+def test_ordinary_words_are_kept(word: str) -> None:
+    assert mask_command(["x", word]) == ("x", word)
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        *("sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6", "hf_AbCdEfGhIjKlMnOpQr", "AKIAIOSFODNN7EXAMPLE"),
+        *("ghp_abcdefghijklmnopqrstuvwxyz012345", "github_pat_11ABCDEFG0abcdefghijk_xyz"),
+        *("glpat-abcdefghij0123456789", "xoxb-123456789012-abcdef", "AIza" + "Sy0" * 12),
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+        "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY0",
+    ],
+)
+def test_known_kinds_of_tokens_are_masked_wherever_they_are(secret: str) -> None:
+    for text in (secret, f"echo {secret} now", f"'{secret}'", f"--note={secret}", f"x:{secret}"):
+        assert secret not in mask_command(["x", text])[1]
+    assert secret not in mask_environment({"NOTE": f"see {secret}"})["NOTE"]
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("postgres://user:pa55@host/db", f"postgres://user:{MASK}@host/db"),
+        ("postgres://user:p@ss@host/db", f"postgres://user:{MASK}@host/db"),
+        ("redis://:pa55@host:6379/0", f"redis://:{MASK}@host:6379/0"),
+        ("https://0123456789abcdef0@github.com/a", f"https://{MASK}@github.com/a"),
+        ("https://h/x?token=pa55&page=2", f"https://h/x?token={MASK}&page=2"),
+        ("export API_KEY=pa55; python x", f"export API_KEY={MASK}; python x"),
+        ('export PASSWORD="two words" && run', f"export PASSWORD={MASK} && run"),
+        ('{"api_key": "pa55", "lr": 0.1}', f'{{"api_key": {MASK}, "lr": 0.1}}'),
+        ("Authorization: Bearer pa55word", f"Authorization: {MASK}"),
+        ("X-Api-Key: pa55", f"X-Api-Key: {MASK}"),
+        ("+db.password=pa55", f"+db.password={MASK}"),
+        ("--opts=lr=0.1,token=pa55", f"--opts=lr=0.1,token={MASK}"),
+        ("--set=token=pa55", f"--set=token={MASK}"),
+    ],
+)
+def test_secrets_inside_a_text_are_masked_and_the_rest_is_kept(text: str, masked: str) -> None:
+    assert mask_command(["x", text]) == ("x", masked)
+
+
+def test_a_private_key_is_masked_whole() -> None:
+    key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpA\nrest\n-----END RSA PRIVATE KEY-----"
+    assert "MIIEpA" not in mask_environment({"PEM": key})["PEM"]
+
+
+def test_the_working_folder_is_not_a_password() -> None:
+    assert mask_environment({"PWD": "/home/me/pass", "OLDPWD": "/home"})["PWD"] == "/home/me/pass"
+    assert mask_command(["x", "--pwd", "pa55"]) == ("x", "--pwd", MASK)
+
+
+def test_an_option_after_a_secret_flag_is_an_option() -> None:
+    words = ("x", "--use-auth-token", "--lr", "0.1")
+    assert mask_command(words) == words
+
+
+def test_empty_values_stay_empty() -> None:
+    assert mask_environment({"HF_TOKEN": ""}) == {"HF_TOKEN": ""}
+
+
+def test_variables_are_sorted() -> None:
+    assert list(mask_environment({"B": "1", "A": "2"})) == ["A", "B"]
+
+
+def test_bytes_that_are_no_text_become_printable() -> None:
+    assert mask_command(["x", "a\udcffb"]) == ("x", "a\ufffdb")
+    assert mask_environment({"A\udcff": "\udcfe"}) == {"A\ufffd": "\ufffd"}
+
+
+@given(st.sampled_from(SECRET_NAMES), plain_secrets)
+def test_whatever_the_secret_it_is_gone(name: str, secret: str) -> None:
+    for words in (["x", f"--{name}={secret}"], ["env", f"{name}={secret}"]):
+        assert mask_command(words)[1].endswith(f"={MASK}")
+    assert mask_environment({name: secret}) == {name: MASK}
+
+
+@given(st.binary(min_size=30, max_size=64))
+def test_random_bytes_in_base64_are_gone_or_look_like_words(data: bytes) -> None:
+    word = base64.b64encode(data).decode().replace("/", "_").replace("+", "-")
+    masked = mask_command(["x", word])[1]
+    is_varied = len(set(word)) >= 24 and any(c.isdigit() for c in word)
+    has_long_piece = max(map(len, word.rstrip("=").replace("-", "_").split("_"))) >= 12
+    if is_varied and has_long_piece:
+        assert masked == MASK
+
+
+@given(st.lists(st.text(max_size=30), max_size=6))
+def test_any_command_line_can_be_masked_word_by_word(words: list[str]) -> None:
+    masked = mask_command(words)
+    assert len(masked) == len(words)
+    assert mask_command(masked) == masked

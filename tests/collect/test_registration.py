@@ -1,0 +1,155 @@
+"""A place in the store for every node of every job, each exactly once."""
+
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sonde.collect.registration import Registration, Wish, register
+from sonde.errors import JobExistsError, UsageError
+from sonde.records.job import Attempt, Exit, ExitReason, JobState, Launcher
+from sonde.settings import Placement, RunSettings
+from sonde.store.backends import open_backend
+from sonde.store.facts import encode_facts
+from sonde.store.layout import attempt_key
+from sonde.store.presence import this_process
+from tests.fakes.clock import FakeClock
+
+COMMAND = ("python", "train.py")
+
+
+@pytest.fixture
+def wish() -> Wish:
+    store = f"memory://{uuid.uuid4().hex}"
+    return Wish(RunSettings(store=store), Placement("node-a"))
+
+
+def named(wish: Wish, name: str | None = "resnet", **settings: object) -> Wish:
+    return replace(wish, settings=replace(wish.settings, name=name), **settings)  # type: ignore[arg-type]
+
+
+def on(wish: Wish, node: str, **placement: object) -> Wish:
+    there = replace(wish.placement, node=node, **placement)  # type: ignore[arg-type]
+    return replace(wish, placement=there)
+
+
+def start(place: Registration, launcher: Launcher | None = None) -> None:
+    """Writes what a launcher writes first."""
+    who = launcher or Launcher(1, "0", "elsewhere")
+    attempt = Attempt(place.node, place.number, FakeClock().now_ns(), COMMAND, "/", 1, who, 0.5)
+    key = attempt_key(place.node, place.number, "start")
+    place.backend.write(key, encode_facts(attempt))
+
+
+def end(place: Registration) -> None:
+    exit_ = Exit(JobState.FAILED, ExitReason.EXIT, 1, code=1)
+    key = attempt_key(place.node, place.number, "exit")
+    place.backend.write(key, encode_facts(exit_))
+
+
+def test_a_new_name_makes_a_job(wish: Wish) -> None:
+    place = register(named(wish), COMMAND, FakeClock())
+    assert (place.job, place.node, place.number, place.is_creator) == ("resnet", "node-a", 1, True)
+    assert place.backend.exists("job.json")
+
+
+def test_a_name_in_use_is_refused(wish: Wish) -> None:
+    register(named(wish), COMMAND, FakeClock())
+    with pytest.raises(JobExistsError, match="--resume"):
+        register(named(wish), COMMAND, FakeClock())
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", ".", "", "ä", "x" * 129, "two words", "a\n"])
+def test_a_bad_name_is_refused(wish: Wish, name: str) -> None:
+    with pytest.raises(UsageError, match="at most 128"):
+        register(named(wish, name), COMMAND, FakeClock())
+    with pytest.raises(UsageError, match="name of a node"):
+        register(on(named(wish), name), COMMAND, FakeClock())
+
+
+@pytest.mark.parametrize(
+    ("command", "base"),
+    [
+        (("python", "-u", "src/train.py", "--x"), "train"),
+        (("bash", "run me.sh"), "run-me"),
+        (("python", "-m", "torch.distributed.run", "--n", "2"), "torch.distributed.run"),
+        (("/usr/bin/make", "-j2"), "make"),
+        (("python", "-c", "print()"), "python"),
+        (("...",), "job"),
+        (("API_TOKEN=***", "x"), "API_TOKEN"),
+    ],
+)
+def test_without_a_name_the_job_is_named_after_the_script_and_the_time(
+    wish: Wish, command: tuple[str, ...], base: str
+) -> None:
+    name = register(wish, command, FakeClock()).job
+    assert name.rsplit("-", 2)[0] == base
+
+
+def test_names_made_in_the_same_second_differ(wish: Wish) -> None:
+    names = {register(wish, COMMAND, FakeClock()).job for _ in range(5)}
+    assert len(names) == 5
+    assert {name[-2:] for name in names} >= {"-2", "-3", "-4", "-5"}
+
+
+def test_another_node_joins_a_job_by_name(wish: Wish) -> None:
+    first = register(replace(named(wish), is_node_given=True), COMMAND, FakeClock())
+    second = register(replace(on(named(wish), "node-b"), is_node_given=True), COMMAND, FakeClock())
+    assert (first.is_creator, second.is_creator) == (True, False)
+    assert second.backend.uri == first.backend.uri
+
+
+def test_of_two_with_one_node_name_only_one_joins(wish: Wish) -> None:
+    shared = replace(named(wish), is_node_given=True)
+    register(shared, COMMAND, FakeClock())
+    with pytest.raises(JobExistsError):  # the creator's own name, before it wrote anything else
+        register(shared, COMMAND, FakeClock())
+    register(on(shared, "node-b"), COMMAND, FakeClock())
+    with pytest.raises(JobExistsError):  # likewise before it wrote anything
+        register(on(shared, "node-b"), COMMAND, FakeClock())
+
+
+def test_the_nodes_of_a_cluster_job_find_each_other_without_a_name(wish: Wish) -> None:
+    nodes = [on(wish, f"node-{n}", group="47 11", nodes=2) for n in (1, 2)]
+    places = [register(one, COMMAND, FakeClock()) for one in nodes]
+    assert [place.job for place in places] == ["train-47-11", "train-47-11"]
+    again = register(nodes[0], COMMAND, FakeClock())  # the same script once more in that job
+    assert again.job.startswith("train-2")
+
+
+def test_a_job_that_ended_is_resumed_as_the_next_attempt(wish: Wish) -> None:
+    first = register(named(wish), COMMAND, FakeClock())
+    start(first)
+    end(first)
+    second = register(named(wish, is_resume=True), COMMAND, FakeClock())
+    assert second.number == 2
+
+
+def test_resuming_what_is_not_there_makes_it(wish: Wish) -> None:
+    place = register(named(wish, is_resume=True), COMMAND, FakeClock())
+    assert (place.number, place.is_creator) == (1, True)
+
+
+def test_a_job_that_runs_is_not_resumed(wish: Wish) -> None:
+    start(register(named(wish), COMMAND, FakeClock()), launcher=this_process())
+    with pytest.raises(JobExistsError, match="still runs"):
+        register(named(wish, is_resume=True), COMMAND, FakeClock())
+
+
+def test_a_job_whose_launcher_vanished_is_resumed(wish: Wish) -> None:
+    gone = replace(this_process(), pid=2**22 + 1)
+    start(register(named(wish), COMMAND, FakeClock()), launcher=gone)
+    assert register(named(wish, is_resume=True), COMMAND, FakeClock()).number == 2
+
+
+def test_the_usual_store_ignores_itself_and_others_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    register(Wish(RunSettings(), Placement("a")), COMMAND, FakeClock())
+    assert (tmp_path / "sonde-jobs" / ".gitignore").read_text() == "*\n"
+    mine = RunSettings(store=str(tmp_path / "mine"))
+    place = register(Wish(mine, Placement("a")), COMMAND, FakeClock())
+    assert not (tmp_path / "mine" / ".gitignore").exists()
+    assert open_backend(place.backend.uri).exists("job.json")

@@ -1,0 +1,61 @@
+"""Sealing in a process of its own: one at a time, counted as ours, for a bounded time."""
+
+import sys
+from pathlib import Path
+
+from sonde.clock import SystemClock
+from sonde.collect.sealer import Sealer, sealing_command
+from tests.fakes.eventually import eventually
+
+
+def sealer(tmp_path: Path, code: str) -> Sealer:
+    mark = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')"
+    return Sealer((sys.executable, "-S", "-c", f"{mark}\n{code}"), SystemClock())
+
+
+def runs(tmp_path: Path) -> int:
+    place = tmp_path / "runs"
+    return len(place.read_text()) if place.exists() else 0
+
+
+def test_it_seals_once_for_every_time_segments_were_closed(tmp_path: Path) -> None:
+    one = sealer(tmp_path, "pass")
+    one.seal(0)
+    one.seal(1)
+    assert eventually(lambda: runs(tmp_path) == 1)
+
+    def is_counted() -> bool:
+        one.seal(1)
+        return one.cpu_seconds > 0
+
+    assert eventually(is_counted)
+    one.seal(1)
+    one.seal(2)
+    assert eventually(lambda: runs(tmp_path) == 2)
+    one.seal_all(10)
+    assert runs(tmp_path) == 3
+
+
+def test_only_one_seals_at_a_time(tmp_path: Path) -> None:
+    one = sealer(tmp_path, "import time; time.sleep(0.3)")
+    for closed in range(1, 20):
+        one.seal(closed)
+    one.seal_all(10)
+    assert runs(tmp_path) == 2
+
+
+def test_the_end_of_a_job_does_not_wait_for_a_sealer_that_hangs(tmp_path: Path) -> None:
+    clock = SystemClock()
+    one = sealer(tmp_path, "import time; time.sleep(60)")
+    one.seal(1)
+    started = clock.seconds()
+    one.seal_all(0.2)
+    assert clock.seconds() - started < 5
+
+
+def test_the_command_seals_that_node_only() -> None:
+    words = sealing_command("/jobs/resnet", "node-a", 1000)
+    assert words[1:] == (
+        *("-m", "sonde", "compact", "/jobs/resnet"),
+        *("--node", "node-a", "--budget", "1000B", "--quiet"),
+    )

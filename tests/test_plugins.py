@@ -1,0 +1,77 @@
+"""A folder is a registry: names without imports, one import per plug-in."""
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from sonde import plugins
+from sonde.errors import UsageError
+from sonde.plugins import Slot
+
+
+class Animal:
+    """What the plug-ins of these tests are."""
+
+
+class Outsider(Animal):
+    """From another package."""
+
+
+@pytest.fixture
+def slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot[Animal]]:
+    package = tmp_path / "zoo_animals"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "_private.py").write_text("raise RuntimeError('imported')")
+    (package / "broken.py").write_text("raise RuntimeError('imported')")
+    (package / "empty.py").write_text("from tests.test_plugins import Animal\n")
+    (package / "import_.py").write_text(_source("Import"))
+    (package / "gray_wolf.py").write_text(_source("GrayWolf"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield Slot("zoo_animals", Animal)
+    for name in [name for name in sys.modules if name.startswith("zoo_animals")]:
+        del sys.modules[name]
+
+
+def _source(name: str) -> str:
+    return f"from tests.test_plugins import Animal\nclass {name}(Animal): pass\n"
+
+
+def test_names_are_those_of_the_files_and_nothing_is_imported(slot: Slot[Animal]) -> None:
+    assert slot.names() == ("broken", "empty", "gray_wolf", "import")
+    assert "zoo_animals.broken" not in sys.modules
+
+
+def test_loading_imports_that_one_file(slot: Slot[Animal]) -> None:
+    assert slot.load("gray_wolf").__name__ == "GrayWolf"
+    assert slot.load("gray-wolf").__name__ == "GrayWolf"
+    assert "zoo_animals.broken" not in sys.modules
+
+
+def test_a_name_that_python_reserves_is_written_with_a_line_below(slot: Slot[Animal]) -> None:
+    assert slot.load("import").__name__ == "Import"
+
+
+def test_an_unknown_name_lists_the_known_ones(slot: Slot[Animal]) -> None:
+    with pytest.raises(UsageError, match=r"No zoo_animal named 'cat'. Known: broken, empty, gray"):
+        slot.load("cat")
+
+
+def test_a_file_without_a_class_of_the_slot_is_an_error(slot: Slot[Animal]) -> None:
+    with pytest.raises(UsageError, match="holds no Animal"):
+        slot.load("empty")
+
+
+def test_other_packages_add_to_a_slot(slot: Slot[Animal], monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        EntryPoint("outsider", "tests.test_plugins:Outsider", "zoo_animals"),
+        EntryPoint("stranger", "tests.test_plugins:_source", "zoo_animals"),
+    ]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points if group else [])
+    assert "outsider" in slot.names()
+    assert issubclass(slot.load("outsider"), Animal)
+    with pytest.raises(UsageError, match="is not a Animal"):
+        slot.load("stranger")

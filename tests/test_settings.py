@@ -1,0 +1,169 @@
+"""Settings: from files, variables and texts, each checked once."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.errors import UsageError
+from sonde.settings import (
+    default_store,
+    is_disabled,
+    load_settings,
+    parse_duration,
+    parse_interval,
+    parse_size,
+    placement,
+)
+
+CLUSTER_VARIABLES = (
+    *("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PET_RDZV_ID", "OMPI_MCA_ess_base_jobid"),
+    *("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
+    *("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES", "OMPI_COMM_WORLD_SIZE"),
+    *("SONDE_STORE", "SONDE_DISABLE"),
+)
+
+
+@pytest.fixture(autouse=True)
+def no_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in CLUSTER_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("500ms", 0.5), ("2s", 2), ("1.5s", 1.5), ("5min", 300), ("1h", 3600), (" 1 s ", 1)],
+)
+def test_durations_are_numbers_with_a_unit(text: str, seconds: float) -> None:
+    assert parse_duration(text, "x") == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "5", "s", "-1s", "1d", "1e3s", "nan", "infs", "1s 2s", "١s1"])
+def test_other_durations_are_refused_by_key_and_value(text: str) -> None:
+    with pytest.raises(UsageError, match="--grace") as error:
+        parse_duration(text, "--grace")
+    assert repr(text) in str(error.value)
+    assert "500ms" in str(error.value)
+
+
+def test_intervals_are_bounded() -> None:
+    assert (parse_interval("100ms"), parse_interval("60s"), parse_interval("1min")) == (0.1, 60, 60)
+    for text in ("99ms", "61s", "0s", "0ms"):
+        with pytest.raises(UsageError, match="100ms to 60s"):
+            parse_interval(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("1B", 1), ("20GB", 20_000_000_000), ("1.5MB", 1_500_000), ("3kb", 3000), ("2TB", 2 * 10**12)],
+)
+def test_sizes_are_numbers_with_a_unit(text: str, size: int) -> None:
+    assert parse_size(text, "x") == size
+
+
+@pytest.mark.parametrize("text", ["", "20", "GB", "-1GB", "1PB", "lots"])
+def test_other_sizes_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="20GB"):
+        parse_size(text, "disk")
+
+
+def test_without_a_file_there_are_defaults() -> None:
+    settings = load_settings(None)
+    assert (settings.name, settings.store, settings.interval_seconds) == (None, "sonde-jobs", 0.5)
+
+
+def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        "[job]\nname = 'resnet'\nstore = 's3://bucket/x'\n[system]\ninterval = '1s'\n"
+        "[budget]\noverhead_percent = 2\ndisk = '5GB'\n"
+    )
+    settings = load_settings(file)
+    assert (settings.name, settings.store) == ("resnet", "s3://bucket/x")
+    assert settings.interval_seconds == 1
+    assert (settings.overhead_percent, settings.disk_bytes) == (2, 5_000_000_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[system]\nintervall = '1s'", ("intervall", "'1s'", "interval")),
+        ("[sytem]\ninterval = '1s'", ("sytem", "system")),
+        ("interval = '1s'", ("interval", "system")),
+        ("[system]\ninterval = '1ms'", ("interval", "'1ms'", "100ms to 60s")),
+        ("[system]\ninterval = 1", ("interval", "1", "text in quotes")),
+        ("[job]\nname = true", ("name", "True", "text in quotes")),
+        ("[budget]\noverhead_percent = 'one'", ("overhead_percent", "'one'", "number")),
+        ("[budget]\noverhead_percent = 0", ("overhead_percent", "0", "at most 100")),
+        ("[budget]\noverhead_percent = nan", ("overhead_percent", "nan", "at most 100")),
+        ("[budget]\ndisk = 'much'", ("disk", "'much'", "20GB")),
+        ("[budget", ("not valid TOML",)),
+    ],
+)
+def test_a_wrong_file_is_refused_with_key_value_and_what_is_allowed(
+    tmp_path: Path, text: str, named: tuple[str, ...]
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError) as error:
+        load_settings(file)
+    assert all(word in str(error.value) for word in (str(file), *named))
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="not valid TOML"):
+        load_settings(tmp_path / "mine.toml")
+
+
+def test_a_file_beside_the_script_comes_before_one_in_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "sonde.toml").write_text("[job]\nname = 'folder'")
+    assert load_settings(None, ("python", "project/train.py")).name == "folder"
+    (tmp_path / "project" / "sonde.toml").write_text("[job]\nname = 'script'")
+    assert load_settings(None, ("python", "project/train.py", "x.py")).name == "script"
+    assert load_settings(None, ("bash", "project/train.sh")).name == "script"
+    assert load_settings(None, ("true",)).name == "folder"
+
+
+def test_the_store_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SONDE_STORE", "/data/jobs")
+    assert default_store() == load_settings(None).store == "/data/jobs"
+    monkeypatch.setenv("SONDE_STORE", "")
+    assert default_store() == "sonde-jobs"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("1", True), ("yes", True), ("0", False), ("", False)]
+)
+def test_it_is_disabled_by_anything_but_0(
+    monkeypatch: pytest.MonkeyPatch, value: str, *, expected: bool
+) -> None:
+    monkeypatch.setenv("SONDE_DISABLE", value)
+    assert is_disabled() is expected
+
+
+def test_a_single_machine_is_one_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "gpu box/1")
+    here = placement()
+    assert (here.node, here.group, here.nodes, here.local_rank) == ("gpu-box-1", None, 1, 0)
+
+
+def test_slurm_tells_where_we_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "node7")
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    monkeypatch.setenv("SLURM_NNODES", "8")
+    monkeypatch.setenv("SLURM_LOCALID", "2")
+    here = placement()
+    assert (here.node, here.group, here.nodes, here.local_rank) == ("node7.2", "4711", 8, 2)
+
+
+@pytest.mark.parametrize("value", ["x", "1:4", "-1", ""])
+def test_strange_values_of_a_cluster_do_no_harm(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("PET_NNODES", value)
+    monkeypatch.setenv("SLURM_LOCALID", value)
+    here = placement()
+    assert (here.nodes, here.local_rank) == (1, 0)
