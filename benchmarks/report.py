@@ -74,7 +74,7 @@ def circumstances() -> dict[str, Any]:
         "machine": {
             "cpu": _cpu_model(),
             "cores": os.cpu_count(),
-            "kernel": platform.release(),
+            "kernel": platform.release().partition("-")[0],
             "python": platform.python_version(),
         },
         "load_average": [round(load, 2) for load in os.getloadavg()],

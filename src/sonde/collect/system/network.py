@@ -55,7 +55,7 @@ class Network(Collector):
         if content == self._content:  # a quiet network has nothing to parse
             return self._last
         self._content = content
-        self._last = counts = {}
+        counts: dict[str, tuple[int, ...]] = {}
         for row in _interfaces(content):
             name, _, numbers = row.partition(b":")
             numbers_in_out = list(map(int, numbers.split()))
@@ -67,6 +67,7 @@ class Network(Collector):
                     errors_in + errors_out,
                     drops_in + drops_out,
                 )
+        self._last = counts
         return counts
 
 
