@@ -24,7 +24,7 @@ from sonde.store.layout import (
 )
 from sonde.store.manifest import Manifest, RollupBlock
 from sonde.store.parquet import ROW_GROUP_ROWS, repetitive_columns, write_parquet
-from sonde.store.reader import FolderReader
+from sonde.store.reader import LOOKS, FolderReader
 from sonde.store.rollups import Floats, Instants, Rollup, pyramid_widths, roll_up
 from sonde.store.segments import LiveSegment, SealedSegment, Segment
 from sonde.store.tables import extent_of, rollup_table, samples_table
@@ -64,12 +64,17 @@ def seal_folder(place: Place, *, is_over: bool, merge_all: bool = False) -> int:
     place.backend.delete(reader.superseded)
     closed = [one for one in _closed(reader.segments, is_over=is_over) if one.extent is not None]
     written = sum(_seal(place, segment.name, [segment]) for segment in closed)
-    while True:
+    # each refusal is a segment found damaged, or another process that was faster
+    refusals_left = len(reader.segments) + LOOKS
+    while refusals_left:
         reader.refresh()
         group = _next_merge([s for s in reader.segments if isinstance(s, SealedSegment)], merge_all)
         if not group:
-            return written
-        written += _merge(place, group)
+            break
+        is_merged = _merge(place, group)
+        written += is_merged
+        refusals_left -= not is_merged
+    return written
 
 
 def _closed(segments: Sequence[Segment], *, is_over: bool) -> Iterator[LiveSegment]:
