@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sonde.records.notice import NoticeKind
+from tests.fakes.job import FakeJob
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "sonde"
 BASICS = {"errors", "clock", "settings", "plugins", "guard"}
@@ -154,6 +157,17 @@ def test_importing_sonde_loads_nothing_heavy() -> None:
 def test_the_launcher_loads_nothing_heavy() -> None:
     statement = "import sonde.cli.run, sonde.collect.launch, sonde.store.backends.local"
     assert not modules_after(statement) & set(HEAVY)
+
+
+def test_reading_a_job_loads_no_data_frames(tmp_path: Path) -> None:
+    job = FakeJob(str(tmp_path / "job")).record({"cpu.user_percent": [1, 2, 3]})
+    job.writer.notice(NoticeKind.CHANGED, "interval", "for this test")
+    job.flush().end()
+    statement = (
+        f"import sonde; job = sonde.open_job({str(tmp_path / 'job')!r}); "
+        "job.summary; job.system().statistics(); job.system().to_arrow(); job.system().buckets(9)"
+    )
+    assert not modules_after(statement) & {"pandas", "polars"}
 
 
 def test_importing_sonde_is_quick() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.clock import NANOSECONDS
-from sonde.records.ranges import TimeRange
+from sonde.records.ranges import StepRange, TimeRange
 from sonde.store.format import SCALARS
 from sonde.store.reader import FolderReader
 from sonde.store.retention import keep_within
@@ -175,3 +175,16 @@ def test_an_empty_folder_reads_as_nothing() -> None:
     assert reader.samples(["cpu"])[1].shape == (1, 0)
     assert reader.rollup(NANOSECONDS, ["cpu"]).count.shape == (1, 0)
     assert FakeJob().reader(SCALARS).rows().num_rows == 0
+
+
+def test_rows_are_found_by_their_steps_live_and_sealed() -> None:
+    job = FakeJob()
+    for step in range(10):
+        job.writer.add(SCALARS, ("loss", job.clock.now_ns(), step, "train", float(step)))
+    job.flush()
+    wanted = StepRange(3, 6)
+    assert job.reader(SCALARS).rows(steps=wanted)["step"].to_pylist() == [3, 4, 5]
+    job.seal(SCALARS)
+    reader = job.reader(SCALARS)
+    assert reader.rows(steps=wanted)["step"].to_pylist() == [3, 4, 5]
+    assert reader.rows(steps=StepRange(100)).num_rows == 0

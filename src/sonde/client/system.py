@@ -15,6 +15,7 @@ from sonde.read.system import SystemReader
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
 from sonde.store.rollups import Floats, Instants, Rollup
+from sonde.store.tables import from_numpy, from_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,11 +81,11 @@ class SystemMetrics(Frame):
         for reader in self.readers:
             times, values = reader.samples(self.series, self.within)
             columns: dict[str, Any] = {
-                "time": pa.array(times).cast(_TIME),
-                "node": pa.array([reader.node] * len(times), pa.string()),
+                "time": from_numpy(times).cast(_TIME),
+                "node": from_texts([reader.node] * len(times)),
             }
             columns |= {
-                one.key: pa.array(row) for one, row in zip(self.series, values, strict=True)
+                one.key: from_numpy(row) for one, row in zip(self.series, values, strict=True)
             }
             tables.append(pa.table(columns))
         return pa.concat_tables(tables) if tables else pa.table({})
@@ -139,16 +140,15 @@ class Buckets(Frame):
 
     def _table(self, node: str, rollup: Rollup) -> pa.Table:
         buckets = len(rollup.starts_ns)
-        keys = np.array([one.key for one in self.series], dtype=object)
         return pa.table(
             {
-                "time": pa.array(np.tile(rollup.starts_ns, len(self.series))).cast(_TIME),
-                "node": pa.array([node] * buckets * len(self.series), pa.string()),
-                "series": pa.array(np.repeat(keys, buckets), pa.string()),
-                "minimum": pa.array(rollup.minimum.reshape(-1)),
-                "mean": pa.array(rollup.mean.reshape(-1)),
-                "maximum": pa.array(rollup.maximum.reshape(-1)),
-                "count": pa.array(rollup.count.reshape(-1)),
+                "time": from_numpy(np.tile(rollup.starts_ns, len(self.series))).cast(_TIME),
+                "node": from_texts([node] * buckets * len(self.series)),
+                "series": from_texts([one.key for one in self.series for _ in range(buckets)]),
+                "minimum": from_numpy(rollup.minimum.reshape(-1)),
+                "mean": from_numpy(rollup.mean.reshape(-1)),
+                "maximum": from_numpy(rollup.maximum.reshape(-1)),
+                "count": from_numpy(rollup.count.reshape(-1)),
             }
         )
 

@@ -8,6 +8,7 @@ one chunk.
 from dataclasses import dataclass
 
 from sonde.records.metric import Series
+from sonde.records.ranges import StepRange, TimeRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,13 @@ class Extent:
     last_ns: int
     first_step: int | None = None
     last_step: int | None = None
+
+    def overlaps(self, within: TimeRange, steps: StepRange) -> bool:
+        """Whether any row may lie in a range of time and of steps."""
+        has_time = within.overlaps(self.first_ns, self.last_ns)
+        if self.first_step is None or self.last_step is None:
+            return has_time
+        return has_time and steps.overlaps(self.first_step, self.last_step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.metric import Series
-from sonde.records.ranges import EVER, TimeRange
+from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.store.backends import Backend, Entry
 from sonde.store.facts import decode_facts
 from sonde.store.format import Family
@@ -26,7 +26,7 @@ from sonde.store.layout import (
 from sonde.store.manifest import Extent, Manifest
 from sonde.store.rollups import Rollup, join
 from sonde.store.segments import LiveSegment, Samples, SealedSegment, Segment
-from sonde.store.tables import schema_of
+from sonde.store.tables import empty_table
 
 Answer = TypeVar("Answer")
 
@@ -101,11 +101,11 @@ class FolderReader:
         order = np.argsort(times, kind="stable")
         return times[order], values[:, order]
 
-    def rows(self, within: TimeRange = EVER) -> pa.Table:
-        """The rows of all segments in a time range, in the order they were written."""
-        tables = self._ask(within, lambda segment: segment.rows(within))
+    def rows(self, within: TimeRange = EVER, steps: StepRange = ANY_STEP) -> pa.Table:
+        """The rows of all segments in ranges of time and steps, in the order of writing."""
+        tables = self._ask(within, lambda segment: segment.rows(within, steps))
         if not tables:
-            return schema_of(self._family).empty_table()
+            return empty_table(self._family)
         return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange = EVER) -> Rollup:

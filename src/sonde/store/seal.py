@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sonde.errors import KeyMissingError
 from sonde.records.metric import Series
-from sonde.records.ranges import EVER
+from sonde.records.ranges import ANY_STEP, EVER
 from sonde.store.backends import Backend
 from sonde.store.facts import encode_facts
 from sonde.store.format import Family
@@ -139,7 +139,7 @@ def _seal(place: Place, name: str, group: Sequence[Segment]) -> bool:
         blocks = list(_pyramid(times, values))
     else:
         series, blocks = (), []
-        tables = list(_row_groups(pa.concat_tables([one.rows(EVER) for one in group])))
+        tables = list(_row_groups(pa.concat_tables([one.rows(EVER, ANY_STEP) for one in group])))
     if any(isinstance(one, SealedSegment) and one.damages for one in group):
         return False
     raw, raw_seal = write_parquet(raw_key, tables, repetitive_columns(tables))

@@ -7,12 +7,11 @@ import json
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.metric import MetricInfo, Series
-from sonde.records.ranges import TimeRange
+from sonde.records.ranges import ANY_STEP, StepRange, TimeRange
 from sonde.store.backends import Backend
 from sonde.store.decode import decode_rows, decode_samples
 from sonde.store.facts import decode_facts
@@ -22,7 +21,17 @@ from sonde.store.layout import LIVE_SUFFIX
 from sonde.store.manifest import Extent, Manifest, Part, SealedFile
 from sonde.store.parquet import ParquetFile
 from sonde.store.rollups import Floats, Instants, Rollup, blank, coarsen, join, roll_up
-from sonde.store.tables import ROLLUP_COLUMNS, rollup_of, rows_table, schema_of
+from sonde.store.tables import (
+    ROLLUP_COLUMNS,
+    empty_table,
+    inside_of,
+    rollup_of,
+    rows_in,
+    rows_table,
+    samples_table,
+    to_numpy,
+    view_of,
+)
 
 Samples = tuple[Instants, Floats]
 
@@ -82,7 +91,7 @@ class LiveSegment:
 
     def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
         """Instants in a range, and values as (series, tick); NaN for series it does not have."""
-        inside = _inside(self._times, within)
+        inside = inside_of(self._times, within.start_ns, within.end_ns)
         rows = _rows_of(keys, self.series)
         values = np.full((len(keys), int(inside.sum())), np.nan, dtype=np.float32)
         for position, row in enumerate(rows):
@@ -90,9 +99,9 @@ class LiveSegment:
                 values[position] = self._values[row, inside]
         return self._times[inside], values
 
-    def rows(self, within: TimeRange) -> pa.Table:
-        """The rows in a time range, in the order they were written."""
-        return rows_within(self._family, _joined(self._family, self._tables), within)
+    def rows(self, within: TimeRange, steps: StepRange) -> pa.Table:
+        """The rows in ranges of time and steps, in the order they were written."""
+        return rows_in(self._family, _joined(self._family, self._tables), within, steps)
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
         """The open tail is small: it is rolled up on the fly."""
@@ -114,7 +123,7 @@ class LiveSegment:
 
     def _add_rows(self, tables: list[pa.Table]) -> None:
         self._tables = [_joined(self._family, [*self._tables, *tables])]
-        self._times = self._tables[0][self._family.time_column].to_numpy()
+        self._times = to_numpy(self._tables[0][self._family.time_column])
 
 
 class SealedSegment:
@@ -140,7 +149,7 @@ class SealedSegment:
     def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
         """Instants in a range, and values as (series, tick); NaN for series it does not have."""
         table = self._read(within, ["time_ns", *keys])
-        times = table["time_ns"].to_numpy()
+        times = to_numpy(table["time_ns"])
         values = np.empty((len(keys), len(times)), dtype=np.float32)
         names = set(table.column_names)
         for position, key in enumerate(keys):
@@ -148,12 +157,12 @@ class SealedSegment:
                 _copy(table[key], values[position])
             else:
                 values[position] = np.nan
-        inside = _inside(times, within)
+        inside = inside_of(times, within.start_ns, within.end_ns)
         return (times, values) if inside.all() else (times[inside], values[:, inside])
 
-    def rows(self, within: TimeRange) -> pa.Table:
-        """The rows in a time range; a damaged row group is left out, and that is noted."""
-        return rows_within(self._family, self._read(within, None), within)
+    def rows(self, within: TimeRange, steps: StepRange) -> pa.Table:
+        """The rows in ranges of time and steps; a damaged row group is left out, and noted."""
+        return rows_in(self._family, self._read(within, None, steps), within, steps)
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
         """From the widest kept level that divides the width, else from raw."""
@@ -184,11 +193,13 @@ class SealedSegment:
     def _levels(self) -> set[int]:
         return {block.width_ns for block in self.manifest.rollup_blocks}
 
-    def _read(self, within: TimeRange, columns: Sequence[str] | None) -> pa.Table:
+    def _read(
+        self, within: TimeRange, columns: Sequence[str] | None, steps: StepRange = ANY_STEP
+    ) -> pa.Table:
         groups = [
             number
             for number, group in enumerate(self.manifest.row_groups)
-            if within.overlaps(group.first_ns, group.last_ns)
+            if group.overlaps(within, steps)
         ]
         table = self._checked(self.manifest.raw, groups, columns) if groups else None
         if table is None:  # damage somewhere: group by group, to lose no more than is damaged
@@ -196,8 +207,8 @@ class SealedSegment:
             intact = [one for one in tables if one is not None]
             table = pa.concat_tables(intact, promote_options="default") if intact else None
         if table is None and self._family.is_matrix:
-            return pa.table({"time_ns": pa.array([], pa.int64())})
-        return schema_of(self._family).empty_table() if table is None else table
+            return samples_table((), np.empty(0, dtype=np.int64), np.empty((0, 0), np.float32))
+        return empty_table(self._family) if table is None else table
 
     def _intact(self, group: int, columns: Sequence[str] | None) -> pa.Table | None:
         """What is left of one row group: of samples every intact series, of rows all or nothing."""
@@ -266,17 +277,9 @@ class SealedSegment:
 Segment = LiveSegment | SealedSegment
 
 
-def rows_within(family: Family, table: pa.Table, within: TimeRange) -> pa.Table:
-    """The rows of a table whose time lies in a range."""
-    if within.start_ns is None and within.end_ns is None:
-        return table
-    inside = _inside(table[family.time_column].to_numpy(), within)
-    return table.filter(pa.array(inside))
-
-
 def _joined(family: Family, tables: list[pa.Table]) -> pa.Table:
     if not tables:
-        return schema_of(family).empty_table()
+        return empty_table(family)
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
@@ -284,17 +287,8 @@ def _copy(column: pa.ChunkedArray, target: Floats) -> None:
     """Chunk by chunk, which spares a copy of the whole column."""
     first = 0
     for chunk in column.chunks:
-        target[first : first + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
+        target[first : first + len(chunk)] = view_of(chunk)
         first += len(chunk)
-
-
-def _inside(times: Instants, within: TimeRange) -> npt.NDArray[np.bool_]:
-    inside = np.ones(len(times), dtype=np.bool_)
-    if within.start_ns is not None:
-        inside &= times >= within.start_ns
-    if within.end_ns is not None:
-        inside &= times < within.end_ns
-    return inside
 
 
 def _rows_of(keys: Sequence[str], series: Sequence[Series]) -> list[int]:

@@ -1,19 +1,28 @@
 """Arrow tables of the families, and the batches of live segments as such tables."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.records.metric import Series
+from sonde.records.ranges import StepRange, TimeRange
 from sonde.store.decode import Column, Text
 from sonde.store.format import INTEGER, REAL, SINGLE, TEXT, Family
 from sonde.store.manifest import Extent
-from sonde.store.rollups import Rollup
+from sonde.store.rollups import Floats, Instants, Rollup
 
 _TEXT_TYPE = pa.dictionary(pa.int32(), pa.string())
 _TYPES = {INTEGER: pa.int64(), REAL: pa.float64(), SINGLE: pa.float32(), TEXT: _TEXT_TYPE}
+
+_DTYPES: dict[pa.DataType, np.dtype[Any]] = {
+    pa.int32(): np.dtype(np.int32),
+    pa.int64(): np.dtype(np.int64),
+    pa.float32(): np.dtype(np.float32),
+    pa.float64(): np.dtype(np.float64),
+}
 
 ROLLUP_COLUMNS = ("minimum", "mean", "maximum", "count")
 
@@ -23,45 +32,85 @@ def schema_of(family: Family) -> pa.Schema:
     return pa.schema([(name, _TYPES[code]) for name, code in family.columns])
 
 
+def empty_table(family: Family) -> pa.Table:
+    """No rows at all."""
+    return pa.Table.from_batches([], schema_of(family))
+
+
 def rows_table(family: Family, columns: dict[str, Column]) -> pa.Table:
     """A decoded batch of rows."""
-    schema = schema_of(family)
-    return pa.table(
-        [
-            _arrow(columns[name], kind)
-            for name, kind in zip(schema.names, schema.types, strict=True)
-        ],
-        schema=schema,
-    )
+    return pa.table([_arrow(columns[name]) for name, _ in family.columns], schema=schema_of(family))
 
 
-def samples_table(
-    series: Sequence[Series], times_ns: npt.NDArray[np.int64], values: npt.NDArray[np.float32]
-) -> pa.Table:
+def rows_in(family: Family, table: pa.Table, within: TimeRange, steps: StepRange) -> pa.Table:
+    """The rows of a table whose time and step lie in their ranges."""
+    inside = inside_of(to_numpy(table[family.time_column]), within.start_ns, within.end_ns)
+    if family.step_column is not None:
+        inside &= inside_of(to_numpy(table[family.step_column]), steps.start, steps.end)
+    return table if inside.all() else table.take(from_numpy(np.flatnonzero(inside)))
+
+
+def inside_of(values: Instants, start: int | None, end: int | None) -> npt.NDArray[np.bool_]:
+    """Which values lie between two, the end not included; None is open."""
+    inside = np.ones(len(values), dtype=np.bool_)
+    if start is not None:
+        inside &= values >= start
+    if end is not None:
+        inside &= values < end
+    return inside
+
+
+def samples_table(series: Sequence[Series], times_ns: Instants, values: Floats) -> pa.Table:
     """System samples: one column per series."""
-    columns = {"time_ns": pa.array(times_ns)}
-    columns |= {
-        one.key: pa.array(row)
-        for one, row in zip(series, np.ascontiguousarray(values), strict=True)
-    }
-    return pa.table(columns)
+    rows = {one.key: from_numpy(row) for one, row in zip(series, values, strict=True)}
+    return pa.table({"time_ns": from_numpy(times_ns), **rows})
 
 
 def rollup_table(series: Sequence[Series], rollup: Rollup) -> pa.Table:
     """A roll-up as rows, series by series: a dense matrix that any Parquet reader understands."""
     buckets = len(rollup.starts_ns)
     numbers = np.repeat(np.arange(len(series), dtype=np.int32), buckets)
-    names = pa.array([one.key for one in series], pa.string())
+    names = from_texts([one.key for one in series])
     return pa.table(
         {
-            "series": pa.DictionaryArray.from_arrays(pa.array(numbers), names),
-            "width_ns": pa.array(np.full(len(numbers), rollup.width_ns, dtype=np.int64)),
-            "start_ns": pa.array(np.tile(rollup.starts_ns, len(series))),
-            "minimum": pa.array(rollup.minimum.reshape(-1)),
-            "mean": pa.array(rollup.mean.reshape(-1)),
-            "maximum": pa.array(rollup.maximum.reshape(-1)),
-            "count": pa.array(rollup.count.reshape(-1)),
+            "series": pa.DictionaryArray.from_arrays(from_numpy(numbers), names),
+            "width_ns": from_numpy(np.full(len(numbers), rollup.width_ns, dtype=np.int64)),
+            "start_ns": from_numpy(np.tile(rollup.starts_ns, len(series))),
+            **{name: from_numpy(getattr(rollup, name).reshape(-1)) for name in ROLLUP_COLUMNS},
         }
+    )
+
+
+def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
+    """Numbers without a copy; pa.array would first import pandas, half a second where it is."""
+    values = np.ascontiguousarray(values)
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
+def to_numpy(column: pa.ChunkedArray) -> npt.NDArray[Any]:
+    """Numbers as an array, nulls as NaN, for the same reason."""
+    dtype = _DTYPES[column.type]
+    parts = [view_of(chunk) for chunk in column.chunks]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype), *parts])
+
+
+def view_of(chunk: pa.Array) -> npt.NDArray[Any]:
+    """One chunk of such numbers, not copied where it has no nulls."""
+    dtype = _DTYPES[chunk.type]
+    if chunk.null_count:
+        chunk = chunk.fill_null(pa.scalar(float("nan"), chunk.type))
+    if not len(chunk):
+        return np.empty(0, dtype)
+    return np.frombuffer(chunk.buffers()[1], dtype, len(chunk), chunk.offset * dtype.itemsize)
+
+
+def from_texts(texts: Sequence[str]) -> pa.Array:
+    """Texts, for the same reason."""
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    return pa.StringArray.from_buffers(
+        len(texts), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))
     )
 
 
@@ -69,16 +118,16 @@ def rollup_of(table: pa.Table, width_ns: int, series: int) -> Rollup:
     """The dense matrix back from its rows."""
     buckets = table.num_rows // series
     minimum, mean, maximum, count = (
-        table[name].to_numpy().reshape(series, buckets) for name in ROLLUP_COLUMNS
+        to_numpy(table[name]).reshape(series, buckets) for name in ROLLUP_COLUMNS
     )
-    starts_ns = table["start_ns"].slice(0, buckets).to_numpy()
+    starts_ns = to_numpy(table["start_ns"].slice(0, buckets))
     return Rollup(width_ns, starts_ns, minimum, mean, maximum, count)
 
 
 def extent_of(family: Family, table: pa.Table) -> Extent:
     """Rows, time range and step range of a table that is not empty."""
-    times = table[family.time_column].to_numpy()
-    steps = table[family.step_column].to_numpy() if family.step_column else None
+    times = to_numpy(table[family.time_column])
+    steps = to_numpy(table[family.step_column]) if family.step_column else None
     return Extent(
         table.num_rows,
         int(times.min()),
@@ -88,8 +137,8 @@ def extent_of(family: Family, table: pa.Table) -> Extent:
     )
 
 
-def _arrow(column: Column, kind: pa.DataType) -> pa.Array:
+def _arrow(column: Column) -> pa.Array:
     if isinstance(column, Text):
-        numbers = pa.array(column.numbers.astype(np.int32))
-        return pa.DictionaryArray.from_arrays(numbers, pa.array(column.distinct, pa.string()))
-    return pa.array(column, type=kind)
+        numbers = from_numpy(column.numbers.astype(np.int32))
+        return pa.DictionaryArray.from_arrays(numbers, from_texts(column.distinct))
+    return from_numpy(column)
