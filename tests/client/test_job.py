@@ -1,10 +1,12 @@
 """Jobs in Python: found by name, path or URI; looked at again while they grow."""
 
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 import sonde
+from sonde.cli import COMMANDS
 from sonde.errors import JobNotFoundError
 from sonde.records.job import JobState
 from tests.fakes.clock import FakeClock
@@ -74,3 +76,15 @@ def test_a_job_prints_as_one_line() -> None:
 
 def test_the_summary_is_the_status_document() -> None:
     assert FakeJob().end().job().summary["state"] == "completed"
+
+
+def test_a_job_of_a_newer_format_does_not_hide_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FakeJob(str(tmp_path / "old")).end()
+    with monkeypatch.context() as future:
+        future.setattr("sonde.store.facts.FORMAT_VERSION", 99)
+        FakeJob(str(tmp_path / "new")).end()
+    assert [job.name for job in sonde.list_jobs(str(tmp_path))] == ["old"]
+    assert "pip install -U sonde" in caplog.text
+    assert COMMANDS.load("jobs")().execute(Namespace(store=str(tmp_path), json=True)) == 0

@@ -8,9 +8,10 @@ from sonde.collect.sealer import Sealer, sealing_command
 from tests.fakes.eventually import eventually
 
 
-def sealer(tmp_path: Path, code: str) -> Sealer:
+def sealer(tmp_path: Path, code: str, every_seconds: float = 0.0) -> Sealer:
     mark = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')"
-    return Sealer((sys.executable, "-S", "-c", f"{mark}\n{code}"), SystemClock())
+    command = (sys.executable, "-S", "-c", f"{mark}\n{code}")
+    return Sealer(command, SystemClock(), every_seconds)
 
 
 def runs(tmp_path: Path) -> int:
@@ -34,6 +35,14 @@ def test_it_seals_once_for_every_time_segments_were_closed(tmp_path: Path) -> No
     assert eventually(lambda: runs(tmp_path) == 2)
     one.seal_all(10)
     assert runs(tmp_path) == 3
+
+
+def test_it_waits_until_it_is_worth_a_process(tmp_path: Path) -> None:
+    one = sealer(tmp_path, "pass", every_seconds=3600)
+    one.seal(5)
+    assert runs(tmp_path) == 0
+    one.seal_all(10)
+    assert runs(tmp_path) == 1
 
 
 def test_only_one_seals_at_a_time(tmp_path: Path) -> None:

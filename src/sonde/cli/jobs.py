@@ -2,8 +2,9 @@
 
 import argparse
 
-from sonde.cli._command import Command, Options, add_json, add_store, say, say_json
+from sonde.cli._command import Command, Options, add_json, add_store, remark, say, say_json
 from sonde.clock import SystemClock
+from sonde.errors import FormatTooNewError
 from sonde.read.jobs import list_job_names, read_job
 from sonde.read.status import status_document
 from sonde.show.terminal import jobs_lines, print_lines
@@ -24,7 +25,11 @@ class Jobs(Command):
         now_ns = SystemClock().now_ns()
         documents = []
         for name in list_job_names(options.store):
-            facts = read_job(open_backend(job_uri(options.store, name)), now_ns)
+            try:
+                facts = read_job(open_backend(job_uri(options.store, name)), now_ns)
+            except FormatTooNewError as error:  # the other jobs are there all the same
+                remark(str(error))
+                continue
             document = status_document(facts, now_ns)
             kept = ("job", "state", "start_time", "end_time", "duration_seconds", "nodes", "exit")
             documents.append({key: document[key] for key in kept})

@@ -1,11 +1,12 @@
 """Job: the handle everything hangs from."""
 
+import logging
 from datetime import UTC, datetime
 from typing import Any
 
 from sonde.client.system import SystemMetrics
 from sonde.clock import NANOSECONDS, Clock, SystemClock, from_iso
-from sonde.errors import UsageError
+from sonde.errors import FormatTooNewError, UsageError
 from sonde.read.jobs import JobFacts, list_job_names, read_job
 from sonde.read.status import status_document
 from sonde.read.system import SystemReader
@@ -14,6 +15,8 @@ from sonde.records.ranges import TimeRange
 from sonde.settings import default_store
 from sonde.store.backends import Backend, open_backend
 from sonde.store.places import find_job, job_uri
+
+log = logging.getLogger("sonde")
 
 Moment = datetime | str | float | int | None
 
@@ -127,7 +130,12 @@ def open_job(job: str, store: str | None = None) -> Job:
 
 
 def list_jobs(store: str | None = None) -> list[Job]:
-    """All jobs of a store, the latest last."""
+    """All jobs of a store, the latest last; one of a newer format is left out, with a warning."""
     where = store or default_store()
-    jobs = [Job(open_backend(job_uri(where, name))) for name in list_job_names(where)]
+    jobs = []
+    for name in list_job_names(where):
+        try:
+            jobs.append(Job(open_backend(job_uri(where, name))))
+        except FormatTooNewError as error:
+            log.warning("%s", error)
     return sorted(jobs, key=lambda job: job.facts.start_ns or 0)

@@ -24,7 +24,7 @@ from sonde.store import layout
 from sonde.store.control import Inbox
 from sonde.store.facts import encode_facts
 from sonde.store.reserve import release_reserve, take_reserve
-from sonde.store.writer import Writer
+from sonde.store.writer import SEGMENT_SECONDS, Writer
 
 _HEARTBEAT_SECONDS = 5.0
 _END_SECONDS = 5.0  # what the end of a job may wait for a store that does not answer
@@ -116,7 +116,8 @@ class Recording:
         last = threading.Thread(target=self._write_end, args=(exit_,), daemon=True)
         last.start()
         last.join(_END_SECONDS)
-        if self._writer.segments_closed:  # a short job is small, and read as quickly as it is
+        is_long = self._clock.seconds() - self._started_seconds >= SEGMENT_SECONDS
+        if is_long:  # a short job is small, and read as quickly as it is
             self._guard.attempt("sealing", lambda: self._sealer.seal_all(_SEAL_SECONDS), None)
         return Outcome(tuple(lost), self._overhead(), self._is_exit_recorded)
 

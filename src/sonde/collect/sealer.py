@@ -11,6 +11,10 @@ from collections.abc import Sequence
 
 from sonde.clock import Clock
 
+# A sealing process costs about a second of CPU, most of it for starting; what waits meanwhile
+# stays a log, which is read as well.
+_EVERY_SECONDS = 1800.0
+
 _LOWEST_PRIORITY = 19
 _POLL_SECONDS = 0.02
 
@@ -24,18 +28,24 @@ def sealing_command(job_uri: str, node: str, budget_bytes: int) -> tuple[str, ..
 class Sealer:
     """At most one sealing process at a time, at low priority, its CPU time counted as ours."""
 
-    def __init__(self, command: Sequence[str], clock: Clock) -> None:
+    def __init__(
+        self, command: Sequence[str], clock: Clock, every_seconds: float = _EVERY_SECONDS
+    ) -> None:
         self._command = command
         self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
         self._sealed = 0
+        self._every_seconds = every_seconds
+        self._due = clock.seconds() + every_seconds
         self.cpu_seconds = 0.0
 
     def seal(self, closed_segments: int) -> None:
-        """Starts sealing if segments were closed since the last time and nobody is at it."""
+        """Starts sealing if it is time, segments were closed since, and nobody is at it."""
         self._reap()
-        if self._process is None and closed_segments > self._sealed:
+        is_time = self._clock.seconds() >= self._due
+        if is_time and self._process is None and closed_segments > self._sealed:
             self._sealed = closed_segments
+            self._due = self._clock.seconds() + self._every_seconds
             self._start()
 
     def seal_all(self, seconds: float) -> None:
