@@ -84,3 +84,12 @@ def test_the_status_command_prints_one_json_document(sonde: Sonde, tmp_path: Pat
     assert document["runs"][0]["command"] == ["sh", "-c", "exit 4"]
     assert document["runs"][0]["folder"] == str(tmp_path)
     assert document["duration_seconds"] < 30
+
+
+def test_the_code_is_known_even_if_the_caller_ignores_the_end_of_children(sonde: Sonde) -> None:
+    done = sonde.run(
+        *("run", "--name", "job", "sh", "-c", "exit 3"),
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+    )
+    assert done.returncode == 3
+    assert sonde.status()["exit_code"] == 3

@@ -96,12 +96,16 @@ def test_a_signal_that_comes_at_the_very_first_moment_is_not_lost(sonde: Sonde) 
     assert launcher.wait(20) in (143, -signal.SIGTERM)
 
 
-def test_signals_during_the_end_do_no_harm(sonde: Sonde) -> None:
-    launcher = sonde.start("run", "--name", "job", "sh", "-c", "exit 3", stderr=subprocess.PIPE)
+def test_signals_during_the_end_do_not_change_the_exit_code(sonde: Sonde) -> None:
+    launcher = sonde.start(
+        *("run", "--name", "job", "sh", "-c", "trap '' TERM USR1; touch ready; exit 3"),
+        stderr=subprocess.PIPE,
+    )
+    assert eventually((sonde.folder / "ready").exists)
     while launcher.poll() is None:
-        if eventually(lambda: sonde.state() != "none", 0.01):
-            launcher.send_signal(signal.SIGUSR1 if sonde.state() == "running" else signal.SIGTERM)
-    assert launcher.returncode in (3, 128 + signal.SIGUSR1, 143, -signal.SIGTERM)
+        launcher.send_signal(signal.SIGTERM)
+        launcher.send_signal(signal.SIGUSR1)
+    assert launcher.returncode == 3
     assert launcher.stderr is not None
     assert b"Traceback" not in launcher.stderr.read()
 

@@ -6,8 +6,10 @@ those sent to the launcher alone are handed on, once: the canary tells them apar
 is suspended the launcher suspends itself, so that the shell sees it.
 """
 
+import contextlib
 import errno
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -34,6 +36,7 @@ class Child:
         self._early: list[int] = []  # signals that came before there was anybody to have them
         self._settling: set[int] = set()
         self._canary = Canary()
+        self._alarm = _Alarm()
         for wanted in (*HEARD, signal.SIGCONT):
             # what was ignored before stays ignored for both
             if signal.getsignal(wanted) is not signal.SIG_IGN:
@@ -41,8 +44,7 @@ class Child:
         try:
             self._process = _start(command, environment)
         except OSError:
-            self._is_over = True
-            self._canary.close()
+            self._end()
             raise
         self.pid = self._process.pid
         for number in self._early:
@@ -52,11 +54,13 @@ class Child:
         """Waits for the end; the exit code, or minus the signal that killed it."""
         assert self._process is not None
         while True:
-            _, status = os.waitpid(self.pid, os.WUNTRACED)
+            pid, status = os.waitpid(self.pid, os.WUNTRACED | os.WNOHANG)
+            if not pid:
+                self._alarm.wait()
+                continue
             if not os.WIFSTOPPED(status):
-                self._is_over = True
+                self._end()
                 self._process.returncode = os.waitstatus_to_exitcode(status)
-                self._canary.close()
                 return self._process.returncode
             self._canary.watch(self.pid)
             os.kill(os.getpid(), signal.SIGSTOP)
@@ -87,12 +91,48 @@ class Child:
         finally:
             self._settling.discard(number)
 
+    def _end(self) -> None:
+        """From here on only the exit code counts: no late signal may change it."""
+        self._is_over = True
+        for number in HEARD:  # ignored, because Python takes its own handlers down on its way out
+            signal.signal(number, signal.SIG_IGN)
+        self._canary.close()
+        self._alarm.close()
+
     def _is_in_our_group(self) -> bool:
         assert self._process is not None
         try:
             return os.getpgid(self._process.pid) == os.getpgrp()
         except ProcessLookupError:
             return True
+
+
+class _Alarm:
+    """Wakes the main thread at every signal, also when the kernel hands it to another thread.
+
+    Python runs handlers in the main thread only, and a thread that waits for a child does not
+    notice that another one was interrupted.
+    """
+
+    def __init__(self) -> None:
+        self._wakes, self._wake = os.pipe()
+        os.set_blocking(self._wakes, False)
+        os.set_blocking(self._wake, False)
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def wait(self) -> None:
+        """Until a signal has come since the last time; its handler has run by then."""
+        select.select([self._wakes], [], [])
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wakes, 4096)
+
+    def close(self) -> None:
+        """Lets signals come as they did before."""
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+        os.close(self._wakes)
+        os.close(self._wake)
 
 
 def become(command: list[str]) -> NoReturn:
