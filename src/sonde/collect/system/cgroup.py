@@ -41,7 +41,7 @@ class Cgroup(Collector):
 
     metrics = (CPUS_AVAILABLE, MEMORY_LIMIT, QUOTA, MEMORY_USED, MEMORY_RECLAIMABLE, *THROTTLING)
 
-    interval_seconds = 1.0
+    interval_seconds = 2.0
 
     def open(self) -> None:
         memory = cgroups.folders(self.machine, "memory")

@@ -1,8 +1,6 @@
 """Processor time of the node and of each core."""
 
 from collections.abc import Sequence
-from operator import add, sub
-from typing import NamedTuple
 
 from sonde.collect.system._collector import UNKNOWN, Collector
 from sonde.collect.system._counters import KernelFile
@@ -38,67 +36,55 @@ class Cpu(Collector):
             self._loadavg = KernelFile(self.machine.proc / "loadavg")
         except OSError as error:
             raise NothingToCollectError(f"no {error.filename}") from error
-        self._before: _Times | None = None
-        self._rename(_times(self._stat.read()).names)
+        self._before: list[list[int]] = []
+        self._load_seconds = float("-inf")
+        self._rename(_lines(self._stat.read()))
 
     def read(self, seconds: float) -> Sequence[float]:
-        times = _times(self._stat.read())
-        if times.names != self._names:
-            self._rename(times.names)
-        before, self._before = self._before, times
-        load, _, _, entities, _ = self._loadavg.read().split()
-        running = float(entities.partition(b"/")[0])
-        if before is None:
-            return (*[UNKNOWN] * 6, float(load), running, *[UNKNOWN] * (len(times.names) - 1))
-        total, *cores = _utilization(times, before)
-        return (total, *_shares(times.node, before.node), float(load), running, *cores)
+        lines = _lines(self._stat.read())
+        if len(lines) != len(self._before):
+            self._rename(lines)
+        before, self._before = self._before, [list(map(int, line[1:9])) for line in lines]
+        total, *cores = map(_utilization, self._before, before)
+        shares = _shares(self._before[0], before[0])
+        return (total, *shares, *self._load(seconds), *cores)
 
     def close(self) -> None:
         self._stat.close()
         self._loadavg.close()
 
-    def _rename(self, names: list[bytes]) -> None:
-        self._names = names
-        self._before = None
-        cores = (Series(UTILIZATION, name.decode()) for name in names[1:])
+    def _rename(self, lines: list[list[bytes]]) -> None:
+        self._before = [[] for _ in lines]  # nothing to compare with yet
+        cores = (Series(UTILIZATION, line[0].decode()) for line in lines[1:])
         self.series = (*map(Series, METRICS), *cores)
 
-
-class _Times(NamedTuple):
-    """Ticks since the machine started; the first name stands for the whole node."""
-
-    names: list[bytes]
-    busy: list[int]
-    idle: list[int]
-    node: list[int]  # user, nice, system, idle, iowait, irq, softirq, steal
-
-
-def _times(stat: bytes) -> _Times:
-    # One split over all lines and slices by column: half the time of line by line
-    width = len(stat[: stat.index(b"\n")].split())
-    words = stat[: stat.find(b"\nintr")].split()
-    columns = [list(map(int, words[column::width])) for column in range(1, 9)]
-    user, nice, system, idle, iowait, irq, softirq, steal = columns
-    return _Times(
-        names=words[::width],
-        busy=list(map(sum, zip(user, nice, system, irq, softirq, steal, strict=True))),
-        idle=list(map(add, idle, iowait)),
-        node=[column[0] for column in columns],
-    )
+    def _load(self, seconds: float) -> tuple[float, float]:
+        """The kernel computes its mean every 5 seconds; once a second is plenty."""
+        if seconds - self._load_seconds < 1:
+            return UNKNOWN, UNKNOWN
+        self._load_seconds = seconds
+        load, _, _, entities, _ = self._loadavg.read().split()
+        return float(load), float(entities.partition(b"/")[0])
 
 
-def _utilization(now: _Times, before: _Times) -> list[float]:
-    values = []
-    for busy, idle in zip(
-        map(sub, now.busy, before.busy), map(sub, now.idle, before.idle), strict=True
-    ):
-        whole = busy + max(idle, 0)  # the kernel warns that iowait may fall
-        values.append(100 * busy / whole if whole > 0 else UNKNOWN)
-    return values
+def _lines(stat: bytes) -> list[list[bytes]]:
+    """The words of the lines about processors: the whole node first, then each core."""
+    return [line.split(None, 9) for line in stat[: stat.find(b"\nintr")].split(b"\n")]
+
+
+def _utilization(now: list[int], before: list[int]) -> float:
+    if not before:
+        return UNKNOWN
+    idle = max(now[3] + now[4] - before[3] - before[4], 0)  # the kernel warns that iowait may fall
+    busy = sum(now) - now[3] - now[4] - sum(before) + before[3] + before[4]
+    whole = busy + idle
+    return 100 * busy / whole if whole > 0 else UNKNOWN
 
 
 def _shares(now: list[int], before: list[int]) -> list[float]:
     """Percent of the whole node's time: user, system, iowait, steal, idle."""
+    if not before:
+        return [UNKNOWN] * 5
     user, nice, system, idle, iowait, irq, softirq, steal = (
         max(new - old, 0) for new, old in zip(now, before, strict=True)
     )

@@ -23,7 +23,7 @@ class CpuFrequency(Collector):
 
     metrics = METRICS
 
-    interval_seconds = 5.0
+    interval_seconds = 10.0
 
     def open(self) -> None:
         cpus = self.machine.sys / "devices/system/cpu"

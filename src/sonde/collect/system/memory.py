@@ -28,6 +28,7 @@ class Memory(Collector):
     """
 
     metrics = METRICS
+    interval_seconds = 0.5  # it moves slowly, and reading it is a tenth of a tick
 
     def open(self) -> None:
         try:

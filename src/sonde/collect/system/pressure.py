@@ -40,6 +40,7 @@ class Pressure(Collector):
     """
 
     metrics = METRICS
+    interval_seconds = 0.5  # shares of a shorter time say little
 
     def open(self) -> None:
         self._files: list[KernelFile] = []
