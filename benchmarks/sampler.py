@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.report import Row
-from benchmarks.through_psutil import PsutilNode, PsutilTree
+from benchmarks.through_psutil import PsutilLoad, PsutilMemory, PsutilNode, PsutilTree
 from benchmarks.workload import COMMAND, process_tree
 from sonde.clock import SystemClock
 from sonde.collect.sampler import Sampler, open_collectors
@@ -78,6 +78,8 @@ def _ours(pid: int) -> dict[str, Collector]:
 def _through_psutil(pid: int) -> dict[str, Collector]:
     machine = Machine(job_pid=pid)
     collectors: dict[str, Collector] = {
+        "load": PsutilLoad(machine),
+        "memory": PsutilMemory(machine),
         "node": PsutilNode(machine),
         "tree": PsutilTree(machine),
     }

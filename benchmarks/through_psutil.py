@@ -1,7 +1,8 @@
 """The machine and the job's process tree through psutil, for the same sampler.
 
 As one would write it with psutil's own calls, each process with `oneshot`, and what our collectors
-read seldom (open files, frequencies, free space: every 5 seconds) read as seldom here.
+read seldom (memory every 500 ms, the load every second; open files, frequencies, free space every
+5 seconds or more) is read about as seldom here.
 """
 
 from collections.abc import Sequence
@@ -32,19 +33,38 @@ class _Numbered(Collector):
         return True
 
 
+class PsutilLoad(_Numbered):
+    """The load."""
+
+    interval_seconds = 1.0
+
+    def read(self, seconds: float) -> Sequence[float]:
+        """Its three means."""
+        return psutil.getloadavg()
+
+
+class PsutilMemory(_Numbered):
+    """Memory and swap."""
+
+    interval_seconds = 0.5
+
+    def read(self, seconds: float) -> Sequence[float]:
+        """What ours records of it, as far as psutil has it."""
+        memory, swap = psutil.virtual_memory(), psutil.swap_memory()
+        return (memory.total, memory.available, memory.used, memory.cached, swap.used)
+
+
 class PsutilNode(_Numbered):
-    """Processors, memory, disks and network."""
+    """Processors, disks and network."""
 
     _frequency = 0.0
     _free = 0.0
 
     def read(self, seconds: float) -> Sequence[float]:
         """All of it, flat."""
-        values: list[float] = [*psutil.getloadavg()]
+        values: list[float] = []
         for core in psutil.cpu_times_percent(percpu=True):
             values += core
-        memory, swap = psutil.virtual_memory(), psutil.swap_memory()
-        values += (memory.total, memory.available, memory.used, memory.cached, swap.used)
         for disk in (psutil.disk_io_counters(perdisk=True) or {}).values():
             values += disk
         for interface in psutil.net_io_counters(pernic=True).values():

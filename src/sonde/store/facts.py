@@ -50,6 +50,9 @@ def _first_line(rest: bytes) -> bytes:
     return f'{{"crc32": "{zlib.crc32(rest):08x}",\n'.encode()
 
 
+_PLAIN = (str, int, bool, Any)  # what JSON gives back as it was
+
+
 @lru_cache
 def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
@@ -57,9 +60,9 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def _build(kind: Any, value: Any) -> Any:
     """Turns plain JSON into what the annotation says; fields newer than us are left out."""
-    origin = typing.get_origin(kind)
-    if kind is Any or value is None:
+    if kind in _PLAIN or value is None:
         return value
+    origin = typing.get_origin(kind)
     if dataclasses.is_dataclass(kind):
         hints = _hints(cast("type", kind))
         fields = {name: _build(hints[name], value[name]) for name in hints.keys() & value.keys()}
