@@ -6,15 +6,14 @@ those sent to the launcher alone are handed on, once: the canary tells them apar
 is suspended the launcher suspends itself, so that the shell sees it.
 """
 
-import contextlib
 import errno
 import os
 import select
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
-from types import FrameType
 from typing import NoReturn
 
 from sonde.collect.canary import HEARD, Canary
@@ -31,33 +30,27 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._canary = Canary()
+        self._arrivals = _Arrivals((*HEARD, signal.SIGCONT))
         self._process: subprocess.Popen[bytes] | None = None
         self._is_over = False
-        self._early: list[int] = []  # signals that came before there was anybody to have them
-        self._settling: set[int] = set()
-        self._canary = Canary()
-        self._alarm = _Alarm()
-        for wanted in (*HEARD, signal.SIGCONT):
-            # what was ignored before stays ignored for both
-            if signal.getsignal(wanted) is not signal.SIG_IGN:
-                signal.signal(wanted, self._on_signal)
         try:
             self._process = _start(command, environment)
         except OSError:
             self._end()
             raise
         self.pid = self._process.pid
-        for number in self._early:
+        for number in self._arrivals.so_far():  # before there was a command to have them
             self.send(number)
+        # a thread, because asking the canary takes a moment, and nothing may wait for it
+        self._postman = threading.Thread(target=self._hand_on, name="sonde-signals", daemon=True)
+        self._postman.start()
 
     def wait(self) -> int:
         """Waits for the end; the exit code, or minus the signal that killed it."""
         assert self._process is not None
         while True:
-            pid, status = os.waitpid(self.pid, os.WUNTRACED | os.WNOHANG)
-            if not pid:
-                self._alarm.wait()
-                continue
+            _, status = os.waitpid(self.pid, os.WUNTRACED)
             if not os.WIFSTOPPED(status):
                 self._end()
                 self._process.returncode = os.waitstatus_to_exitcode(status)
@@ -74,65 +67,67 @@ class Child:
             except ProcessLookupError:
                 return
 
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if self._is_over or number in self._settling:
-            return
-        if self._process is None:
-            self._early.append(number)
-            return
-        self._settling.add(number)  # another one like it while we wait for the canary is the same
+    def _hand_on(self) -> None:
+        """The postman's thread: sends on what has come to us and not to the command."""
+        while (came := self._arrivals.next()) is not None:
+            for number in came:
+                if not self._is_over and not self._has_reached_it(number):
+                    self.send(number)
+
+    def _has_reached_it(self, number: int) -> bool:
+        if number == signal.SIGCONT:
+            return not is_stopped(self.pid)
+        return self._canary.heard(number) and self._is_in_our_group()
+
+    def _is_in_our_group(self) -> bool:
         try:
-            if number == signal.SIGCONT:
-                has_reached_it = not is_stopped(self._process.pid)
-            else:
-                has_reached_it = self._canary.heard(number) and self._is_in_our_group()
-            if not has_reached_it:
-                self.send(number)
-        finally:
-            self._settling.discard(number)
+            return os.getpgid(self.pid) == os.getpgrp()
+        except ProcessLookupError:
+            return True
 
     def _end(self) -> None:
         """From here on only the exit code counts: no late signal may change it."""
         self._is_over = True
-        for number in HEARD:  # ignored, because Python takes its own handlers down on its way out
-            signal.signal(number, signal.SIG_IGN)
+        self._arrivals.close()
+        if self._process is not None:
+            self._postman.join()
         self._canary.close()
-        self._alarm.close()
-
-    def _is_in_our_group(self) -> bool:
-        assert self._process is not None
-        try:
-            return os.getpgid(self._process.pid) == os.getpgrp()
-        except ProcessLookupError:
-            return True
 
 
-class _Alarm:
-    """Wakes the main thread at every signal, also when the kernel hands it to another thread.
+class _Arrivals:
+    """The signals that come to this process, to whichever thread the kernel hands them.
 
-    Python runs handlers in the main thread only, and a thread that waits for a child does not
-    notice that another one was interrupted.
+    Python runs handlers in the main thread only, and a main thread that waits for a child does not
+    notice that another thread was interrupted. So what arrives is read from a pipe.
     """
 
-    def __init__(self) -> None:
-        self._wakes, self._wake = os.pipe()
-        os.set_blocking(self._wakes, False)
-        os.set_blocking(self._wake, False)
-        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self._reading, self._writing = os.pipe()
+        os.set_blocking(self._writing, False)
+        signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+        # what was ignored before stays ignored for both
+        self._numbers = [one for one in numbers if signal.getsignal(one) is not signal.SIG_IGN]
+        for number in self._numbers:
+            signal.signal(number, lambda *_: None)
+        if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # it would hide exit codes from us
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
-    def wait(self) -> None:
-        """Until a signal has come since the last time; its handler has run by then."""
-        select.select([self._wakes], [], [])
-        with contextlib.suppress(BlockingIOError):
-            os.read(self._wakes, 4096)
+    def so_far(self) -> Sequence[int]:
+        """What has come already, without waiting."""
+        has_some = bool(select.select([self._reading], [], [], 0)[0])
+        return self.next() or () if has_some else ()
+
+    def next(self) -> Sequence[int] | None:
+        """Waits for the next ones, each once; None when it is closed."""
+        came = os.read(self._reading, 4096)
+        return [one for one in dict.fromkeys(came) if one in self._numbers] if came else None
 
     def close(self) -> None:
-        """Lets signals come as they did before."""
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        """Ignores them from now on: Python takes its own handlers down on its way out."""
+        for number in self._numbers:
+            signal.signal(number, signal.SIG_IGN)
         signal.set_wakeup_fd(-1)
-        os.close(self._wakes)
-        os.close(self._wake)
+        os.close(self._writing)
 
 
 def become(command: list[str]) -> NoReturn:
