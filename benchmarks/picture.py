@@ -1,5 +1,6 @@
 """Curves over time as a small SVG, one below the other, without any library."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -47,8 +48,7 @@ def _panel(
     per_second = (_WIDTH - _LEFT - _RIGHT) / seconds
     known = ~np.isnan(curve.values) & (curve.seconds <= seconds)
     values = curve.values[known]
-    most = float(values.max()) if len(values) else 1.0
-    most = most if most > 0 else 1.0
+    most = _round_above(float(values.max()) if len(values) else 0.0, curve.unit)
     bottom = top + _HEIGHT
     parts = []
     for start, end in shaded:
@@ -60,17 +60,38 @@ def _panel(
         f"{_LEFT + at * per_second:.1f},{bottom - value / most * _HEIGHT:.1f}"
         for at, value in zip(curve.seconds[known], values, strict=True)
     )
-    label = f"{escape(curve.title)} ({escape(curve.unit)})"
+    label = escape(f"{curve.title} ({curve.unit})" if curve.unit else curve.title)
     return [
         *parts,
         f"<path d='M{_LEFT} {top}V{bottom}H{_WIDTH - _RIGHT}' fill='none' stroke='#99a'/>",
         f"<polyline points='{points}' fill='none' stroke='#1769aa' stroke-width='1.3'/>",
         f"<text x='{_LEFT + 6}' y='{top - 4}' {_FONT}>{label}</text>",
-        f"<text x='{_LEFT - 6}' y='{top + 8}' text-anchor='end' {_FONT}>{most:.4g}</text>",
+        f"<text x='{_LEFT - 6}' y='{top + 8}' text-anchor='end' {_FONT}>{most:g}</text>",
         f"<text x='{_LEFT - 6}' y='{bottom}' text-anchor='end' {_FONT}>0</text>",
-        f"<text x='{_WIDTH - _RIGHT}' y='{bottom + 13}' text-anchor='end' {_FONT}>"
-        f"{seconds:g} s</text>",
+        *_time_marks(bottom, seconds),
     ]
+
+
+def _round_above(most: float, unit: str) -> float:
+    """The top of an axis: 100 for percentages of a whole, else a round number."""
+    if unit == "%" or most <= 0:
+        return 100.0 if unit == "%" else 1.0
+    decade = 10.0 ** math.floor(math.log10(most))
+    return next(decade * step for step in (1, 1.5, 2, 3, 5, 7.5, 10) if decade * step >= most)
+
+
+def _time_marks(bottom: float, seconds: float) -> list[str]:
+    step = next((s for s in (1, 5, 10, 30, 60, 120, 300, 600) if seconds / s <= 12), 3600)
+    per_second = (_WIDTH - _LEFT - _RIGHT) / seconds
+    marks = []
+    for at in range(0, int(seconds) + 1, step):
+        text = f"{at // 60} min" if step >= 60 else f"{at} s"
+        x = _LEFT + at * per_second
+        marks.append(
+            f"<path d='M{x:.1f} {bottom}v3' stroke='#99a'/>"
+            f"<text x='{x:.1f}' y='{bottom + 13}' text-anchor='middle' {_FONT}>{text}</text>"
+        )
+    return marks
 
 
 def _box(left: float, top: float, width: float) -> str:

@@ -1,8 +1,10 @@
 """Draws the picture of the live view from a job: `python docs/pictures/draw_watch.py JOB`."""
 
+import re
 import sys
 from pathlib import Path
 
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
@@ -20,5 +22,8 @@ if __name__ == "__main__":
     console = Console(record=True, width=WIDTH, force_terminal=True, file=sys.stderr)
     for line in frame(now, WIDTH):
         console.print(line, no_wrap=True, overflow="crop")
-    picture = console.export_svg(title="sonde watch", theme=MONOKAI)
+    # without the fonts that rich would have a browser fetch from elsewhere
+    template = re.sub(r"@font-face \{\{.*?\}\}\n", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    template = re.sub(r"<!--.*?-->", "", template)
+    picture = console.export_svg(title="sonde watch", theme=MONOKAI, code_format=template)
     Path(__file__).with_name("watch.svg").write_text(picture)
