@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sonde import plugins
 from sonde.errors import UsageError
 from sonde.plugins import Slot
 
@@ -70,7 +69,7 @@ def test_other_packages_add_to_a_slot(slot: Slot[Animal], monkeypatch: pytest.Mo
         EntryPoint("outsider", "tests.test_plugins:Outsider", "zoo_animals"),
         EntryPoint("stranger", "tests.test_plugins:_source", "zoo_animals"),
     ]
-    monkeypatch.setattr(plugins, "entry_points", lambda group: points if group else [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group else [])
     assert "outsider" in slot.names()
     assert issubclass(slot.load("outsider"), Animal)
     with pytest.raises(UsageError, match="is not a Animal"):

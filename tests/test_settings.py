@@ -145,13 +145,13 @@ def test_it_is_disabled_by_anything_but_0(
 
 
 def test_a_single_machine_is_one_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("socket.gethostname", lambda: "gpu box/1")
+    monkeypatch.setattr("platform.node", lambda: "gpu box/1")
     here = placement()
     assert (here.node, here.group, here.nodes, here.local_rank) == ("gpu-box-1", None, 1, 0)
 
 
 def test_slurm_tells_where_we_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("socket.gethostname", lambda: "node7")
+    monkeypatch.setattr("platform.node", lambda: "node7")
     monkeypatch.setenv("SLURM_JOB_ID", "4711")
     monkeypatch.setenv("SLURM_NNODES", "8")
     monkeypatch.setenv("SLURM_LOCALID", "2")

@@ -5,9 +5,8 @@ the value and what is allowed.
 """
 
 import os
+import platform
 import re
-import socket
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -134,6 +133,8 @@ def _find_config(command: tuple[str, ...]) -> Path | None:
 
 
 def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
+    import tomllib  # noqa: PLC0415 — 5 ms of a start that most often finds no file
+
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -184,7 +185,7 @@ def placement() -> Placement:
     rank = _first("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID")
     local_rank = int(rank) if rank and rank.isdigit() else 0
     nodes = _first("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES", "OMPI_COMM_WORLD_SIZE")
-    host = re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname()) or "node"
+    host = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node()) or "node"
     is_number = nodes is not None and nodes.isdigit()
     return Placement(
         node=f"{host}.{local_rank}" if local_rank else host,

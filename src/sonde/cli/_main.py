@@ -55,8 +55,7 @@ def _parser(words: Sequence[str]) -> _Parser:
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     # only what was asked for is imported: `sonde run` must not wait for what `sonde watch` needs
     asked = next((word for word in words if not word.startswith("-")), None)
-    names = COMMANDS.names()
-    for name in [asked] if asked in names else names:
+    for name in [asked] if asked and asked in COMMANDS else COMMANDS.names():
         _add(commands, name)
     return parser
 

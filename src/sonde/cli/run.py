@@ -20,11 +20,11 @@ from sonde.settings import (
     parse_interval,
     placement,
 )
+from sonde.show.units import cost, duration
 from sonde.store.places import absolute_store
 
 # What a second launcher on the same node still measures: the machine is measured by the first.
 _OWN_COLLECTORS = ("process_tree",)
-_LONG_SECONDS = 30.0
 
 
 class Run(Command):
@@ -115,10 +115,10 @@ def _summary(launched: Launched, registration: Registration, wish: Wish) -> list
     verdict = exit_.state.value
     if exit_.state is not JobState.COMPLETED and exit_.message:
         verdict += f": {exit_.message}"
-    cost = f"watching took {outcome.overhead.cpu_seconds:.2f} s of CPU time"
-    if launched.seconds >= _LONG_SECONDS:  # before that it is all start-up, and says nothing
-        cost += f", {outcome.overhead.percent:.2f} % of a core"
-    lines = [f"{registration.job} {verdict} after {launched.seconds:.1f} s; {cost}"]
+    overhead = outcome.overhead
+    took = cost(overhead.cpu_seconds, overhead.percent, launched.seconds)
+    after = duration(launched.seconds)
+    lines = [f"{registration.job} {verdict} after {after}; watching took {took}"]
     if exit_.left_running:
         lines.append(f"still running: {', '.join(exit_.left_running[:5])}")
     lines += [f"lost: {gap.what}: {gap.reason}" for gap in outcome.lost[:3]]

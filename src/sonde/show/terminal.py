@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sonde.show.styles import QUIET, state_style
-from sonde.show.units import duration, local_hour, local_time, quantity, size
+from sonde.show.units import cost, duration, local_hour, local_time, quantity, size
 
 _LABEL = 15
 _STATISTICS = ("minimum", "p50", "p95", "maximum")
@@ -106,10 +106,10 @@ def _nodes(names: Sequence[str]) -> str:
 
 def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
-    cost = status["overhead"]
-    if cost:
-        used = f"{cost['percent']:.2f} % of a core ({cost['cpu_seconds']:.2f} s)"
-        rows.append(("watching cost", f"{used}, {size(cost['bytes_written'])} written"))
+    overhead = status["overhead"]
+    if overhead:
+        used = cost(overhead["cpu_seconds"], overhead["percent"], status["duration_seconds"])
+        rows.append(("watching cost", f"{used}, {size(overhead['bytes_written'])} written"))
     rows += [("lost", _lost(gap)) for gap in status["lost"]]
     rows += [("not collected", f"{o['what']}: {o['reason']}") for o in status["not_collected"]]
     rows += [

@@ -5,6 +5,7 @@ from datetime import datetime
 
 UNKNOWN = "–"
 
+_SHORT_SECONDS = 30.0
 _PREFIXES = ("", "k", "M", "G", "T", "P")
 _SYMBOLS = {"percent": "%", "celsius": "°C", "watts": "W", "mhz": "MHz", "per_second": "/s"}
 
@@ -20,6 +21,13 @@ def duration(seconds: float | None) -> str:
     if days:
         return f"{days} d {hours:02d} h"
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {whole % 60:02d} s"
+
+
+def cost(cpu_seconds: float, percent: float, seconds: float | None) -> str:
+    """What watching costs; of a short job it is all start-up, and a share would say nothing."""
+    if seconds is None or seconds < _SHORT_SECONDS:
+        return f"{cpu_seconds:.2f} s of CPU time"
+    return f"{percent:.2f} % of a core ({cpu_seconds:.1f} s)"
 
 
 def size(count: float | None) -> str:

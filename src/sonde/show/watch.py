@@ -17,7 +17,7 @@ from sonde.show.present import JobNow, Level, NodeNow
 from sonde.show.recent import COLUMN_SECONDS
 from sonde.show.styles import CPU, LABEL, MEMORY, PERCENT, QUIET, fullness, state_style
 from sonde.show.terminal import verdict
-from sonde.show.units import UNKNOWN, duration, local_hour, percent, rate, size
+from sonde.show.units import UNKNOWN, cost, duration, local_hour, percent, rate, size
 
 _DETAIL = 24
 _MOST_BAR, _MOST_CURVE = 50, 60
@@ -78,13 +78,14 @@ def _head(now: JobNow, width: int) -> list[Text]:
 
 
 def _tail(now: JobNow, width: int, *, is_live: bool) -> list[Text]:
-    cost = now.status["overhead"]
+    overhead = now.status["overhead"]
     said = Text("watching ", QUIET)
-    if cost is None:
+    if overhead is None:
         said.append(UNKNOWN, QUIET)
     else:
-        used = f"{cost['percent']:.2f} % of a core"
-        said.append(f"{used}, {size(cost['bytes_written'])} stored", QUIET)
+        seconds = now.status["duration_seconds"]
+        used = cost(overhead["cpu_seconds"], overhead["percent"], seconds)
+        said.append(f"{used}, {size(overhead['bytes_written'])} stored", QUIET)
     ages = [node.silent_seconds for node in now.nodes if node.silent_seconds is not None]
     parts = []
     if len(now.nodes) == 1 and _widths(width)[1]:
