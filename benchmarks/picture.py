@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 _WIDTH, _HEIGHT = 860, 110
-_LEFT, _RIGHT, _TOP, _GAP = 60, 12, 34, 26
+_LEFT, _RIGHT, _TOP, _GAP = 60, 24, 44, 38
 _FONT = "font-family='system-ui,sans-serif' font-size='11' fill='#445'"
 
 

@@ -113,12 +113,11 @@ class Recording:
         self._guard.attempt(
             "the last flush", lambda: lost.extend(self._writer.close(_END_SECONDS)), None
         )
-        last = threading.Thread(target=self._write_end, args=(exit_,), daemon=True)
-        last.start()
-        last.join(_END_SECONDS)
+        _within(_END_SECONDS, lambda: self._write_end(exit_))
         is_long = self._clock.seconds() - self._started_seconds >= SEGMENT_SECONDS
         if is_long:  # a short job is small, and read as quickly as it is
             self._guard.attempt("sealing", lambda: self._sealer.seal_all(_SEAL_SECONDS), None)
+            _within(_END_SECONDS, self._write_heartbeat)  # now with what sealing cost
         return Outcome(tuple(lost), self._overhead(), self._is_exit_recorded)
 
     def _stop_sampler(self) -> None:
@@ -150,8 +149,7 @@ class Recording:
             self._document("surroundings", surroundings)
 
     def _beat(self) -> None:
-        heartbeat = Heartbeat(self._clock.now_ns(), self._beat_seconds(), self._overhead())
-        self._document("heartbeat", heartbeat)
+        self._write_heartbeat()
         self._guard.attempt("the clock", self._watch_clock, None)
         self._guard.attempt(
             "sealing", lambda: self._sealer.seal(self._writer.segments_closed), None
@@ -195,11 +193,12 @@ class Recording:
         self._is_exit_recorded = self._document("exit", exit_)
         if self._place.is_creator:
             self._put(layout.EXIT, exit_)
-        self._document(
-            "heartbeat",
-            Heartbeat(self._clock.now_ns(), self._beat_seconds(), self._overhead()),
-        )
+        self._write_heartbeat()
         self._guard.attempt("what was lost", self._writer.tell_lost, None)
+
+    def _write_heartbeat(self) -> None:
+        now_ns = self._clock.now_ns()
+        self._document("heartbeat", Heartbeat(now_ns, self._beat_seconds(), self._overhead()))
 
     def _restore_facts(self) -> None:
         """If somebody removed the job's folder while it ran, what follows is a job all the same."""
@@ -253,3 +252,10 @@ class Recording:
     def _on_failure(self, part: str, error: BaseException) -> None:
         reason = f"{type(error).__name__}: {error}"
         self._writer.notice(NoticeKind.SWITCHED_OFF, part, reason)
+
+
+def _within(seconds: float, write: Callable[[], None]) -> None:
+    """Writes, but waits no longer than that for a store that does not answer."""
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    thread.join(seconds)
