@@ -47,6 +47,10 @@ class SystemClock:
         """Waits on the event for at most that long."""
         return event.wait(seconds)
 
+    def wall_ns(self) -> int:
+        """The wall clock at this moment, wherever it was moved since."""
+        return time.time_ns()
+
     def jump_seconds(self) -> float:
         """How far the wall clock was moved since the anchor was taken."""
         return (wall_offset_ns() - self.anchor_ns) / NANOSECONDS

@@ -60,6 +60,20 @@ def test_a_name_in_use_is_refused(wish: Wish) -> None:
         register(named(wish), COMMAND, FakeClock())
 
 
+def test_a_name_from_a_file_is_told_with_the_file(wish: Wish) -> None:
+    settings = replace(wish.settings, name="resnet", name_in_file=("resnet", "sonde.toml"))
+    from_file = replace(wish, settings=settings)
+    register(from_file, COMMAND, FakeClock())
+    with pytest.raises(JobExistsError, match=r"'resnet' \(\[job\] name in sonde.toml\) exists"):
+        register(from_file, COMMAND, FakeClock())
+    register(named(from_file, "mine"), COMMAND, FakeClock())
+    with pytest.raises(JobExistsError, match="'mine' exists"):
+        register(named(from_file, "mine"), COMMAND, FakeClock())
+    bad = replace(settings, name="two words", name_in_file=("two words", "sonde.toml"))
+    with pytest.raises(UsageError, match=r"\[job\] name in sonde.toml"):
+        register(replace(wish, settings=bad), COMMAND, FakeClock())
+
+
 @pytest.mark.parametrize("name", ["a/b", "..", ".", "", "ä", "x" * 129, "two words", "a\n"])
 def test_a_bad_name_is_refused(wish: Wish, name: str) -> None:
     with pytest.raises(UsageError, match="at most 128"):
@@ -153,3 +167,21 @@ def test_the_usual_store_ignores_itself_and_others_do_not(
     place = register(Wish(mine, Placement("a")), COMMAND, FakeClock())
     assert not (tmp_path / "mine" / ".gitignore").exists()
     assert open_backend(place.backend.uri).exists("job.json")
+
+
+def test_a_job_that_is_over_is_not_joined(wish: Wish) -> None:
+    first = register(named(wish), COMMAND, FakeClock())
+    start(first)
+    end(first)
+    with pytest.raises(JobExistsError):
+        register(on(named(wish, is_node_given=True), "node-b"), COMMAND, FakeClock())
+
+
+def test_of_two_that_resume_at_once_only_one_does(wish: Wish) -> None:
+    first = register(named(wish), COMMAND, FakeClock())
+    start(first)
+    end(first)
+    again = named(wish, is_resume=True)
+    assert register(again, COMMAND, FakeClock()).number == 2
+    with pytest.raises(JobExistsError, match="another launcher"):
+        register(again, COMMAND, FakeClock())

@@ -1,5 +1,6 @@
 """Ticks: what is due is read, what fails is switched off alone, what costs too much slows down."""
 
+import threading
 import uuid
 from collections.abc import Sequence
 
@@ -196,6 +197,34 @@ def stopped(sampler: Sampler) -> bool:
     return True
 
 
+class Hanging(Counting):
+    """Its second read does not come back until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hangs = threading.Event()
+        self.let_go = threading.Event()
+
+    def read(self, seconds: float) -> Sequence[float]:
+        if self.reads:
+            self.hangs.set()
+            self.let_go.wait(60)
+        return super().read(seconds)
+
+
+def test_a_collector_that_hangs_does_not_hold_up_the_end() -> None:
+    collector = Hanging()
+    sampler, _ = real_sampler(collector, 0.1)
+    clock = SystemClock()
+    sampler.start(flush_seconds=60)
+    assert collector.hangs.wait(10)
+    started = clock.seconds()
+    sampler.stop(0.2)
+    assert clock.seconds() - started < 5
+    assert not collector.is_closed
+    collector.let_go.set()
+
+
 def test_it_ticks_by_itself_until_it_is_stopped_and_takes_a_last_tick() -> None:
     collector = Counting()
     sampler, bench = real_sampler(collector, 0.1)
@@ -257,4 +286,4 @@ def test_collectors_that_find_nothing_say_why(monkeypatch: pytest.MonkeyPatch) -
     )
     found, missing = open_collectors(Machine(), ("good", "absent", "broken"))
     assert list(found) == ["good"]
-    assert missing == {"absent": "no such device here", "broken": "OSError: cannot open"}
+    assert missing == {"absent": "no such device here", "broken": "it failed: OSError: cannot open"}

@@ -47,8 +47,12 @@ class Job:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The status document: state, exit, times, nodes, cost, what was lost."""
-        return status_document(self._facts, self._clock.now_ns())
+        """The status document: state, exit, times, nodes, cost, what was lost.
+
+        Damage to samples is in it once they have been read.
+        """
+        damages = [text for reader in self._readers.values() for text in reader.damages]
+        return status_document(self._facts, self._clock.now_ns(), damages)
 
     @property
     def nodes(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.analyze.percentiles import percentiles
-from sonde.errors import MissingExtraError
+from sonde.errors import MissingExtraError, UsageError
 from sonde.read.system import SystemReader
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
@@ -106,6 +106,8 @@ class SystemMetrics(Frame):
 
     def buckets(self, most: int = 1000) -> "Buckets":
         """Minimum, mean and maximum in at most so many buckets of time."""
+        if most < 1:
+            raise UsageError(f"buckets({most}) is too few. Ask for 1 or more.")
         parts = tuple(
             (reader.node, reader.buckets(self.series, most, self.within)) for reader in self.readers
         )
@@ -194,7 +196,7 @@ class Statistics(Frame):
 
     def __repr__(self) -> str:
         if not self.rows:
-            return "no such metric was recorded"
+            return "no such metric has been recorded"
         titles = ("node", "metric", "device", "unit", *_NUMBERS)
         lines = [
             (

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sonde.clock import SystemClock
+from sonde.clock import NANOSECONDS, SystemClock
+from sonde.collect.bounded import within
 from sonde.collect.child import Child
 from sonde.collect.exits import (
     Ending,
+    Kills,
     MemoryKills,
     code_of_failed_start,
     explain,
@@ -28,6 +30,7 @@ from sonde.settings import RunSettings, environment
 from sonde.store.presence import this_process
 
 STOP_GRACE_SECONDS = 10.0
+_LOOK_SECONDS = 2.0  # what looking at the machine may take; without an answer we go on
 _POLL_SECONDS = 0.05
 
 
@@ -60,7 +63,7 @@ class Launcher:
     def run(self, command: Sequence[str], collectors: tuple[str, ...] | None) -> Launched:
         """Starts the command, waits for its end, and records both."""
         start_ns = self._clock.now_ns()
-        kills = MemoryKills(Machine())
+        kills = within(_LOOK_SECONDS, "memory kills", lambda: MemoryKills(Machine()), None)
         masked = mask_command(command)
         problem: str | None = None
         try:
@@ -69,15 +72,18 @@ class Launcher:
             code = code_of_failed_start(error)
             problem = f"{masked[0]}: {(error.strerror or str(error)).lower()}"
         pid = self._child.pid if self._child else 0
-        guard = Guard()
-        guard.call("recording", lambda: self._begin(masked, start_ns, pid, collectors), None)
+        # beside the wait: a store that does not answer must not keep us from following the command
+        self._recording.begin(lambda: self._begin(masked, start_ns, pid, collectors))
         if self._child is not None:
             code = self._child.wait()
-            guard.call("the rest of the job", self._end_the_rest, None)
-        ending = Ending(code, self._clock.now_ns(), self._stopped_by, self._left_running())
-        exit_ = explain(ending, kills.since(), problem)
+            Guard().call("the rest of the job", self._end_the_rest, None)
+        left = within(_LOOK_SECONDS, "left running", self._left_running, ())
+        ending = Ending(code, self._clock.now_ns(), self._stopped_by, left)
+        none = Kills(None, 0)
+        killed = within(_LOOK_SECONDS, "memory kills", kills.since, none) if kills else none
+        exit_ = explain(ending, killed, problem)
         outcome = self._recording.finish(exit_)
-        seconds = (ending.end_ns - start_ns) / 1e9
+        seconds = (ending.end_ns - start_ns) / NANOSECONDS
         return Launched(shell_code(code), exit_, outcome, seconds)
 
     def _begin(

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sonde.clock import SystemClock, process_cpu_seconds
+from sonde.collect.bounded import within
 from sonde.collect.registration import Registration
-from sonde.collect.sampler import Sampler, open_collectors
+from sonde.collect.sampler import FAILED, Sampler, open_collectors
 from sonde.collect.sealer import Sealer, sealing_command
 from sonde.collect.surroundings import find_surroundings
 from sonde.collect.system import Machine
@@ -27,8 +28,8 @@ from sonde.store.reserve import release_reserve, take_reserve
 from sonde.store.writer import SEGMENT_SECONDS, Writer
 
 _HEARTBEAT_SECONDS = 5.0
-_END_SECONDS = 5.0  # what the end of a job may wait for a store that does not answer
-_SEAL_SECONDS = 10.0
+_FIRST_BEAT_SECONDS = 1.0
+_END_SECONDS = 10.0  # all that the end of a job may wait for
 _CLOCK_JUMP_SECONDS = 1.0
 
 
@@ -71,6 +72,16 @@ class Recording:
         self._jump_seconds = 0.0
         self._started_seconds = clock.seconds()
 
+    def begin(self, start: Callable[[], None]) -> None:
+        """Starts in a thread of its own."""
+
+        def guarded() -> None:
+            self._guard.call("the recording", start, None)
+
+        thread = threading.Thread(target=guarded, name="sonde-begin", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
     def start(self, attempt: Attempt, collector_names: tuple[str, ...] | None = None) -> None:
         """Begins to record; a failure here leaves the job alone."""
         self._attempt = attempt
@@ -85,7 +96,10 @@ class Recording:
             job_mark=f"SONDE_RUN_ID={attempt.run_id}" if attempt.run_id else "",
             paths=(Path(attempt.folder), *self._paths()),
         )
-        collectors, _ = open_collectors(machine, collector_names)
+        collectors, missing = open_collectors(machine, collector_names)
+        for name, reason in missing.items():
+            if reason.startswith(FAILED):
+                self._writer.notice(NoticeKind.SWITCHED_OFF, f"collector {name}", reason)
         self._sampler = Sampler(
             collectors,
             self._writer,
@@ -102,27 +116,33 @@ class Recording:
             thread.start()
 
     def finish(self, exit_: Exit) -> Outcome:
-        """Ends the recording, within bounded time whatever the store does."""
+        """Ends the recording, within ten seconds whatever the store and the collectors do."""
         self._over.set()
-        if self._sampler is not None:
-            self._guard.attempt("the last tick", self._stop_sampler, None)
         deadline = self._clock.seconds() + _END_SECONDS
+        threads_due, flush_due = deadline - 0.7 * _END_SECONDS, deadline - 0.4 * _END_SECONDS
         for thread in self._threads:
-            thread.join(max(0.0, deadline - self._clock.seconds()))
+            thread.join(self._left(threads_due))
+        sampler = self._sampler
+        if sampler is not None:
+            left = self._left(threads_due)
+            within(left, "last tick", lambda: sampler.stop(left), None)
         lost: list[Notice] = []
         self._guard.attempt(
-            "the last flush", lambda: lost.extend(self._writer.close(_END_SECONDS)), None
+            "the last flush",
+            lambda: lost.extend(self._writer.close(self._left(flush_due))),
+            None,
         )
-        _within(_END_SECONDS, lambda: self._write_end(exit_))
+        within(self._left(deadline), "end", lambda: self._write_end(exit_), None)
         is_long = self._clock.seconds() - self._started_seconds >= SEGMENT_SECONDS
-        if is_long:  # a short job is small, and read as quickly as it is
-            self._guard.attempt("sealing", lambda: self._sealer.seal_all(_SEAL_SECONDS), None)
-            _within(_END_SECONDS, self._write_heartbeat)  # now with what sealing cost
+        if is_long and self._is_exit_recorded:  # a short job is small, and read as quickly
+            left = self._left(deadline)
+            self._guard.attempt("sealing", lambda: self._sealer.seal_all(left), None)
+            # now with what sealing cost
+            within(self._left(deadline), "heartbeat", self._write_heartbeat, None)
         return Outcome(tuple(lost), self._overhead(), self._is_exit_recorded)
 
-    def _stop_sampler(self) -> None:
-        assert self._sampler is not None
-        self._sampler.stop(_END_SECONDS)
+    def _left(self, deadline: float) -> float:
+        return max(0.0, deadline - self._clock.seconds())
 
     def _keep(self) -> None:
         """The keeper's thread: nothing it does may wait for a tick, and no tick waits for it."""
@@ -132,7 +152,9 @@ class Recording:
             if inbox is not None:
                 self._guard.attempt("requests", lambda: self._answer(inbox), None)
             if self._clock.seconds() >= beat_due:
-                beat_due = self._clock.seconds() + self._beat_seconds()
+                # the second one soon, so that the end of a short job that is lost is nearly known
+                pause = self._beat_seconds() if beat_due else _FIRST_BEAT_SECONDS
+                beat_due = self._clock.seconds() + pause
                 self._beat()
             if self._clock.wait(self._over, self._backend.poll_seconds):
                 return
@@ -197,8 +219,15 @@ class Recording:
         self._guard.attempt("what was lost", self._writer.tell_lost, None)
 
     def _write_heartbeat(self) -> None:
-        now_ns = self._clock.now_ns()
-        self._document("heartbeat", Heartbeat(now_ns, self._beat_seconds(), self._overhead()))
+        sampler = self._sampler
+        heartbeat = Heartbeat(
+            time_ns=self._clock.now_ns(),
+            wall_ns=self._clock.wall_ns(),
+            every_seconds=self._beat_seconds(),
+            interval_seconds=sampler.interval_seconds if sampler else None,
+            overhead=self._overhead(),
+        )
+        self._document("heartbeat", heartbeat)
 
     def _restore_facts(self) -> None:
         """If somebody removed the job's folder while it ran, what follows is a job all the same."""
@@ -252,10 +281,3 @@ class Recording:
     def _on_failure(self, part: str, error: BaseException) -> None:
         reason = f"{type(error).__name__}: {error}"
         self._writer.notice(NoticeKind.SWITCHED_OFF, part, reason)
-
-
-def _within(seconds: float, write: Callable[[], None]) -> None:
-    """Writes, but waits no longer than that for a store that does not answer."""
-    thread = threading.Thread(target=write, daemon=True)
-    thread.start()
-    thread.join(seconds)

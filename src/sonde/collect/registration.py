@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from sonde.clock import Clock, local_stamp
-from sonde.errors import JobExistsError, StoreError
+from sonde.errors import JobExistsError, StoreError, UsageError
 from sonde.records.job import Attempt, JobInfo
 from sonde.settings import DEFAULT_STORE, Placement, RunSettings
 from sonde.store import layout
@@ -46,20 +46,33 @@ def register(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
     name = wish.settings.name
     if name is None:
         return _register_unnamed(wish, command, clock)
-    check_name(name)
+    _check_job_name(name, wish.settings)
     made = _create(name, wish, clock)
     if made is not None:
         return made
     backend = open_backend(job_uri(wish.settings.store, name))
     if wish.is_resume:
         return _resume(name, wish, backend, clock)
-    joined = _join(name, wish, backend) if _is_shared(wish) else None
+    joined = _join(name, wish, backend, clock) if _is_shared(wish) else None
     if joined is None:
         raise JobExistsError(
-            f"Job {name!r} exists in {wish.settings.store}. "
+            f"Job {name!r}{_from_file(wish.settings)} exists in {wish.settings.store}. "
             "Choose another --name, or continue it with --resume."
         )
     return joined
+
+
+def _check_job_name(name: str, settings: RunSettings) -> None:
+    try:
+        check_name(name)
+    except UsageError as error:
+        raise UsageError(f"{error}{_from_file(settings)}") from error
+
+
+def _from_file(settings: RunSettings) -> str:
+    """Where the name was found, unless the command line gave it."""
+    name, file = settings.name_in_file or (None, "")
+    return f" ([job] name in {file})" if name is not None and name == settings.name else ""
 
 
 def _register_unnamed(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
@@ -69,7 +82,7 @@ def _register_unnamed(wish: Wish, command: Sequence[str], clock: Clock) -> Regis
     if group is not None:
         name = check_name(f"{base}-{re.sub(r'[^A-Za-z0-9._-]', '-', group)}"[:128])
         backend = open_backend(job_uri(wish.settings.store, name))
-        found = _create(name, wish, clock) or _join(name, wish, backend)
+        found = _create(name, wish, clock) or _join(name, wish, backend, clock)
         if found is not None:
             return found
     stamp = f"{base}-{local_stamp(clock.now_ns())}"
@@ -92,11 +105,13 @@ def _create(name: str, wish: Wish, clock: Clock) -> Registration | None:
     return Registration(name, wish.placement.node, 1, backend, is_creator=True)
 
 
-def _join(name: str, wish: Wish, backend: Backend) -> Registration | None:
+def _join(name: str, wish: Wish, backend: Backend, clock: Clock) -> Registration | None:
     """A place in a job that another node has made, or None if one of our name has it."""
     node = wish.placement.node
     info = decode_facts(JobInfo, backend.read(layout.JOB), layout.JOB)
     if node == info.created_by or node in backend.folders(layout.NODES):
+        return None
+    if _is_over(backend, clock):  # a rerun is a job of its own
         return None
     # of two that come at once with the same name, one gets the place
     if not backend.create(layout.attempt_key(node, 1, "claim"), encode_facts(this_process())):
@@ -111,10 +126,24 @@ def _resume(name: str, wish: Wish, backend: Backend, clock: Clock) -> Registrati
         others = [_last_attempt(backend, other) for other in backend.folders(layout.NODES)]
         number = max((other.number for other in others if other is not None), default=1)
         return Registration(name, node, number, backend, is_creator=False)
-    has_ended = backend.exists(layout.attempt_key(node, last.number, "exit"))
-    if not has_ended and is_present(backend, last, clock.now_ns()):
+    if _still_runs(backend, last, clock):
         raise JobExistsError(f"Job {name!r} still runs on {node}; it cannot be resumed.")
-    return Registration(name, node, last.number + 1, backend, is_creator=True)
+    number = last.number + 1
+    if not backend.create(layout.attempt_key(node, number, "claim"), encode_facts(this_process())):
+        raise JobExistsError(f"Job {name!r} is being resumed on {node} by another launcher.")
+    return Registration(name, node, number, backend, is_creator=True)
+
+
+def _is_over(backend: Backend, clock: Clock) -> bool:
+    """Whether the job has begun somewhere and nobody is at it any more."""
+    attempts = [_last_attempt(backend, node) for node in backend.folders(layout.NODES)]
+    begun = [attempt for attempt in attempts if attempt is not None]
+    return bool(begun) and not any(_still_runs(backend, one, clock) for one in begun)
+
+
+def _still_runs(backend: Backend, attempt: Attempt, clock: Clock) -> bool:
+    has_ended = backend.exists(layout.attempt_key(attempt.node, attempt.number, "exit"))
+    return not has_ended and is_present(backend, attempt, clock.now_ns())
 
 
 def _last_attempt(backend: Backend, node: str) -> Attempt | None:

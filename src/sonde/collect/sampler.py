@@ -14,6 +14,10 @@ from sonde.records.notice import NoticeKind
 from sonde.settings import LONGEST_INTERVAL_SECONDS
 from sonde.store.writer import Writer
 
+FAILED = (
+    "it failed: "  # how the reason of a collector begins that broke, instead of missing a thing
+)
+
 _SELF_SECONDS = 10.0  # how often our own cost is recorded and held against the budget
 _PATIENCE = 3  # so many times over budget in a row before the pace changes
 
@@ -44,22 +48,23 @@ def open_collectors(
     missing: dict[str, str] = {}
     guard = Guard()
     for name in COLLECTORS.names() if names is None else names:
-        collector = COLLECTORS.load(name)(machine)
-        reason = guard.call(name, partial(_reason_not_to_collect, collector), "")
-        if name in guard.failed or reason:
-            missing[name] = guard.failed.get(name, reason)
+        nothing: Collector | str = ""
+        opened = guard.call(name, partial(_opened, name, machine), nothing)
+        if isinstance(opened, Collector):
+            found[name] = opened
         else:
-            found[name] = collector
+            missing[name] = f"{FAILED}{guard.failed[name]}" if name in guard.failed else opened
     return found, missing
 
 
-def _reason_not_to_collect(collector: Collector) -> str:
-    """Opens a collector; what it misses on this machine, or nothing."""
+def _opened(name: str, machine: Machine) -> Collector | str:
+    """The collector, opened, or what it misses on this machine."""
+    collector = COLLECTORS.load(name)(machine)
     try:
         collector.open()
     except NothingToCollectError as error:
         return str(error) or "nothing of the kind on this machine"
-    return ""
+    return collector
 
 
 class Sampler:
@@ -102,11 +107,17 @@ class Sampler:
         self._threads = targets
 
     def stop(self, timeout_seconds: float) -> None:
-        """Ends the ticks, takes a last one and closes the collectors."""
+        """Ends the ticks, takes a last one and closes the collectors.
+
+        A collector that hangs is left alone after the time-out, and so is the last tick.
+        """
+        deadline = self._clock.seconds() + timeout_seconds
         self._stop.set()
         self._wake_all()
         for thread in self._threads:
-            thread.join(timeout_seconds)
+            thread.join(max(0.0, deadline - self._clock.seconds()))
+        if any(thread.is_alive() for thread in self._threads):
+            return
         if self.is_monitoring:
             self.tick()
         for slot in self._slots:

@@ -37,6 +37,14 @@ class NodeAttempt:
     heartbeat: Heartbeat | None
     surroundings: Surroundings | None
 
+    def end_ns(self, now_ns: int) -> int:
+        """When it ended, its last sign of life where it is lost, now where it runs."""
+        if not self.state.is_over:
+            return now_ns
+        if self.exit is not None:
+            return self.exit.end_ns
+        return self.heartbeat.time_ns if self.heartbeat else self.attempt.start_ns
+
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
@@ -52,7 +60,7 @@ class JobFacts:
 
     @property
     def latest(self) -> tuple[NodeAttempt, ...]:
-        """The last attempt, on each node that took part in it."""
+        """The last attempt, on each node that took part in it; and what else still runs."""
         return _latest(self.attempts)
 
     @property
@@ -72,9 +80,7 @@ class JobFacts:
         """When the last attempt ended; the last sign of life where it is lost, None if it runs."""
         if not self.state.is_over:
             return None
-        ends = [one.exit.end_ns for one in self.latest if one.exit is not None]
-        ends += [one.heartbeat.time_ns for one in self.latest if one.heartbeat and not one.exit]
-        return max(ends, default=self.start_ns)
+        return max((one.end_ns(0) for one in self.latest), default=self.start_ns)
 
     @property
     def decisive(self) -> NodeAttempt | None:
@@ -84,10 +90,18 @@ class JobFacts:
         return candidates[0] if candidates else None
 
     def seconds(self, now_ns: int) -> float | None:
-        """How long it took, or has taken so far."""
+        """How long it took, or has taken so far; the time between attempts left out."""
         if self.start_ns is None:
             return None
-        return ((self.end_ns or now_ns) - self.start_ns) / NANOSECONDS
+        if not self.attempts:
+            return ((self.end_ns or now_ns) - self.start_ns) / NANOSECONDS
+        numbers = {one.attempt.number for one in self.attempts}
+        return sum(self._attempt_ns(number, now_ns) for number in numbers) / NANOSECONDS
+
+    def _attempt_ns(self, number: int, now_ns: int) -> int:
+        """How long one attempt took, from its first node's start to its last one's end."""
+        nodes = [one for one in self.attempts if one.attempt.number == number]
+        return max(one.end_ns(now_ns) for one in nodes) - min(one.attempt.start_ns for one in nodes)
 
 
 def list_job_names(store: str) -> list[str]:
@@ -109,19 +123,14 @@ def read_job(backend: Backend, now_ns: int) -> JobFacts:
         for node in backend.folders(layout.NODES)
         for attempt in _node_attempts(backend, node, now_ns, damages)
     )
-    notices = []
+    notices: list[Notice] = []
     for node in backend.folders(layout.NODES):
         reader = FolderReader(backend, layout.node_folder(node), NOTICES)
         reader.refresh()
         damages += reader.damages
-        notices += [
-            Notice(
-                NoticeKind(row["kind"]), row["what"], row["reason"], row["start_ns"], row["end_ns"]
-            )
-            for row in reader.rows().to_pylist()
-        ]
+        notices += _notices(reader)
     return JobFacts(
-        name=info.name if info else backend.uri.rstrip("/").rpartition("/")[2],
+        name=backend.uri.rstrip("/").rpartition("/")[2],
         info=info,
         state=_job_state(attempts, info, now_ns),
         attempts=attempts,
@@ -129,6 +138,15 @@ def read_job(backend: Backend, now_ns: int) -> JobFacts:
         notices=tuple(notices),
         damages=tuple(damages),
     )
+
+
+def _notices(reader: FolderReader) -> list[Notice]:
+    known = {kind.value for kind in NoticeKind}  # a newer sonde may have more to say
+    return [
+        Notice(NoticeKind(row["kind"]), row["what"], row["reason"], row["start_ns"], row["end_ns"])
+        for row in reader.rows().to_pylist()
+        if row["kind"] in known
+    ]
 
 
 def _node_attempts(
@@ -143,6 +161,9 @@ def _node_attempts(
         place = (node, int(number))
         attempt = _document(Attempt, backend, layout.attempt_key(*place, "start"), damages)
         if attempt is None:
+            continue
+        if (attempt.node, attempt.number) != place:
+            damages.append(f"{layout.attempt_key(*place, 'start')} is damaged: of another node")
             continue
         exit_ = _document(Exit, backend, layout.attempt_key(*place, "exit"), damages)
         heartbeat = _document(Heartbeat, backend, layout.attempt_key(*place, "heartbeat"), damages)
@@ -159,7 +180,9 @@ def _node_attempts(
 
 def _latest(attempts: tuple[NodeAttempt, ...]) -> tuple[NodeAttempt, ...]:
     last = max((one.attempt.number for one in attempts), default=0)
-    return tuple(one for one in attempts if one.attempt.number == last)
+    return tuple(
+        one for one in attempts if one.attempt.number == last or one.state is JobState.RUNNING
+    )
 
 
 def _job_state(attempts: tuple[NodeAttempt, ...], info: JobInfo | None, now_ns: int) -> JobState:

@@ -1,5 +1,6 @@
 """The status document: what `sonde status --json` prints, key by key as the contract says."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sonde.clock import iso
@@ -8,8 +9,10 @@ from sonde.records.job import Exit
 from sonde.records.notice import Notice, NoticeKind
 
 
-def status_document(facts: JobFacts, now_ns: int) -> dict[str, Any]:
-    """A job as plain JSON values."""
+def status_document(
+    facts: JobFacts, now_ns: int, more_damages: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A job as plain JSON values; with damages that were found while its samples were read."""
     decisive = facts.decisive
     exit_ = _exit(decisive.exit if decisive and facts.state.is_over else None)
     return {
@@ -27,7 +30,10 @@ def status_document(facts: JobFacts, now_ns: int) -> dict[str, Any]:
         "workers": len(facts.workers),
         "overhead": _overhead(facts.latest),
         "lost": [_lost(one) for one in facts.notices if one.kind is NoticeKind.LOST]
-        + [{"what": text, "from": None, "to": None, "reason": "damaged"} for text in facts.damages],
+        + [
+            {"what": text, "from": None, "to": None, "reason": "damaged"}
+            for text in (*facts.damages, *more_damages)
+        ],
         "not_collected": [
             {"what": one.what, "reason": one.reason}
             for one in facts.notices
@@ -86,8 +92,9 @@ def _overhead(attempts: tuple[NodeAttempt, ...]) -> dict[str, Any] | None:
     costs = [one.heartbeat.overhead for one in attempts if one.heartbeat is not None]
     if not costs:
         return None
+    shares = [cost.percent for cost in costs if cost.percent is not None]
     return {
-        "percent": round(max(cost.percent for cost in costs), 3),
+        "percent": round(max(shares), 3) if shares else None,
         "cpu_seconds": round(sum(cost.cpu_seconds for cost in costs), 3),
         "bytes_written": sum(cost.bytes_written for cost in costs),
     }

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+_SHORT_SECONDS = 30.0
+
 
 class JobState(StrEnum):
     """Where a job stands."""
@@ -99,9 +101,11 @@ class Overhead:
     wall_seconds: float
 
     @property
-    def percent(self) -> float:
-        """CPU time per wall time, in percent of one core."""
-        return 100 * self.cpu_seconds / self.wall_seconds if self.wall_seconds > 0 else 0.0
+    def percent(self) -> float | None:
+        """CPU time per wall time, in percent of one core; of a short job it is all start-up."""
+        if self.wall_seconds < _SHORT_SECONDS:
+            return None
+        return 100 * self.cpu_seconds / self.wall_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +115,5 @@ class Heartbeat:
     time_ns: int
     every_seconds: float
     overhead: Overhead
+    wall_ns: int | None = None  # by the wall clock: what other machines can compare with theirs
+    interval_seconds: float | None = None  # how often the machine is sampled now

@@ -12,15 +12,15 @@ REPLIES = "control/replies"
 NODES = "nodes"
 WORKERS = "workers"
 
-_JOB_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_JOB_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
 
 def check_name(name: str, what: str = "job") -> str:
     """The name itself, if it can be a folder in any store."""
-    if not _JOB_NAME.fullmatch(name) or set(name) == {"."}:
+    if not _JOB_NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot be the name of a {what}: "
-            "use letters, digits, '.', '_' and '-', at most 128 of them."
+            "use letters, digits, '.', '_' and '-', at most 128, no '.' or '-' in front."
         )
     return name
 

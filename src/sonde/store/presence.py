@@ -28,7 +28,7 @@ def is_present(backend: Backend, attempt: Attempt, now_ns: int) -> bool:
         due_seconds = _SLACK_SECONDS + _MISSED_BEATS * backend.flush_seconds
         return now_ns - attempt.start_ns < due_seconds * NANOSECONDS
     due_seconds = _SLACK_SECONDS + _MISSED_BEATS * beat.every_seconds
-    return now_ns - beat.time_ns < due_seconds * NANOSECONDS
+    return now_ns - (beat.wall_ns or beat.time_ns) < due_seconds * NANOSECONDS
 
 
 def is_stopped(pid: int) -> bool:

@@ -240,3 +240,14 @@ def test_sweeping_takes_half_written_files_that_nobody_can_be_at_any_more(tmp_pa
     backend.sweep(now_ns)
 
     assert files(tmp_path) == ["young/.job.json.4711-0123abcd"]
+
+
+def test_no_key_leads_out_of_the_store(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    backend = open_backend(str(tmp_path / "store"))
+    for key in ("../secret", "a/../../secret", "/etc/passwd"):
+        with pytest.raises(StoreError, match="not a key"):
+            backend.read(key)
+        with pytest.raises(StoreError, match="not a key"):
+            backend.delete([key])
+    assert (tmp_path / "secret").exists()

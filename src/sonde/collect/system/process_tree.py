@@ -70,9 +70,9 @@ class ProcessTreeUsage(Collector):
         read, written = self._disk_traffic(before)
         return (
             len(alive),
-            sum(member.threads for member in alive),
+            sum(member.threads for member in alive) if alive else UNKNOWN,
             _per_second(cpu, elapsed),
-            sum(member.rss_bytes for member in alive),
+            sum(member.rss_bytes for member in alive) if alive else UNKNOWN,
             _per_second(read, elapsed),
             _per_second(written, elapsed),
             self._open_files(seconds),

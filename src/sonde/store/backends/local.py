@@ -35,7 +35,7 @@ class Local(Backend):
 
     def read(self, key: str, start: int = 0, end: int | None = None) -> bytes:
         try:
-            with (self._root / key).open("rb") as file:
+            with self._path(key).open("rb") as file:
                 if start:
                     file.seek(start)
                 return file.read() if end is None else file.read(max(end - start, 0))
@@ -47,7 +47,7 @@ class Local(Backend):
     def write(self, key: str, data: bytes) -> None:
         temporary = self._write_beside(key, data)
         try:
-            temporary.replace(self._root / key)
+            temporary.replace(self._path(key))
         except OSError as error:
             _discard(temporary)
             raise self._store_error("write", key, error) from error
@@ -56,7 +56,7 @@ class Local(Backend):
         temporary = self._write_beside(key, data)
         try:
             # a link fails where the name exists: whole or not at all, and only the first wins
-            (self._root / key).hardlink_to(temporary)
+            self._path(key).hardlink_to(temporary)
         except FileExistsError:
             return False
         except OSError as error:
@@ -68,7 +68,7 @@ class Local(Backend):
         return True
 
     def append(self, key: str, offset: int, data: bytes) -> None:
-        path = self._root / key
+        path = self._path(key)
         try:
             if offset == 0:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,13 +89,13 @@ class Local(Backend):
 
     def entries(self, folder: str) -> list[Entry]:
         try:
-            return sorted(self._walk(self._root / folder), key=lambda entry: entry.key)
+            return sorted(self._walk(self._path(folder)), key=lambda entry: entry.key)
         except OSError as error:
             raise self._store_error("list", folder, error) from error
 
     def folders(self, folder: str) -> list[str]:
         try:
-            with os.scandir(self._root / folder) as found:
+            with os.scandir(self._path(folder)) as found:
                 return sorted(item.name for item in found if item.is_dir())
         except (FileNotFoundError, NotADirectoryError):
             return []
@@ -104,7 +104,7 @@ class Local(Backend):
 
     def delete(self, keys: Iterable[str]) -> None:
         for key in keys:
-            path = self._root / key
+            path = self._path(key)
             try:
                 path.unlink(missing_ok=True)
                 self._remove_empty_parents(path)
@@ -126,7 +126,7 @@ class Local(Backend):
 
     def view(self, key: str) -> memoryview:
         try:
-            with (self._root / key).open("rb") as file:
+            with self._path(key).open("rb") as file:
                 return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except FileNotFoundError as error:
             raise KeyMissingError(f"There is no {key} in {self.uri}") from error
@@ -142,7 +142,16 @@ class Local(Backend):
         return status.total if status else None
 
     def exists(self, key: str) -> bool:
-        return (self._root / key).is_file()
+        try:
+            return self._path(key).is_file()
+        except OSError as error:
+            raise self._store_error("read", key, error) from error
+
+    def _path(self, key: str) -> Path:
+        """The file of a key; a key from a hostile store leads nowhere outside of it."""
+        if key.startswith("/") or ".." in key.split("/"):
+            raise StoreError(f"{key!r} is not a key of {self.uri}")
+        return self._root / key
 
     def _usage(self) -> "shutil._ntuple_diskusage | None":
         for place in (self._root, *self._root.parents):
@@ -170,7 +179,7 @@ class Local(Backend):
 
     def _write_beside(self, key: str, data: bytes) -> Path:
         """A hidden, synced copy next to where the key belongs."""
-        path = self._root / key
+        path = self._path(key)
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -192,7 +201,7 @@ class Local(Backend):
 
     def _create_without_links(self, key: str, data: bytes) -> bool:
         """For file systems that know no links: the first to make the file wins."""
-        path = self._root / key
+        path = self._path(key)
         try:
             file = path.open("xb")
         except FileExistsError:
@@ -216,7 +225,7 @@ class Local(Backend):
 
     def _store_error(self, verb: str, key: str, error: OSError) -> StoreError:
         reason = error.strerror or str(error)
-        return StoreError(f"Cannot {verb} {self._root / key}: {reason.lower()}")
+        return StoreError(f"Cannot {verb} {self._path(key)}: {reason.lower()}")
 
 
 def _path_in(uri: str) -> str:

@@ -1,0 +1,25 @@
+"""Calls that may hang or fail without being allowed to hold anything up."""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from sonde.guard import Guard
+
+Result = TypeVar("Result")
+Default = TypeVar("Default")
+
+
+def within(
+    seconds: float, what: str, function: Callable[[], Result], default: Default
+) -> Result | Default:
+    """The function's result, or the default if it fails or takes longer than that."""
+    results: list[Result] = []
+
+    def call() -> None:
+        Guard().attempt(what, lambda: results.append(function()), None)
+
+    thread = threading.Thread(target=call, name=f"sonde-{what}", daemon=True)
+    thread.start()
+    thread.join(max(0.0, seconds))
+    return results[0] if results else default
