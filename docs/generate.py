@@ -5,14 +5,16 @@ A test fails when a page differs from what this would write.
 
 import argparse
 import inspect
+import re
 from collections.abc import Iterator
-from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 
 import sonde
 from sonde.cli import COMMANDS
+from sonde.client.system import Buckets, Statistics, SystemMetrics
 from sonde.collect.system import COLLECTORS
-from sonde.settings import KEYS, VARIABLES, RunSettings
+from sonde.settings import KEYS, VARIABLES
 from sonde.store.format import FAMILIES, FORMAT_VERSION
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -52,6 +54,10 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
     yield "| option | meaning |"
     yield "|---|---|"
     for action in parser._actions:  # noqa: SLF001 — argparse has no public list of its options
+        if action.help == argparse.SUPPRESS:
+            continue
+        if action.help == argparse.SUPPRESS:
+            continue
         value = action.metavar or ("" if action.nargs == 0 else action.dest.upper())
         label = ", ".join(action.option_strings) or str(action.metavar or action.dest)
         with_value = f"{label} {value}" if action.option_strings and value else label
@@ -60,7 +66,6 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def configuration() -> Iterator[str]:
     """Keys of the file and variables of the environment."""
-    defaults = {field.name: field.default for field in fields(RunSettings)}
     yield "# Configuration"
     yield ""
     yield "`sonde.toml` beside the script, or in the current folder, is found by itself; `--config`"
@@ -68,8 +73,8 @@ def configuration() -> Iterator[str]:
     yield "impossible values are errors before the job starts."
     yield from ("", "| section | key | default | meaning |", "|---|---|---|---|")
     for key in KEYS:
-        default = defaults[key.field]
-        yield f"| `[{key.section}]` | `{key.name}` | `{default}` | {key.help} |"
+        default = f"`{key.default}`" if key.default else "none"
+        yield f"| `[{key.section}]` | `{key.name}` | {default} | {key.help} |"
     yield from ("", "| variable | meaning |", "|---|---|")
     for name, text in VARIABLES.items():
         yield f"| `{name}` | {text} |"
@@ -100,16 +105,31 @@ def python() -> Iterator[str]:
         yield inspect.getdoc(thing) or ""
         if inspect.isclass(thing):
             yield from _members(thing)
+    yield from ("", "# What `job.system()` returns")
+    for kind in (SystemMetrics, Buckets, Statistics):
+        yield from ("", f"## {kind.__name__}", "", inspect.getdoc(kind) or "")
+        yield from _members(kind)
 
 
 def _members(kind: type) -> Iterator[str]:
     yield ""
-    for name, member in vars(kind).items():
-        if name.startswith("_") or not (inspect.isfunction(member) or isinstance(member, property)):
+    # its own first, then what it inherits
+    names = dict.fromkeys(name for base in kind.__mro__ for name in vars(base))
+    for name in names:
+        member = inspect.getattr_static(kind, name)
+        is_value = isinstance(member, property | cached_property)
+        if name.startswith("_") or not (inspect.isfunction(member) or is_value):
             continue
         text = (inspect.getdoc(member) or "").partition("\n")[0]
-        call = str(inspect.signature(member)) if inspect.isfunction(member) else ""
-        yield f"- `{name}{call.replace('(self, ', '(').replace('(self)', '()')}`: {text}"
+        call = _call(inspect.signature(member)) if inspect.isfunction(member) else ""
+        yield f"- `{name}{call}`: {text}"
+
+
+def _call(signature: inspect.Signature) -> str:
+    """As a person would write it: how numpy spells its arrays differs from version to version."""
+    text = re.sub(r"^\(self(, )?", "(", str(signature))
+    text = re.sub(r"-> '(.*)'$", r"-> \1", text)
+    return re.sub(r"numpy\.ndarray\[.*?\]\]", "numpy.ndarray", text)
 
 
 def records() -> Iterator[str]:

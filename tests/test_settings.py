@@ -6,6 +6,8 @@ import pytest
 
 from sonde.errors import UsageError
 from sonde.settings import (
+    KEYS,
+    RunSettings,
     default_store,
     is_disabled,
     load_settings,
@@ -72,14 +74,25 @@ def test_without_a_file_there_are_defaults() -> None:
     assert (settings.name, settings.store, settings.interval_seconds) == (None, "sonde-jobs", 0.5)
 
 
+def test_defaults_of_the_reference_are_those_of_the_settings(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    written = [
+        f"{key.section}.{key.name} = {key.default if int in key.kinds else repr(key.default)}"
+        for key in KEYS
+        if key.default
+    ]
+    file.write_text("\n".join(written))
+    assert load_settings(file) == RunSettings()
+
+
 def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(
-        "[job]\nname = 'resnet'\nstore = 's3://bucket/x'\n[system]\ninterval = '1s'\n"
+        "[job]\nname = 'resnet'\n[system]\ninterval = '1s'\n"
         "[budget]\noverhead_percent = 2\ndisk = '5GB'\n"
     )
     settings = load_settings(file)
-    assert (settings.name, settings.store) == ("resnet", "s3://bucket/x")
+    assert (settings.name, settings.name_in_file) == ("resnet", ("resnet", str(file)))
     assert settings.interval_seconds == 1
     assert (settings.overhead_percent, settings.disk_bytes) == (2, 5_000_000_000)
 
@@ -89,7 +102,10 @@ def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
     [
         ("[system]\nintervall = '1s'", ("intervall", "'1s'", "interval")),
         ("[sytem]\ninterval = '1s'", ("sytem", "system")),
-        ("interval = '1s'", ("interval", "system")),
+        ("interval = '1s'", ("'interval' is not in a section. Put it under [system].",)),
+        ("job = 3", ("'job' is not in a section", "[budget], [job], [system]")),
+        ("colour = 3", ("'colour' is not in a section", "[budget], [job], [system]")),
+        ("[job]\nstore = '/data'", ("store", "'/data'", "Known: name")),
         ("[system]\ninterval = '1ms'", ("interval", "'1ms'", "100ms to 60s")),
         ("[system]\ninterval = 1", ("interval", "1", "text in quotes")),
         ("[job]\nname = true", ("name", "True", "text in quotes")),

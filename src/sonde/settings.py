@@ -34,6 +34,7 @@ class RunSettings:
     interval_seconds: float = 0.5
     overhead_percent: float = 1.0
     disk_bytes: int = 20_000_000_000
+    name_in_file: tuple[str, str] | None = None  # a name and the file it is from; --name wins
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def parse_size(text: str, key: str) -> int:
 
 
 def _name(value: str, key: str) -> str:
-    return value
+    return value  # checked with every other name, when the job is registered
 
 
 def _percent(value: float, key: str) -> float:
@@ -89,22 +90,25 @@ class Key:
     field: str
     kinds: tuple[type, ...]
     read: Callable[[Any, str], Any]
+    default: str  # as one writes it; empty: there is none
     help: str
 
 
 KEYS = (
-    Key("job", "name", "name", (str,), _name, "the job's name; default: script name and time"),
-    Key("job", "store", "store", (str,), _name, "where it is recorded: a folder or s3://…"),
     Key(
-        *("system", "interval", "interval_seconds", (str,), parse_interval),
+        *("job", "name", "name", (str,), _name, ""),
+        "the job's name; without it: script name and time",
+    ),
+    Key(
+        *("system", "interval", "interval_seconds", (str,), parse_interval, "500ms"),
         "time between two samples of the machine, 100ms to 60s",
     ),
     Key(
-        *("budget", "overhead_percent", "overhead_percent", (int, float), _percent),
+        *("budget", "overhead_percent", "overhead_percent", (int, float), _percent, "1"),
         "what watching may cost, in percent of one core; above it the interval grows",
     ),
     Key(
-        *("budget", "disk", "disk_bytes", (str,), parse_size),
+        *("budget", "disk", "disk_bytes", (str,), parse_size, "20GB"),
         "the most a job may take; the oldest raw data goes first, roll-ups stay",
     ),
 )
@@ -144,12 +148,23 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
     changes: dict[str, Any] = {}
     for section, table in document.items():
         sections = sorted({known.section for known in KEYS})
-        if section not in sections or not isinstance(table, dict):
+        if not isinstance(table, dict):
+            raise _outside(path, section, sections)
+        if section not in sections:
             raise UsageError(f"{path}: unknown section [{section}]. Known: {', '.join(sections)}")
         for key, value in table.items():
             field, read_value = _read_key(path, section, key, value)
             changes[field] = read_value
+    if "name" in changes:
+        changes["name_in_file"] = (changes["name"], str(path))
     return replace(settings, **changes)
+
+
+def _outside(path: Path, name: str, sections: list[str]) -> UsageError:
+    owner = next((key.section for key in KEYS if key.name == name), None)
+    listed = ", ".join(f"[{section}]" for section in sections)
+    way_out = f"Put it under [{owner}]." if owner else f"Keys belong into one of {listed}."
+    return UsageError(f"{path}: {name!r} is not in a section. {way_out}")
 
 
 def _read_key(path: Path, section: str, name: str, value: object) -> tuple[str, Any]:

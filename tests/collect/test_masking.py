@@ -24,11 +24,14 @@ SECRET_NAMES = (
     *("access-key", "AWS_SECRET_ACCESS_KEY", "private_key", "key", "ssh-key", "credential"),
     *("credentials", "auth", "pat", "GH_PAT", "dsn", "SENTRY_DSN", "cookie", "session-cookie"),
     *("authorization", "connection_string", "jwt", "db.password", "wandb.api_key", "dbPassword"),
+    *("MYPASS", "SSHPASS", "PGPASS", "dbPass", "pass", "DB_PASS", "MYPASSWD", "GPGPASSPHRASE"),
+    *("FIREWALLPASS", "SMTP_COM_PASS"),
 )
 HARMLESS_NAMES = (
     *("max-tokens", "max_new_tokens", "num-tokens", "tokens_per_batch", "train-tokens", "lr", "LR"),
     *("TOKENIZERS_PARALLELISM", "tokenizer", "tokenizer-path", "pad_token_id", "epochs", "seed"),
     *("monkey", "keyboard", "compass", "bypass", "keep", "author", "pattern", "update", "padding"),
+    *("BYPASS", "proxy_bypass", "encompass", "overpass", "low-pass", "bandpass", "two_pass"),
     *("SSH_AUTH_SOCK", "XDG_SESSION_ID", "tensor-parallel-size", "hotkeys", "patience", "passes"),
 )
 
@@ -66,6 +69,8 @@ def test_other_options_are_kept(name: str) -> None:
         ),
         *("ssh://git@github.com/a/b.git", "https://example.org:8443/x?page=2&size=10", "12:30:45"),
         *("['a', 'b']", "print('hello, world')", "2026-11-15T08:00:00.123456Z", "--flag", "-v", ""),
+        *("https://x.org/webhooks", "https://x.org/services/Training/a", "data/webhooks/a.json"),
+        *("--user=1000:1000", "docker run -u 0:0 image", "python -u x.py", "--user-agent=a:b"),
         *("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1", "import torch; print(torch.__version__)"),
     ],
 )
@@ -105,10 +110,37 @@ def test_known_kinds_of_tokens_are_masked_wherever_they_are(secret: str) -> None
         ("+db.password=pa55", f"+db.password={MASK}"),
         ("--opts=lr=0.1,token=pa55", f"--opts=lr=0.1,token={MASK}"),
         ("--set=token=pa55", f"--set=token={MASK}"),
+        (
+            "https://hooks.slack.com/services/T0AB/B0CD/xyz",
+            f"https://hooks.slack.com/services/{MASK}",
+        ),
+        ("hooks.slack.com/services/T0AB/B0CD/xyz", f"hooks.slack.com/services/{MASK}"),
+        ("https://discord.com/api/webhooks/12/ab-c", f"https://discord.com/api/webhooks/{MASK}"),
+        (
+            "url='https://outlook.office.com/webhook/1@2/In/3' x",
+            f"url='https://outlook.office.com/webhook/{MASK}' x",
+        ),
+        ("--to=https://x.org/a/webhooks/ab?c=1; ls", f"--to=https://x.org/a/webhooks/{MASK}; ls"),
+        ("https://x.org/webhook/ab", f"https://x.org/webhook/{MASK}"),
+        ("https://x.org/services/T0ABCDEF/B1/x", f"https://x.org/services/{MASK}"),
+        ("curl -u me:pa55 https://h/x", f"curl -u me:{MASK} https://h/x"),
+        ("curl -u 'me:two words' h", f"curl -u 'me:{MASK}' h"),
+        ("-ume:pa55", f"-ume:{MASK}"),
+        ("--user=me:pa55", f"--user=me:{MASK}"),
+        ("--proxy-user=me:pa:55", f"--proxy-user=me:{MASK}"),
     ],
 )
 def test_secrets_inside_a_text_are_masked_and_the_rest_is_kept(text: str, masked: str) -> None:
     assert mask_command(["x", text]) == ("x", masked)
+
+
+@pytest.mark.parametrize("option", ["-u", "-U", "--user", "--proxy-user"])
+def test_the_password_of_a_login_is_masked(option: str) -> None:
+    assert mask_command(["curl", option, "me:pa 55", "h"]) == ("curl", option, f"me:{MASK}", "h")
+    assert mask_command(["curl", f"{option}=me:pa 55"]) == ("curl", f"{option}=me:{MASK}")
+    for value in ("me", "1000:1000", "https://h/x", "train.py", "-m"):
+        words = ("x", option, value, "a:b")
+        assert mask_command(words) == words
 
 
 def test_a_private_key_is_masked_whole() -> None:

@@ -64,13 +64,13 @@ def test_a_name_from_a_file_is_told_with_the_file(wish: Wish) -> None:
     settings = replace(wish.settings, name="resnet", name_in_file=("resnet", "sonde.toml"))
     from_file = replace(wish, settings=settings)
     register(from_file, COMMAND, FakeClock())
-    with pytest.raises(JobExistsError, match=r"'resnet' \(\[job\] name in sonde.toml\) exists"):
+    with pytest.raises(JobExistsError, match=r"'resnet' \(sonde.toml: \[job\] name\) exists"):
         register(from_file, COMMAND, FakeClock())
     register(named(from_file, "mine"), COMMAND, FakeClock())
     with pytest.raises(JobExistsError, match="'mine' exists"):
         register(named(from_file, "mine"), COMMAND, FakeClock())
     bad = replace(settings, name="two words", name_in_file=("two words", "sonde.toml"))
-    with pytest.raises(UsageError, match=r"\[job\] name in sonde.toml"):
+    with pytest.raises(UsageError, match=r"^sonde.toml: \[job\] name: 'two words' cannot"):
         register(replace(wish, settings=bad), COMMAND, FakeClock())
 
 

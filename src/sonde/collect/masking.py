@@ -12,9 +12,15 @@ from collections.abc import Mapping, Sequence
 MASK = "***"
 
 _SECRET_NAME = re.compile(
-    r"pass(wd|word|phrase)|(^|[_.-])pass$|secret|token|api[_-]?key|access[_-]?key"
+    r"pass(wd|word|phrase)|secret|token|api[_-]?key|access[_-]?key"
     r"|private[_-]?key|(^|[_.-])key$|credential|(^|[_.-])(auth|pwd|pat|dsn|cookie|session)($|[_.-])"
     r"|authorization|connection[_-]?string|signature|(^|[_.-])jwt($|[_.-])",
+    re.IGNORECASE,
+)
+# MYPASS and db.pass are secrets; these are other words, and passes of a filter or over data
+_OTHER_PASS = re.compile(
+    r"(^|[_.-])((by|com|encom|tres|over|under|sur|all)"
+    r"|(low|high|band|one|two|single|multi|forward|backward)[_-]?)pass$",
     re.IGNORECASE,
 )
 # names that sound like one of the above and never hold a secret
@@ -37,6 +43,19 @@ _SECRET_VALUE = re.compile(
 )
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]+)(?=@)")
 _URL_TOKEN = re.compile(r"(?<=://)[^/\s:@]{16,}(?=@)")
+# whoever knows the address of a webhook may post to it
+_WEBHOOK = re.compile(
+    r"((?:https?://[^\s\"'<>]{0,500}?/(?:webhooks?|webhookb2|services(?=/T[A-Z0-9]{6,}/))"
+    r"|hooks\.slack\.com/\w+|discord(?:app)?\.com/api/webhooks|office\.com/webhook(?:b2)?)/)"
+    r"[^\s\"'<>;|)]+"
+)
+# curl -u user:password
+_LOGIN_OPTIONS = ("-u", "-U", "--user", "--proxy-user")
+_LOGIN_OPTION = re.compile(
+    r"(?<![\w-])(-[uU][ =]?|--(?:proxy-)?user[ =])(\"[^\"]*\"|'[^']*'|[^\s\"']+)"
+)
+_LOGIN = re.compile(r"([\"']?[^\s:/=]*):(?!//)(.+?)([\"']?)", re.DOTALL)
+_USER_AND_GROUP = re.compile(r"[\"']?\d+:\d+[\"']?")
 # NAME=value, "name": "value", Name: value
 _ASSIGNMENT = re.compile(
     r"(?<![\w.-])([\w.-]+)([\"']?\s?[=:]\s*)(\"[^\"]*\"|'[^']*'|(?:bearer |basic )?[^&;,\s]+)",
@@ -58,7 +77,7 @@ def mask_environment(variables: Mapping[str, str]) -> dict[str, str]:
 def mask_command(words: Sequence[str]) -> tuple[str, ...]:
     """A command line, secrets masked: after `--password`, in `--token=…`, `KEY=…` and URLs."""
     masked = []
-    is_value_secret = False
+    is_value_secret = is_login = False
     for word in words:
         is_option = word.startswith("-")
         name, equals, value = word.partition("=")
@@ -66,8 +85,11 @@ def mask_command(words: Sequence[str]) -> tuple[str, ...]:
             masked.append(MASK)
         elif equals and value and re.fullmatch(r"[\w.+~-]+", name) and _is_secret_name(name):
             masked.append(f"{readable(name)}={MASK}")
+        elif equals and name in _LOGIN_OPTIONS:
+            masked.append(_mask_text(f"{name}={_mask_login(value)}"))
         else:
-            masked.append(_mask_text(word))
+            masked.append(_mask_text(_mask_login(word) if is_login else word))
+        is_login = word in _LOGIN_OPTIONS
         is_value_secret = is_option and not equals and _is_secret_name(name)
     return tuple(masked)
 
@@ -83,15 +105,27 @@ def _is_secret_variable(name: str) -> bool:
 
 def _is_secret_name(name: str) -> bool:
     name = name.lstrip("-+~")
+    if name.lower().endswith("pass") and not _OTHER_PASS.search(name):
+        return True
     return bool(_SECRET_NAME.search(name)) and not _HARMLESS_NAME.match(name)
 
 
 def _mask_text(text: str) -> str:
     text = _URL_PASSWORD.sub(rf"\1:{MASK}", readable(text))
     text = _URL_TOKEN.sub(MASK, text)
+    text = _WEBHOOK.sub(rf"\1{MASK}", text)
+    text = _LOGIN_OPTION.sub(lambda match: match[1] + _mask_login(match[2]), text)
     text = _ASSIGNMENT.sub(_mask_assignment, text)
     text = _SECRET_VALUE.sub(MASK, text)
     return _RANDOM_WORD.sub(_mask_random, text)
+
+
+def _mask_login(text: str) -> str:
+    """`user:password` without the password; what looks like user and group stays."""
+    match = _LOGIN.fullmatch(text)
+    if match is None or _USER_AND_GROUP.fullmatch(text):
+        return text
+    return f"{match[1]}:{MASK}{match[3]}"
 
 
 def _mask_assignment(match: re.Match[str]) -> str:

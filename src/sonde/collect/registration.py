@@ -55,8 +55,9 @@ def register(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
         return _resume(name, wish, backend, clock)
     joined = _join(name, wish, backend, clock) if _is_shared(wish) else None
     if joined is None:
+        where = _from_file(wish.settings)
         raise JobExistsError(
-            f"Job {name!r}{_from_file(wish.settings)} exists in {wish.settings.store}. "
+            f"Job {name!r}{f' ({where})' if where else ''} exists in {wish.settings.store}. "
             "Choose another --name, or continue it with --resume."
         )
     return joined
@@ -66,13 +67,14 @@ def _check_job_name(name: str, settings: RunSettings) -> None:
     try:
         check_name(name)
     except UsageError as error:
-        raise UsageError(f"{error}{_from_file(settings)}") from error
+        where = _from_file(settings)
+        raise UsageError(f"{where}: {error}" if where else str(error)) from error
 
 
 def _from_file(settings: RunSettings) -> str:
     """Where the name was found, unless the command line gave it."""
     name, file = settings.name_in_file or (None, "")
-    return f" ([job] name in {file})" if name is not None and name == settings.name else ""
+    return f"{file}: [job] name" if name is not None and name == settings.name else ""
 
 
 def _register_unnamed(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
