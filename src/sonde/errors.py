@@ -40,6 +40,10 @@ class FormatTooNewError(StoreError):
     """The data was written by a newer Sonde than this one."""
 
 
+class OutputError(SondeError):
+    """Standard output does not take what we print."""
+
+
 class NothingToCollectError(SondeError):
     """This machine has no such thing: said once by a collector when it opens, not a failure."""
 

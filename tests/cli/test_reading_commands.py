@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from sonde.cli import jobs
 from sonde.cli._main import run_command_line
+from sonde.errors import StoreError
+from sonde.read.jobs import JobFacts, read_job
 from sonde.records.job import JobState
+from sonde.store.backends import Backend
 from tests.fakes.job import FakeJob
 from tests.show.machines import end, machine, record
 
@@ -144,3 +148,47 @@ def test_the_doctor_speaks_json_and_finds_a_bad_store(
     shown = capsys.readouterr().out
     assert "✗ store" in shown
     assert "not here:" in shown
+
+
+def test_an_export_of_nothing_says_what_there_is(
+    job: FakeJob, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(job, "export", "--format", "csv", "--start", "5000") == 0
+    assert "nothing was recorded in that range; resnet covers 2" in capfd.readouterr().err
+
+
+def test_compacting_a_node_that_is_not_there_is_an_error(
+    job: FakeJob, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(job, "compact", "--node", "zz") == 2
+    assert "no node 'zz'. Known: gpu-box" in capsys.readouterr().err
+
+
+def test_one_unreadable_job_does_not_hide_the_others(
+    job: FakeJob,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record(str(tmp_path / "store" / "broken"), machine())
+
+    def fail_for_one(backend: Backend, now_ns: int) -> JobFacts:
+        if backend.uri.endswith("broken"):
+            raise StoreError("cannot read it")
+        return read_job(backend, now_ns)
+
+    monkeypatch.setattr(jobs, "read_job", fail_for_one)
+    assert run_command_line(["jobs", "--store", str(tmp_path / "store")]) == 0
+    printed = capsys.readouterr()
+    assert "resnet  failed" in printed.out
+    assert "broken: cannot read it" in printed.err
+
+
+def test_a_job_is_no_store(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["jobs", "--store", job.backend.uri]) == 1
+    assert "resnet is a job; its store is " in capsys.readouterr().err
+
+
+def test_a_demo_has_to_last_a_while(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["demo", "--seconds", "4"]) == 2
+    assert "5 or more" in capsys.readouterr().err

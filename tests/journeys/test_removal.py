@@ -37,7 +37,8 @@ def test_nothing_is_removed_without_a_yes(sonde: Sonde) -> None:
     sonde.run("run", "--name", "job", "true")
     done = sonde.run("rm", "job")
     assert done.returncode == 2
-    assert b"--yes" in done.stderr
+    assert b"add --yes" in done.stderr
+    assert b"Confirm" not in done.stderr
     assert sonde.job_folder("job").exists()
 
 
@@ -46,7 +47,8 @@ def test_on_a_terminal_the_question_can_be_answered(sonde: Sonde, terminal: Term
     terminal.start([*COMMAND, "rm", "job"])
     terminal.expect("for good? [y/N] ")
     terminal.type("\x04")  # the end of input is a no, not an accident
-    assert terminal.wait() == 2
+    assert terminal.wait() == 1
+    assert "Nothing removed." in terminal.shown
     assert "Traceback" not in terminal.shown
     terminal.start([*COMMAND, "rm", "job"])
     terminal.expect("for good? [y/N] ")

@@ -84,7 +84,7 @@ def test_a_reader_that_goes_away_is_no_error(sonde: Sonde) -> None:
 
 
 def test_the_demo_shows_what_it_planted(sonde: Sonde) -> None:
-    done = sonde.run("demo", "--seconds", "4", "--store", "demos")
+    done = sonde.run("demo", "--seconds", "5", "--store", "demos")
     assert done.returncode == 0, done.stderr
     shown = done.stdout.decode()
     assert "demo completed" in shown

@@ -1,13 +1,24 @@
+from typing import Any
+
 import pytest
+from rich.text import Text
 
 from sonde.read.status import status_document
 from sonde.records.job import JobState
-from sonde.show.terminal import jobs_lines, print_lines, resource_lines, status_lines, verdict
+from sonde.show.terminal import (
+    jobs_lines,
+    print_lines,
+    readable,
+    resource_lines,
+    status_lines,
+    wrapped,
+)
+from sonde.show.verdict import verdict
 from tests.fakes.job import FakeJob
 from tests.show.machines import end, look, machine, record
 
 
-def document(job: FakeJob) -> dict[str, object]:
+def document(job: FakeJob) -> dict[str, Any]:
     return status_document(job.job().facts, job.clock.now_ns())
 
 
@@ -91,3 +102,54 @@ def test_a_pipe_gets_no_colours_and_no_wrapped_lines(capsys: pytest.CaptureFixtu
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert len(printed.splitlines()[0]) > 300
+
+
+def test_what_was_recorded_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    job = record("", machine())
+    end(job, JobState.FAILED, "evil\x1b[2J\nname\x9b", 3)
+    status = document(job)
+    status["runs"][-1]["command"] = ["python", "a b", "\x1b]0;owned\x07", "one\ntwo"]
+    print_lines(status_lines(status))
+    printed = capsys.readouterr().out
+    assert not {"\x1b", "\x9b", "\x07"} & set(printed)
+    assert r"evil\x1b[2J\nname\x9b" in printed.splitlines()[0]
+    [command] = [line for line in printed.splitlines() if line.startswith("command")]
+    assert "python 'a b'" in command
+    assert r"'one\ntwo'" in command
+
+
+def test_a_readable_line_keeps_its_styles_in_place() -> None:
+    line = readable(Text.assemble("a\x1b", ("b\nc", "red"), "d"))
+    [span] = line.spans
+    assert line.plain[span.start : span.end] == r"b\nc"
+
+
+def test_a_very_long_command_is_cut() -> None:
+    status = document(record("", machine()))
+    status["runs"][-1]["command"] = ["x"] * 5000
+    [line] = [one.plain for one in status_lines(status) if one.plain.startswith("command")]
+    assert len(line) < 530
+    assert line.endswith("…")
+
+
+def test_lines_break_between_words_and_under_their_text() -> None:
+    parts = wrapped(Text("note           one two three four five six seven eight"), 30)
+    assert [part.plain for part in parts] == [
+        "note           one two three",
+        "               four five six",
+        "               seven eight",
+    ]
+    long = "/a/path/that/is/much/longer/than/the/terminal/is/wide"
+    assert [part.plain for part in wrapped(Text(f"see {long} now"), 20)] == ["see", long, "now"]
+
+
+def test_the_table_of_jobs_is_cut_to_the_terminal() -> None:
+    job = record("", machine())
+    end(job, JobState.FAILED, "word " * 60, 3)
+    assert max(line.cell_len for line in jobs_lines([document(job)], 80)) == 80
+    assert max(line.cell_len for line in jobs_lines([document(job)])) > 300
+
+
+def test_the_table_of_jobs_says_the_same_of_a_lost_one() -> None:
+    status = look(record("", machine()), later_seconds=3600).status
+    assert "its launcher vanished" in jobs_lines([status])[1].plain

@@ -45,7 +45,7 @@ def test_units_stand_with_their_numbers() -> None:
     assert "61 °C" in line_with("gpu0", shown)
     assert "read   2.0 MB/s" in line_with("Disk", shown)
     assert "in     2.0 kB/s" in line_with("Network", shown)
-    assert "1.7 cores, 3 processes" in line_with("Job CPU", shown)
+    assert "1.7 of 4 cores, 3 processes" in line_with("Job CPU", shown)
     assert "/ 8.0 GB (4 %)" in line_with("Free", shown)
     assert "s of CPU time" in shown
 
@@ -61,7 +61,9 @@ def test_what_is_unknown_is_a_dash_and_never_nan() -> None:
 
 
 def test_a_job_without_samples_has_a_frame_too() -> None:
-    assert "running" in text(look(FakeJob()))
+    shown = text(look(FakeJob()))
+    assert "running" in shown
+    assert "Waiting for the first samples." in shown
 
 
 def test_a_job_whose_nodes_have_not_reported_has_a_frame_too() -> None:
@@ -140,3 +142,19 @@ def test_nodes_that_do_not_fit_are_counted() -> None:
     shown = frame(look(job), 80, 24)
     assert len(shown) <= 24
     assert any("more; sonde watch JOB --node NAME" in line.plain for line in shown)
+
+
+def test_little_work_is_not_none_and_one_thread_is_one() -> None:
+    values = machine() | {"process_tree.cpu_percent": 4.0, "process_tree.threads": 1.0}
+    shown = text(look(record("", values)))
+    assert "0.04 of 4 cores" in line_with("Job CPU", shown)
+    assert line_with("Job mem", shown).count("1 thread ") == 1
+
+
+def test_what_was_recorded_cannot_command_the_terminal() -> None:
+    job = record("", machine())
+    job.writer.notice(NoticeKind.LOST, "samples of \x1b[2Jevil", "one\ntwo")
+    job.flush()
+    lines = frame(look(job), 100, 40)
+    assert not any(set("\x1b\n") & set(line.plain) for line in lines)
+    assert any(r"\x1b[2Jevil: one\ntwo" in line.plain for line in lines)

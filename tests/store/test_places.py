@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sonde.errors import JobNotFoundError
-from sonde.store.places import absolute_store, find_job
+from sonde.errors import JobNotFoundError, StoreError
+from sonde.store.places import absolute_store, check_store, find_job
 from tests.fakes.job import FakeJob
 
 
@@ -42,14 +42,14 @@ def test_an_unknown_job_lists_the_known_ones(store: str) -> None:
     with pytest.raises(JobNotFoundError) as caught:
         find_job("bert", store)
 
-    assert str(caught.value) == "No job 'bert'. Known: gpt, resnet"
+    assert str(caught.value) == f"No job 'bert' in {store}. Known: gpt, resnet"
 
 
 def test_of_many_jobs_the_last_are_listed(tmp_path: Path) -> None:
     for number in range(12):
         FakeJob(str(tmp_path / f"job-{number:02d}"))
 
-    with pytest.raises(JobNotFoundError, match=r"Known: job-04, .*, job-11$"):
+    with pytest.raises(JobNotFoundError, match=r"Known: job-04, .*, job-11 \(and 4 more\)$"):
         find_job("bert", str(tmp_path))
 
 
@@ -65,3 +65,19 @@ def test_a_store_is_named_independently_of_the_present_folder(
 
     assert absolute_store("sonde-jobs") == str(tmp_path / "sonde-jobs")
     assert absolute_store("s3://bucket/team") == "s3://bucket/team"
+
+
+def test_a_store_is_not_taken_for_a_job(store: str) -> None:
+    with pytest.raises(JobNotFoundError, match=r"is a store, not a job. Its jobs: gpt, resnet"):
+        find_job(f"{store}/", "/nowhere")
+
+
+def test_a_file_and_a_job_are_no_stores(store: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(StoreError, match=r"file is not a folder"):
+        check_store(str(file))
+    with pytest.raises(StoreError, match=rf"gpt is a job; its store is {store}$"):
+        check_store(f"{store}/gpt")
+    check_store(store)
+    check_store(str(tmp_path / "none yet"))

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from sonde.settings import default_store
+from sonde.show.output import safe_json, visible, writing
 from sonde.store.places import absolute_store
 
 Options = argparse.Namespace
@@ -53,13 +54,15 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def say(text: str) -> None:
     """A line for the person, on standard output."""
-    sys.stdout.write(f"{text}\n")
+    with writing():
+        sys.stdout.write(f"{visible(text)}\n")
 
 
 def say_json(document: Any) -> None:
     """The one JSON document that `--json` promises; numbers JSON cannot write become null."""
     text = json.dumps(_writable(document), indent=2, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write(f"{text}\n")
+    with writing():
+        sys.stdout.write(f"{safe_json(text)}\n")
 
 
 def _writable(value: Any) -> Any:
@@ -76,5 +79,5 @@ def remark(text: str) -> None:
     """A line beside the output, on standard error; if nobody listens there, so be it."""
     if sys.stderr is not None:  # it is None when the caller closed it
         with contextlib.suppress(OSError):
-            sys.stderr.write(f"sonde: {text}\n")
+            sys.stderr.write(f"sonde: {visible(text)}\n")
             sys.stderr.flush()

@@ -10,13 +10,16 @@ from typing import NoReturn
 from sonde import __version__
 from sonde.cli import COMMANDS, Command
 from sonde.cli._command import remark
-from sonde.errors import SondeError, UsageError
+from sonde.errors import OutputError, SondeError, UsageError
+from sonde.show.output import visible, writing
 
 _INTERRUPTED = 130
 
 
 def run_command_line(words: Sequence[str]) -> int:
     """The exit code of what was typed."""
+    if sys.stdout is None:  # the caller closed it: there is nobody to print for
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     parser = _parser(words)
     options = parser.parse_args(words)
     if not hasattr(options, "command_to_execute"):
@@ -24,25 +27,32 @@ def run_command_line(words: Sequence[str]) -> int:
         return 2
     command: Command = options.command_to_execute
     try:
-        return command.execute(options)
-    except UsageError as error:
-        remark(str(error))
-        return 2
+        code = command.execute(options)
+        with writing():
+            sys.stdout.flush()  # now, while an error can still be told
     except SondeError as error:
         remark(str(error))
-        return 1
+        if isinstance(error, OutputError):
+            _drop_output()
+        return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # the reader of our output (`| head`) has gone: nothing to complain of
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    return code
+
+
+def _drop_output() -> None:
+    """What is still buffered goes nowhere, so that Python does not complain when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, as all our errors do."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"sonde: {message}. Help: {self.prog} --help\n")
+        self.exit(2, f"sonde: {visible(message)}. Help: {self.prog} --help\n")
 
 
 def _parser(words: Sequence[str]) -> _Parser:

@@ -2,7 +2,7 @@
 
 import threading
 
-from sonde.cli._command import Options, say, say_json
+from sonde.cli._command import Options, remark, say, say_json
 from sonde.clock import SystemClock
 from sonde.errors import JobNotRunningError
 from sonde.read.jobs import read_job
@@ -13,6 +13,7 @@ from sonde.store.control import replies_to, send_request
 from sonde.store.places import find_job
 
 _PATIENCE_SECONDS = 10.0
+_SILENCE_SECONDS = 1.0  # after so long somebody wonders what is going on
 
 
 def ask(options: Options, kind: RequestKind, arguments: dict[str, str]) -> int:
@@ -47,10 +48,19 @@ def _replies(
     nodes: set[str],
 ) -> dict[str, Reply]:
     request = send_request(backend, clock, kind, arguments)
-    deadline = clock.seconds() + _PATIENCE_SECONDS + 3 * backend.poll_seconds
+    start, patience = clock.seconds(), _PATIENCE_SECONDS + 3 * backend.poll_seconds
+    is_told = False
     never = threading.Event()
     while True:
         replies = replies_to(backend, request)
-        if nodes <= replies.keys() or clock.seconds() >= deadline:
+        if nodes <= replies.keys() or clock.seconds() >= start + patience:
             return replies
+        if not is_told and clock.seconds() >= start + _SILENCE_SECONDS:
+            is_told = True
+            remark(f"waiting for {_some(nodes - replies.keys())}, up to {patience:.0f} s")
         clock.wait(never, min(0.1, backend.poll_seconds))
+
+
+def _some(nodes: set[str]) -> str:
+    names = sorted(nodes)
+    return ", ".join(names) if len(names) <= 4 else f"{len(names)} nodes"

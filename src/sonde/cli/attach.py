@@ -6,8 +6,9 @@ from dataclasses import replace
 from sonde.cli._command import Command, Options, add_json, remark, say_json
 from sonde.clock import SystemClock
 from sonde.collect.attach import Attached, attach
-from sonde.collect.registration import Wish, register
-from sonde.settings import load_settings, parse_interval, placement
+from sonde.collect.registration import Registration, Wish, register
+from sonde.errors import JobExistsError
+from sonde.settings import RunSettings, load_settings, parse_interval, placement
 
 
 class Attach(Command):
@@ -39,7 +40,7 @@ class Attach(Command):
         settings = replace(
             settings, **{key: value for key, value in given.items() if value is not None}
         )
-        registration = register(Wish(settings, placement()), target.command, clock)
+        registration = _register(settings, target, clock)
         if not options.quiet:
             remark(f"recording process {target.pid} as {registration.job}; Ctrl-C ends that")
         exit_ = attach(target, registration, settings, clock)
@@ -55,3 +56,11 @@ class Attach(Command):
                 }
             )
         return 0
+
+
+def _register(settings: RunSettings, target: Attached, clock: SystemClock) -> Registration:
+    try:
+        return register(Wish(settings, placement()), target.command, clock)
+    except JobExistsError as error:  # the advice for `sonde run` is none here
+        taken = f"Job {settings.name!r} exists in {settings.store}"
+        raise JobExistsError(f"{taken}. Choose another --name.") from error

@@ -4,10 +4,11 @@ import argparse
 
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
 from sonde.clock import SystemClock
+from sonde.errors import UsageError
 from sonde.read.jobs import JobFacts, read_job
 from sonde.records.job import JobState
 from sonde.settings import RunSettings, parse_size
-from sonde.show.units import size
+from sonde.show.units import counted, size
 from sonde.store.backends import Backend
 from sonde.store.format import FAMILIES
 from sonde.store.layout import NODES, WORKERS, reserve_key
@@ -38,6 +39,9 @@ class Compact(Command):
     def execute(self, options: Options) -> int:
         backend = find_job(options.job, options.store)
         facts = read_job(backend, SystemClock().now_ns())
+        if options.node is not None and options.node not in backend.folders(NODES):
+            known = ", ".join(backend.folders(NODES)) or "none"
+            raise UsageError(f"Job {facts.name!r} has no node {options.node!r}. Known: {known}")
         before = _size(backend)
         budget = RunSettings().disk_bytes
         if options.budget:
@@ -60,8 +64,9 @@ class Compact(Command):
                 }
             )
         elif not options.quiet:
+            written = f"{counted(segments, 'segment')} written"
             change = f"{size(before)} before, {size(after)} after"
-            say(f"{facts.name}: {segments} segments written, {change}")
+            say(f"{facts.name}: {written}, {change}")
         return 0
 
 

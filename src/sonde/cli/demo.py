@@ -2,9 +2,12 @@
 
 import argparse
 import contextlib
+import math
+import shlex
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import numpy as np
 from rich.text import Text
@@ -13,7 +16,7 @@ from sonde.cli._command import Command, Options, add_json, say, say_json
 from sonde.cli.status import resources
 from sonde.client.job import Job
 from sonde.clock import SystemClock
-from sonde.errors import JobNotFoundError, SondeError
+from sonde.errors import JobNotFoundError, SondeError, UsageError
 from sonde.show import demo_training
 from sonde.show.demo_training import FAULTS, Fault
 from sonde.show.present import Observer
@@ -25,6 +28,7 @@ from sonde.store.places import absolute_store, find_job, job_uri
 
 _NAME = "demo"
 _START_SECONDS = 20.0
+_LEAST_SECONDS = 5.0  # in less the faults would last no longer than a few samples
 _EDGE = 0.25  # of a fault's time, left out at both ends: what is slow to show is not measured
 
 
@@ -46,11 +50,13 @@ class Demo(Command):
             metavar="N",
             type=float,
             default=demo_training.SECONDS,
-            help="how long it trains (default: %(default)g)",
+            help="how long it trains (default: %(default)g, at least 5)",
         )
         add_json(parser)
 
     def execute(self, options: Options) -> int:
+        if not _LEAST_SECONDS <= options.seconds < math.inf:
+            raise UsageError(f"--seconds {options.seconds:g} is too short or endless: 5 or more.")
         store = absolute_store(options.store or tempfile.mkdtemp(prefix="sonde-demo-"))
         name = _free_name(store)
         with (
@@ -129,6 +135,10 @@ def _tell(job: Job, options: Options, uri: str, printed: list[str]) -> None:
     say("")
     say(f"More: sonde export {uri} --format csv --metric 'process_tree.*'")
     say(f"      sonde.open_job({uri!r}).system('process_tree.*').to_pandas()")
+    say(f"It is kept in {uri}")
+    folder = shlex.quote(str(Path(uri).parent))  # a temporary one goes with its only job
+    remove = f"sonde rm {shlex.quote(uri)} --yes" if options.store else f"rm -r {folder}"
+    say(f"Remove it: {remove}")
 
 
 def _seen(job: Job, options: Options) -> list[dict[str, object]]:

@@ -9,11 +9,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from sonde.cli._command import Command, Options, add_job, add_json, say_json
+from sonde.cli._command import Command, Options, add_job, add_json, remark, say_json
 from sonde.client.job import Job
-from sonde.clock import from_iso
+from sonde.clock import from_iso, iso
 from sonde.errors import StoreError, UsageError
 from sonde.show.exports import EXPORTS, Export, Selection
+from sonde.show.output import writing
 from sonde.store.places import find_job
 
 
@@ -53,15 +54,39 @@ class ExportJob(Command):
         if options.output is None and not export.is_text and sys.stdout.isatty():
             raise UsageError(f"{options.format} is not for terminals: name a file with -o FILE.")
         selection = _selection(options)
-        if options.output is None:
-            with _progress(selection) as advance:
-                export.write(selection, sys.stdout.buffer, advance)
-            return 0
         with _progress(selection) as advance:
-            _write_file(export, selection, options.output, advance)
+            tally = _Tally(advance)
+            if options.output is None:
+                with writing():
+                    export.write(selection, sys.stdout.buffer, tally)
+            else:
+                _write_file(export, selection, options.output, tally)
+        if not tally.values:
+            remark(_nothing(selection))
         if options.json:
             say_json(_document(options, selection))
         return 0
+
+
+class _Tally:
+    """Counts what is written, and passes it on to the bar."""
+
+    def __init__(self, advance: Callable[[int], None]) -> None:
+        self._advance = advance
+        self.values = 0
+
+    def __call__(self, count: int) -> None:
+        self.values += count
+        self._advance(count)
+
+
+def _nothing(selection: Selection) -> str:
+    extents = [one.extent for one in selection.readers if one.extent is not None]
+    if not extents:
+        return f"{selection.job} has no samples: the export holds none"
+    first = iso(min(one.first_ns for one in extents))
+    last = iso(max(one.last_ns for one in extents))
+    return f"nothing was recorded in that range; {selection.job} covers {first} to {last}"
 
 
 def _selection(options: Options) -> Selection:

@@ -3,10 +3,12 @@
 import argparse
 import sys
 
-from sonde.cli._command import Command, Options, add_json, add_store, say, say_json
+from sonde.cli._command import Command, Options, add_json, add_store, remark, say, say_json
 from sonde.clock import SystemClock
 from sonde.errors import UsageError
 from sonde.read.jobs import read_job
+from sonde.show.output import visible
+from sonde.show.units import size
 from sonde.store.places import find_job
 
 
@@ -33,8 +35,9 @@ class Rm(Command):
             if not one.state.is_over and not options.force:
                 raise UsageError(f"Job {one.name!r} is {one.state.value}. Stop it, or add --force.")
         names = ", ".join(one.name for one in facts)
-        if not options.yes and not _confirm(f"Remove {names} for good? [y/N] "):
-            raise UsageError(f"{names} not removed. Confirm with y, or add --yes.")
+        if not options.yes and not _confirm(names):
+            remark("Nothing removed.")
+            return 1
         freed = 0
         for backend in found:
             freed += sum(entry.size for entry in backend.entries(""))
@@ -42,14 +45,15 @@ class Rm(Command):
         if options.json:
             say_json({"removed": [one.name for one in facts], "bytes_freed": freed})
         else:
-            say(f"removed {names}: {freed / 1e6:.2f} MB")
+            say(f"removed {names}: {size(freed)} freed")
         return 0
 
 
-def _confirm(question: str) -> bool:
-    if not sys.stdin.isatty():
-        return False
+def _confirm(names: str) -> bool:
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(f"{names} not removed: nobody can be asked here; add --yes.")
     try:
-        return input(question).strip().lower() in ("y", "yes")
-    except EOFError:  # Ctrl-D is a no
+        return input(visible(f"Remove {names} for good? [y/N] ")).strip().lower() in ("y", "yes")
+    except EOFError:  # Ctrl-D is a no, and ends no line
+        say("")
         return False

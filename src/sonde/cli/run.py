@@ -20,7 +20,8 @@ from sonde.settings import (
     parse_interval,
     placement,
 )
-from sonde.show.units import cost, duration
+from sonde.show.units import cost
+from sonde.show.verdict import ending
 from sonde.store.places import absolute_store
 
 # What a second launcher on the same node still measures: the machine is measured by the first.
@@ -45,8 +46,10 @@ class Run(Command):
             "--node", metavar="NAME", help="this machine's name (default: its host)"
         )
         parser.add_argument("--resume", action="store_true", help="continue a job of that name")
-        parser.add_argument("--no-rules", action="store_true", help="do not judge the job")
-        parser.add_argument("--no-report", action="store_true", help="write no report at the end")
+        # Nothing is judged or reported yet: they change nothing, and scripts that were written for
+        # the contract keep working.
+        for promised in ("--no-rules", "--no-report"):
+            parser.add_argument(promised, action="store_true", help=argparse.SUPPRESS)
         parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
         parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND …")
 
@@ -112,13 +115,11 @@ def _reference(registration: Registration, wish: Wish) -> str:
 
 def _summary(launched: Launched, registration: Registration, wish: Wish) -> list[str]:
     exit_, outcome = launched.exit, launched.outcome
-    verdict = exit_.state.value
-    if exit_.state is not JobState.COMPLETED and exit_.message:
-        verdict += f": {exit_.message}"
+    why = "" if exit_.state is JobState.COMPLETED else exit_.message or ""
+    said = ending(registration.job, exit_.state.value, launched.seconds, why)
     overhead = outcome.overhead
-    took = cost(overhead.cpu_seconds, overhead.percent, launched.seconds)
-    after = duration(launched.seconds)
-    lines = [f"{registration.job} {verdict} after {after}; watching took {took}"]
+    took = cost(overhead.cpu_seconds, overhead.percent)
+    lines = [f"{said}; watching took {took}"]
     if exit_.left_running:
         lines.append(f"still running: {', '.join(exit_.left_running[:5])}")
     lines += [f"lost: {gap.what}: {gap.reason}" for gap in outcome.lost[:3]]

@@ -12,6 +12,7 @@ from rich.console import Group
 from rich.live import Live
 
 from sonde.clock import Clock
+from sonde.show.output import writing
 from sonde.show.present import JobNow
 from sonde.show.terminal import console_for_output
 from sonde.show.watch import frame
@@ -27,7 +28,11 @@ def show_until_over(look: Callable[[], JobNow], clock: Clock, every_seconds: flo
     """
     console = console_for_output()
     now = look()
-    with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
+    with (
+        writing(),
+        _keys() as pressed,
+        Live(console=console, screen=True, auto_refresh=False) as live,
+    ):
         due = 0.0
         size = None
         while not now.is_over:
@@ -47,7 +52,7 @@ def show_until_over(look: Callable[[], JobNow], clock: Clock, every_seconds: flo
 def _keys() -> Iterator[Callable[[float], bool]]:
     """Gives keys as they are pressed; Ctrl-C stays a signal, and the terminal is left as found."""
     stdin = sys.stdin
-    if not stdin.isatty():
+    if stdin is None or not stdin.isatty():
         yield lambda seconds: bool(select.select([], [], [], seconds)[0])
         return
     before = termios.tcgetattr(stdin)

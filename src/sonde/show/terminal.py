@@ -3,18 +3,26 @@
 Styles are marks on the text; a pipe, or NO_COLOR, gets the text alone.
 """
 
+import re
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from io import TextIOWrapper
+from itertools import accumulate
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.text import Text
+from rich.text import Span, Text
 
+from sonde.show.output import is_visible, writing, written_out
 from sonde.show.styles import QUIET, state_style
 from sonde.show.units import cost, duration, local_hour, local_time, quantity, size
+from sonde.show.verdict import reason, verdict
 
 _LABEL = 15
+_LONGEST_COMMAND = 500
+_DEEPEST_INDENT = 24
 _STATISTICS = ("minimum", "p50", "p95", "maximum")
 _NAMES = {
     "cpu.utilization_percent": "CPU",
@@ -32,32 +40,66 @@ RESOURCES = tuple(_NAMES)  # what the table of resources shows, in its order
 
 
 def print_lines(lines: Iterable[Text]) -> None:
-    """Prints lines on standard output: coloured on a terminal, never wrapped by us."""
+    """Prints lines on standard output; on a terminal coloured, and broken between words."""
     console = console_for_output()
-    for line in lines:
-        console.print(line)
+    with writing():
+        for line in map(readable, lines):
+            for part in wrapped(line, console.width) if console.is_terminal else [line]:
+                console.print(part)
+
+
+def readable(line: Text) -> Text:
+    """The line with its control characters written out: what was recorded commands no terminal."""
+    if is_visible(line.plain):
+        return line
+    pieces = [written_out(character) for character in line.plain]
+    places = list(accumulate(map(len, pieces), initial=0))
+    last = len(pieces)
+    spans = [Span(places[one.start], places[min(one.end, last)], one.style) for one in line.spans]
+    return Text("".join(pieces), line.style, spans=spans)
+
+
+def wrapped(line: Text, width: int) -> list[Text]:
+    """The line in as many as it needs, broken between words, under the start of its text.
+
+    A word that is longer than a line stays whole, so that it can be copied.
+    """
+    if line.cell_len <= width:
+        return [line]
+    label = re.match(r"\s*\S+(?: \S+)*? {2,}|\s*", line.plain)
+    indent = cell_len(label[0]) if label else 0
+    indent = indent if indent <= min(_DEEPEST_INDENT, width // 2) else 0
+    cuts, used = [], 0
+    for word in re.finditer(r"\s*\S+\s*", line.plain):
+        if used > indent and used + cell_len(word[0].rstrip()) > width:
+            cuts.append(word.start())
+            used = indent
+        used += cell_len(word[0])
+    first, *rest = line.divide(cuts)
+    parts = [first, *(Text(" " * indent) + part for part in rest)]
+    for part in parts:
+        part.rstrip()
+    return parts
+
+
+def width_of_output() -> int | None:
+    """How wide the terminal is; None where the output is none."""
+    console = console_for_output()
+    return console.width if console.is_terminal else None
 
 
 def console_for_output() -> Console:
     """Standard output; characters that its encoding lacks become question marks, not errors."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    return _Console(file=sys.stdout, highlight=False, soft_wrap=True)
 
 
-def verdict(status: Mapping[str, Any]) -> str:
-    """One sentence: what became of the job, and why."""
-    took = duration(status["duration_seconds"])
-    state = str(status["state"])
-    if state == "running":
-        return f"{status['job']} has been running for {took}."
-    exit_ = status["exit"] or {}
-    said = f"{status['job']} {'was ' if state in ('stopped', 'lost') else ''}{state}"
-    said += f" after {took}" if took else ""
-    reason = exit_.get("message")
-    if reason is None and state == "lost":
-        reason = "its launcher vanished without a word; the command may still run"
-    return f"{said}: {reason}" if reason and state != "completed" else f"{said}."
+class _Console(Console):
+    """Leaves it to the command line what a reader that has gone means."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 def verdict_lines(status: Mapping[str, Any], job: str) -> list[Text]:
@@ -83,7 +125,7 @@ def _facts(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     run = status["runs"][-1] if status["runs"] else None
     if run is not None:
-        rows += [("command", " ".join(run["command"])), ("folder", run["folder"])]
+        rows += [("command", _command(run["command"])), ("folder", run["folder"])]
         git = run["git"]
         if git:
             clean = {"yes": "clean", "no": "with changes"}.get(git.get("is_clean", ""), "")
@@ -99,6 +141,11 @@ def _facts(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def _command(words: Sequence[str]) -> str:
+    text = shlex.join(words)
+    return text if len(text) <= _LONGEST_COMMAND else f"{text[: _LONGEST_COMMAND - 1]}…"
+
+
 def _nodes(names: Sequence[str]) -> str:
     shown = ", ".join(names[:8])
     return shown if len(names) <= 8 else f"{len(names)}: {shown}, …"
@@ -108,7 +155,7 @@ def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
     overhead = status["overhead"]
     if overhead:
-        used = cost(overhead["cpu_seconds"], overhead["percent"], status["duration_seconds"])
+        used = cost(overhead["cpu_seconds"], overhead["percent"])
         rows.append(("watching cost", f"{used}, {size(overhead['bytes_written'])} written"))
     rows += [("lost", _lost(gap)) for gap in status["lost"]]
     rows += [("not collected", f"{o['what']}: {o['reason']}") for o in status["not_collected"]]
@@ -155,8 +202,8 @@ def _resource_name(row: Mapping[str, Any]) -> str:
     return f"{name} {row['device']}".rstrip()
 
 
-def jobs_lines(jobs: Sequence[Mapping[str, Any]]) -> list[Text]:
-    """A table of jobs."""
+def jobs_lines(jobs: Sequence[Mapping[str, Any]], width: int | None = None) -> list[Text]:
+    """A table of jobs; cut at a width where one is given."""
     titles = ("job", "state", "started", "duration", "nodes", "why it ended")
     rows = [
         (
@@ -165,7 +212,7 @@ def jobs_lines(jobs: Sequence[Mapping[str, Any]]) -> list[Text]:
             local_time(job["start_time"]),
             duration(job["duration_seconds"]),
             str(len(job["nodes"])),
-            _why(job),
+            reason(job).partition("\n")[0],
         )
         for job in jobs
     ]
@@ -173,12 +220,10 @@ def jobs_lines(jobs: Sequence[Mapping[str, Any]]) -> list[Text]:
     first = max(len(row[0]) for row in [titles, *rows]) + 2
     for line, job in zip(lines[1:], jobs, strict=True):
         line.stylize(state_style(job["state"]), first, first + len(job["state"]))
+    lines = [readable(line) for line in lines]
+    for line in lines if width is not None else ():
+        line.truncate(width or 0, overflow="ellipsis")
     return lines
-
-
-def _why(job: Mapping[str, Any]) -> str:
-    message = (job["exit"] or {}).get("message") or ""
-    return "" if job["state"] == "completed" else message.partition("\n")[0]
 
 
 def table(rows: Sequence[Sequence[str]], left: int, *, last_left: bool = False) -> list[Text]:

@@ -5,7 +5,6 @@ from datetime import datetime
 
 UNKNOWN = "–"
 
-_SHORT_SECONDS = 30.0
 _PREFIXES = ("", "k", "M", "G", "T", "P")
 _SYMBOLS = {"percent": "%", "celsius": "°C", "watts": "W", "mhz": "MHz", "per_second": "/s"}
 
@@ -23,9 +22,9 @@ def duration(seconds: float | None) -> str:
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {whole % 60:02d} s"
 
 
-def cost(cpu_seconds: float, percent: float, seconds: float | None) -> str:
-    """What watching costs; of a short job it is all start-up, and a share would say nothing."""
-    if seconds is None or seconds < _SHORT_SECONDS:
+def cost(cpu_seconds: float, percent: float | None) -> str:
+    """What watching costs; of a short job there is no share to tell."""
+    if percent is None:
         return f"{cpu_seconds:.2f} s of CPU time"
     return f"{percent:.2f} % of a core ({cpu_seconds:.1f} s)"
 
@@ -40,6 +39,11 @@ def size(count: float | None) -> str:
         count /= 1000
         prefix += 1
     return f"{count:.1f} {_PREFIXES[prefix]}B" if prefix else f"{count:.0f} B"
+
+
+def counted(count: float, noun: str, plural: str = "") -> str:
+    """So many of something, in the right number."""
+    return f"{count:g} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def rate(bytes_per_second: float | None) -> str:

@@ -16,10 +16,11 @@ from sonde.show.gpus import amount_of, gpu_lines
 from sonde.show.present import JobNow, Level, NodeNow
 from sonde.show.recent import COLUMN_SECONDS
 from sonde.show.styles import CPU, LABEL, MEMORY, PERCENT, QUIET, fullness, state_style
-from sonde.show.terminal import verdict
-from sonde.show.units import UNKNOWN, cost, duration, local_hour, percent, rate, size
+from sonde.show.terminal import readable
+from sonde.show.units import UNKNOWN, cost, counted, duration, local_hour, percent, rate, size
+from sonde.show.verdict import verdict
 
-_DETAIL = 24
+_DETAIL = 30
 _MOST_BAR, _MOST_CURVE = 50, 60
 _MOST_NOTICES = 4
 
@@ -47,7 +48,7 @@ def frame(now: JobNow, width: int, height: int | None = None) -> list[Text]:
         left = None if room is None else room - len(head) - len(tail) - len(notices)
         blocks = [_Block(0, fleet_lines(now.nodes, width, left)), _Block(1, notices)]
     lines = _fit(blocks, None if room is None else room - len(head) - len(tail))
-    shown = [*head, *lines, *tail]
+    shown = [readable(line) for line in (*head, *lines, *tail)]
     for line in shown:
         line.truncate(width, overflow="ellipsis")
     return shown[:room]
@@ -83,8 +84,7 @@ def _tail(now: JobNow, width: int, *, is_live: bool) -> list[Text]:
     if overhead is None:
         said.append(UNKNOWN, QUIET)
     else:
-        seconds = now.status["duration_seconds"]
-        used = cost(overhead["cpu_seconds"], overhead["percent"], seconds)
+        used = cost(overhead["cpu_seconds"], overhead["percent"])
         said.append(f"{used}, {size(overhead['bytes_written'])} stored", QUIET)
     ages = [node.silent_seconds for node in now.nodes if node.silent_seconds is not None]
     parts = []
@@ -105,6 +105,8 @@ def _both_ends(left: Text, right: Text, width: int) -> Text:
 
 
 def _node_blocks(node: NodeNow, width: int, room: int | None) -> list[_Block]:
+    if node.silent_seconds is None:  # dashes everywhere would say nothing
+        return [_Block(0, [_no_samples(node)])]
     return [
         _Block(0, _silence(node)),
         _Block(0, [_processor(node, width)]),
@@ -121,9 +123,15 @@ def _node_blocks(node: NodeNow, width: int, room: int | None) -> list[_Block]:
 def _silence(node: NodeNow) -> list[Text]:
     if not node.is_silent:
         return []
-    if node.silent_seconds is None:
-        return [Text("No samples have come yet.", "yellow")]
     return [Text(f"No samples for {duration(node.silent_seconds)}: these are old.", "yellow")]
+
+
+def _no_samples(node: NodeNow) -> Text:
+    if node.state.is_over:
+        return Text("No samples were recorded.", "yellow")
+    if node.is_silent:
+        return Text("No samples have come yet.", "yellow")
+    return Text("Waiting for the first samples.", QUIET)
 
 
 def _widths(width: int) -> tuple[int, int]:
@@ -146,7 +154,7 @@ def _gauge(label: str, value: float | None, style: str, detail: str, width: int)
 def _processor(node: NodeNow, width: int) -> Text:
     cpu = node.processor
     cores = cpu.available_cores or len(cpu.cores) or None
-    detail = f"of {cores:g} cores" if cores else ""
+    detail = f"of {counted(cores, 'core')}" if cores else ""
     if (cpu.iowait_percent or 0.0) >= 5:
         detail += f", {cpu.iowait_percent:.0f} % iowait"
     line = _gauge("CPU", cpu.percent, CPU, detail, width)
@@ -203,14 +211,16 @@ def _traffic(node: NodeNow) -> list[Text]:
 def _job(node: NodeNow, width: int) -> list[Text]:
     """The job's own share of the machine: the rest of it may be somebody else's."""
     job, memory = node.processes, node.memory
-    cores = node.processor.available_cores or len(node.processor.cores) or 1
+    known = node.processor.available_cores or len(node.processor.cores)
+    cores = known or 1
     cpu = None if job.cpu_percent is None else job.cpu_percent / cores
-    used = UNKNOWN if job.cpu_percent is None else f"{job.cpu_percent / 100:.1f}"
-    count = UNKNOWN if job.count is None else f"{job.count:.0f}"
-    detail = f"{used} cores, {count} process{'' if count == '1' else 'es'}"
+    detail = _cores_used(job.cpu_percent)
+    detail += f" of {counted(known, 'core')}" if known else " cores"
+    if job.count is not None:
+        detail += f", {counted(job.count, 'process', 'processes')}"
     whole = memory.limit.total_bytes if memory.limit else memory.node.total_bytes
     share = Level(job.rss_bytes, whole).percent
-    threads = "" if job.threads is None else f", {job.threads:.0f} threads"
+    threads = "" if job.threads is None else f", {counted(job.threads, 'thread')}"
     return [
         _gauge("Job CPU", cpu, CPU, detail, width).append(
             _curve(job.cpu_history, CPU, width, 100 * cores)
@@ -220,6 +230,12 @@ def _job(node: NodeNow, width: int) -> list[Text]:
             _curve(job.rss_history, MEMORY, width, max(filter(None, job.rss_history), default=1))
         ),
     ]
+
+
+def _cores_used(percent_of_one: float | None) -> str:
+    if percent_of_one is None:
+        return UNKNOWN
+    return f"{percent_of_one / 100:.{1 if percent_of_one >= 10 else 2}f}"
 
 
 def _spaces(node: NodeNow) -> list[Text]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from sonde.errors import JobNotFoundError
+from sonde.errors import JobNotFoundError, StoreError
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 
@@ -32,9 +33,50 @@ def find_job(job: str, store: str) -> Backend:
         backend = open_backend(candidate)
         if backend.exists(layout.JOB):
             return backend
-    known = list(islice(_last_jobs(store), _HINTS))[::-1]
-    hint = f" Known: {', '.join(known)}" if known else f" There are no jobs in {store} yet."
-    raise JobNotFoundError(f"No job {job!r}.{hint}")
+    raise JobNotFoundError(_why_not_found(job, store))
+
+
+def check_store(store: str) -> None:
+    """Raises where this cannot be a store: a file, or the folder of a job."""
+    folder = _local_folder(store)
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise StoreError(f"{store} is not a folder")
+    if open_backend(store).exists(layout.JOB):
+        parent = store.rstrip("/").rpartition("/")[0]
+        raise StoreError(f"{store} is a job; its store is {parent or '/'}")
+
+
+def _why_not_found(job: str, store: str) -> str:
+    is_named = "/" not in job
+    if not is_named or Path(job).is_dir():
+        inside = _some_jobs(job)
+        if inside:
+            return f"{job} is a store, not a job. Its jobs: {inside}"
+    check_store(store)
+    known = _some_jobs(store)
+    said = f"No job {job!r} in {store}." if is_named else f"No job {job!r}."
+    if not known:
+        return f"{said} There are no jobs in {store} yet."
+    return f"{said} Known: {known}" if is_named else f"{said} Known in {store}: {known}"
+
+
+def _some_jobs(store: str) -> str:
+    """The last jobs of a store, and how many more there are."""
+    jobs = _last_jobs(store)
+    shown = list(islice(jobs, _HINTS))[::-1]
+    if _local_folder(store) is None:  # to count them all would take a request for each
+        more = " (and more)" if next(jobs, None) else ""
+    else:
+        rest = sum(1 for _ in jobs)
+        more = f" (and {rest} more)" if rest else ""
+    return ", ".join(shown) + more
+
+
+def _local_folder(store: str) -> Path | None:
+    scheme, mark, _ = store.partition("://")
+    if not mark:
+        return Path(store).expanduser()
+    return Path(unquote(urlsplit(store).path)) if scheme == "file" else None
 
 
 def _last_jobs(store: str) -> Iterator[str]:

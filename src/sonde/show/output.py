@@ -1,0 +1,51 @@
+"""What may go to a terminal, and what happens when the output cannot be written."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+from sonde.errors import OutputError
+
+# C0 and C1 control characters, line separators, marks that turn the direction of writing, and
+# bytes of no encoding: none of them may reach a terminal raw, whoever wrote them into the store
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def visible(text: str) -> str:
+    """The text in one line, with its control characters written out."""
+    return _CONTROL.sub(lambda match: written_out(match[0]), text)
+
+
+def is_visible(text: str) -> bool:
+    """Whether there is nothing to write out."""
+    return _CONTROL.search(text) is None
+
+
+def written_out(character: str) -> str:
+    """A character as a person can read it: itself, or its escape."""
+    if is_visible(character):
+        return character
+    code = ord(character)
+    return _SHORT.get(character) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+def safe_json(text: str) -> str:
+    """A JSON document whose strings hold no raw control characters; it means the same."""
+    return re.sub(
+        "[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
+        lambda match: f"\\u{ord(match[0]):04x}",
+        text,
+    )
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """Around writes to standard output: a full disk is one line; a reader that left is not ours."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise OutputError(f"Cannot write the output: {reason}") from error

@@ -1,0 +1,60 @@
+"""Output that nobody can take: told in one line, or not at all."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.sonde_cli import COMMAND, PYTHON, Sonde, plain_environment
+
+
+@pytest.fixture
+def recorded(sonde: Sonde) -> Sonde:
+    sonde.run("run", "--name", "job", PYTHON, "-c", "import time; time.sleep(1)")
+    return sonde
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["jobs"],
+        ["status", "job"],
+        ["status", "job", "--json"],
+        ["watch", "job"],
+        ["export", "job", "--format", "csv"],
+        ["export", "job", "--format", "parquet"],
+    ],
+    ids=" ".join,
+)
+def test_a_full_disk_is_one_line(recorded: Sonde, words: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = recorded.run(*words, stdout=full, stderr=subprocess.PIPE)
+    assert done.stderr == b"sonde: Cannot write the output: no space left on device\n"
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["watch job >&-", "jobs >&-", "status job --json >&-", "jobs | true; echo $PIPESTATUS"]
+)
+def test_where_nobody_reads_nothing_is_said(recorded: Sonde, line: str) -> None:
+    shell = ["bash", "-c", f"{COMMAND[0]} -m sonde {line}"]
+    done = subprocess.run(
+        shell, cwd=recorded.folder, env=plain_environment(), capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout in (b"", b"0\n")
+
+
+def test_the_summary_and_the_status_say_the_same(sonde: Sonde) -> None:
+    done = sonde.run("run", "--name", "job", "--no-rules", "--no-report", "false")
+    assert b"sonde: job failed after 0." in done.stderr
+    assert b" s: exit code 1; watching took" in done.stderr
+
+
+def test_a_name_in_use_is_no_reason_to_resume_an_attachment(sonde: Sonde) -> None:
+    sonde.run("run", "--name", "job", "true")
+    sleeper = sonde.start("run", "--name", "other", "sleep", "60")
+    done = sonde.run("attach", str(sleeper.pid), "--name", "job")
+    assert done.returncode == 1
+    assert b"Choose another --name." in done.stderr
+    assert b"--resume" not in done.stderr
