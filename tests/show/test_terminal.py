@@ -109,8 +109,10 @@ def test_what_was_recorded_cannot_command_the_terminal(capsys: pytest.CaptureFix
     end(job, JobState.FAILED, "evil\x1b[2J\nname\x9b", 3)
     status = document(job)
     status["runs"][-1]["command"] = ["python", "a b", "\x1b]0;owned\x07", "one\ntwo"]
+    status["exit"]["left_running"] = ["4711 \x1b[31mevil\n"]
     print_lines(status_lines(status))
     printed = capsys.readouterr().out
+    assert r"4711 \x1b[31mevil\n" in printed
     assert not {"\x1b", "\x9b", "\x07"} & set(printed)
     assert r"evil\x1b[2J\nname\x9b" in printed.splitlines()[0]
     [command] = [line for line in printed.splitlines() if line.startswith("command")]
