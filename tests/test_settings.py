@@ -183,3 +183,16 @@ def test_strange_values_of_a_cluster_do_no_harm(
     monkeypatch.setenv("SLURM_LOCALID", value)
     here = placement()
     assert (here.nodes, here.local_rank) == (1, 0)
+
+
+def test_a_word_that_is_no_path_is_not_taken_for_a_script() -> None:
+    assert load_settings(None, ("bash", "-c", f"echo {'x' * 5000}.py")).name is None
+    assert load_settings(None, ("python", f"{'x' * 5000}/train.py")).name is None
+
+
+def test_torchrun_tells_the_rank_and_none_is_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    here = placement()
+    assert here.group is None
+    assert here.local_rank == 3

@@ -130,10 +130,18 @@ def load_settings(config: Path | None, command: tuple[str, ...] = ()) -> RunSett
 
 
 def _find_config(command: tuple[str, ...]) -> Path | None:
-    scripts = [Path(word) for word in command if word.endswith((".py", ".sh"))]
+    words = (word for word in command if not re.search(r"\s", word))
+    scripts = [Path(word) for word in words if word.endswith((".py", ".sh"))]
     folders = [script.parent for script in scripts[:1]] + [Path()]
     candidates = (folder / CONFIG_NAME for folder in folders)
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
+    return next((candidate for candidate in candidates if _is_there(candidate)), None)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a folder we may not look into, a word that is no path at all
+        return False
 
 
 def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
@@ -190,14 +198,27 @@ def is_disabled() -> bool:
 
 
 def environment() -> dict[str, str]:
-    """All variables of this process, to be handed on or, masked, to be recorded."""
-    return dict(os.environ)
+    """All variables that we were given, to be handed on or, masked, to be recorded."""
+    variables = dict(os.environ)
+    try:
+        given = Path("/proc/self/environ").read_bytes().split(b"\0")
+    except OSError:
+        return variables
+    # Python sets this one by itself where there is no locale; the command must not inherit it
+    if not any(one.startswith(b"LC_CTYPE=") for one in given):
+        variables.pop("LC_CTYPE", None)
+    return variables
 
 
 def placement() -> Placement:
     """Where this process runs, from the variables of SLURM, torchrun, MPI and Kubernetes."""
     group = _first("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PET_RDZV_ID", "OMPI_MCA_ess_base_jobid")
-    rank = _first("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID")
+    if group == "none":  # torchrun's name for a run that was given none
+        group = None
+    rank = _first(
+        *("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
+        *(("LOCAL_RANK",) if "TORCHELASTIC_RUN_ID" in os.environ else ()),
+    )
     local_rank = int(rank) if rank and rank.isdigit() else 0
     nodes = _first("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES", "OMPI_COMM_WORLD_SIZE")
     host = re.sub(r"[^A-Za-z0-9._-]", "-", platform.node()) or "node"

@@ -193,3 +193,22 @@ def test_any_command_line_can_be_masked_word_by_word(words: list[str]) -> None:
     masked = mask_command(words)
     assert len(masked) == len(words)
     assert mask_command(masked) == masked
+
+
+def test_a_long_class_path_is_no_trouble() -> None:
+    path = ":".join(f"/opt/jars/number{n}.jar" for n in range(5000))
+    assert mask_command(["java", "-cp", path])[2] == path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["login", "--password", "-hunter2"],
+        ["upload", "https://store.example/x?sig=hunter2&v=1"],
+        ["run", "--creds=hunter2"],
+        ["run", "PW=hunter2"],
+        ["run", "a=token=hunter2"],
+    ],
+)
+def test_secrets_in_odd_places_are_masked(words: list[str]) -> None:
+    assert "hunter2" not in " ".join(mask_command(words))

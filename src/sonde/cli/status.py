@@ -25,7 +25,8 @@ class Status(Command):
 
     def execute(self, options: Options) -> int:
         job = Job(find_job(options.job, options.store))
-        document = {**job.summary, "resources": resources(job)}
+        table = resources(job)  # reading the samples may find damage, which the summary tells
+        document = {**job.summary, "resources": table}
         if options.json:
             say_json(document)
         else:

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from sonde.collect.canary import HEARD, Canary
+from sonde.settings import environment
 from sonde.store.presence import is_stopped
 
 _SHELL = "/bin/sh"
@@ -29,13 +30,13 @@ class Child:
         OSError: The command cannot be started.
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
         self._canary = Canary()
         self._arrivals = _Arrivals((*HEARD, signal.SIGCONT))
         self._process: subprocess.Popen[bytes] | None = None
         self._is_over = False
         try:
-            self._process = _start(command, environment)
+            self._process = _start(command, variables)
         except OSError:
             self._end()
             raise
@@ -136,26 +137,27 @@ def become(command: list[str]) -> NoReturn:
     Raises:
         OSError: The command cannot be started.
     """
+    variables = environment()
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these, and exec keeps that
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execvp(command[0], command)
+        os.execvpe(command[0], command, variables)
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise
-        os.execv(_SHELL, _for_the_shell(command))
+        os.execve(_SHELL, _for_the_shell(command), variables)
 
 
-def _start(command: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+def _start(command: Sequence[str], variables: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     # the C library's posix_spawn leaves two signals ignored that were not
     subprocess._USE_POSIX_SPAWN = False  # type: ignore[misc] # noqa: SLF001 — documented
     # inherited descriptors stay open: make's job server and shell redirections use them
     try:
-        return subprocess.Popen(command, env=environment, close_fds=False)
+        return subprocess.Popen(command, env=variables, close_fds=False)
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise
-        return subprocess.Popen(_for_the_shell(command), env=environment, close_fds=False)
+        return subprocess.Popen(_for_the_shell(command), env=variables, close_fds=False)
 
 
 def _for_the_shell(command: Sequence[str]) -> list[str]:

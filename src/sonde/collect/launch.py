@@ -18,7 +18,7 @@ from sonde.collect.exits import (
     explain,
     shell_code,
 )
-from sonde.collect.masking import mask_command, readable
+from sonde.collect.masking import MASK, mask_command, readable
 from sonde.collect.process_tree import Process, processes_marked
 from sonde.collect.recording import Outcome, Recording
 from sonde.collect.registration import Registration
@@ -64,7 +64,8 @@ class Launcher:
         """Starts the command, waits for its end, and records both."""
         start_ns = self._clock.now_ns()
         kills = within(_LOOK_SECONDS, "memory kills", lambda: MemoryKills(Machine()), None)
-        masked = mask_command(command)
+        hidden: tuple[str, ...] = (MASK,)
+        masked = Guard().call("masking", lambda: mask_command(command), hidden)
         problem: str | None = None
         try:
             self._child = Child(command, {**environment(), **self._variables()})

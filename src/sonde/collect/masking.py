@@ -13,7 +13,7 @@ MASK = "***"
 
 _SECRET_NAME = re.compile(
     r"pass(wd|word|phrase)|secret|token|api[_-]?key|access[_-]?key"
-    r"|private[_-]?key|(^|[_.-])key$|credential|(^|[_.-])(auth|pwd|pat|dsn|cookie|session)($|[_.-])"
+    r"|private[_-]?key|(^|[_.-])key$|credential|(^|[_.-])(auth|pwd|pw|pat|dsn|cookie|session|creds?|sig|webhook)($|[_.-])"
     r"|authorization|connection[_-]?string|signature|(^|[_.-])jwt($|[_.-])",
     re.IGNORECASE,
 )
@@ -57,10 +57,8 @@ _LOGIN_OPTION = re.compile(
 _LOGIN = re.compile(r"([\"']?[^\s:/=]*):(?!//)(.+?)([\"']?)", re.DOTALL)
 _USER_AND_GROUP = re.compile(r"[\"']?\d+:\d+[\"']?")
 # NAME=value, "name": "value", Name: value
-_ASSIGNMENT = re.compile(
-    r"(?<![\w.-])([\w.-]+)([\"']?\s?[=:]\s*)(\"[^\"]*\"|'[^']*'|(?:bearer |basic )?[^&;,\s]+)",
-    re.IGNORECASE,
-)
+_ASSIGNED_NAME = re.compile(r"(?<![\w.-])([\w.-]+)[\"']?\s?[=:]\s*")
+_ASSIGNED_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'|(?:bearer |basic )?[^&;,\s]+", re.IGNORECASE)
 _RANDOM_WORD = re.compile(r"(?<![\w/.+-])[A-Za-z0-9+_-]{24,}={0,2}(?![\w/.+-])")
 _RANDOM_BITS_PER_CHARACTER = 4.0
 _RANDOM_PIECE = re.compile(r"[A-Za-z0-9]{12,}")
@@ -81,7 +79,7 @@ def mask_command(words: Sequence[str]) -> tuple[str, ...]:
     for word in words:
         is_option = word.startswith("-")
         name, equals, value = word.partition("=")
-        if is_value_secret and not is_option:
+        if is_value_secret and not word.startswith("--"):
             masked.append(MASK)
         elif equals and value and re.fullmatch(r"[\w.+~-]+", name) and _is_secret_name(name):
             masked.append(f"{readable(name)}={MASK}")
@@ -115,7 +113,7 @@ def _mask_text(text: str) -> str:
     text = _URL_TOKEN.sub(MASK, text)
     text = _WEBHOOK.sub(rf"\1{MASK}", text)
     text = _LOGIN_OPTION.sub(lambda match: match[1] + _mask_login(match[2]), text)
-    text = _ASSIGNMENT.sub(_mask_assignment, text)
+    text = _mask_assigned(text)
     text = _SECRET_VALUE.sub(MASK, text)
     return _RANDOM_WORD.sub(_mask_random, text)
 
@@ -128,11 +126,15 @@ def _mask_login(text: str) -> str:
     return f"{match[1]}:{MASK}{match[3]}"
 
 
-def _mask_assignment(match: re.Match[str]) -> str:
-    name, between, value = match.groups()
-    if _is_secret_name(name):
-        return f"{name}{between}{MASK}"
-    return f"{name}{between}{_ASSIGNMENT.sub(_mask_assignment, value)}"
+def _mask_assigned(text: str) -> str:
+    """The values of all secret names, however deep: `a=token=x`, `{"key": "x"}`."""
+    parts, done = [], 0
+    for name in _ASSIGNED_NAME.finditer(text):
+        value = _ASSIGNED_VALUE.match(text, name.end())
+        if name.start() >= done and value is not None and _is_secret_name(name[1]):
+            parts += [text[done : name.end()], MASK]
+            done = value.end()
+    return "".join([*parts, text[done:]])
 
 
 def _mask_random(match: re.Match[str]) -> str:

@@ -29,14 +29,20 @@ def status_document(
         "nodes": list(facts.nodes),
         "workers": len(facts.workers),
         "overhead": _overhead(facts.latest),
-        "lost": [_lost(one) for one in facts.notices if one.kind is NoticeKind.LOST]
-        + [
-            {"what": text, "from": None, "to": None, "reason": "damaged"}
-            for text in (*facts.damages, *more_damages)
-        ],
+        **_about_the_recording(facts.notices, (*facts.damages, *more_damages)),
+        "rules": [],
+        "runs": [_run(one) for one in facts.attempts],
+    }
+
+
+def _about_the_recording(notices: Sequence[Notice], damages: Sequence[str]) -> dict[str, Any]:
+    damaged = {"from": None, "to": None, "reason": "damaged"}
+    return {
+        "lost": [_lost(one) for one in notices if one.kind is NoticeKind.LOST]
+        + [{"what": text, **damaged} for text in damages],
         "not_collected": [
             {"what": one.what, "reason": one.reason}
-            for one in facts.notices
+            for one in notices
             if one.kind in (NoticeKind.NOT_COLLECTED, NoticeKind.SWITCHED_OFF)
         ],
         "notices": [
@@ -46,11 +52,9 @@ def status_document(
                 "what": one.what,
                 "text": one.reason,
             }
-            for one in facts.notices
+            for one in notices
             if one.kind in (NoticeKind.CHANGED, NoticeKind.CLOCK_JUMPED)
         ],
-        "rules": [],
-        "runs": [_run(one) for one in facts.attempts],
     }
 
 
