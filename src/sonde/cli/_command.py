@@ -29,13 +29,23 @@ class Command(ABC):
         """Does it; returns the exit code."""
 
 
+def store_uri(text: str) -> str:
+    """A store as a person may name it."""
+    scheme, mark, _ = text.partition("://")
+    if mark and scheme not in ("file", "s3"):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no store. Use a folder, file://… or s3://bucket/prefix"
+        )
+    return absolute_store(text)
+
+
 def add_store(parser: argparse.ArgumentParser) -> None:
     """The option that nearly every command has."""
     parser.add_argument(
         "--store",
         metavar="URI",
-        type=absolute_store,
-        default=absolute_store(default_store()),
+        type=store_uri,
+        default=default_store(),
         help="where the jobs are: a folder, file://… or s3://bucket/prefix "
         "(default: $SONDE_STORE, else ./sonde-jobs)",
     )

@@ -20,14 +20,8 @@ def run_command_line(words: Sequence[str]) -> int:
     """The exit code of what was typed."""
     if sys.stdout is None:  # the caller closed it: there is nobody to print for
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
-    parser = _parser(words)
-    options = parser.parse_args(words)
-    if not hasattr(options, "command_to_execute"):
-        parser.print_help()
-        return 2
-    command: Command = options.command_to_execute
     try:
-        code = command.execute(options)
+        code = _execute(words)
         with writing():
             sys.stdout.flush()  # now, while an error can still be told
     except SondeError as error:
@@ -41,6 +35,16 @@ def run_command_line(words: Sequence[str]) -> int:
         _drop_output()
         return 0
     return code
+
+
+def _execute(words: Sequence[str]) -> int:
+    parser = _parser(words)
+    options = parser.parse_args(words)
+    if not hasattr(options, "command_to_execute"):
+        parser.print_help()
+        return 2
+    command: Command = options.command_to_execute
+    return command.execute(options)
 
 
 def _drop_output() -> None:

@@ -3,7 +3,7 @@
 import argparse
 from dataclasses import replace
 
-from sonde.cli._command import Command, Options, add_json, remark, say_json
+from sonde.cli._command import Command, Options, add_json, remark, say_json, store_uri
 from sonde.clock import SystemClock
 from sonde.collect.attach import Attached, attach
 from sonde.collect.registration import Registration, Wish, register
@@ -23,7 +23,7 @@ class Attach(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("pid", type=int, metavar="PID", help="the process")
         parser.add_argument("--name", help="the job's name (default: program name and time)")
-        parser.add_argument("--store", metavar="URI", help="where to record it")
+        parser.add_argument("--store", metavar="URI", type=store_uri, help="where to record it")
         parser.add_argument("--interval", metavar="TIME", help="between samples (default: 500ms)")
         parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
         add_json(parser)

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -110,8 +111,13 @@ def _write_file(
     export: Export, selection: Selection, path: Path, advance: Callable[[int], None]
 ) -> None:
     """Whole or not at all: a broken export never stands where a good one was."""
-    temporary = path.with_name(f".{path.name}.part")
+    path = path.resolve()  # a link stays one, and what it leads to is written
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        if path.exists() and not path.is_file():  # a pipe or a device is written as it is
+            with path.open("wb") as sink:
+                export.write(selection, sink, advance)
+            return
         with temporary.open("wb") as sink:
             export.write(selection, sink, advance)
         temporary.replace(path)

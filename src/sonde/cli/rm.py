@@ -9,6 +9,7 @@ from sonde.errors import UsageError
 from sonde.read.jobs import read_job
 from sonde.show.output import visible
 from sonde.show.units import size
+from sonde.store.layout import JOB
 from sonde.store.places import find_job
 
 
@@ -31,7 +32,9 @@ class Rm(Command):
         now_ns = SystemClock().now_ns()
         found = [find_job(job, options.store) for job in options.jobs]
         facts = [read_job(backend, now_ns) for backend in found]
-        for one in facts:
+        for one, backend in zip(facts, found, strict=True):
+            if one.info is None:
+                raise UsageError(f"{backend.uri}/{JOB} is damaged or not ours; not removed.")
             if not one.state.is_over and not options.force:
                 raise UsageError(f"Job {one.name!r} is {one.state.value}. Stop it, or add --force.")
         names = ", ".join(one.name for one in facts)

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from sonde.cli._command import Command, Options, remark
+from sonde.cli._command import Command, Options, remark, store_uri
 from sonde.clock import SystemClock
 from sonde.collect.child import become
 from sonde.collect.exits import code_of_failed_start
@@ -14,7 +14,7 @@ from sonde.collect.registration import Registration, Wish, register
 from sonde.errors import JobExistsError, StoreError, UsageError
 from sonde.records.job import JobState
 from sonde.settings import (
-    RunSettings,
+    default_store,
     is_disabled,
     load_settings,
     parse_interval,
@@ -22,7 +22,6 @@ from sonde.settings import (
 )
 from sonde.show.units import cost
 from sonde.show.verdict import ending
-from sonde.store.places import absolute_store
 
 # What a second launcher on the same node still measures: the machine is measured by the first.
 _OWN_COLLECTORS = ("process_tree",)
@@ -39,7 +38,7 @@ class Run(Command):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--name", help="the job's name (default: script name and time)")
-        parser.add_argument("--store", metavar="URI", help="where to record it")
+        parser.add_argument("--store", metavar="URI", type=store_uri, help="where to record it")
         parser.add_argument("--config", metavar="FILE", type=Path, help="a configuration file")
         parser.add_argument("--interval", metavar="TIME", help="between samples (default: 500ms)")
         parser.add_argument(
@@ -75,6 +74,8 @@ class Run(Command):
         launched = launcher.run(command, None if is_first_here else _OWN_COLLECTORS)
         for line in _summary(launched, registration, wish):
             tell(line)
+        if options.quiet and launched.problem:
+            remark(launched.problem)
         return launched.code
 
 
@@ -109,8 +110,8 @@ def _run_plainly(command: list[str]) -> int:
 
 def _reference(registration: Registration, wish: Wish) -> str:
     """How to name the job in the next command: short where the store is the usual one."""
-    is_usual = absolute_store(wish.settings.store) == absolute_store(RunSettings().store)
-    return registration.job if is_usual else f"{registration.backend.uri}"
+    is_usual = wish.settings.store == default_store()
+    return registration.job if is_usual else registration.backend.uri
 
 
 def _summary(launched: Launched, registration: Registration, wish: Wish) -> list[str]:

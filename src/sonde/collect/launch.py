@@ -42,6 +42,7 @@ class Launched:
     exit: Exit
     outcome: Outcome
     seconds: float
+    problem: str | None = None  # why it could not even be started
 
 
 class Launcher:
@@ -85,7 +86,7 @@ class Launcher:
         exit_ = explain(ending, killed, problem)
         outcome = self._recording.finish(exit_)
         seconds = (ending.end_ns - start_ns) / NANOSECONDS
-        return Launched(shell_code(code), exit_, outcome, seconds)
+        return Launched(shell_code(code), exit_, outcome, seconds, problem)
 
     def _begin(
         self,

@@ -13,14 +13,14 @@ from sonde.collect.bounded import within
 from sonde.collect.registration import Registration
 from sonde.collect.sampler import FAILED, Sampler, open_collectors
 from sonde.collect.sealer import Sealer, sealing_command
-from sonde.collect.surroundings import find_surroundings
+from sonde.collect.surroundings import find_surroundings, variables_of
 from sonde.collect.system import Machine
 from sonde.errors import UsageError
 from sonde.guard import Guard
 from sonde.records.job import Attempt, Exit, Heartbeat, JobInfo, Overhead
 from sonde.records.notice import Notice, NoticeKind
 from sonde.records.request import Request, RequestKind
-from sonde.settings import RunSettings, parse_interval
+from sonde.settings import RunSettings, environment, parse_interval
 from sonde.store import layout
 from sonde.store.control import Inbox
 from sonde.store.facts import encode_facts
@@ -162,9 +162,11 @@ class Recording:
     def _look_around(self) -> None:
         attempt = self._attempt
         assert attempt is not None
+        is_ours = bool(attempt.run_id)  # a process that was there before us has its own variables
+        variables = environment() if is_ours else variables_of(attempt.process_pid)
         surroundings = self._guard.call(
             "surroundings",
-            lambda: find_surroundings(attempt.command, Path(attempt.folder)),
+            lambda: find_surroundings(attempt.command, Path(attempt.folder), variables),
             None,
         )
         if surroundings is not None:

@@ -8,18 +8,19 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sonde import __version__
 from sonde.collect.masking import mask_environment
 from sonde.records.job import Surroundings
-from sonde.settings import environment
 
 _GIT_SECONDS = 5.0
 
 
-def find_surroundings(command: Sequence[str], folder: Path) -> Surroundings:
+def find_surroundings(
+    command: Sequence[str], folder: Path, variables: Mapping[str, str]
+) -> Surroundings:
     """Everything worth knowing about where a command runs, secrets masked."""
     interpreter = find_interpreter(command)
     versions = {"sonde": __version__, "sonde_python": platform.python_version()}
@@ -32,9 +33,19 @@ def find_surroundings(command: Sequence[str], folder: Path) -> Surroundings:
         versions=versions,
         machine=_machine(),
         packages=_packages(interpreter),
-        environment=mask_environment(environment()),
+        environment=mask_environment(variables),
         git=_git(folder),
     )
+
+
+def variables_of(pid: int) -> dict[str, str]:
+    """The environment that a process was started with; nothing where it cannot be seen."""
+    try:
+        content = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return {}
+    pairs = (entry.partition(b"=") for entry in content.split(b"\0") if b"=" in entry)
+    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
 def find_interpreter(command: Sequence[str]) -> Path | None:

@@ -182,12 +182,13 @@ class Observer:
 
 def node_now(reader: SystemReader, one: NodeAttempt, now_ns: int, columns: int) -> NodeNow:
     """What one node does."""
-    interval = one.attempt.interval_seconds
+    beat = one.heartbeat
+    interval = (beat and beat.interval_seconds) or one.attempt.interval_seconds
     recent = Recent(reader, interval, columns)
     extent = reader.extent
     silent = None if extent is None else max(0.0, (now_ns - extent.last_ns) / NANOSECONDS)
     since_start = (now_ns - one.attempt.start_ns) / NANOSECONDS
-    patience = _SILENT_SECONDS + 3 * interval
+    patience = _SILENT_SECONDS + 3 * interval + (beat.every_seconds if beat else 0)
     return NodeNow(
         node=reader.node,
         state=one.state,

@@ -14,7 +14,10 @@ _HINTS = 8
 
 def absolute_store(store: str) -> str:
     """The store's URI, independent of the folder a process is in."""
-    return store if "://" in store else str(Path(store).expanduser().absolute())
+    try:
+        return store if "://" in store else str(Path(store).expanduser().absolute())
+    except FileNotFoundError as error:
+        raise StoreError(f"There is no {store}: the current folder was removed") from error
 
 
 def job_uri(store: str, job: str) -> str:
