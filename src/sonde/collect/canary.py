@@ -65,8 +65,9 @@ class Canary:
     def watch(self, pid: int) -> None:
         """Has this process woken when that one is no longer stopped; 0 ends the watch."""
         try:
+            os.kill(self.pid, signal.SIGCONT)  # it may have been suspended with us
             os.write(self._orders, _ORDER.pack(pid))
-        except BrokenPipeError:
+        except (BrokenPipeError, ProcessLookupError):
             return
 
     def close(self) -> None:
