@@ -107,7 +107,8 @@ def test_signals_during_the_end_do_not_change_the_exit_code(sonde: Sonde) -> Non
         launcher.send_signal(signal.SIGUSR1)
     assert launcher.returncode == 3
     assert launcher.stderr is not None
-    assert b"Traceback" not in launcher.stderr.read()
+    said = launcher.stderr.read()
+    assert b"Traceback" not in said, said.decode()
 
 
 @pytest.mark.parametrize("whom", ["command", "launcher"])

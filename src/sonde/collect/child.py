@@ -12,6 +12,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
@@ -125,10 +126,17 @@ class _Arrivals:
 
     def close(self) -> None:
         """Ignores them from now on: Python takes its own handlers down on its way out."""
+        sys.unraisablehook = _without_late_signals
         for number in self._numbers:
             signal.signal(number, signal.SIG_IGN)
         signal.set_wakeup_fd(-1)
         os.close(self._writing)
+
+
+def _without_late_signals(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Of a signal that came just before it was ignored, Python would complain aloud."""
+    if not isinstance(unraisable.exc_value, OSError):
+        sys.__unraisablehook__(unraisable)
 
 
 def become(command: list[str]) -> NoReturn:
