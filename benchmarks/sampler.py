@@ -19,13 +19,15 @@ from sonde.store.backends import open_backend
 from sonde.store.layout import node_folder
 from sonde.store.writer import Writer
 
-_SECONDS = 20.0
+_SECONDS = 12.0
 _FLUSH_SECONDS = 5.0
 _TURNS = 3
 _ROUNDS = 9
 _TICKS_PER_ROUND = 50
 _MOST_PERCENT = 0.5
 _LEAST_RATIO = 3.0
+# what psutil has too: pressure and control groups, which it has not, are not compared
+_ALIKE = ("cpu", "cpu_frequency", "memory", "disk", "disk_space", "network", "process_tree")
 _NO_BUDGET = 100.0  # the pace must stay as it is while it is measured
 _ALL_DUE = 60.0  # an interval so long that every collector is due at every tick
 
@@ -43,6 +45,7 @@ def main() -> list[Row]:
             turns = [
                 (
                     _percent_of_a_core(_ours, pid, interval),
+                    _percent_of_a_core(_alike, pid, interval),
                     _percent_of_a_core(_through_psutil, pid, interval),
                 )
                 for _ in range(_TURNS)
@@ -54,25 +57,29 @@ def main() -> list[Row]:
     return [*rows, _launcher()]
 
 
-def _judged(what: str, turns: Sequence[tuple[float, float]]) -> Row:
-    ours = statistics.median(one for one, _ in turns)
-    theirs = statistics.median(one for _, one in turns)
-    each = ", ".join(f"{one:.2f}" for one, _ in turns)
+def _judged(what: str, turns: Sequence[tuple[float, float, float]]) -> Row:
+    ours, alike, theirs = (statistics.median(one) for one in zip(*turns, strict=True))
+    each = ", ".join(f"{one:.2f}" for one, _, _ in turns)
     return Row(
         what,
         ours,
         "% of a core",
         bar=f"≤ {_MOST_PERCENT} %, ≥ {_LEAST_RATIO:g}× cheaper",
-        is_met=ours <= _MOST_PERCENT and theirs >= _LEAST_RATIO * ours,
+        is_met=ours <= _MOST_PERCENT and theirs >= _LEAST_RATIO * alike,
         alternative="psutil in the same sampler",
         alternative_measured=theirs,
-        note=f"median of {each} %: CPU time over {_SECONDS:g} s each, in turns, 9 processes, "
-        f"flush every {_FLUSH_SECONDS:g} s",
+        note=f"median of {each} %; {alike:.2f} % for what psutil has too, which is "
+        f"{theirs / alike:.1f}× cheaper than psutil; CPU time over {_SECONDS:g} s each, in turns, "
+        f"9 processes, flush every {_FLUSH_SECONDS:g} s",
     )
 
 
 def _ours(pid: int) -> dict[str, Collector]:
     return open_collectors(Machine(job_pid=pid, paths=(Path.cwd(),)))[0]
+
+
+def _alike(pid: int) -> dict[str, Collector]:
+    return open_collectors(Machine(job_pid=pid, paths=(Path.cwd(),)), _ALIKE)[0]
 
 
 def _through_psutil(pid: int) -> dict[str, Collector]:
