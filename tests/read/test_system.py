@@ -1,6 +1,5 @@
-"""System samples of one node: series, values, buckets, the latest."""
+"""System samples of one node: series, values, buckets."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,16 +66,6 @@ def test_a_range_decides_how_wide_its_buckets_are() -> None:
     within = TimeRange(START_NS, START_NS + 2 * NANOSECONDS)
 
     assert system.buckets(system.series(), 1000, within).width_ns == NANOSECONDS // 10
-
-
-def test_the_latest_is_the_last_known_value_of_the_last_seconds() -> None:
-    unknown = float("nan")
-    job = FakeJob().record({"a": [1, 2, unknown], "b": [1, unknown, unknown], "c": [unknown] * 3})
-    system = job.system()
-
-    assert system.latest(system.series(), 0.5).tolist()[0] == 2
-    assert np.isnan(system.latest(system.series(), 0.5)[1:]).all()
-    assert system.latest(system.series(), 10)[:2].tolist() == [2, 1]
 
 
 def test_a_node_without_samples_has_none() -> None:

@@ -8,12 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.errors import FormatTooNewError
-from sonde.store.frames import (
-    FrameKind,
-    FrameScan,
-    encode_frame,
-    read_frames,
-)
+from sonde.store.frames import Damage, Frame, FrameKind, FrameScan, encode_frame
 from tests.fakes.damage import all_flips, flipped
 
 PAYLOADS = st.lists(st.binary(max_size=120) | st.just(b"abc" * 200), min_size=1, max_size=5)
@@ -22,6 +17,12 @@ PAYLOADS = st.lists(st.binary(max_size=120) | st.just(b"abc" * 200), min_size=1,
 def encoded(payloads: list[bytes]) -> list[bytes]:
     kinds = [FrameKind.SCHEMA] + [FrameKind.BATCH] * len(payloads)
     return [encode_frame(kind, payload) for kind, payload in zip(kinds, payloads, strict=False)]
+
+
+def read_frames(data: bytes) -> tuple[list[Frame], list[Damage]]:
+    """All intact frames and what was damaged."""
+    scan = FrameScan(data)
+    return list(scan), scan.damages
 
 
 @given(PAYLOADS)

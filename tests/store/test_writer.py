@@ -10,7 +10,7 @@ from sonde.records.notice import NoticeKind
 from sonde.store import writer as module
 from sonde.store.backends import open_backend
 from sonde.store.format import EVENTS, NOTICES, SCALARS
-from sonde.store.frames import read_frames
+from sonde.store.frames import FrameScan
 from sonde.store.layout import SegmentName
 from sonde.store.writer import Writer
 from tests.fakes.clock import START_NS, FakeClock
@@ -44,7 +44,7 @@ def test_a_segment_is_named_after_its_first_sample_and_its_writer() -> None:
 def test_a_segment_starts_with_format_family_and_series() -> None:
     job = FakeJob().record({"gpu.power_watts/gpu0": [1.0]})
 
-    frames, _ = read_frames(job.backend.read(job.stored(".frames")[0]))
+    frames = list(FrameScan(job.backend.read(job.stored(".frames")[0])))
 
     assert json.loads(frames[0].payload) == {
         "format": 1,

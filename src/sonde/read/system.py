@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-import numpy as np
-
 from sonde.clock import NANOSECONDS
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
@@ -62,19 +60,6 @@ class SystemReader:
         """At most so many buckets over a range, from the pyramid."""
         width_ns = bucket_width_ns(self._span_ns(within), most)
         return self._reader.rollup(width_ns, [one.key for one in series], within)
-
-    def latest(self, series: Sequence[Series], seconds: float) -> Floats:
-        """The last known value of each series within the last seconds; NaN where there is none."""
-        extent = self.extent
-        if extent is None:
-            return np.full(len(series), np.nan, dtype=np.float32)
-        since = TimeRange(extent.last_ns - int(seconds * NANOSECONDS))
-        _, values = self.samples(series, since)
-        if not values.shape[1]:
-            return np.full(len(series), np.nan, dtype=np.float32)
-        is_known = ~np.isnan(values)
-        last = values.shape[1] - 1 - np.argmax(is_known[:, ::-1], axis=1)
-        return np.take_along_axis(values, last[:, None], axis=1)[:, 0]
 
     def _span_ns(self, within: TimeRange) -> int:
         extent = self.extent

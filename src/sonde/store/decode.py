@@ -20,10 +20,6 @@ class Text:
     distinct: list[str]
     numbers: npt.NDArray[np.uint32]
 
-    def to_list(self) -> list[str]:
-        """One text per row."""
-        return [self.distinct[number] for number in self.numbers]
-
 
 Column = Text | npt.NDArray[Any]
 

@@ -146,9 +146,3 @@ class FrameScan:
             self.damages.append(
                 Damage(self._base + position, len(rest), "not a frame, and none follows")
             )
-
-
-def read_frames(data: bytes) -> tuple[list[Frame], list[Damage]]:
-    """All intact frames of a whole segment and what was damaged."""
-    scan = FrameScan(data)
-    return list(scan), scan.damages

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sonde.clock import Clock, thread_cpu_seconds
+from sonde.clock import Clock
 from sonde.errors import KeyMissingError, StoreError
 from sonde.guard import Guard
 from sonde.records.notice import Notice, NoticeKind
@@ -71,7 +71,6 @@ class Outbox:
         self._space_checked = float("-inf")
         self.bytes_written = 0
         self.trouble: str | None = None  # why the last attempt failed
-        self.cpu_seconds = 0.0
 
     def post(self, chunk: Chunk) -> None:
         """Hands a chunk over; returns at once, whatever the backend is doing."""
@@ -132,7 +131,6 @@ class Outbox:
             self._news.wait()
             self._news.clear()
             is_written = guard.attempt("the outbox", self.write_waiting, default=False)
-            self.cpu_seconds = thread_cpu_seconds()
             if self._is_closing and (is_written or not self._waiting):
                 return
             if not is_written:

@@ -127,11 +127,6 @@ class ParquetFile:
         self._columns = {name: i for i, name in enumerate(self._file.schema_arrow.names)}
         self._checked: set[tuple[int, int]] = set()
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Names and types of the columns."""
-        return self._file.schema_arrow
-
     def read(self, groups: Sequence[int], columns: Sequence[str] | None = None) -> pa.Table:
         """Columns of some row groups, those that the file has.
 

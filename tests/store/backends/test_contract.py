@@ -248,8 +248,10 @@ def test_deleting_takes_all_of_a_growing_key_and_nothing_else(backend: Backend) 
 
 
 def test_deleting_nothing_is_fine(backend: Backend) -> None:
+    backend.write("job/job.json", b"1")
     backend.delete([])
     backend.delete(iter(["job/nothing.json"]))
+    assert keys(backend) == ["job/job.json"]
 
 
 def test_names_with_spaces_and_other_alphabets_are_kept(backend: Backend) -> None:

@@ -122,7 +122,9 @@ def test_the_endpoint_may_be_named_for_s3_alone(
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{s3_port}")
 
-    open_backend(s3_uri).write("job.json", b"1")
+    store = open_backend(s3_uri)
+    store.write("job.json", b"1")
+    assert store.read("job.json") == b"1"
 
 
 def test_a_bucket_that_does_not_exist_is_an_error_in_one_line(s3_environment: None) -> None:
