@@ -63,3 +63,13 @@ def test_a_folder_that_was_removed_beneath_us_is_said_in_one_line(
     assert run_command_line(["jobs"]) == 1
     assert "was removed" in capsys.readouterr().err
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "--interval", "", "true"], ["attach", "1", "--interval", ""]]
+)
+def test_an_empty_interval_is_refused_in_one_line(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(words) == 2
+    assert "--interval" in capsys.readouterr().err

@@ -1,14 +1,14 @@
 """`sonde attach`: watches a process that already runs."""
 
 import argparse
-from dataclasses import replace
 
 from sonde.cli._command import Command, Options, add_json, remark, say_json, store_uri
+from sonde.cli._recording import with_options
 from sonde.clock import SystemClock
 from sonde.collect.attach import Attached, attach
 from sonde.collect.registration import Registration, Wish, register
 from sonde.errors import JobExistsError
-from sonde.settings import RunSettings, load_settings, parse_interval, placement
+from sonde.settings import RunSettings, load_settings, placement
 
 
 class Attach(Command):
@@ -31,15 +31,7 @@ class Attach(Command):
     def execute(self, options: Options) -> int:
         clock = SystemClock()
         target = Attached.find(options.pid)
-        settings = load_settings(None)
-        given = {
-            "name": options.name,
-            "store": options.store,
-            "interval_seconds": options.interval and parse_interval(options.interval, "--interval"),
-        }
-        settings = replace(
-            settings, **{key: value for key, value in given.items() if value is not None}
-        )
+        settings = with_options(load_settings(None), options)
         registration = _register(settings, target, clock)
         if not options.quiet:
             remark(f"recording process {target.pid} as {registration.job}; Ctrl-C ends that")

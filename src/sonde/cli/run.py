@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sonde.cli._command import Command, Options, remark, store_uri
+from sonde.cli._recording import with_options
 from sonde.clock import SystemClock
 from sonde.collect.child import become
 from sonde.collect.exits import code_of_failed_start
@@ -17,7 +18,6 @@ from sonde.settings import (
     default_store,
     is_disabled,
     load_settings,
-    parse_interval,
     placement,
 )
 from sonde.show.units import cost
@@ -80,17 +80,7 @@ class Run(Command):
 
 
 def _wish(options: Options, command: tuple[str, ...]) -> Wish:
-    settings = load_settings(options.config, command)
-    given = {
-        "name": options.name,
-        "store": options.store,
-        "interval_seconds": parse_interval(options.interval, "--interval")
-        if options.interval
-        else None,
-    }
-    settings = replace(
-        settings, **{key: value for key, value in given.items() if value is not None}
-    )
+    settings = with_options(load_settings(options.config, command), options)
     here = placement()
     if options.node:
         here = replace(here, node=options.node)
