@@ -57,7 +57,7 @@ def test_what_is_merged_between_looking_and_reading_is_read_where_it_went(what: 
     job = FakeJob()
     for number in range(3):
         job.rotate().record({"cpu": [number]})
-        job.writer.add(SCALARS, ("loss", START_NS + number, number, "train", 0.5))
+        job.writer.add(SCALARS, ("loss", START_NS + number, number, "train", 0.5, "hook"))
         job.flush().clock.advance(600)
     family = SCALARS if what == "rows" else None
     for merge_all in (False, True):
@@ -180,7 +180,7 @@ def test_an_empty_folder_reads_as_nothing() -> None:
 def test_rows_are_found_by_their_steps_live_and_sealed() -> None:
     job = FakeJob()
     for step in range(10):
-        job.writer.add(SCALARS, ("loss", job.clock.now_ns(), step, "train", float(step)))
+        job.writer.add(SCALARS, ("loss", job.clock.now_ns(), step, "train", float(step), "hook"))
     job.flush()
     wanted = StepRange(3, 6)
     assert job.reader(SCALARS).rows(steps=wanted)["step"].to_pylist() == [3, 4, 5]

@@ -19,7 +19,7 @@ def recorded(hours: int = 4) -> FakeJob:
     for _ in range(hours):
         job.rotate().record({"cpu": noise.random(200), "gpu/gpu0": noise.random(200)})
         job.clock.advance(1800)
-    job.writer.add(SCALARS, ("loss", START_NS, 1, "train", 0.5))
+    job.writer.add(SCALARS, ("loss", START_NS, 1, "train", 0.5, "hook"))
     job.writer.add(FINDINGS, (START_NS, "a rule", "warning", "a message", "{}"))
     job.writer.notice(NoticeKind.CHANGED, "interval", "set")
     job.end()

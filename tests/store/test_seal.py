@@ -217,7 +217,7 @@ def test_rows_of_any_text_survive_sealing_and_merging() -> None:
 def test_a_manifest_knows_the_steps_it_holds() -> None:
     job = FakeJob()
     for step in (7, 3, 9):
-        job.writer.add(SCALARS, ("loss", START_NS, step, "train", 0.5))
+        job.writer.add(SCALARS, ("loss", START_NS, step, "train", 0.5, "hook"))
     job.flush().seal(SCALARS)
 
     extent = job.reader(SCALARS).segments[0].extent

@@ -183,7 +183,7 @@ def test_a_range_reads_what_lies_inside_it_without_the_end(is_sealed: bool) -> N
 def test_rows_of_a_range_come_in_the_order_they_were_written(is_sealed: bool) -> None:
     job = FakeJob()
     for step in range(6):
-        job.writer.add(SCALARS, ("loss", START_NS + step, step, "train", 0.5))
+        job.writer.add(SCALARS, ("loss", START_NS + step, step, "train", 0.5, "hook"))
     job.flush()
     if is_sealed:
         job.seal(SCALARS)

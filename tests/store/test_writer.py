@@ -1,6 +1,7 @@
 """The writer: buffers, rotates, names its segments, and survives what it is given."""
 
 import json
+from array import array
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_other_series_start_another_segment_and_read_as_unknown_before() -> None
 
 def test_every_family_has_its_own_segments() -> None:
     job = FakeJob().record({"cpu": [1.0]})
-    job.writer.add(SCALARS, ("loss", job.clock.now_ns(), 3, "train", 0.25))
+    job.writer.add(SCALARS, ("loss", job.clock.now_ns(), 3, "train", 0.25, "hook"))
     job.writer.add(EVENTS, ("step", "loop", "main", 5, 6, 3, "train", "{}"))
     job.flush()
 
@@ -125,13 +126,17 @@ def test_a_notice_is_dated_now() -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [("loss", 1, 2**63, "train", 0.5), ("loss", 1, 2, "train"), ("loss", 1, 2, "train", "much")],
+    [
+        ("loss", 1, 2**63, "train", 0.5, "hook"),
+        ("loss", 1, 2, "train"),
+        ("loss", 1, 2, "train", "much", "hook"),
+    ],
 )
 def test_a_batch_that_cannot_be_written_is_lost_alone_and_that_is_said(row: tuple[object]) -> None:
     job = FakeJob()
     job.writer.add(SCALARS, row)
     job.record({"cpu": [1.0]})
-    job.writer.add(SCALARS, ("loss", job.clock.now_ns(), 4, "train", 0.25))
+    job.writer.add(SCALARS, ("loss", job.clock.now_ns(), 4, "train", 0.25, "hook"))
 
     job.flush().flush()
 
@@ -182,3 +187,19 @@ def test_what_was_given_up_at_the_end_can_still_be_told(monkeypatch: pytest.Monk
     (told,) = job.reader(NOTICES).rows().to_pylist()
     assert told["what"] == "system samples"
     assert told["reason"] == "Cannot write: no space left on device"
+
+
+def test_rows_given_as_columns_read_like_rows() -> None:
+    job = FakeJob()
+    now_ns = job.clock.now_ns()
+    columns = (["a", "b"], array("q", [now_ns, now_ns + 1]), [1, 2], ["train"] * 2)
+
+    job.writer.add_columns(
+        SCALARS, (*columns, array("d", [0.5, 1.5]), ["hook"] * 2), now_ns, now_ns
+    )
+
+    rows = job.flush().reader(SCALARS).rows().to_pylist()
+    assert [(row["name"], row["step"], row["value"]) for row in rows] == [
+        ("a", 1, 0.5),
+        ("b", 2, 1.5),
+    ]

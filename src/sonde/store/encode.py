@@ -20,7 +20,11 @@ _LENGTH_BYTES = 4
 
 def encode_rows(family: Family, rows: Sequence[Sequence[Any]]) -> bytes:
     """Rows of a family, in the order of its columns."""
-    columns = zip(*rows, strict=True)
+    return encode_columns(family, list(zip(*rows, strict=True)))
+
+
+def encode_columns(family: Family, columns: Sequence[Sequence[Any]]) -> bytes:
+    """The same, given column by column: an array of numbers is taken as it is."""
     described, parts = [], []
     for (name, code), values in zip(family.columns, columns, strict=True):
         if code == TEXT:
@@ -30,8 +34,8 @@ def encode_rows(family: Family, rows: Sequence[Sequence[Any]]) -> bytes:
             parts += [listed, _planes(array("I", numbers))]
         else:
             described.append([name, code, 0])
-            parts.append(_planes(array(code, values)))
-    return _block(len(rows), described, parts)
+            parts.append(_planes(_numbers(code, values)))
+    return _block(len(columns[0]), described, parts)
 
 
 def encode_samples(times_ns: Sequence[int], rows: Sequence[Sequence[float]]) -> bytes:
@@ -63,8 +67,15 @@ def _numbered(values: Iterable[str]) -> tuple[list[str], list[int]]:
     return list(known), numbers
 
 
+def _numbers(code: str, values: Sequence[Any]) -> "array[Any]":
+    if isinstance(values, array) and values.typecode == code:
+        return values
+    return array(code, values)
+
+
 def _planes(values: "array[Any]") -> bytes:
     if sys.byteorder == "big":
+        values = values[:]
         values.byteswap()
     return _split(values.tobytes(), values.itemsize)
 

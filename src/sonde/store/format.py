@@ -67,6 +67,7 @@ SCALARS = Family(
         ("step", INTEGER),
         ("mode", TEXT),
         ("value", REAL),
+        ("source", TEXT),
     ),
     step_column="step",
 )
@@ -85,10 +86,26 @@ STATISTICS = Family(
         ("zeros", INTEGER),
         ("minimum", REAL),
         ("maximum", REAL),
+        ("absolute_minimum", REAL),
         ("sum", REAL),
         ("sum_of_squares", REAL),
         ("sum_of_absolutes", REAL),
         ("histogram", TEXT),
+    ),
+    step_column="step",
+)
+
+OBSERVATIONS = Family(
+    "observations",
+    "observations",
+    (
+        ("kind", TEXT),
+        ("subject", TEXT),
+        ("time_ns", INTEGER),
+        ("step", INTEGER),
+        ("mode", TEXT),
+        ("value", REAL),
+        ("detail", TEXT),
     ),
     step_column="step",
 )
@@ -119,5 +136,6 @@ NOTICES = Family(
 )
 
 FAMILIES = {
-    family.name: family for family in (SYSTEM, EVENTS, SCALARS, STATISTICS, FINDINGS, NOTICES)
+    family.name: family
+    for family in (SYSTEM, EVENTS, SCALARS, STATISTICS, OBSERVATIONS, FINDINGS, NOTICES)
 }

@@ -35,6 +35,11 @@ def worker_folder(rank: int) -> str:
     return f"{WORKERS}/{rank}"
 
 
+def worker_key(rank: int, attempt: int, restart: int, what: str) -> str:
+    """A document about one life of a worker: its start, beat, tensors or failure."""
+    return f"{worker_folder(rank)}/attempt-{attempt:03d}.{restart}/{what}.json"
+
+
 def attempt_key(node: str, number: int, what: str) -> str:
     """A document about one attempt of one node: its start, surroundings, heartbeat or exit."""
     return f"{node_folder(node)}/attempt-{number:03d}/{what}.json"

@@ -14,7 +14,7 @@ from sonde.clock import NANOSECONDS, Clock
 from sonde.records.metric import Series
 from sonde.records.notice import Notice, NoticeKind
 from sonde.store.backends import Backend
-from sonde.store.encode import encode_rows, encode_samples
+from sonde.store.encode import encode_columns, encode_rows, encode_samples
 from sonde.store.format import FAMILIES, FORMAT_VERSION, NOTICES, SYSTEM, Family
 from sonde.store.frames import FrameKind, encode_frame
 from sonde.store.layout import LIVE_SUFFIX, SegmentName
@@ -73,6 +73,13 @@ class Writer:
             log.times_ns.append(self._clock.now_ns())
             log.rows.append(row)
 
+    def add_columns(
+        self, family: Family, columns: Sequence[Sequence[Any]], first_ns: int, last_ns: int
+    ) -> None:
+        """Records many rows at once, given column by column; handed to the outbox at once."""
+        with self._lock:
+            self._post(self._logs[family.name], encode_columns(family, columns), first_ns, last_ns)
+
     def notice(self, kind: NoticeKind, what: str, reason: str) -> None:
         """Says something about the recording itself, now."""
         now_ns = self._clock.now_ns()
@@ -121,6 +128,9 @@ class Writer:
             reason = f"cannot be written: {error}"
             self.report_lost(Notice(NoticeKind.LOST, log.family.label, reason, first_ns, last_ns))
             return
+        self._post(log, payload, first_ns, last_ns)
+
+    def _post(self, log: _Log, payload: bytes, first_ns: int, last_ns: int) -> None:
         if self._is_due_for_rotation(log, last_ns):
             self._close_segment(log)
         if log.segment is None:
