@@ -1,6 +1,9 @@
 """All segments of a folder, while others seal, merge and thin them out."""
 
+import io
+
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -188,3 +191,41 @@ def test_rows_are_found_by_their_steps_live_and_sealed() -> None:
     reader = job.reader(SCALARS)
     assert reader.rows(steps=wanted)["step"].to_pylist() == [3, 4, 5]
     assert reader.rows(steps=StepRange(100)).num_rows == 0
+
+
+@pytest.mark.parametrize("is_sealed", [False, True])
+def test_only_some_columns_of_the_rows_with_some_texts_are_read(is_sealed: bool) -> None:
+    job = FakeJob()
+    for step in range(4):
+        for name in ("loss", "rate"):
+            job.writer.add(SCALARS, (name, START_NS, step, "train", step + 0.5, "hook"))
+        job.flush()
+    if is_sealed:
+        job.seal(SCALARS)
+    reader = job.reader(SCALARS)
+    only = {"name": {"rate", "never"}, "mode": {"train"}}
+
+    table = reader.rows(steps=StepRange(2), columns=("step", "value"), only=only)
+
+    assert table.to_pydict() == {"step": [2, 3], "value": [2.5, 3.5]}
+    nothing = reader.rows(columns=("value",), only={"name": {"never"}})
+    assert nothing.to_pydict() == {"value": []}
+
+
+def test_damage_to_columns_that_are_not_asked_for_does_no_harm() -> None:
+    job = FakeJob()
+    for step in range(100):
+        job.writer.add(SCALARS, ("loss", START_NS, step, "train", np.sqrt(step), "hook"))
+    job.flush().seal(SCALARS)
+    [key] = job.stored(".parquet")
+    content = job.backend.read(key)
+    values = pq.read_metadata(io.BytesIO(content)).row_group(0).column(4)
+    assert values.path_in_schema == "value"
+    job.backend.write(key, flipped(content, 8 * (values.data_page_offset + 100)))
+    reader = job.reader(SCALARS)
+
+    steps = reader.rows(columns=("step",))["step"].to_pylist()
+    assert reader.damages == []
+    assert steps == list(range(100))
+    assert reader.rows(columns=("step", "value")).num_rows == 0
+    assert len(reader.damages) == 1

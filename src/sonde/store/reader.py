@@ -4,7 +4,7 @@ A reader is refreshed to see what has grown since; what it has decoded already i
 Others may seal, merge and thin out segments meanwhile: then it looks again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from sonde.store.layout import (
 from sonde.store.manifest import Extent, Manifest
 from sonde.store.rollups import Rollup, join
 from sonde.store.segments import LiveSegment, Samples, SealedSegment, Segment
-from sonde.store.tables import empty_table
+from sonde.store.tables import Wanted, empty_table
 
 Answer = TypeVar("Answer")
 
@@ -101,11 +101,26 @@ class FolderReader:
         order = np.argsort(times, kind="stable")
         return times[order], values[:, order]
 
-    def rows(self, within: TimeRange = EVER, steps: StepRange = ANY_STEP) -> pa.Table:
-        """The rows of all segments in ranges of time and steps, in the order of writing."""
-        tables = self._ask(within, lambda segment: segment.rows(within, steps))
+    def rows(
+        self,
+        within: TimeRange = EVER,
+        steps: StepRange = ANY_STEP,
+        columns: Sequence[str] | None = None,
+        only: Mapping[str, Collection[str]] | None = None,
+    ) -> pa.Table:
+        """The rows of all segments, in the order of writing.
+
+        Args:
+            within: A range of time.
+            steps: A range of steps.
+            columns: The columns that are needed; nothing else is decoded. All by default.
+            only: Per column of texts, those that rows may have.
+        """
+        wanted = Wanted(within, steps, None if columns is None else tuple(columns), only or {})
+        tables = self._ask(within, lambda segment: segment.rows(wanted))
         if not tables:
-            return empty_table(self._family)
+            whole = empty_table(self._family)
+            return whole if columns is None else whole.select(list(columns))
         return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange = EVER) -> Rollup:

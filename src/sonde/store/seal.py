@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sonde.errors import KeyMissingError
 from sonde.records.metric import Series
-from sonde.records.ranges import ANY_STEP, EVER
+from sonde.records.ranges import EVER
 from sonde.store.backends import Backend
 from sonde.store.facts import encode_facts
 from sonde.store.format import Family
@@ -27,7 +27,7 @@ from sonde.store.parquet import ROW_GROUP_ROWS, repetitive_columns, write_parque
 from sonde.store.reader import LOOKS, FolderReader
 from sonde.store.rollups import Floats, Instants, Rollup, pyramid_widths, roll_up
 from sonde.store.segments import LiveSegment, SealedSegment, Segment
-from sonde.store.tables import extent_of, rollup_table, samples_table
+from sonde.store.tables import ALL_ROWS, extent_of, rollup_table, samples_table
 
 # Six segments of ten minutes make one of an hour, six of those one of six hours, and so on: a day
 # is read from a handful of files, and every row is rewritten only a few times.
@@ -139,7 +139,7 @@ def _seal(place: Place, name: str, group: Sequence[Segment]) -> bool:
         blocks = list(_pyramid(times, values))
     else:
         series, blocks = (), []
-        tables = list(_row_groups(pa.concat_tables([one.rows(EVER, ANY_STEP) for one in group])))
+        tables = list(_row_groups(pa.concat_tables([one.rows(ALL_ROWS) for one in group])))
     if any(isinstance(one, SealedSegment) and one.damages for one in group):
         return False
     raw, raw_seal = write_parquet(raw_key, tables, repetitive_columns(tables))

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.metric import MetricInfo, Series
-from sonde.records.ranges import ANY_STEP, StepRange, TimeRange
+from sonde.records.ranges import TimeRange
 from sonde.store.backends import Backend
 from sonde.store.decode import decode_rows, decode_samples
 from sonde.store.facts import decode_facts
@@ -23,6 +23,7 @@ from sonde.store.parquet import ParquetFile
 from sonde.store.rollups import Floats, Instants, Rollup, blank, coarsen, join, roll_up
 from sonde.store.tables import (
     ROLLUP_COLUMNS,
+    Wanted,
     empty_table,
     inside_of,
     rollup_of,
@@ -99,9 +100,9 @@ class LiveSegment:
                 values[position] = self._values[row, inside]
         return self._times[inside], values
 
-    def rows(self, within: TimeRange, steps: StepRange) -> pa.Table:
-        """The rows in ranges of time and steps, in the order they were written."""
-        return rows_in(self._family, _joined(self._family, self._tables), within, steps)
+    def rows(self, wanted: Wanted) -> pa.Table:
+        """Some rows, in the order they were written."""
+        return rows_in(self._family, _joined(self._family, self._tables), wanted)
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
         """The open tail is small: it is rolled up on the fly."""
@@ -148,7 +149,7 @@ class SealedSegment:
 
     def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
         """Instants in a range, and values as (series, tick); NaN for series it does not have."""
-        table = self._read(within, ["time_ns", *keys])
+        table = self._read(Wanted(within), ["time_ns", *keys])
         times = to_numpy(table["time_ns"])
         values = np.empty((len(keys), len(times)), dtype=np.float32)
         names = set(table.column_names)
@@ -160,9 +161,10 @@ class SealedSegment:
         inside = inside_of(times, within.start_ns, within.end_ns)
         return (times, values) if inside.all() else (times[inside], values[:, inside])
 
-    def rows(self, within: TimeRange, steps: StepRange) -> pa.Table:
-        """The rows in ranges of time and steps; a damaged row group is left out, and noted."""
-        return rows_in(self._family, self._read(within, None, steps), within, steps)
+    def rows(self, wanted: Wanted) -> pa.Table:
+        """Some rows; a damaged row group is left out, and noted."""
+        table = self._read(wanted, wanted.columns_to_read(self._family))
+        return rows_in(self._family, table, wanted)
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
         """From the widest kept level that divides the width, else from raw."""
@@ -193,13 +195,11 @@ class SealedSegment:
     def _levels(self) -> set[int]:
         return {block.width_ns for block in self.manifest.rollup_blocks}
 
-    def _read(
-        self, within: TimeRange, columns: Sequence[str] | None, steps: StepRange = ANY_STEP
-    ) -> pa.Table:
+    def _read(self, wanted: Wanted, columns: Sequence[str] | None) -> pa.Table:
         groups = [
             number
             for number, group in enumerate(self.manifest.row_groups)
-            if group.overlaps(within, steps)
+            if group.overlaps(wanted.within, wanted.steps)
         ]
         table = self._checked(self.manifest.raw, groups, columns) if groups else None
         if table is None:  # damage somewhere: group by group, to lose no more than is damaged
@@ -208,13 +208,15 @@ class SealedSegment:
             table = pa.concat_tables(intact, promote_options="default") if intact else None
         if table is None and self._family.is_matrix:
             return samples_table((), np.empty(0, dtype=np.int64), np.empty((0, 0), np.float32))
-        return empty_table(self._family) if table is None else table
+        if table is not None:
+            return table
+        return empty_table(self._family).select(columns or [n for n, _ in self._family.columns])
 
     def _intact(self, group: int, columns: Sequence[str] | None) -> pa.Table | None:
         """What is left of one row group: of samples every intact series, of rows all or nothing."""
         raw = self.manifest.raw
-        if columns is None:
-            return self._checked(raw, [group], None)
+        if columns is None or not self._family.is_matrix:
+            return self._checked(raw, [group], columns)
         table = self._checked(raw, [group], ["time_ns"])
         if table is not None:
             for key in columns:

@@ -1,6 +1,7 @@
 """Arrow tables of the families, and the batches of live segments as such tables."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.records.metric import Series
-from sonde.records.ranges import StepRange, TimeRange
+from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.store.decode import Column, Text
 from sonde.store.format import INTEGER, REAL, SINGLE, TEXT, Family
 from sonde.store.manifest import Extent
@@ -27,6 +28,30 @@ _DTYPES: dict[pa.DataType, np.dtype[Any]] = {
 ROLLUP_COLUMNS = ("minimum", "mean", "maximum", "count")
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Which rows of a family, and which of their columns; nothing else is decoded."""
+
+    within: TimeRange = EVER
+    steps: StepRange = ANY_STEP
+    columns: tuple[str, ...] | None = None  # all
+    only: Mapping[str, Collection[str]] = field(default_factory=dict)  # texts, by their column
+
+    def columns_to_read(self, family: Family) -> tuple[str, ...] | None:
+        """Those that are asked for, and those that decide which rows are."""
+        if self.columns is None:
+            return None
+        needed = {*self.columns, *self.only}
+        if self.within != EVER:
+            needed.add(family.time_column)
+        if self.steps != ANY_STEP and family.step_column is not None:
+            needed.add(family.step_column)
+        return tuple(name for name, _ in family.columns if name in needed)
+
+
+ALL_ROWS = Wanted()
+
+
 def schema_of(family: Family) -> pa.Schema:
     """The schema of a family of rows."""
     return pa.schema([(name, _TYPES[code]) for name, code in family.columns])
@@ -42,12 +67,38 @@ def rows_table(family: Family, columns: dict[str, Column]) -> pa.Table:
     return pa.table([_arrow(columns[name]) for name, _ in family.columns], schema=schema_of(family))
 
 
-def rows_in(family: Family, table: pa.Table, within: TimeRange, steps: StepRange) -> pa.Table:
-    """The rows of a table whose time and step lie in their ranges."""
-    inside = inside_of(to_numpy(table[family.time_column]), within.start_ns, within.end_ns)
-    if family.step_column is not None:
-        inside &= inside_of(to_numpy(table[family.step_column]), steps.start, steps.end)
+def rows_in(family: Family, table: pa.Table, wanted: Wanted) -> pa.Table:
+    """The rows of a table that are wanted, with the columns that are wanted."""
+    inside = np.ones(table.num_rows, dtype=np.bool_)
+    if wanted.within != EVER:
+        times = to_numpy(table[family.time_column])
+        inside &= inside_of(times, wanted.within.start_ns, wanted.within.end_ns)
+    if wanted.steps != ANY_STEP and family.step_column is not None:
+        steps = to_numpy(table[family.step_column])
+        inside &= inside_of(steps, wanted.steps.start, wanted.steps.end)
+    for name, texts in wanted.only.items():
+        inside &= _is_one_of(table[name], texts)
+    if wanted.columns is not None:
+        table = table.select(wanted.columns)
     return table if inside.all() else table.take(from_numpy(np.flatnonzero(inside)))
+
+
+def _is_one_of(column: pa.ChunkedArray, texts: Collection[str]) -> npt.NDArray[np.bool_]:
+    """Which rows hold one of some texts: compared once per distinct text."""
+    found = [np.empty(0, dtype=np.bool_)]
+    for chunk in column.chunks:
+        is_wanted = np.array([text in texts for text in chunk.dictionary.to_pylist()], np.bool_)
+        found.append(is_wanted[view_of(chunk.indices)])
+    return np.concatenate(found)
+
+
+def texts_of(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int32]]:
+    """A column of texts: the distinct ones, and which one each row has."""
+    whole = column.unify_dictionaries().combine_chunks()
+    chunks = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
+    if not chunks or not len(column):
+        return [], np.empty(0, dtype=np.int32)
+    return chunks[0].dictionary.to_pylist(), view_of(chunks[0].indices)
 
 
 def inside_of(values: Instants, start: int | None, end: int | None) -> npt.NDArray[np.bool_]:
