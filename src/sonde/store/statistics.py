@@ -1,0 +1,237 @@
+"""The mergeable statistics of a tensor: one definition for those who write and those who read.
+
+Counts, extremes and sums over the finite values, and a fixed symmetric histogram of half octaves:
+shards, workers and steps add up, and every reduction follows from the sums. The formulas take one
+tensor (plain numbers) and whole columns (numpy arrays) alike; numpy is loaded only for the latter.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from sonde.store.format import STATISTICS, TEXT
+
+# A number of one tensor, or a numpy column of many.
+Values = Any
+Columns = Mapping[str, Values]
+
+HISTOGRAM = "histogram"
+_OF_THE_ROW = ("time_ns", "step")
+COLUMNS = tuple(
+    name for name, code in STATISTICS.columns if code != TEXT and name not in _OF_THE_ROW
+)
+_LEAST = ("minimum", "absolute_minimum")
+_GREATEST = ("maximum",)
+
+# Bins ascend in value: those below LEVELS are negative. A level is the exponent and the first bit
+# of the mantissa, so it spans half an octave: [2^e, 1.5·2^e) or [1.5·2^e, 2^(e+1)).
+LOWEST_EXPONENT, HIGHEST_EXPONENT = -40, 23
+LEVELS = 2 * (HIGHEST_EXPONENT - LOWEST_EXPONENT + 1)
+BINS = 2 * LEVELS
+
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+
+def merge(first: Columns, second: Columns) -> dict[str, Values]:
+    """The statistics of both together: of one tensor each, or row by row."""
+    merged = {name: first[name] + second[name] for name in COLUMNS}
+    merged |= {name: _least(first[name], second[name]) for name in _LEAST}
+    merged |= {name: -_least(-first[name], -second[name]) for name in _GREATEST}
+    if HISTOGRAM in first and HISTOGRAM in second:
+        merged[HISTOGRAM] = _merge_histograms(first[HISTOGRAM], second[HISTOGRAM])
+    return merged
+
+
+def reduce_columns(name: str, columns: Columns) -> Values:
+    """A reduction by its name: a number for one tensor, an array for columns.
+
+    Everything is over the finite values; NaN where there are none. `quantiles` gives the values at
+    QUANTILES, in a tuple for one tensor and as one more axis for columns.
+    """
+    if isinstance(columns["count"], int | float):
+        return _FORMULAS[name](columns)
+    np = _numpy()
+    with np.errstate(all="ignore"):
+        return _FORMULAS[name]({one: np.asarray(values) for one, values in columns.items()})
+
+
+def quantiles(columns: Columns, at: Sequence[float] = QUANTILES) -> Values:
+    """Values below which these fractions lie, from the histogram, as good as its bins.
+
+    NaN where no histogram was taken, or only of some of what was merged.
+    """
+    if isinstance(columns["count"], int | float):
+        return _quantiles_of_one(columns, at)
+    np = _numpy()
+    names = (*COLUMNS, HISTOGRAM)
+    rows = zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
+    found = [_quantiles_of_one(dict(zip(names, row, strict=True)), at) for row in rows]
+    return np.array(found, dtype=np.float64).reshape(len(found), len(at))
+
+
+def bin_of(value: float) -> int:
+    """The bin of a finite value that is not zero."""
+    mantissa, exponent = math.frexp(abs(value))  # the mantissa lies in [0.5, 1)
+    level = 2 * (exponent - 1 - LOWEST_EXPONENT) + (mantissa >= 0.75)
+    level = min(max(level, 0), LEVELS - 1)
+    return LEVELS - 1 - level if value < 0 else LEVELS + level
+
+
+def bin_edges() -> list[float]:
+    """The BINS + 1 edges, ascending. The bins beside zero reach to it, the outermost to infinity.
+
+    The outermost edges are where the last half octave ends: larger values are counted there too.
+    """
+    magnitudes = [
+        math.ldexp(1.0 + 0.5 * (level % 2), LOWEST_EXPONENT + level // 2)
+        for level in range(1, LEVELS + 1)
+    ]
+    return [*(-one for one in reversed(magnitudes)), 0.0, *magnitudes]
+
+
+def encode_histogram(counts: Iterable[int]) -> str:
+    """Counts of all bins as text: `bin:count,bin:count`, without the empty ones."""
+    return ",".join([f"{place}:{count}" for place, count in enumerate(counts) if count])
+
+
+def decode_histogram(text: str) -> dict[int, int]:
+    """The counts of the bins that are not empty, by bin, ascending."""
+    pairs = (pair.split(":") for pair in text.split(",")) if text else ()
+    return {int(place): int(count) for place, count in pairs}
+
+
+def _merge_histograms(first: Values, second: Values) -> Values:
+    if not isinstance(first, str):
+        return [_merge_histograms(*pair) for pair in zip(first, second, strict=True)]
+    counts = decode_histogram(first)
+    for place, count in decode_histogram(second).items():
+        counts[place] = counts.get(place, 0) + count
+    return ",".join(f"{place}:{counts[place]}" for place in sorted(counts))
+
+
+def _finite(columns: Columns) -> Values:
+    return columns["count"] - columns["nans"] - columns["infinities"]
+
+
+def _mean(columns: Columns) -> Values:
+    return _ratio(columns["sum"], _finite(columns))
+
+
+def _absolute_mean(columns: Columns) -> Values:
+    return _ratio(columns["sum_of_absolutes"], _finite(columns))
+
+
+def _variance(columns: Columns) -> Values:
+    return _spread(columns, _mean(columns))
+
+
+def _absolute_variance(columns: Columns) -> Values:
+    return _spread(columns, _absolute_mean(columns))
+
+
+def _spread(columns: Columns, mean: Values) -> Values:
+    """The mean of the squares less the square of the mean, which rounding may make negative."""
+    mean_of_squares = _ratio(columns["sum_of_squares"], _finite(columns))
+    variance = mean_of_squares - mean * mean
+    if isinstance(variance, float):
+        return math.inf if mean_of_squares == math.inf else max(variance, 0.0)
+    np = _numpy()
+    return np.where(mean_of_squares == np.inf, np.inf, np.maximum(variance, 0.0))
+
+
+def _ratio(sums: Values, counts: Values) -> Values:
+    if isinstance(counts, int | float):
+        return sums / counts if counts else math.nan
+    np = _numpy()
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _root(values: Values) -> Values:
+    if isinstance(values, int | float):
+        return math.sqrt(values)
+    np = _numpy()
+    return np.sqrt(values)
+
+
+def _least(first: Values, second: Values) -> Values:
+    """The smaller one; NaN says that there is none."""
+    if isinstance(first, int | float):
+        return second if math.isnan(first) or second < first else first
+    np = _numpy()
+    return np.fmin(first, second)
+
+
+def _median(columns: Columns) -> Values:
+    found = quantiles(columns, (0.5,))
+    return found[0] if isinstance(found, tuple) else found[:, 0]
+
+
+def _quantiles_of_one(columns: Columns, at: Sequence[float]) -> tuple[float, ...]:
+    stretches, total = _stretches(columns)
+    if not total or total != _finite(columns):
+        return (math.nan,) * len(at)
+    return tuple(_value_at(fraction * (total - 1), total, stretches, columns) for fraction in at)
+
+
+_Stretch = tuple[float, float, int]  # from, to, how many values
+
+
+def _stretches(columns: Columns) -> tuple[list[_Stretch], int]:
+    """The bins that hold something, ascending, and the zeros among them; and how many values."""
+    low, high, zeros = columns["minimum"], columns["maximum"], columns["zeros"]
+    counts = decode_histogram(columns[HISTOGRAM])
+    found = [
+        (max(_REACH[place], low), min(_REACH[place + 1], high), count)
+        for place, count in counts.items()
+    ]
+    if zeros:
+        found.insert(sum(place < LEVELS for place in counts), (0.0, 0.0, zeros))
+    return found, sum(counts.values()) + zeros
+
+
+def _value_at(rank: float, total: int, stretches: Iterable[_Stretch], columns: Columns) -> float:
+    """The value at a rank, as if the values of a bin were spread evenly over it."""
+    low, high = columns["minimum"], columns["maximum"]
+    if rank >= total - 1:
+        return float(high)
+    before, value = 0, low
+    for start, end, count in stretches:
+        if rank < before + count:
+            share = (rank - before + 0.5) / count if rank else 0.0
+            value = start + (end - start) * min(share, 1.0)
+            break
+        before += count
+    return float(min(max(value, low), high))
+
+
+def _numpy() -> Any:
+    return import_module("numpy")
+
+
+_REACH = [-math.inf, *bin_edges()[1:-1], math.inf]
+
+_FORMULAS: dict[str, Callable[[Columns], Values]] = {
+    "min": lambda columns: columns["minimum"],
+    "max": lambda columns: columns["maximum"],
+    "mean": _mean,
+    "std": lambda columns: _root(_variance(columns)),
+    "variance": _variance,
+    "sum": lambda columns: columns["sum"],
+    "median": _median,
+    "l1_norm": lambda columns: columns["sum_of_absolutes"],
+    "l2_norm": lambda columns: _root(columns["sum_of_squares"]),
+    "abs_min": lambda columns: columns["absolute_minimum"],
+    "abs_max": lambda columns: abs(_least(columns["minimum"], -columns["maximum"])),
+    "abs_mean": _absolute_mean,
+    "abs_std": lambda columns: _root(_absolute_variance(columns)),
+    "abs_variance": _absolute_variance,
+    "abs_sum": lambda columns: columns["sum_of_absolutes"],
+    "nan_count": lambda columns: columns["nans"],
+    "inf_count": lambda columns: columns["infinities"],
+    "zero_fraction": lambda columns: _ratio(columns["zeros"], columns["count"]),
+    "quantiles": quantiles,
+}
+
+# Every reduction that follows from the mergeable statistics.
+REDUCTIONS = tuple(_FORMULAS)
