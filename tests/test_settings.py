@@ -76,11 +76,7 @@ def test_without_a_file_there_are_defaults() -> None:
 
 def test_defaults_of_the_reference_are_those_of_the_settings(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    written = [
-        f"{key.section}.{key.name} = {key.default if int in key.kinds else repr(key.default)}"
-        for key in KEYS
-        if key.default
-    ]
+    written = [f"{key.section}.{key.name} = {key.default}" for key in KEYS if key.default]
     file.write_text("\n".join(written))
     assert load_settings(file) == RunSettings()
 
@@ -103,8 +99,8 @@ def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
         ("[system]\nintervall = '1s'", ("intervall", "'1s'", "interval")),
         ("[sytem]\ninterval = '1s'", ("sytem", "system")),
         ("interval = '1s'", ("'interval' is not in a section. Put it under [system].",)),
-        ("job = 3", ("'job' is not in a section", "[budget], [job], [system]")),
-        ("colour = 3", ("'colour' is not in a section", "[budget], [job], [system]")),
+        ("job = 3", ("'job' is not in a section", "[budget], [job], [save], [system]")),
+        ("colour = 3", ("'colour' is not in a section", "[budget], [job], [save], [system]")),
         ("[job]\nstore = '/data'", ("store", "'/data'", "Known: name")),
         ("[system]\ninterval = '1ms'", ("interval", "'1ms'", "100ms to 60s")),
         ("[system]\ninterval = 1", ("interval", "1", "text in quotes")),

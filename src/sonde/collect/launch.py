@@ -117,6 +117,7 @@ class Launcher:
             "SONDE_ATTEMPT": str(self._place.number),
             "SONDE_CLOCK_ANCHOR_NS": str(self._clock.anchor_ns),
             "SONDE_RUN_ID": self._run_id,
+            "SONDE_HOOK": self._settings.for_workers().to_json(),
         }
 
     def _stop(self, request: Request) -> str:

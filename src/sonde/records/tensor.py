@@ -1,0 +1,82 @@
+"""Tensors: what kinds there are, which built-in collections hold them, what sums them up."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class TensorKind(StrEnum):
+    """What a tensor is in training; one tensor may be several of these."""
+
+    LOSS = "loss"
+    METRIC = "metric"
+    WEIGHT = "weight"  # every parameter that is not a bias
+    BIAS = "bias"
+    GRADIENT = "gradient"
+    OPTIMIZER_STATE = "optimizer_state"
+    INPUT = "input"  # what goes into the whole model
+    OUTPUT = "output"  # what the whole model returns
+    LAYER_INPUT = "layer_input"  # what goes into any module inside it
+    LAYER_OUTPUT = "layer_output"
+    ACTIVATION = "activation"  # the output of an activation function of any kind
+    RELU_OUTPUT = "relu_output"
+    RELU_INPUT = "relu_input"
+    TANH_INPUT = "tanh_input"
+    SIGMOID_INPUT = "sigmoid_input"
+    LABEL = "label"
+    PREDICTION = "prediction"
+    SAVED = "saved"  # given to `sonde.save`
+
+
+class Reduction(StrEnum):
+    """A number, or a few, that sum up a tensor."""
+
+    MIN = "min"
+    MAX = "max"
+    MEAN = "mean"
+    STD = "std"
+    VARIANCE = "variance"
+    SUM = "sum"
+    PROD = "prod"
+    MEDIAN = "median"
+    L1_NORM = "l1_norm"
+    L2_NORM = "l2_norm"
+    ABS_MIN = "abs_min"
+    ABS_MAX = "abs_max"
+    ABS_MEAN = "abs_mean"
+    ABS_STD = "abs_std"
+    ABS_VARIANCE = "abs_variance"
+    ABS_SUM = "abs_sum"
+    NAN_COUNT = "nan_count"
+    INF_COUNT = "inf_count"
+    ZERO_FRACTION = "zero_fraction"
+    QUANTILES = "quantiles"
+
+
+# All others follow from the mergeable statistics.
+FROM_THE_HISTOGRAM = frozenset((Reduction.MEDIAN, Reduction.QUANTILES))
+COMPUTED_APART = frozenset((Reduction.PROD,))
+
+ALL_KINDS = frozenset(TensorKind)
+
+BUILT_IN_COLLECTIONS: Mapping[str, frozenset[TensorKind]] = MappingProxyType(
+    {
+        "losses": frozenset((TensorKind.LOSS,)),
+        "metrics": frozenset((TensorKind.METRIC,)),
+        "weights": frozenset((TensorKind.WEIGHT,)),
+        "biases": frozenset((TensorKind.BIAS,)),
+        "gradients": frozenset((TensorKind.GRADIENT,)),
+        "optimizer_state": frozenset((TensorKind.OPTIMIZER_STATE,)),
+        "inputs": frozenset((TensorKind.INPUT,)),
+        "outputs": frozenset((TensorKind.OUTPUT,)),
+        "activations": frozenset((TensorKind.ACTIVATION,)),
+        "relu_output": frozenset((TensorKind.RELU_OUTPUT,)),
+        "relu_input": frozenset((TensorKind.RELU_INPUT,)),
+        "tanh_input": frozenset((TensorKind.TANH_INPUT,)),
+        "sigmoid_input": frozenset((TensorKind.SIGMOID_INPUT,)),
+        "labels": frozenset((TensorKind.LABEL,)),
+        "predictions": frozenset((TensorKind.PREDICTION,)),
+        "all": ALL_KINDS,
+        "default": frozenset((TensorKind.LOSS, TensorKind.METRIC)),
+    }
+)

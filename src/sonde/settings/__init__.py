@@ -1,0 +1,60 @@
+"""The only reader of environment variables and configuration files.
+
+Every value is checked here, once; a wrong one is an error before the job starts that names the key,
+the value and what is allowed.
+"""
+
+from sonde.settings.checks import (
+    LONGEST_INTERVAL_SECONDS,
+    Key,
+    parse_duration,
+    parse_interval,
+    parse_size,
+)
+from sonde.settings.hook import (
+    COLLECTION_KEYS,
+    CollectionSettings,
+    HookSettings,
+    parse_save,
+    read_collections,
+)
+from sonde.settings.run import CONFIG_NAME, KEYS, RunSettings, load_settings
+from sonde.settings.surroundings import (
+    DEFAULT_STORE,
+    VARIABLES,
+    Placement,
+    WorkerPlace,
+    default_store,
+    environment,
+    hook_settings,
+    is_disabled,
+    placement,
+    worker_place,
+)
+
+__all__ = [
+    "COLLECTION_KEYS",
+    "CONFIG_NAME",
+    "DEFAULT_STORE",
+    "KEYS",
+    "LONGEST_INTERVAL_SECONDS",
+    "VARIABLES",
+    "CollectionSettings",
+    "HookSettings",
+    "Key",
+    "Placement",
+    "RunSettings",
+    "WorkerPlace",
+    "default_store",
+    "environment",
+    "hook_settings",
+    "is_disabled",
+    "load_settings",
+    "parse_duration",
+    "parse_interval",
+    "parse_save",
+    "parse_size",
+    "placement",
+    "read_collections",
+    "worker_place",
+]
