@@ -40,7 +40,7 @@ class WorkerPlace:
 
     node: str
     job_uri: str | None = None  # None: there is no `sonde run` around
-    attempt: int | None = None
+    attempt: int = 1
     clock_anchor_ns: int | None = None  # of the clock that all processes of the attempt share
     run_id: str | None = None
     rank: int | None = None  # None: nobody gave it one, so it may be alone
@@ -97,7 +97,7 @@ def worker_place() -> WorkerPlace:
     return WorkerPlace(
         node=_first("SONDE_NODE") or _host(),
         job_uri=_first("SONDE_JOB_URI"),
-        attempt=_number("SONDE_ATTEMPT"),
+        attempt=_number("SONDE_ATTEMPT") or 1,
         clock_anchor_ns=_number("SONDE_CLOCK_ANCHOR_NS"),
         run_id=_first("SONDE_RUN_ID"),
         rank=rank,

@@ -1,0 +1,91 @@
+"""The plan of a training process: what is due at a step, and what is wanted of each tensor."""
+
+from collections.abc import Iterable
+
+from sonde.collect.tensors.collections import Collection, Wanted, asked_for, budgeted
+from sonde.records.step import Mode
+from sonde.records.tensor import BUILT_IN_COLLECTIONS, TensorKind
+from sonde.settings import HookSettings
+
+Kinds = tuple[TensorKind, ...] | frozenset[TensorKind]
+Due = tuple[Collection, ...]
+
+_MOST_REMEMBERED = 100_000  # scripts may invent a name for every step
+
+
+class Plan:
+    """What the hook keeps.
+
+    Collections that a person asked for are exact: due just when their schedules say. Those that
+    are recorded anyway are budgeted: due at every training step, and the hook leaves steps out to
+    stay within the overhead budget.
+    """
+
+    def __init__(self, settings: HookSettings) -> None:
+        exact = [asked_for(one) for one in settings.collections]
+        self._exact = {
+            mode: [(one.schedules[mode].is_due, one) for one in exact if mode in one.schedules]
+            for mode in Mode
+        }
+        self._plain: Due = tuple(budgeted(name, Wanted()) for name in settings.statistics)
+        self._with_histograms: Due = tuple(
+            budgeted(name, Wanted(histogram=True)) for name in settings.statistics
+        )
+        self._histogram_every = settings.histogram_every
+        self._collections: Due = (*exact, *self._plain)
+        self._kinds = frozenset(kind for one in self._collections for kind in one.kinds)
+        self._remembered: dict[tuple[str, Kinds, Due], Wanted | None] = {}
+
+    def due(self, mode: Mode, step: int, since: int | None = None) -> Due:
+        """All that is due at a step, exact and budgeted.
+
+        `since` is the last step whose budgeted collections were recorded (by default the one
+        before): a histogram that fell due between the two is due now.
+        """
+        exact = self.due_exactly(mode, step)
+        if mode != Mode.TRAIN:
+            return exact
+        every = self._histogram_every
+        before = step - 1 if since is None else since
+        is_histogram_due = every and step // every > before // every
+        return exact + (self._with_histograms if is_histogram_due else self._plain)
+
+    def due_exactly(self, mode: Mode, step: int) -> Due:
+        """What is due at a step whatever it costs, because a person asked for it."""
+        return tuple([one for is_due, one in self._exact[mode] if is_due(step)])
+
+    def wants(self, kind: TensorKind) -> bool:
+        """Whether tensors of a kind may ever be wanted, by some name."""
+        return kind in self._kinds
+
+    def wants_tensor(self, name: str, kinds: Kinds) -> bool:
+        """Whether a tensor will ever be wanted."""
+        return any(one.holds(name, kinds) for one in self._collections)
+
+    def is_named(self, name: str, kinds: Kinds) -> bool:
+        """Whether a person asked for a tensor by its name, with a regular expression."""
+        return any(one.include and one.holds(name, kinds) for one in self._collections)
+
+    def wanted(self, name: str, kinds: Kinds, due: Due) -> Wanted | None:
+        """What is wanted of a tensor by those of the due collections that hold it."""
+        key = (name, kinds, due)
+        try:
+            return self._remembered[key]
+        except KeyError:
+            if len(self._remembered) >= _MOST_REMEMBERED:
+                self._remembered.clear()
+            return self._remembered.setdefault(key, _merged(name, kinds, due))
+
+    def collections_of(self, name: str, kinds: Kinds) -> tuple[str, ...]:
+        """All collections that a tensor belongs to, asked for or not, by name."""
+        built_in = [one for one, held in BUILT_IN_COLLECTIONS.items() if not held.isdisjoint(kinds)]
+        own = [one.name for one in self._collections if one.holds(name, kinds)]
+        return tuple(dict.fromkeys((*built_in, *own)))
+
+
+def _merged(name: str, kinds: Kinds, due: Iterable[Collection]) -> Wanted | None:
+    merged: Wanted | None = None
+    for collection in due:
+        if collection.holds(name, kinds):
+            merged = collection.wanted if merged is None else merged | collection.wanted
+    return merged
