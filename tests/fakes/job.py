@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from sonde.store.reader import FolderReader
 from sonde.store.seal import Place, seal_folder
 from sonde.store.writer import Writer
 from tests.fakes.clock import FakeClock
+from tests.fakes.worker import FakeWorker
 
 Curves = Mapping[str, Iterable[float]]
 
@@ -71,6 +73,23 @@ class FakeJob:
         """The command is over."""
         self.flush()
         self._document("exit", Exit(state, ExitReason.EXIT, self.clock.now_ns(), code=0))
+        return self
+
+    def worker(self, rank: int = 0, attempt: int = 1, restart: int = 0, **facts: Any) -> FakeWorker:
+        """A training process on this node that starts now."""
+        facts = {"node": self.node, **facts}
+        return FakeWorker(self.backend, self.clock, rank, attempt, restart, **facts)
+
+    def fail(
+        self,
+        reason: ExitReason = ExitReason.EXIT,
+        message: str = "exit code 1",
+        code: int = 1,
+        state: JobState = JobState.FAILED,
+    ) -> "FakeJob":
+        """The command is over, and not well."""
+        exit_ = Exit(state, reason, self.clock.now_ns(), code=code, message=message)
+        self.flush()._document("exit", exit_)
         return self
 
     def seal(

@@ -3,12 +3,18 @@
 from dataclasses import dataclass
 
 from sonde.clock import NANOSECONDS
-from sonde.errors import DamagedError, KeyMissingError
+from sonde.read.documents import read_document
+from sonde.read.workers import (
+    WorkerLife,
+    list_ranks,
+    read_lives,
+    read_notices,
+    read_worker_notices,
+)
 from sonde.records.job import Attempt, Exit, Heartbeat, JobInfo, JobState, Surroundings
-from sonde.records.notice import Notice, NoticeKind
+from sonde.records.notice import Notice
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
-from sonde.store.facts import Record, decode_facts
 from sonde.store.format import NOTICES
 from sonde.store.places import job_uri
 from sonde.store.presence import is_present
@@ -55,6 +61,7 @@ class JobFacts:
     state: JobState
     attempts: tuple[NodeAttempt, ...]
     workers: tuple[str, ...]
+    lives: tuple[WorkerLife, ...]
     notices: tuple[Notice, ...]
     damages: tuple[str, ...]
 
@@ -117,7 +124,7 @@ def list_job_names(store: str) -> list[str]:
 def read_job(backend: Backend, now_ns: int) -> JobFacts:
     """Reads what is known about a job now; damaged documents are left out, and that is said."""
     damages: list[str] = []
-    info = _document(JobInfo, backend, layout.JOB, damages)
+    info = read_document(JobInfo, backend, layout.JOB, damages)
     attempts = tuple(
         attempt
         for node in backend.folders(layout.NODES)
@@ -128,25 +135,19 @@ def read_job(backend: Backend, now_ns: int) -> JobFacts:
         reader = FolderReader(backend, layout.node_folder(node), NOTICES)
         reader.refresh()
         damages += reader.damages
-        notices += _notices(reader)
+        notices += read_notices(reader)
+    ranks = list_ranks(backend)
+    notices += read_worker_notices(backend, ranks, damages)
     return JobFacts(
         name=backend.uri.rstrip("/").rpartition("/")[2],
         info=info,
         state=_job_state(attempts, info, now_ns),
         attempts=attempts,
-        workers=tuple(backend.folders(layout.WORKERS)),
+        workers=ranks,
+        lives=read_lives(backend, ranks, damages),
         notices=tuple(notices),
         damages=tuple(damages),
     )
-
-
-def _notices(reader: FolderReader) -> list[Notice]:
-    known = {kind.value for kind in NoticeKind}  # a newer sonde may have more to say
-    return [
-        Notice(NoticeKind(row["kind"]), row["what"], row["reason"], row["start_ns"], row["end_ns"])
-        for row in reader.rows().to_pylist()
-        if row["kind"] in known
-    ]
 
 
 def _node_attempts(
@@ -159,16 +160,18 @@ def _node_attempts(
         if number == name or not number.isdigit():
             continue
         place = (node, int(number))
-        attempt = _document(Attempt, backend, layout.attempt_key(*place, "start"), damages)
+        attempt = read_document(Attempt, backend, layout.attempt_key(*place, "start"), damages)
         if attempt is None:
             continue
         if (attempt.node, attempt.number) != place:
             damages.append(f"{layout.attempt_key(*place, 'start')} is damaged: of another node")
             continue
-        exit_ = _document(Exit, backend, layout.attempt_key(*place, "exit"), damages)
-        heartbeat = _document(Heartbeat, backend, layout.attempt_key(*place, "heartbeat"), damages)
+        exit_ = read_document(Exit, backend, layout.attempt_key(*place, "exit"), damages)
+        heartbeat = read_document(
+            Heartbeat, backend, layout.attempt_key(*place, "heartbeat"), damages
+        )
         key = layout.attempt_key(*place, "surroundings")
-        surroundings = _document(Surroundings, backend, key, damages)
+        surroundings = read_document(Surroundings, backend, key, damages)
         if exit_ is not None:
             state = exit_.state
         else:
@@ -192,13 +195,3 @@ def _job_state(attempts: tuple[NodeAttempt, ...], info: JobInfo | None, now_ns: 
         is_young = age_ns < _STARTING_SECONDS * NANOSECONDS
         return JobState.STARTING if is_young else JobState.LOST
     return next(state for state in _ORDER if state in states)
-
-
-def _document(kind: type[Record], backend: Backend, key: str, damages: list[str]) -> Record | None:
-    try:
-        return decode_facts(kind, backend.read(key), key)
-    except KeyMissingError:
-        return None
-    except DamagedError as error:
-        damages.append(str(error))
-        return None

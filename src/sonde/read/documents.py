@@ -1,0 +1,18 @@
+"""Documents of a job: absent is no error, damaged is left out and said."""
+
+from sonde.errors import DamagedError, KeyMissingError
+from sonde.store.backends import Backend
+from sonde.store.facts import Record, decode_facts
+
+
+def read_document(
+    kind: type[Record], backend: Backend, key: str, damages: list[str]
+) -> Record | None:
+    """The record under a key; None where there is none, or none that can be read."""
+    try:
+        return decode_facts(kind, backend.read(key), key)
+    except KeyMissingError:
+        return None
+    except DamagedError as error:
+        damages.append(str(error))
+        return None

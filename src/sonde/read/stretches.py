@@ -1,0 +1,34 @@
+"""Whose time it is: every instant belongs to one stretch, the one that began last.
+
+A collective inside a backward pass is the collective's time, not the backward pass's; so the
+shares of all stretches add up to the time that any of them covers, whatever lies inside what.
+"""
+
+import numpy as np
+
+from sonde.read.workers import Numbers
+
+_NOBODY = -1
+
+
+def own_time_ns(starts_ns: Numbers, ends_ns: Numbers) -> Numbers:
+    """How much of each stretch is its own: not covered by one that began later.
+
+    Of two that begin together the shorter one lies inside the other; of two that are the same the
+    last one counts.
+    """
+    own = np.zeros(len(starts_ns), dtype=np.int64)
+    if not len(starts_ns):
+        return own
+    edges = np.unique(np.concatenate([starts_ns, ends_ns]))
+    firsts, lasts = np.searchsorted(edges, starts_ns), np.searchsorted(edges, ends_ns)
+    owners = np.full(len(edges), _NOBODY, dtype=np.int64)
+    order = np.lexsort((-lasts, firsts))
+    # what holds edges of others is painted in turn; the rest lies above, and cannot be overlaid
+    for stretch in order[(lasts - firsts > 1)[order]].tolist():
+        owners[firsts[stretch] : lasts[stretch]] = stretch
+    plain = order[(lasts - firsts == 1)[order]]
+    owners[firsts[plain]] = plain
+    owned = np.flatnonzero(owners[:-1] != _NOBODY)
+    np.add.at(own, owners[owned], np.diff(edges)[owned])
+    return own

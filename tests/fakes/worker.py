@@ -1,0 +1,188 @@
+"""A training process without training: writes what the hook writes, as the test tells it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.clock import NANOSECONDS
+from sonde.records.job import ExitReason
+from sonde.records.notice import NoticeKind
+from sonde.records.worker import Failure, TensorIndex, TensorInfo, WorkerBeat, WorkerInfo
+from sonde.store.backends import Backend
+from sonde.store.facts import encode_facts
+from sonde.store.format import EVENTS, FAMILIES, SCALARS, STATISTICS, Family
+from sonde.store.layout import values_key, worker_folder, worker_key
+from sonde.store.seal import Place, seal_folder
+from sonde.store.statistics import BINS, bin_of, encode_histogram
+from sonde.store.tensors import RawTensor, encode_tensors
+from sonde.store.writer import Writer
+from tests.fakes.clock import FakeClock
+
+Phases = Mapping[str, float]
+Array = npt.NDArray[Any]
+
+_DTYPES = {"float32": "F32", "float64": "F64", "int64": "I64", "float16": "F16", "bool": "BOOL"}
+
+
+class FakeWorker:
+    """One life of one rank."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        clock: FakeClock,
+        rank: int = 0,
+        attempt: int = 1,
+        restart: int = 0,
+        **facts: Any,
+    ) -> None:
+        self.backend = backend
+        self.clock = clock
+        self.rank = rank
+        self._place = (rank, attempt, restart)
+        self._tensors: dict[str, TensorInfo] = {}
+        self._steps: dict[str, int] = {}
+        self.writer = Writer(backend, worker_folder(rank), clock)
+        facts = {"node": "node-a", "pid": 100 + rank, "framework": "torch", **facts}
+        self.info = WorkerInfo(
+            rank=rank, attempt=attempt, restart=restart, start_ns=clock.now_ns(), **facts
+        )
+        self.document("start", self.info)
+
+    def document(self, what: str, record: object) -> "FakeWorker":
+        """A document about this life."""
+        self.backend.write(worker_key(*self._place, what), encode_facts(record))
+        return self
+
+    def stretch(
+        self,
+        name: str,
+        start: float,
+        seconds: float,
+        step: int = 0,
+        category: str = "phase",
+        **more: str,
+    ) -> "FakeWorker":
+        """One event that starts so many seconds from now."""
+        start_ns = self.clock.now_ns() + round(start * NANOSECONDS)
+        lane, mode = more.get("lane", "main"), more.get("mode", "train")
+        duration_ns = round(seconds * NANOSECONDS)
+        detail = more.get("detail", "")
+        self.writer.add(EVENTS, (name, category, lane, start_ns, duration_ns, step, mode, detail))
+        return self
+
+    def step(
+        self, number: int, phases: Phases, *, mode: str = "train", rest: float = 0.0, **detail: Any
+    ) -> "FakeWorker":
+        """One finished step: its phases one after the other, then a rest that is nobody's."""
+        begin = 0.0
+        for name, seconds in phases.items():
+            self.stretch(name, begin, seconds, number, mode=mode)
+            begin += seconds
+        text = json.dumps(detail, separators=(",", ":")) if detail else ""
+        self.stretch("step", 0.0, begin + rest, number, "step", mode=mode, detail=text)
+        self.clock.advance(begin + rest)
+        self._steps[mode] = self._steps.get(mode, 0) + 1
+        return self
+
+    def scalar(
+        self, name: str, step: int, value: float, mode: str = "train", source: str = "hook"
+    ) -> "FakeWorker":
+        """One number."""
+        self.writer.add(SCALARS, (name, self.clock.now_ns(), step, mode, value, source))
+        return self
+
+    def statistics(
+        self, name: str, step: int, values: Sequence[float] | Array, mode: str = "train"
+    ) -> "FakeWorker":
+        """The statistics of a tensor, with its histogram."""
+        row = statistics_of(np.asarray(values, dtype=np.float64))
+        self.writer.add(STATISTICS, (name, self.clock.now_ns(), step, mode, *row))
+        return self.knows(name)
+
+    def knows(
+        self, name: str, *collections: str, is_shard: bool = False, said: str = ""
+    ) -> "FakeWorker":
+        """A tensor is in the index; what was said of it first stays."""
+        info = TensorInfo(name, collections, "float32", (2, 3), is_shard, said)
+        self._tensors.setdefault(name, info)
+        return self.document("tensors", TensorIndex(tuple(self._tensors.values())))
+
+    def values(
+        self, step: int, tensors: Mapping[str, Array | RawTensor], mode: str = "train"
+    ) -> "FakeWorker":
+        """Full tensors of one step."""
+        raw = {name: _raw(one) for name, one in tensors.items()}
+        key = values_key(self.rank, mode, step, self.writer.token)
+        self.backend.write(key, encode_tensors(raw, {"time_ns": str(self.clock.now_ns())}))
+        for name in tensors:
+            self.knows(name)
+        return self
+
+    def notice(self, what: str, reason: str) -> "FakeWorker":
+        """Something that is not collected."""
+        self.writer.notice(NoticeKind.NOT_COLLECTED, what, reason)
+        return self
+
+    def fail(
+        self, message: str, reason: ExitReason = ExitReason.EXCEPTION, detail: str = ""
+    ) -> "FakeWorker":
+        """It dies of an exception, and says so."""
+        trace = f"Traceback (most recent call last):\n  …\n{message}"
+        now_ns = self.clock.now_ns()
+        return self.document("failure", Failure(self.rank, now_ns, reason, message, trace, detail))
+
+    def beat(
+        self, hook_seconds: float = 0.0, training_seconds: float = 0.0, *, is_over: bool = False
+    ) -> "FakeWorker":
+        """A sign of life."""
+        now_ns = self.clock.now_ns()
+        cost = (hook_seconds, 2 * hook_seconds, training_seconds, 1000)
+        return self.document("beat", WorkerBeat(now_ns, self._steps, *cost, is_over=is_over))
+
+    def flush(self) -> "FakeWorker":
+        """Everything recorded so far is in the store afterwards."""
+        self.writer.flush()
+        self.writer.outbox.write_waiting()
+        return self
+
+    def seal(self) -> "FakeWorker":
+        """Everything recorded so far is Parquet afterwards."""
+        self.flush()
+        for family in FAMILIES.values():
+            seal_folder(self._home(family), is_over=True, merge_all=True)
+        return self
+
+    def _home(self, family: Family) -> Place:
+        return Place(self.backend, worker_folder(self.rank), family)
+
+
+def statistics_of(values: Array) -> tuple[Any, ...]:
+    """A row of statistics, from its count on."""
+    finite = values[np.isfinite(values)].reshape(-1)
+    counts = [0] * BINS
+    for value in finite[finite != 0]:
+        counts[bin_of(float(value))] += 1
+    magnitudes = np.abs(finite)
+    return (
+        values.size,
+        int(np.isnan(values).sum()),
+        int(np.isinf(values).sum()),
+        int((finite == 0).sum()),
+        float(finite.min()) if finite.size else np.nan,
+        float(finite.max()) if finite.size else np.nan,
+        float(magnitudes.min()) if finite.size else np.nan,
+        float(finite.sum()),
+        float((finite**2).sum()),
+        float(magnitudes.sum()),
+        encode_histogram(counts),
+    )
+
+
+def _raw(array: Array | RawTensor) -> RawTensor:
+    if isinstance(array, RawTensor):
+        return array
+    return RawTensor(_DTYPES[str(array.dtype)], array.shape, array.tobytes())
