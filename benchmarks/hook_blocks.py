@@ -1,0 +1,147 @@
+"""Blocks of steps with and without a hook in turns, inside one process, and what they tell.
+
+Two processes differ by more than a hook costs (memory layout, clocks, neighbours); two short blocks
+of one process that follow each other differ by much less.
+"""
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+_INTERRUPTED = 3.0  # times the usual step
+
+Step = Callable[[], None]
+Switch = Callable[[bool], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some steps, all of them with the hook or all without."""
+
+    is_hooked: bool
+    step_seconds: tuple[float, ...]
+    cpu_seconds: float  # of the thread that trains
+    other_cpu_seconds: float  # of all other threads
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What the hook adds, and how sure that is."""
+
+    percent: float
+    error_percent: float  # one standard error of the mean
+    bare: float
+
+    @property
+    def amount(self) -> float:
+        """In the unit of the bare one."""
+        return self.bare * self.percent / 100
+
+    def is_at_most(self, percent: float) -> bool:
+        """With the noise on top."""
+        return self.percent + self.error_percent <= percent
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How many blocks, how long, and how the hook is switched."""
+
+    pairs: int
+    steps: int
+    switch: Switch
+    finish: Step = field(default=lambda: None)  # waits for a device, where there is one
+
+
+def session_switch() -> Switch:
+    """Pauses and resumes the session that `sonde run` opened in this process."""
+    module = sys.modules.get("sonde.collect.session")
+    session = module.Session.of_process() if module is not None else None
+    if session is None or not session.is_on:
+        raise SystemExit("no session records this process: was it started by sonde run?")
+    return lambda is_on: session.resume() if is_on else session.pause()
+
+
+def no_switch(is_on: bool) -> None:
+    """Leaves everything as it is: what is found then is the noise."""
+
+
+def run_blocks(step: Step, plan: Plan) -> list[Block]:
+    """With and without in turns, the order reversed from pair to pair."""
+    blocks = []
+    for pair in range(plan.pairs):
+        for is_hooked in (True, False) if pair % 2 else (False, True):
+            plan.switch(is_hooked)
+            blocks.append(run_block(step, plan, is_hooked))
+    plan.switch(True)
+    return blocks
+
+
+def run_block(step: Step, plan: Plan, is_hooked: bool) -> Block:
+    """Steps one after the other, each from the end of the one before."""
+    plan.finish()
+    own, all_threads = time.thread_time(), time.process_time()
+    moments = [time.perf_counter()]
+    for _ in range(plan.steps - 1):
+        step()
+        moments.append(time.perf_counter())
+    step()
+    plan.finish()
+    moments.append(time.perf_counter())
+    own, all_threads = time.thread_time() - own, time.process_time() - all_threads
+    seconds = tuple(later - earlier for earlier, later in pairwise(moments))
+    return Block(is_hooked, seconds, own, all_threads - own)
+
+
+def save_blocks(blocks: Sequence[Block], path: Path) -> None:
+    """For the process that asked for them."""
+    path.write_text(json.dumps([asdict(block) for block in blocks]), encoding="utf-8")
+
+
+def load_blocks(path: Path) -> list[Block]:
+    """As they were saved."""
+    return [Block(**block) for block in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def added(blocks: Sequence[Block]) -> Added:
+    """Step time that hooked blocks have more of than their bare neighbours.
+
+    Means, for what the hook does at every tenth step counts too; but a step that took several times
+    the usual was interrupted by something else, and counts as no more than that.
+    """
+    usual = statistics.median(one for block in blocks for one in block.step_seconds)
+
+    def mean(block: Block) -> float:
+        return statistics.fmean(min(one, _INTERRUPTED * usual) for one in block.step_seconds)
+
+    return _compare(blocks, mean)
+
+
+def added_cpu(blocks: Sequence[Block]) -> Added:
+    """CPU time: what the training thread needs more, and all that other threads needed.
+
+    Others write during bare blocks what they were handed before: all of it counts.
+    """
+    own = _compare(blocks, lambda block: block.cpu_seconds / len(block.step_seconds))
+    hooked = sum(block.cpu_seconds for block in blocks if block.is_hooked)
+    others = 100 * sum(block.other_cpu_seconds for block in blocks) / hooked
+    return Added(own.percent + others, own.error_percent, own.bare)
+
+
+def mean_added(percents: Sequence[float], bare: float) -> Added:
+    """What several comparisons say together."""
+    spread = statistics.stdev(percents) if len(percents) > 1 else float("inf")
+    return Added(statistics.fmean(percents), spread / len(percents) ** 0.5, bare)
+
+
+def _compare(blocks: Sequence[Block], quantity: Callable[[Block], float]) -> Added:
+    pairs = [
+        [quantity(block) for block in sorted(pair, key=lambda block: block.is_hooked)]
+        for pair in zip(blocks[::2], blocks[1::2], strict=True)
+    ]
+    percents = [100 * (hooked / bare - 1) for bare, hooked in pairs]
+    return mean_added(percents, statistics.median(bare for bare, _ in pairs))

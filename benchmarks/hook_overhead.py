@@ -1,0 +1,173 @@
+"""What the hook adds to real training on a CPU: to the step, and to the CPU time of the process."""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.hook_blocks import Added, Block, added, added_cpu, load_blocks, mean_added
+from benchmarks.report import Row
+
+_MODELS = ("perceptron", "convolutions", "transformer")
+_STEP_BAR_PERCENT = 1.0
+_CPU_BAR_PERCENT = 2.0
+_NOTHING_DUE_BAR_MICROSECONDS = 30.0
+_NOTHING_DUE = "[save]\nstatistics = []\n"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long everything is measured."""
+
+    pairs: int = 150  # of blocks, inside one process
+    steps: int = 6  # in a block
+    tiny_steps: int = 120
+    processes: int = 6  # pairs of them
+
+
+_THOROUGH = Effort()
+_QUICK = Effort(pairs=10, tiny_steps=60, processes=2)
+
+
+def main() -> list[Row]:
+    """Every model; SONDE_BENCHMARK_QUICK=1 only shows that everything works."""
+    effort = _QUICK if os.environ.get("SONDE_BENCHMARK_QUICK") else _THOROUGH
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        bench = _Bench(Path(folder), effort)
+        for model in _MODELS:
+            rows += bench.defaults(model)
+        rows += [bench.noise(_MODELS[0]), *bench.nothing_due()]
+        for model in _MODELS:
+            rows += bench.whole_processes(model)
+    return rows
+
+
+class _Bench:
+    """Starts trainings and reads what they measured."""
+
+    def __init__(self, folder: Path, effort: Effort) -> None:
+        self._folder = folder
+        self._effort = effort
+        self._count = 0
+
+    def defaults(self, model: str) -> list[Row]:
+        """The hook as it comes, switched off and on inside one process."""
+        blocks = self._blocks(model, self._effort.steps, "", "--switch")
+        step, cpu = added(blocks), added_cpu(blocks)
+        name = f"{model}, {1000 * step.bare:.3g} ms a step: defaults"
+        longest = max(max(block.step_seconds) for block in blocks if block.is_hooked)
+        return [
+            _percent(f"{name}, step time", step, _STEP_BAR_PERCENT, _inside(self._effort, step)),
+            _percent(
+                f"{name}, CPU time",
+                cpu,
+                _CPU_BAR_PERCENT,
+                f"± {cpu.error_percent:.2f} %, with the hook's own threads; "
+                f"longest hooked step {1000 * longest:.3g} ms",
+            ),
+        ]
+
+    def noise(self, model: str) -> Row:
+        """The same with nothing to switch."""
+        found = added(self._blocks(model, self._effort.steps, None))
+        note = f"± {found.error_percent:.2f} %: bare against bare, blocks as above"
+        return Row(f"{model}: noise", found.percent, "%", note=note)
+
+    def nothing_due(self) -> list[Row]:
+        """Microseconds per step where no statistics are asked for."""
+        rows = []
+        for what, config in (("nothing due", _NOTHING_DUE), ("defaults", "")):
+            found = added(self._blocks("tiny", self._effort.tiny_steps, config, "--switch"))
+            microseconds = 1e6 * found.amount
+            error = found.bare * found.error_percent * 1e4
+            bar = _NOTHING_DUE_BAR_MICROSECONDS if config else None
+            rows.append(
+                Row(
+                    f"a step of {1000 * found.bare:.2g} ms: {what}",
+                    microseconds,
+                    "µs",
+                    bar=f"≤ {bar:g} µs" if bar else "",
+                    is_met=microseconds + error <= bar if bar else None,
+                    note=f"± {error:.1f} µs; steps, phases and losses are recorded",
+                )
+            )
+        return rows
+
+    def whole_processes(self, model: str) -> list[Row]:
+        """Plainly and under `sonde run`, process after process."""
+        runs = (None, "", None)  # without, with the defaults, without
+        found, noise = [], []
+        for _ in range(self._effort.processes):
+            bare, hooked, again = (self._blocks(model, self._effort.steps, one) for one in runs)
+            found.append((_median(hooked) / _median(bare), _cpu(hooked) / _cpu(bare)))
+            noise.append((_median(again) / _median(bare), _cpu(again) / _cpu(bare)))
+        (step, cpu), (step_noise, cpu_noise) = (
+            [
+                mean_added([100 * (one - 1) for one in ratios], 0.0)
+                for ratios in zip(*both, strict=True)
+            ]
+            for both in (found, noise)
+        )
+        what = f"{model}: process under sonde run against plain"
+        return [
+            Row(f"{what}, median step", step.percent, "%", note=_against(step, step_noise)),
+            Row(f"{what}, CPU per step", cpu.percent, "%", note=_against(cpu, cpu_noise)),
+        ]
+
+    def _blocks(self, model: str, steps: int, config: str | None, *words: str) -> list[Block]:
+        """Trains in a process of its own; without a configuration: without Sonde."""
+        self._count += 1
+        file = self._folder / f"{self._count}.json"
+        command = [sys.executable, "-m", "benchmarks.hook_training", model, str(file)]
+        command += ["--pairs", str(self._effort.pairs), "--steps", str(steps), *words]
+        if config is not None:
+            command = [*sonde_run(self._folder, str(self._count), config), *command]
+        run(command)
+        return load_blocks(file)
+
+
+def sonde_run(folder: Path, name: str, config: str) -> list[str]:
+    """The words before a command."""
+    path = folder / f"{name}.toml"
+    path.write_text(config, encoding="utf-8")
+    words = ["--store", str(folder / "jobs"), "--name", name, "--config", str(path)]
+    return [sys.executable, "-m", "sonde", "run", *words, "--no-rules", "--no-report", "--"]
+
+
+def run(command: Sequence[str]) -> None:
+    """To its good end."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+
+
+def _percent(what: str, found: Added, bar: float, note: str) -> Row:
+    return Row(what, found.percent, "%", f"≤ {bar:g} %", found.is_at_most(bar), note=note)
+
+
+def _inside(effort: Effort, found: Added) -> str:
+    return (
+        f"± {found.error_percent:.2f} %; {effort.pairs} pairs of blocks of {effort.steps} steps "
+        "in one process, the hook on and off in turns"
+    )
+
+
+def _against(found: Added, noise: Added) -> str:
+    return (
+        f"± {found.error_percent:.2f} %; plain against plain {noise.percent:.2f} "
+        f"± {noise.error_percent:.2f} %"
+    )
+
+
+def _median(blocks: Sequence[Block]) -> float:
+    return statistics.median(one for block in blocks for one in block.step_seconds)
+
+
+def _cpu(blocks: Sequence[Block]) -> float:
+    seconds = sum(block.cpu_seconds + block.other_cpu_seconds for block in blocks)
+    return seconds / sum(len(block.step_seconds) for block in blocks)

@@ -1,0 +1,43 @@
+"""A training script that times its own steps: `python -m benchmarks.hook_training MODEL FILE …`."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from benchmarks.hook_blocks import Plan, no_switch, run_blocks, save_blocks, session_switch
+from benchmarks.training_models import MODELS, Training, one_step, prepare
+
+
+def main() -> None:
+    """Trains, in blocks of steps, and leaves their durations in the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", choices=MODELS)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--pairs", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--warm-up", type=int, default=20)
+    parser.add_argument("--switch", action="store_true", help="every other block without Sonde")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    training = prepare(options.model)
+    batches = endless(training)
+
+    def step() -> None:
+        one_step(training, *next(batches))
+
+    for _ in range(options.warm_up):
+        step()
+    switch = session_switch() if options.switch else no_switch
+    save_blocks(run_blocks(step, Plan(options.pairs, options.steps, switch)), options.file)
+
+
+def endless(training: Training) -> Iterator[list[torch.Tensor]]:
+    """One epoch after the other."""
+    while True:
+        yield from training.batches
+
+
+if __name__ == "__main__":
+    main()
