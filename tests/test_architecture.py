@@ -48,9 +48,10 @@ MOST_WAIVERS = 12
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-# It runs before anything of ours is loaded, in processes that are not ours: nothing it could lean
-# on is there, and nothing may come out of it.
-INJECTED = PACKAGE / "collect" / "inject" / "sitecustomize.py"
+# They run before anything of ours is loaded, in processes that are not ours: nothing they could
+# lean on is there, and nothing may come out of them.
+START_UP = PACKAGE / "collect" / "inject" / "sitecustomize.py"
+INJECTED = PACKAGE / "collect" / "injected.py"
 
 
 def room_of(parts: tuple[str, ...]) -> str:

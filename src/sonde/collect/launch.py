@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from sonde.settings import RunSettings, environment
 from sonde.store.presence import this_process
 
 STOP_GRACE_SECONDS = 10.0
+INJECTED = Path(__file__).parent / "inject"
 _LOOK_SECONDS = 2.0  # what looking at the machine may take; without an answer we go on
 _POLL_SECONDS = 0.05
 
@@ -69,7 +70,8 @@ class Launcher:
         masked = Guard().call("masking", lambda: mask_command(command), hidden)
         problem: str | None = None
         try:
-            self._child = Child(command, {**environment(), **self._variables()})
+            variables = environment()
+            self._child = Child(command, {**variables, **self._variables(variables)})
         except OSError as error:
             code = code_of_failed_start(error)
             problem = f"{masked[0]}: {(error.strerror or str(error)).lower()}"
@@ -108,7 +110,7 @@ class Launcher:
         )
         self._recording.start(attempt, collectors)
 
-    def _variables(self) -> dict[str, str]:
+    def _variables(self, given: Mapping[str, str]) -> dict[str, str]:
         """What processes of the job need to know to write into the same job on the same clock."""
         return {
             "SONDE_JOB": self._place.job,
@@ -118,6 +120,7 @@ class Launcher:
             "SONDE_CLOCK_ANCHOR_NS": str(self._clock.anchor_ns),
             "SONDE_RUN_ID": self._run_id,
             "SONDE_HOOK": self._settings.for_workers().to_json(),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECTED), given.get("PYTHONPATH")))),
         }
 
     def _stop(self, request: Request) -> str:

@@ -67,7 +67,7 @@ _RANDOM_PIECE = re.compile(r"[A-Za-z0-9]{12,}")
 def mask_environment(variables: Mapping[str, str]) -> dict[str, str]:
     """All variables, sorted by name, secrets masked."""
     return {
-        readable(name): MASK if value and _is_secret_variable(name) else _mask_text(value)
+        readable(name): MASK if value and _is_secret_variable(name) else mask_text(value)
         for name, value in sorted(variables.items())
     }
 
@@ -84,9 +84,9 @@ def mask_command(words: Sequence[str]) -> tuple[str, ...]:
         elif equals and value and re.fullmatch(r"[\w.+~-]+", name) and _is_secret_name(name):
             masked.append(f"{readable(name)}={MASK}")
         elif equals and name in _LOGIN_OPTIONS:
-            masked.append(_mask_text(f"{name}={_mask_login(value)}"))
+            masked.append(mask_text(f"{name}={_mask_login(value)}"))
         else:
-            masked.append(_mask_text(_mask_login(word) if is_login else word))
+            masked.append(mask_text(_mask_login(word) if is_login else word))
         is_login = word in _LOGIN_OPTIONS
         is_value_secret = is_option and not equals and _is_secret_name(name)
     return tuple(masked)
@@ -108,7 +108,8 @@ def _is_secret_name(name: str) -> bool:
     return bool(_SECRET_NAME.search(name)) and not _HARMLESS_NAME.match(name)
 
 
-def _mask_text(text: str) -> str:
+def mask_text(text: str) -> str:
+    """Any text, secrets masked where they can be recognised by their shape or by a name."""
     text = _URL_PASSWORD.sub(rf"\1:{MASK}", readable(text))
     text = _URL_TOKEN.sub(MASK, text)
     text = _WEBHOOK.sub(rf"\1{MASK}", text)

@@ -90,6 +90,8 @@ class Exit:
     signal: str | None = None
     message: str | None = None
     left_running: tuple[str, ...] = ()  # processes of the job that outlived its command
+    traceback: str | None = None  # of the exception that ended it
+    worker: int | None = None  # the rank that failed first
 
 
 @dataclass(frozen=True, slots=True)

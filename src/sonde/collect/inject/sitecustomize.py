@@ -1,0 +1,98 @@
+"""Runs at the start of every Python process of a job, and waits for a framework to be imported.
+
+It imports nothing that Python has not loaded already and is short, since it is often compiled anew
+with every start; what there is to do is done in `injected.py`, once there is something to do.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import TracebackType
+    from typing import Any
+
+_FOLDER = os.path.join("sonde", "collect", "inject")
+_awaited = {"torch", "multiprocessing.process"}
+
+
+def _find(name: str, path: "Sequence[str] | None", but: object = None) -> "ModuleSpec | None":
+    for finder in sys.meta_path:
+        if finder is not but and hasattr(finder, "find_spec"):
+            spec = finder.find_spec(name, path)
+            if spec is not None:
+                return spec
+    return None
+
+
+def _run(name: str, spec: "ModuleSpec | None") -> "Any":
+    from _frozen_importlib import module_from_spec  # importlib.util takes milliseconds
+
+    if spec is not None and spec.loader is not None:
+        sys.modules[name] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    return None
+
+
+def _injected() -> "Any":
+    name = "_sonde_injected"
+    if name not in sys.modules:
+        from _frozen_importlib_external import spec_from_file_location
+
+        place = os.path.join(os.path.dirname(os.path.dirname(__file__)), "injected.py")
+        _run(name, spec_from_file_location(name, place))
+    return sys.modules[name]
+
+
+class _Lookout:
+    """Sees that an awaited module is imported; the other finders find it."""
+
+    def find_spec(
+        self, name: str, path: "Sequence[str] | None" = None, target: object = None
+    ) -> "ModuleSpec | None":
+        """What the others find."""
+        if name not in _awaited:
+            return None
+        spec = _find(name, path, self)
+        if spec is not None:
+            _injected().call_when_executed(spec.loader, name)
+        return spec
+
+
+def _wait() -> None:
+    import atexit
+
+    sys.meta_path.insert(0, _Lookout())
+    show = sys.excepthook
+
+    def excepthook(
+        kind: "type[BaseException]", error: BaseException, trace: "TracebackType | None"
+    ) -> None:
+        try:
+            show(kind, error, trace)
+        finally:
+            _injected().report(error)
+
+    sys.excepthook = excepthook
+    atexit.register(_look_back)
+    for name in _awaited.intersection(sys.modules):  # whatever ran before us has imported it
+        _injected().is_there(name, sys.modules[name])
+
+
+def _look_back() -> None:
+    """Reports what another hook, set after ours, has kept to itself."""
+    error = getattr(sys, "last_value", None)
+    if isinstance(error, BaseException):
+        _injected().report(error)
+
+
+try:
+    # the one that Python would have found without us
+    _others = [place for place in sys.path if not os.path.normpath(place).endswith(_FOLDER)]
+    _run("sitecustomize", _find("sitecustomize", _others))
+finally:
+    if os.environ.get("SONDE_JOB_URI") and os.environ.get("SONDE_DISABLE", "0") in ("", "0"):
+        _wait()

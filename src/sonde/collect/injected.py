@@ -1,0 +1,127 @@
+"""What the injected start-up module does in the user's process, once there is something to do.
+
+It is loaded by its place on the disk, from whatever Python and environment the user has, and loads
+Sonde in the same way: nothing of ours is on the user's path.
+"""
+
+import os
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from types import ModuleType
+from typing import Any
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OLDEST_PYTHON = (3, 11)
+_PROCESSES = "multiprocessing.process"
+
+_seen: "set[str]" = set()
+_reported: "set[int]" = set()  # by id: the exceptions themselves would keep everything alive
+_complaints: "list[str]" = []
+
+
+def call_when_executed(loader: Any, name: str) -> None:
+    """Changes this one loader for one call; afterwards nothing shows that it was changed."""
+    if isinstance(loader, type) or not hasattr(loader, "__dict__"):
+        return
+    execute = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        is_it = module.__name__ == name  # the loader of an archive serves many modules
+        if is_it:
+            vars(loader).pop("exec_module", None)
+        try:
+            execute(module)
+        except BaseException as error:
+            _leave_no_trace(error)
+            raise
+        if is_it:
+            is_there(name, module)
+
+    loader.exec_module = exec_module
+
+
+def is_there(name: str, module: Any) -> None:
+    """An awaited module can be used from now on."""
+    if name in _seen:
+        return
+    _seen.add(name)
+    if name == _PROCESSES:
+        _watch_children(module.BaseProcess)
+        return
+    try:
+        _load("entry").framework_loaded(name)
+    except Exception as error:
+        _complain(error)
+
+
+def report(error: BaseException) -> None:
+    """An exception ends this process; at a prompt it does not."""
+    if id(error) in _reported or hasattr(sys, "ps1"):
+        return
+    _reported.add(id(error))
+    try:
+        _load("failure").report(error)
+    except Exception as problem:
+        _complain(problem)
+
+
+def _watch_children(process: Any) -> None:
+    """A child of multiprocessing shows its exception by itself, and no hook ever sees it."""
+    bootstrap = process._bootstrap
+
+    def _bootstrap(self: Any, *given: Any, **named: Any) -> Any:
+        run = self.run
+
+        def reporting() -> None:
+            try:
+                run()
+            except BaseException as error:
+                _leave_no_trace(error)
+                report(error)
+                raise
+
+        self.run = reporting
+        return bootstrap(self, *given, **named)
+
+    process._bootstrap = _bootstrap
+
+
+def _leave_no_trace(error: BaseException) -> None:
+    """Takes the caller's frame, the outermost so far, from what the user will read."""
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
+
+
+def _load(part: str) -> Any:
+    """A module of Sonde, from where this file lies, whatever this environment has installed."""
+    if sys.version_info < _OLDEST_PYTHON:
+        raise ImportError("it needs Python 3.11, and this is " + sys.version.split()[0])
+    if "sonde" not in sys.modules:
+        other = find_spec("sonde")
+        if other is not None and not _is_sonde(other):
+            raise ImportError("another module has its name: " + str(other.origin))
+        place = os.path.join(_PACKAGE, "__init__.py")
+        spec = spec_from_file_location("sonde", place, submodule_search_locations=[_PACKAGE])
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules["sonde"] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["sonde"])
+    return import_module("sonde.collect." + part)
+
+
+def _is_sonde(spec: ModuleSpec) -> bool:
+    """Whether it is one of ours, or a folder of that name without any code in it."""
+    folders = list(spec.submodule_search_locations or ())
+    if any(os.path.exists(os.path.join(one, "collect", "injected.py")) for one in folders):
+        return True
+    has_code = any(name.endswith(".py") for one in folders for name in os.listdir(one))
+    return spec.origin is None and not has_code
+
+
+def _complain(error: BaseException) -> None:
+    """One line, once, for what would otherwise be missing in silence."""
+    if not _complaints and sys.stderr is not None:
+        _complaints.append(str(error))
+        sys.stderr.write("sonde: the inside of this process is not recorded: %s\n" % error)
