@@ -47,6 +47,23 @@ class Guard:
             log.warning("%s failed; it will be tried again", part, exc_info=True)
             return default
 
+    def shield(
+        self, part: str, function: Callable[..., Result], default: Result
+    ) -> Callable[..., Result]:
+        """The function as a hook that others may call: it never raises, and fails only once."""
+        failed = self.failed
+
+        def shielded(*arguments: object) -> Result:
+            if part in failed:
+                return default
+            try:
+                return function(*arguments)
+            except Exception as error:  # noqa: BLE001 — as above
+                self._switch_off(part, error)
+                return default
+
+        return shielded
+
     def _switch_off(self, part: str, error: Exception) -> None:
         self.failed[part] = f"{type(error).__name__}: {error}"
         log.error("%s failed and is switched off", part, exc_info=error)

@@ -1,0 +1,104 @@
+"""What watching may cost: counts it, and says when there is room for more.
+
+Time that training earns fills an allowance, what the hook takes empties it. A measurement that is
+worth waiting for is made when the allowance covers what it cost last time: so its interval grows
+by itself on a model for which it is expensive.
+"""
+
+from dataclasses import dataclass, field
+
+_REMEMBERED_SECONDS = 20.0  # of training: allowances do not pile up beyond what that earns
+_SMOOTHING = 0.3
+
+
+@dataclass(slots=True)
+class Allowance:
+    """A share of training time that may be spent."""
+
+    share: float
+    saved_seconds: float = 0.0
+
+    def earn(self, training_seconds: float) -> None:
+        """Training went on."""
+        most = self.share * _REMEMBERED_SECONDS
+        self.saved_seconds = min(self.saved_seconds + self.share * training_seconds, most)
+
+    def spend(self, seconds: float) -> None:
+        """Something was measured."""
+        self.saved_seconds -= seconds
+
+
+@dataclass(slots=True)
+class Price:
+    """What one kind of measurement costs, by experience; unknown until the first time."""
+
+    seconds: float | None = None
+
+    def learn(self, seconds: float) -> None:
+        """Remembers what it cost just now."""
+        known = self.seconds
+        self.seconds = seconds if known is None else known + _SMOOTHING * (seconds - known)
+
+
+@dataclass(slots=True)
+class Measurement:
+    """A measurement that is repeated as often as the budget allows: here, and in the thread."""
+
+    inline: Price = field(default_factory=Price)
+    behind: Price = field(default_factory=Price)
+    last_step: int | None = None
+    interval: int = 1  # steps between the last two
+
+
+class Budget:
+    """The allowances of a worker: inside the step, and behind it in the writer's thread.
+
+    Half of what may be spent inside is for the gradient norm, which is cheap and wanted at every
+    step: whatever else is measured must not crowd it out, nor it the rest.
+    """
+
+    def __init__(self, percent: float) -> None:
+        self.inline = Allowance(percent / 200)
+        self.norms = Allowance(percent / 200)
+        self.behind = Allowance(percent / 100)
+        self.hook_seconds = 0.0
+        self.thread_seconds = 0.0
+        self.training_seconds = 0.0
+
+    def step_over(self, training_seconds: float, hook_seconds: float) -> None:
+        """A step took so long, of which the hook took so much."""
+        self.training_seconds += training_seconds
+        self.hook_seconds += hook_seconds
+        for allowance in (self.inline, self.norms, self.behind):
+            allowance.earn(training_seconds)
+        self.inline.spend(hook_seconds)
+
+    def norm_took(self, seconds: float) -> None:
+        """The norm took so much of what the hook takes in all."""
+        self.norms.spend(seconds)
+        self.inline.spend(-seconds)
+
+    def has_room_for_norm(self, measurement: Measurement) -> bool:
+        """Whether the gradient norm may be computed now."""
+        price = measurement.inline.seconds
+        return price is None or self.norms.saved_seconds >= price
+
+    def thread_took(self, seconds: float) -> None:
+        """The thread used so much CPU time."""
+        self.thread_seconds += seconds
+        self.behind.spend(seconds)
+
+    def has_room_for(self, measurement: Measurement) -> bool:
+        """Whether it may be made now; the first time it may, for nobody knows its price."""
+        inline, behind = measurement.inline.seconds, measurement.behind.seconds
+        if inline is None:
+            return True
+        if self.inline.saved_seconds < inline:
+            return False
+        return behind is None or self.behind.saved_seconds >= behind
+
+    def begin(self, measurement: Measurement, step: int) -> None:
+        """It is made at this step."""
+        if measurement.last_step is not None:
+            measurement.interval = max(1, step - measurement.last_step)
+        measurement.last_step = step

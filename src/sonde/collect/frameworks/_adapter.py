@@ -1,0 +1,19 @@
+"""What hooks a framework: the base of one file per framework."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sonde.collect.session import Session
+
+
+class Adapter(ABC):
+    """Sees what a framework does, and tells the session. The framework is imported already."""
+
+    @abstractmethod
+    def attach(self, session: "Session") -> None:
+        """Puts the hooks in place."""
+
+    @abstractmethod
+    def detach(self) -> None:
+        """Takes them away again."""

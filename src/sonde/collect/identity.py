@@ -1,0 +1,46 @@
+"""Which worker this process is: its rank, or the first number that is free."""
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+
+from sonde.errors import DamagedError, KeyMissingError
+from sonde.records.worker import WorkerInfo
+from sonde.store import layout
+from sonde.store.backends import Backend
+from sonde.store.facts import decode_facts, encode_facts
+
+
+def claim_worker(backend: Backend, facts: WorkerInfo) -> WorkerInfo:
+    """Takes the worker's place in the store; facts without a rank get the first that is free.
+
+    A process that follows another one of the same rank (a restart, the second script of a job) is
+    the next life of that worker; one that runs beside it is another worker.
+    """
+    is_ranked = facts.rank >= 0
+    for rank in [facts.rank] if is_ranked else count():
+        for restart in count(facts.restart):
+            claim = replace(facts, rank=rank, restart=restart)
+            key = layout.worker_key(rank, claim.attempt, restart, "start")
+            if backend.create(key, encode_facts(claim)):
+                return claim
+            if not is_ranked and _is_alive(backend, key, facts):
+                break
+    raise AssertionError("numbers do not run out")
+
+
+def _is_alive(backend: Backend, key: str, facts: WorkerInfo) -> bool:
+    with suppress(KeyMissingError, DamagedError):
+        other = decode_facts(WorkerInfo, backend.read(key), key)
+        if other.node != facts.node:
+            return True
+        if other.pid == facts.pid:
+            return False
+        try:
+            os.kill(other.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+    return True

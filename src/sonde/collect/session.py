@@ -1,0 +1,286 @@
+"""The session of one training process: the one object that users and adapters talk to.
+
+It sleeps until training really begins: a process that only imports a framework (a worker of a data
+loader, a tool) opens no file and starts no thread.
+"""
+
+import atexit
+import multiprocessing.util
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Optional, TypeVar
+
+from sonde.clock import NANOSECONDS, Clock, SystemClock
+from sonde.collect.backroom import Backroom
+from sonde.collect.budget import Budget
+from sonde.collect.identity import claim_worker
+from sonde.collect.steps import EventRow, FinishedStep, Steps
+from sonde.collect.tensors.plan import Plan
+from sonde.guard import Guard
+from sonde.records.notice import NoticeKind
+from sonde.records.worker import TensorIndex, TensorInfo, WorkerBeat, WorkerInfo
+from sonde.settings import HookSettings, WorkerPlace, hook_settings, worker_place
+from sonde.store import layout
+from sonde.store.backends import Backend, open_backend
+from sonde.store.facts import encode_facts
+from sonde.store.format import EVENTS, OBSERVATIONS, SCALARS, Family
+from sonde.store.writer import Writer
+
+_FLUSH_SECONDS = 2.0
+_BEAT_SECONDS = 5.0
+_CLOSE_SECONDS = 5.0
+_WAITING_LIMIT_BYTES = 64 * 1024 * 1024
+
+Result = TypeVar("Result")
+
+
+class Session:
+    """What one training process records."""
+
+    _current: Optional["Session"] = None
+
+    def __init__(self, place: WorkerPlace, settings: HookSettings, clock: Clock) -> None:
+        self.place = place
+        self.settings = settings
+        self.clock = clock
+        self.plan = Plan(settings)
+        self.framework = ""
+        self.versions: dict[str, str] = {}
+        self.device = "cpu"
+        self.guard = Guard(self._on_failure)
+        self.after_step: list[Callable[[FinishedStep], None]] = []
+        self.before_flush: list[Callable[[], None]] = []
+        self.at_end: list[Callable[[], None]] = []
+        self._rows: dict[str, deque[Sequence[Any]]] = {
+            family.name: deque() for family in (EVENTS, SCALARS, OBSERVATIONS)
+        }
+        self.steps = Steps(clock.now_ns, self._rows[EVENTS.name].append, self._step_over)
+        self._begin_life()
+
+    def _begin_life(self) -> None:
+        """Nothing is recorded yet; in a forked child, nothing of its own."""
+        self.is_on = False
+        self.info: WorkerInfo | None = None
+        self.budget = Budget(self.settings.overhead_percent)
+        self._thread_id = 0
+        self._is_paused = False
+        self._hook_ns = 0
+        self._said: set[tuple[str, str]] = set()
+        self._tensors: dict[str, TensorInfo] = {}
+        self._tensors_written = 0
+        self._beat_due = 0.0
+        self._backend: Backend | None = None
+        self._writer: Writer | None = None
+        self._backroom: Backroom | None = None
+
+    @classmethod
+    def of_process(cls) -> "Session":
+        """The session of this process."""
+        if cls._current is None:
+            place = worker_place()
+            cls._current = cls(place, hook_settings(), SystemClock(place.clock_anchor_ns))
+            os.register_at_fork(after_in_child=cls._current.start_anew)
+        return cls._current
+
+    def start_anew(self) -> None:
+        """In a forked child what the parent recorded is not ours, and its thread is not here."""
+        for rows in self._rows.values():
+            rows.clear()
+        self.steps.start_anew()
+        self._begin_life()
+
+    @property
+    def writer(self) -> Writer:
+        """Where everything goes; there once the session is on."""
+        assert self._writer is not None
+        return self._writer
+
+    @property
+    def backend(self) -> Backend:
+        """The job's store; there once the session is on."""
+        assert self._backend is not None
+        return self._backend
+
+    def activate(self) -> bool:
+        """Training begins in this thread; whether anything is recorded."""
+        if self.is_on or self._is_paused or "the session" in self.guard.failed:
+            return self.is_on
+        self.guard.call("the session", self._begin, None)
+        return self.is_on
+
+    def hook(
+        self, part: str, function: Callable[..., Result], default: Result
+    ) -> Callable[..., Result]:
+        """A function as a hook: guarded, timed, and only in the thread that trains."""
+        shielded = self.guard.shield(part, function, default)
+        now_ns, get_ident = self.clock.now_ns, threading.get_ident
+
+        def timed(*arguments: object) -> Result:
+            if not (self.is_on or self.activate()) or get_ident() != self._thread_id:
+                return default
+            began_ns = now_ns()
+            result = shielded(*arguments)
+            self._hook_ns += now_ns() - began_ns
+            return result
+
+        return timed
+
+    def scalar(
+        self,
+        name: str,
+        value: float,
+        source: str = "hook",
+        at: tuple[str, int] | None = None,
+    ) -> None:
+        """One number of the step under way, or of another that is named by mode and number."""
+        mode, number = at or (self.steps.mode, self.steps.number)
+        row = (name, self.clock.now_ns(), number, mode, float(value), source)
+        self._rows[SCALARS.name].append(row)
+
+    def observe(self, kind: str, subject: str, value: float = 0.0, detail: str = "") -> None:
+        """A fact for rules, at the step under way."""
+        steps = self.steps
+        row = (kind, subject, self.clock.now_ns(), steps.number, steps.mode, value, detail)
+        self._rows[OBSERVATIONS.name].append(row)
+
+    def say(self, kind: NoticeKind, what: str, reason: str) -> None:
+        """Something about the recording, said once."""
+        if (what, reason) not in self._said:
+            self._said.add((what, reason))
+            if self._writer is not None:
+                self._writer.notice(kind, what, reason)
+
+    def event(self, row: EventRow) -> None:
+        """An event that belongs to no phase of the training thread."""
+        self._rows[EVENTS.name].append(row)
+
+    def know(self, info: TensorInfo) -> None:
+        """A tensor that is recorded from now on."""
+        self._tensors[info.name] = info
+
+    def knows(self, name: str) -> bool:
+        """Whether a tensor was introduced."""
+        return name in self._tensors
+
+    @property
+    def backroom(self) -> Backroom:
+        """The hook's own thread; there once the session is on."""
+        assert self._backroom is not None
+        return self._backroom
+
+    def pause(self) -> None:
+        """Nothing is seen until `resume`; what was seen is written."""
+        self._is_paused, self.is_on = True, False
+
+    def resume(self) -> None:
+        """Goes on after a pause."""
+        self._is_paused = False
+        self.is_on = self._writer is not None
+
+    def close(self) -> None:
+        """Writes what is left; returns in a few seconds, whatever the store does."""
+        if self._backroom is None:
+            return
+        self.is_on, self._is_paused = False, True
+        deadline = self.clock.seconds() + _CLOSE_SECONDS
+        for ending in self.at_end:
+            self.guard.call("the end", ending, None)
+        self.guard.call("the last step", self.steps.close, None)
+        self._backroom.close(_CLOSE_SECONDS / 2)
+        self._backroom = None
+        left = max(0.1, deadline - self.clock.seconds())
+        self.guard.attempt("the last flush", lambda: self._write_end(left), None)
+
+    def _begin(self) -> None:
+        if self.place.job_uri is None:
+            self._is_paused = True
+            return
+        self._backend = open_backend(self.place.job_uri)
+        self.info = claim_worker(self._backend, self._facts())
+        folder = layout.worker_folder(self.info.rank)
+        self._writer = Writer(self._backend, folder, self.clock, _WAITING_LIMIT_BYTES)
+        self._writer.outbox.start()
+        self._backroom = Backroom(
+            self.clock, self.guard, self._tidy, _FLUSH_SECONDS, self.budget.thread_took
+        )
+        self._backroom.start()
+        self._thread_id = threading.get_ident()
+        # processes of multiprocessing end without atexit
+        multiprocessing.util.Finalize(None, self.close, exitpriority=1)
+        atexit.register(self.close)
+        self.is_on = True
+
+    def _facts(self) -> WorkerInfo:
+        place = self.place
+        return WorkerInfo(
+            rank=place.rank if place.rank is not None else -1,
+            node=place.node,
+            attempt=place.attempt,
+            restart=place.restart,
+            pid=os.getpid(),
+            start_ns=self.clock.now_ns(),
+            world_size=place.world_size,
+            local_rank=place.local_rank,
+            framework=self.framework,
+            versions=self.versions,
+            device=self.device,
+        )
+
+    def _step_over(self, step: FinishedStep) -> None:
+        for listener in self.after_step:
+            listener(step)
+        if step.mode == "train":
+            hook_ns, self._hook_ns = self._hook_ns, 0
+            seconds = (step.end_ns - step.start_ns) / NANOSECONDS
+            self.budget.step_over(seconds, hook_ns / NANOSECONDS)
+
+    def _tidy(self) -> None:
+        """Writes what has come together; called in the backroom."""
+        for prepare in self.before_flush:
+            prepare()
+        for family in (EVENTS, SCALARS, OBSERVATIONS):
+            self._write_rows(family)
+        self.writer.flush()
+        if len(self._tensors) != self._tensors_written:
+            self._tensors_written = len(self._tensors)
+            self._document("tensors", TensorIndex(tuple(self._tensors.values())))
+        if self.clock.seconds() >= self._beat_due:
+            self._beat_due = self.clock.seconds() + _BEAT_SECONDS
+            self._document("beat", self._beat(is_over=False))
+
+    def _write_rows(self, family: Family) -> None:
+        waiting = self._rows[family.name]
+        rows = [waiting.popleft() for _ in range(len(waiting))]
+        if rows:
+            place = [name for name, _ in family.columns].index(family.time_column)
+            columns = list(zip(*rows, strict=True))
+            self.writer.add_columns(family, columns, min(columns[place]), max(columns[place]))
+
+    def _write_end(self, seconds: float) -> None:
+        self._tidy()
+        self._document("beat", self._beat(is_over=True))
+        lost = self.writer.close(seconds)
+        if lost:
+            self.writer.tell_lost()
+
+    def _beat(self, *, is_over: bool) -> WorkerBeat:
+        return WorkerBeat(
+            time_ns=self.clock.now_ns(),
+            steps=dict(self.steps.counts),
+            hook_seconds=self.budget.hook_seconds,
+            thread_seconds=self.budget.thread_seconds,
+            training_seconds=self.budget.training_seconds,
+            bytes_written=self.writer.outbox.bytes_written,
+            is_over=is_over,
+        )
+
+    def _document(self, what: str, record: object) -> None:
+        assert self.info is not None
+        info, backend = self.info, self.backend
+        key = layout.worker_key(info.rank, info.attempt, info.restart, what)
+        self.guard.attempt(what, lambda: backend.write(key, encode_facts(record)), None)
+
+    def _on_failure(self, part: str, error: BaseException) -> None:
+        self.say(NoticeKind.SWITCHED_OFF, part, f"{type(error).__name__}: {error}")

@@ -1,0 +1,286 @@
+"""Step, mode and phase bookkeeping: what adapters see becomes steps with phases.
+
+A training step ends when an optimizer has stepped. Where there are several, those that step once
+each belong to one step: it is over when one of them begins to step again. Evaluation steps are
+forward passes that no training follows; a pass that looks like one waits for what comes next.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
+
+EventRow = tuple[str, str, str, int, int, int, str, str]
+
+LANE = "main"
+_MOST_SPANS = 64  # of one phase in one step; further ones lengthen the last
+
+# what comes before a forward pass and belongs to the same step
+_LEADING = (Phase.DATA_WAIT, Phase.HOST_TO_DEVICE)
+
+
+class Pass(Enum):
+    """What a forward pass is for, as far as it can be told when it begins."""
+
+    TRAIN = auto()
+    EVAL = auto()
+    UNDECIDED = auto()  # without gradients, or in eval mode: what follows decides
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedStep:
+    """A step that is over."""
+
+    mode: str
+    number: int
+    start_ns: int
+    end_ns: int
+    micro_steps: int = 1
+    optimizers: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class _Span:
+    phase: str
+    category: str
+    start_ns: int
+    duration_ns: int
+
+
+@dataclass(slots=True)
+class _Open:
+    """The training step under way."""
+
+    spans: list[_Span] = field(default_factory=list)
+    stepped: list[int] = field(default_factory=list)  # optimizers, in order
+    spans_at_end: int = 0  # how many of the spans lie before the last optimizer step's end
+    end_ns: int = 0
+    backwards: int = 0  # since the last optimizer step
+    micro_steps: int = 0
+    is_skipped: bool = False
+
+
+class Steps:
+    """Turns what happens in the training thread into rows of events."""
+
+    def __init__(
+        self,
+        now_ns: Callable[[], int],
+        emit: Callable[[EventRow], None],
+        on_finished: Callable[[FinishedStep], None],
+    ) -> None:
+        self._now_ns = now_ns
+        self._emit = emit
+        self._on_finished = on_finished
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        """Forgets all steps, as a forked child must."""
+        self.counts: dict[str, int] = {Mode.TRAIN: 0}
+        self.forced_mode: str | None = None  # said by the script
+        self.optimizers_alive = 1
+        self.is_explicit = False  # the script says itself where its steps end
+        self.training_ns = 0
+        self._open = _Open()
+        self._last_end_ns = 0
+        self._undecided: list[list[_Span]] = []
+        self._evaluation: tuple[int, int] | None = None
+
+    @property
+    def mode(self) -> str:
+        """The mode that the script said, else train."""
+        return self.forced_mode or Mode.TRAIN
+
+    @property
+    def number(self) -> int:
+        """The step under way, in its mode."""
+        return self.counts.get(self.mode, 0)
+
+    def resume_at(self, number: int) -> None:
+        """Goes on counting training steps from a checkpoint."""
+        self.counts[Mode.TRAIN] = number
+
+    def span(self, phase: str, start_ns: int, category: str = EventCategory.PHASE) -> None:
+        """A stretch that ends now."""
+        self._keep(_Span(phase, category, start_ns, self._now_ns() - start_ns))
+
+    def data_wait(self, start_ns: int, *, is_exhausted: bool) -> None:
+        """A batch was waited for; the end of the data says what the passes before were."""
+        self._decide(is_eval=True)
+        if not is_exhausted:
+            self.span(Phase.DATA_WAIT, start_ns)
+
+    def forward(self, start_ns: int, kind: Pass) -> None:
+        """An outermost forward pass that ends now."""
+        span = _Span(Phase.FORWARD, EventCategory.PHASE, start_ns, self._now_ns() - start_ns)
+        if kind is Pass.TRAIN and self.forced_mode in (None, Mode.TRAIN):
+            self._decide(is_eval=False)
+            self._keep(span)
+            return
+        leading = self._take_leading()
+        if kind is Pass.EVAL or self.forced_mode is not None:
+            self._decide(is_eval=True)
+            self._finish_evaluation([*leading, span])
+        else:
+            self._undecided.append([*leading, span])
+
+    def evaluation_loss(self) -> int:
+        """A loss was computed without gradients: so the passes before were an evaluation."""
+        self._decide(is_eval=True)
+        mode = self.forced_mode or Mode.EVAL
+        return self.counts.get(mode, 0) - 1
+
+    def backward(self, start_ns: int) -> None:
+        """A backward pass that ends now."""
+        self._decide(is_eval=False)
+        self._open.backwards += 1
+        self.span(Phase.BACKWARD, start_ns)
+
+    def optimizer_begins(self, optimizer: int) -> None:
+        """An optimizer is about to step: if it has stepped already, another step is under way."""
+        self._decide(is_eval=False)
+        if optimizer in self._open.stepped and not self.is_explicit:
+            self._finish()
+
+    def optimizer_ends(self, optimizer: int, start_ns: int, *, is_skipped: bool = False) -> None:
+        """An optimizer has stepped, or was kept from it by a gradient scaler."""
+        self.span(Phase.OPTIMIZER, start_ns)
+        step = self._open
+        step.stepped.append(optimizer)
+        step.micro_steps = max(step.micro_steps, step.backwards)
+        step.backwards = 0
+        step.is_skipped |= is_skipped
+        step.end_ns = self._now_ns()
+        step.spans_at_end = len(step.spans)
+        if self.optimizers_alive <= 1 and not self.is_explicit:
+            self._finish()
+
+    def end_step(self) -> None:
+        """The script says that its step is over."""
+        self._decide(is_eval=False)
+        self.is_explicit = True
+        step = self._open
+        step.micro_steps = max(step.micro_steps, step.backwards)
+        step.end_ns = self._now_ns()
+        step.spans_at_end = len(step.spans)
+        if self.mode == Mode.TRAIN:
+            self._finish()
+        else:
+            self._finish_evaluation(step.spans)
+            self._open = _Open()
+
+    def close(self) -> None:
+        """Nothing more comes: what is under way and has an end is finished."""
+        self._decide(is_eval=True)
+        if self._open.stepped:
+            self._finish()
+        for span in self._open.spans:
+            self._emit_span(span, NO_STEP, Mode.TRAIN)
+        self._open = _Open()
+
+    def _keep(self, span: _Span) -> None:
+        spans = self._open.spans
+        alike = [one for one in spans[-2 * _MOST_SPANS :] if one.phase == span.phase]
+        if len(spans) > _MOST_SPANS and len(alike) >= _MOST_SPANS:
+            alike[-1].duration_ns += span.duration_ns
+        else:
+            spans.append(span)
+
+    def _take_leading(self) -> list[_Span]:
+        """The waiting right before a pass that is not training belongs to that pass."""
+        spans, since = self._open.spans, self._open.spans_at_end
+        first = len(spans)
+        while first > since and spans[first - 1].phase in _LEADING:
+            first -= 1
+        leading = spans[first:]
+        del spans[first:]
+        return leading
+
+    def _decide(self, *, is_eval: bool) -> None:
+        if not self._undecided:
+            return
+        undecided, self._undecided = self._undecided, []
+        for spans in undecided:
+            if is_eval:
+                self._finish_evaluation(spans)
+            else:
+                self._open.spans += spans
+
+    def _finish_evaluation(self, spans: list[_Span]) -> None:
+        mode = self.forced_mode if self.forced_mode not in (None, Mode.TRAIN) else Mode.EVAL
+        number = self.counts.get(mode, 0)
+        self.counts[mode] = number + 1
+        end_ns = self._now_ns()
+        start_ns = min((span.start_ns for span in spans), default=end_ns)
+        if spans:
+            end_ns = max(span.start_ns + span.duration_ns for span in spans)
+        for span in spans:
+            self._emit_span(span, number, mode)
+        self._emit_step(FinishedStep(mode, number, start_ns, end_ns), "")
+        first_ns = self._evaluation[0] if self._evaluation else start_ns
+        self._evaluation = (first_ns, end_ns)
+
+    def _settle_evaluation(self, step: _Open, start_ns: int) -> None:
+        """An evaluation between two training steps is a phase of the later one."""
+        if self._evaluation is None or self._evaluation[1] > step.end_ns:
+            return
+        first_ns, last_ns = self._evaluation
+        self._evaluation = None
+        if first_ns >= start_ns:
+            length_ns = last_ns - first_ns
+            step.spans.append(_Span(Phase.EVALUATION, EventCategory.PHASE, first_ns, length_ns))
+
+    def _finish(self) -> None:
+        step = self._open
+        rest = step.spans[step.spans_at_end :]
+        del step.spans[step.spans_at_end :]
+        self._open = _Open(spans=rest, backwards=step.backwards)
+        number = self.counts[Mode.TRAIN]
+        self.counts[Mode.TRAIN] = number + 1
+        start_ns = self._last_end_ns or _beginning(step)
+        self._settle_evaluation(step, start_ns)
+        self._last_end_ns = step.end_ns
+        self.training_ns += step.end_ns - start_ns
+        for one in step.spans:
+            self._emit_span(one, number, Mode.TRAIN)
+        finished = FinishedStep(
+            Mode.TRAIN,
+            number,
+            start_ns,
+            step.end_ns,
+            max(1, step.micro_steps),
+            tuple(step.stepped),
+        )
+        self._emit_step(finished, _detail(step))
+
+    def _emit_span(self, span: _Span, number: int, mode: str) -> None:
+        self._emit(
+            (span.phase, span.category, LANE, span.start_ns, span.duration_ns, number, mode, "")
+        )
+
+    def _emit_step(self, step: FinishedStep, detail: str) -> None:
+        length_ns = step.end_ns - step.start_ns
+        row = ("step", EventCategory.STEP, LANE, step.start_ns, length_ns, step.number, step.mode)
+        self._emit((*row, detail))
+        self._on_finished(step)
+
+
+def _beginning(step: _Open) -> int:
+    """When the first step began: with the first that led to it."""
+    aside = (Phase.EVALUATION, Phase.CHECKPOINT)
+    starts = [span.start_ns for span in step.spans if span.phase not in aside]
+    return min(starts, default=step.end_ns)
+
+
+def _detail(step: _Open) -> str:
+    """What is unusual about a step."""
+    unusual: dict[str, object] = {}
+    if step.micro_steps > 1:
+        unusual["micro_steps"] = step.micro_steps
+    if step.is_skipped:
+        unusual["skipped"] = True
+    if len(step.stepped) > 1:
+        unusual["optimizers"] = sorted(set(step.stepped))[:16]
+    return json.dumps(unusual, separators=(",", ":")) if unusual else ""

@@ -1,0 +1,100 @@
+"""What a step waits for beside its own computing: data, transfers, checkpoints, collectives."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.utils.data.dataloader
+
+from sonde.collect.session import Session
+from sonde.collect.torch.patches import Patches
+from sonde.records.step import Phase
+
+_COLLECTIVES = (
+    *("all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all"),
+    *("all_to_all_single", "barrier", "broadcast", "broadcast_object_list", "gather", "recv"),
+    *("reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send"),
+)
+
+
+class Waiting:
+    """Times what is not computing."""
+
+    def __init__(self, session: Session, on_batch: Callable[[], None]) -> None:
+        self._session = session
+        self._on_batch = on_batch
+        self._span = session.hook("phases", session.steps.span, None)
+        self._data_wait = session.hook("data wait", self._waited, None)
+        self._depth = 0
+
+    def attach(self, patches: Patches) -> None:
+        """Wraps the functions that make a step wait."""
+        loader = torch.utils.data.dataloader
+        patches.wrap(loader._BaseDataLoaderIter, "__next__", self._next)  # noqa: SLF001 — no public one
+        patches.wrap(torch, "save", lambda original: self._timed(original, Phase.CHECKPOINT))
+        checkpoint = getattr(torch.distributed, "checkpoint", None)
+        if checkpoint is not None:
+            for name in ("save", "async_save"):
+                patches.wrap(
+                    checkpoint, name, lambda original: self._timed(original, Phase.CHECKPOINT)
+                )
+        if torch.distributed.is_available():
+            for name in _COLLECTIVES:
+                patches.wrap(
+                    torch.distributed,
+                    name,
+                    lambda original: self._timed(original, Phase.COLLECTIVE),
+                )
+        if torch.version.cuda is not None:
+            for name in ("to", "cuda"):
+                patches.wrap(torch.Tensor, name, self._transfer)
+
+    def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        now_ns = self._session.clock.now_ns
+
+        def awaited(iterator: Any) -> Any:
+            start_ns, is_exhausted = now_ns(), True
+            try:
+                batch = original(iterator)
+                is_exhausted = False
+                return batch
+            finally:
+                self._data_wait(start_ns, is_exhausted)
+
+        return awaited
+
+    def _waited(self, start_ns: int, is_exhausted: bool) -> None:
+        self._session.steps.data_wait(start_ns, is_exhausted=is_exhausted)
+        self._on_batch()
+
+    def _timed(self, original: Callable[..., Any], phase: Phase) -> Callable[..., Any]:
+        session = self._session
+        now_ns, is_compiling = session.clock.now_ns, torch.compiler.is_compiling
+
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or not session.is_on or self._depth:
+                return original(*args, **kwargs)
+            start_ns = now_ns()
+            self._depth += 1
+            try:
+                return original(*args, **kwargs)
+            finally:
+                self._depth -= 1
+                self._span(phase, start_ns)
+
+        return timed
+
+    def _transfer(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        session = self._session
+        now_ns, is_compiling = session.clock.now_ns, torch.compiler.is_compiling
+
+        def moved(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or not session.is_on or tensor.is_cuda:
+                return original(tensor, *args, **kwargs)
+            start_ns = now_ns()
+            result = original(tensor, *args, **kwargs)
+            if result.is_cuda:
+                self._span(Phase.HOST_TO_DEVICE, start_ns)
+            return result
+
+        return moved

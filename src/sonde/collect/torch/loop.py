@@ -1,0 +1,230 @@
+"""The training loop as PyTorch shows it: backward passes and optimizer steps."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+from sonde.collect.session import Session
+from sonde.collect.torch.losses import Losses
+from sonde.collect.torch.modules import Modules
+from sonde.collect.torch.names import Names
+from sonde.collect.torch.optimizers import Optimizers, parameters_of
+from sonde.collect.torch.patches import Patches
+from sonde.records.notice import NoticeKind
+
+_UNSEEN_BACKWARDS = 50  # without a step of any optimizer: the loop's steps cannot be seen
+
+
+class UpdateListener(Protocol):
+    """Somebody who looks at gradients and weights right before an optimizer uses them."""
+
+    def before_update(self, optimizer: Optimizer, number: int) -> None:
+        """All gradients of the step are there; nothing was updated yet."""
+
+
+class TrainingLoop:
+    """Tells the session's steps what the loop does."""
+
+    def __init__(self, session: Session, modules: Modules, names: Names, losses: Losses) -> None:
+        self._session = session
+        self._steps = session.steps
+        self._modules = modules
+        self._names = names
+        self._losses = losses
+        self._stepping: int | None = None  # the optimizer that steps just now
+        self._start_ns = 0
+        self._in_closure = 0  # backward passes inside an optimizer's closure
+        self._has_closure = False
+        self._backwards = 0
+        self._handles: list[Any] = []
+        self.optimizers = Optimizers(self._made)
+        self.listeners: list[UpdateListener] = []
+
+    def attach(self, patches: Patches) -> None:
+        """Sees backward passes and optimizer steps."""
+        self.optimizers.attach(patches)
+        patches.wrap(torch.autograd, "backward", self._backward)
+        patches.wrap(Optimizer, "load_state_dict", self._loading)
+        for scaler in (torch.amp.GradScaler,):
+            patches.wrap(scaler, "scale", self._scaling)
+            patches.wrap(scaler, "step", self._scaled_step)
+        before = self._session.hook("optimizer steps", self._before_step, None)
+        after = self._session.hook("optimizer steps", self._after_step, None)
+        is_compiling = torch.compiler.is_compiling
+
+        def pre_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
+            return None if is_compiling() else before(optimizer, args, kwargs)
+
+        def post_hook(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+            if not is_compiling():
+                after(optimizer)
+
+        self._handles = [
+            register_optimizer_step_pre_hook(pre_hook),
+            register_optimizer_step_post_hook(post_hook),
+        ]
+
+    def detach(self) -> None:
+        """Takes the hooks away."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+
+    def _made(self, optimizer: Optimizer) -> None:
+        self._modules.refresh()
+        self._modules.owned.update(id(parameter) for parameter in parameters_of(optimizer))
+
+    def _backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        now_ns, is_compiling = self._session.clock.now_ns, torch.compiler.is_compiling
+        begins = self._session.hook("backward passes", self._backward_begins, None)
+        ends = self._session.hook("backward passes", self._backward_ends, None)
+
+        def backward(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return original(*args, **kwargs)
+            begins(args[0] if args else kwargs.get("tensors"))
+            start_ns = now_ns()
+            result = original(*args, **kwargs)
+            ends(start_ns)
+            return result
+
+        return backward
+
+    def _backward_begins(self, tensors: Any) -> None:
+        self._modules.forget_calls()
+        if self._stepping is None or not self._in_closure:
+            self._losses.root(tensors)
+
+    def _backward_ends(self, start_ns: int) -> None:
+        if self._has_closure and self._stepping is not None:
+            self._in_closure += 1
+            if self._in_closure > 1:  # a line search: the same step looks again
+                self._steps.span("backward", start_ns)
+                return
+        self._steps.backward(start_ns)
+        self._backwards += 1
+        if self._backwards == _UNSEEN_BACKWARDS and not self._steps.counts["train"]:
+            self._session.say(
+                NoticeKind.NOT_COLLECTED,
+                "training steps",
+                f"{self._backwards} backward passes and no step of an optimizer of torch.optim: "
+                "call sonde.step() at the end of each step",
+            )
+
+    def _before_step(
+        self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        number = self.optimizers.number_of(optimizer)
+        if self._stepping is not None and self._stepping != number and self._is_nested():
+            return None
+        self._modules.refresh()
+        self._steps.optimizers_alive = self.optimizers.alive
+        self._steps.optimizer_begins(number)
+        self._stepping, self._in_closure = number, 0
+        self._start_ns = self._session.clock.now_ns()
+        closure = args[1] if len(args) > 1 else kwargs.get("closure")
+        self._has_closure = closure is not None
+        if closure is None:
+            self._look(optimizer, number)
+            return None
+        watched = self._watched_closure(closure, optimizer, number)
+        if len(args) > 1:
+            return (args[0], watched, *args[2:]), kwargs
+        return args, {**kwargs, "closure": watched}
+
+    def _is_nested(self) -> bool:
+        """Whether another optimizer steps inside this one; not if that one has raised."""
+        return self._session.clock.now_ns() - self._start_ns < 60_000_000_000
+
+    def _watched_closure(
+        self, closure: Callable[[], Any], optimizer: Optimizer, number: int
+    ) -> Callable[[], Any]:
+        """The closure makes the gradients: the look at them comes after its first call."""
+        look = self._session.hook("optimizer steps", self._look, None)
+        has_looked = False
+
+        def watched() -> Any:
+            nonlocal has_looked
+            result = closure()
+            if not has_looked:
+                has_looked = True
+                look(optimizer, number)
+            return result
+
+        return watched
+
+    def _look(self, optimizer: Optimizer, number: int) -> None:
+        if any(self._names.name_of(one) is None for one in parameters_of(optimizer)):
+            self._names.learn(self._modules.roots)
+            self._names.adopt(optimizer, number)
+        for listener in self.listeners:
+            listener.before_update(optimizer, number)
+
+    def _after_step(self, optimizer: Optimizer) -> None:
+        number = self.optimizers.number_of(optimizer)
+        if self._stepping != number:
+            return
+        self._stepping = None
+        self._has_closure = False
+        self._losses.optimizer_stepped(number)
+        self._steps.optimizer_ends(number, self._start_ns)
+
+    def _scaling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        noted = self._session.hook("losses", self._losses.scaled, None)
+
+        def scale(scaler: Any, outputs: Any) -> Any:
+            result = original(scaler, outputs)
+            noted(outputs, result)
+            return result
+
+        return scale
+
+    def _scaled_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        now_ns = self._session.clock.now_ns
+        ends = self._session.hook("optimizer steps", self._scaler_stepped, None)
+
+        def step(scaler: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+            start_ns, before = now_ns(), self._session.steps.counts.get("train", 0)
+            result = original(scaler, optimizer, *args, **kwargs)
+            ends(scaler, optimizer, start_ns, before)
+            return result
+
+        return step
+
+    def _scaler_stepped(
+        self, scaler: Any, optimizer: Optimizer, start_ns: int, before: int
+    ) -> None:
+        """A scaler that found infinite gradients has left the optimizer alone: a skipped step."""
+        number = self.optimizers.number_of(optimizer)
+        scale = scaler._scale  # noqa: SLF001 — get_scale() would wait for the device
+        if isinstance(scale, Tensor) and scale.device.type == "cpu":
+            self._session.scalar("loss_scale", float(scale))
+        if self._start_ns >= start_ns:
+            return
+        self._steps.optimizer_begins(number)
+        self._losses.optimizer_stepped(number)
+        self._steps.optimizer_ends(number, start_ns, is_skipped=True)
+
+    def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        noted = self._session.hook("resuming", self._resumed, None)
+
+        def load_state_dict(optimizer: Optimizer, state_dict: Any) -> Any:
+            result = original(optimizer, state_dict)
+            noted(optimizer)
+            return result
+
+        return load_state_dict
+
+    def _resumed(self, optimizer: Optimizer) -> None:
+        """An optimizer that was restored from a checkpoint knows how often it has stepped."""
+        steps = [state.get("step") for state in optimizer.state.values()]
+        known = [int(step) for step in steps if step is not None]
+        if known and self._steps.counts["train"] == 0:
+            self._steps.resume_at(max(known))

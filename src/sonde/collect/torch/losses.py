@@ -1,0 +1,151 @@
+"""The losses of a step: what backward was called on, and what the loss truly was.
+
+Loops divide the loss by the number of micro-steps, gradient scalers multiply it. The true value
+comes from whoever did that, or from the graph: the last operation on the root tells its divisor.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sonde.collect.session import Session
+from sonde.collect.steps import FinishedStep
+from sonde.collect.torch.scalars import Scalars
+from sonde.records.worker import TensorInfo
+
+AS_GIVEN = "as given to backward"
+_DIVIDED = "divided by the loop: multiplied by its divisor, which the graph tells"
+_SCALED = "scaled by a gradient scaler: taken before"
+
+
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """One call of backward."""
+
+    value: Tensor | float  # what backward was called on
+    unscaled: Tensor | float  # before a gradient scaler multiplied it
+    divisor: float  # by what the loop divided it; 1: it did not
+    said: str
+    is_sure: bool  # who divided it said so
+
+
+class Losses:
+    """Collects the roots of a step and records their values when it is over."""
+
+    def __init__(self, session: Session, scalars: Scalars) -> None:
+        self._session = session
+        self._scalars = scalars
+        self._roots: list[_Root] = []
+        self._by_optimizer: dict[int, list[_Root]] = {}
+        self._scaled: tuple[int, Tensor] | None = None
+        self._divided: tuple[float, str] | None = None
+        self._said = ""
+        session.after_step.append(self._step_over)
+
+    def scaled(self, loss: Any, output: Any) -> None:
+        """A gradient scaler has made one from the other."""
+        if isinstance(loss, Tensor) and isinstance(output, Tensor):
+            self._scaled = (id(output), loss)
+
+    def divided(self, divisor: float, by: str) -> None:
+        """A framework says by what it divides the losses that follow."""
+        self._divided = (divisor, f"divided by {by}: multiplied again")
+
+    def root(self, tensors: Any) -> None:
+        """Backward is called on these."""
+        if isinstance(tensors, list | tuple):
+            tensors = tensors[0] if len(tensors) == 1 else None
+        if not isinstance(tensors, Tensor) or tensors.numel() != 1:
+            return
+        loss, said = tensors, AS_GIVEN
+        if self._scaled is not None and self._scaled[0] == id(tensors):
+            loss, said = self._scaled[1], _SCALED
+        self._scaled = None
+        if self._divided is not None:
+            (divisor, said), is_sure = self._divided, True
+        else:
+            divisor, is_sure = _divisor_of(loss), False
+        value = _value_of(tensors)
+        unscaled = value if loss is tensors else _value_of(loss)
+        self._roots.append(_Root(value, unscaled, divisor, said, is_sure))
+
+    def optimizer_stepped(self, optimizer: int) -> None:
+        """What was backpropagated since belongs to that optimizer."""
+        roots, self._roots = self._roots, []
+        self._by_optimizer.setdefault(optimizer, []).extend(roots)
+
+    def take_all(self) -> None:
+        """The script says that the step is over: what was backpropagated belongs to it."""
+        self.optimizer_stepped(0)
+
+    def _step_over(self, step: FinishedStep) -> None:
+        if step.mode != "train":
+            return
+        by_optimizer, self._by_optimizer = self._by_optimizer, {}
+        with_roots = {index: roots for index, roots in by_optimizer.items() if roots}
+        at = (step.mode, step.number)
+        for index, roots in with_roots.items():
+            name = "loss" if len(with_roots) == 1 else f"loss/{index}"
+            self._record(name, roots, at)
+
+    def _record(self, name: str, roots: list[_Root], at: tuple[str, int]) -> None:
+        factors = [_factor(root, len(roots)) for root in roots]
+        count = len(roots)
+        parts = [
+            (root.unscaled, factor / count) for root, factor in zip(roots, factors, strict=True)
+        ]
+        self._scalars.record(name, parts, at)
+        is_changed = any(factor != 1 for factor in factors) or any(
+            root.unscaled is not root.value for root in roots
+        )
+        if is_changed:
+            self._scalars.record(f"{name}/root", [(root.value, 1 / count) for root in roots], at)
+            if roots[0].unscaled is roots[0].value:
+                self._session.scalar(f"{name}/factor", factors[0], at=at)
+        self._explain(name, roots[0], factors[0])
+
+    def _explain(self, name: str, root: _Root, factor: float) -> None:
+        said = _DIVIDED if factor != 1 and not root.is_sure else root.said
+        if said != self._said or not self._session.knows(name):
+            self._said = said
+            self._session.know(TensorInfo(name, ("losses",), "float32", (), said=said))
+
+
+def _factor(root: _Root, micro_steps: int) -> float:
+    """By what the root is to be multiplied; a divisor counts where it fits the micro-steps."""
+    if root.is_sure:
+        return root.divisor
+    return root.divisor if micro_steps > 1 and root.divisor == micro_steps else 1.0
+
+
+def _value_of(tensor: Tensor) -> Tensor | float:
+    """The number, where it can be had without waiting for a device."""
+    detached = tensor.detach()
+    return float(detached) if detached.device.type == "cpu" else detached
+
+
+def _divisor_of(loss: Tensor) -> float:
+    """What the last operation on a loss divided it by, if it was a division by a number."""
+    operation = loss.grad_fn
+    name = type(operation).__name__
+    if name not in ("DivBackward0", "MulBackward0"):
+        return 1.0
+    other = getattr(operation, "_saved_other", None)
+    if not isinstance(other, Tensor) or other.numel() != 1 or other.device.type != "cpu":
+        return 1.0
+    number = float(other)
+    if name == "MulBackward0":
+        number = round(1 / number, 9) if number else 1.0
+    return number
+
+
+def is_plain(value: object) -> bool:
+    """Whether a loss outside of training is a single real number that can be read."""
+    return (
+        isinstance(value, Tensor)
+        and value.numel() == 1
+        and value.is_floating_point()
+        and not torch.is_grad_enabled()
+    )

@@ -1,0 +1,127 @@
+"""Names that a person recognizes, stable across wrappers: `fc1.weight`, not `module._orig_mod…`."""
+
+import sys
+import weakref
+from collections.abc import Iterable, Iterator
+from types import FrameType
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+# wrappers whose one child is the model itself
+_WRAPPERS = {
+    "CheckpointWrapper": "_checkpoint_wrapped_module",
+    "DataParallel": "module",
+    "DistributedDataParallel": "module",
+    "FullyShardedDataParallel": "_fsdp_wrapped_module",
+    "OptimizedModule": "_orig_mod",
+}
+_FRAMES = 40
+
+
+def wrapped_by(module: nn.Module) -> nn.Module | None:
+    """The model inside a wrapper; None where the module is none."""
+    for kind in type(module).__mro__:
+        if kind.__name__ in _WRAPPERS:
+            return module._modules.get(_WRAPPERS[kind.__name__])  # noqa: SLF001 — the only way
+    return None
+
+
+def unwrapped(module: nn.Module) -> nn.Module:
+    """The model inside all wrappers."""
+    while (inner := wrapped_by(module)) is not None:
+        module = inner
+    return module
+
+
+def outermost(modules: Iterable[nn.Module]) -> list[nn.Module]:
+    """The modules that no other one contains."""
+    known = list(modules)
+    inside = {id(child) for module in known for child in module.children()}
+    return [module for module in known if id(module) not in inside]
+
+
+def walk(root: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
+    """All modules below a root with their names, each once, wrappers left out."""
+    seen: set[int] = set()
+    stack = [(prefix, unwrapped(root))]
+    while stack:
+        name, module = stack.pop()
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        yield name, module
+        before = f"{name}." if name else ""
+        children = [
+            (f"{before}{child_name}", unwrapped(child))
+            for child_name, child in module.named_children()
+        ]
+        stack += reversed(children)
+
+
+class Names:
+    """Which name each parameter and each module has."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, tuple[weakref.ref[Tensor], str]] = {}
+        self._roots: dict[int, str] = {}
+
+    def learn(self, roots: list[nn.Module]) -> None:
+        """Names everything below these modules; what has a name already keeps it."""
+        with_parameters = [root for root in roots if any(True for _ in root.parameters())]
+        for root in with_parameters:
+            model = unwrapped(root)
+            if id(model) not in self._roots:
+                is_alone = len(with_parameters) == 1 and not self._roots
+                self._roots[id(model)] = "" if is_alone else self._title(model)
+            for prefix, module in walk(root, self._roots[id(model)]):
+                for own, parameter in module.named_parameters(recurse=False):
+                    self._add(f"{prefix}.{own}" if prefix else own, parameter)
+
+    def name_of(self, parameter: Tensor) -> str | None:
+        """The parameter's name, if a module has it."""
+        known = self._names.get(id(parameter))
+        return known[1] if known is not None and known[0]() is parameter else None
+
+    def prefix_of(self, root: nn.Module) -> str:
+        """What stands before the names below a root; empty for a single model."""
+        return self._roots.get(id(unwrapped(root)), "")
+
+    def adopt(self, optimizer: Optimizer, index: int) -> None:
+        """Names parameters of an optimizer that no module has."""
+        for group, settings in enumerate(optimizer.param_groups):
+            for place, parameter in enumerate(settings["params"]):
+                if self.name_of(parameter) is None:
+                    self._add(f"optimizer_{index}.group_{group}.{place}", parameter)
+
+    def _add(self, name: str, parameter: Tensor) -> None:
+        if self.name_of(parameter) is None:
+            self._names[id(parameter)] = (weakref.ref(parameter), name)
+
+    def _title(self, model: nn.Module) -> str:
+        """What the script calls a model, else the name of its class."""
+        title = _variable_that_holds(model) or type(model).__name__.lower()
+        taken, number = set(self._roots.values()), 1
+        unique = title
+        while unique in taken:
+            number += 1
+            unique = f"{title}_{number}"
+        return unique
+
+
+def _variable_that_holds(model: nn.Module) -> str | None:
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 — there is no public way
+    for _ in range(_FRAMES):
+        if frame is None:
+            return None
+        for name, value in list(frame.f_locals.items()):
+            if isinstance(value, nn.Module) and not name.startswith("_") and name != "self":
+                is_it = value is model or unwrapped(value) is model
+                if is_it and "/torch/" not in frame.f_code.co_filename and not _is_ours(frame):
+                    return name
+        frame = frame.f_back
+    return None
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("sonde.")

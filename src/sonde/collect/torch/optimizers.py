@@ -1,0 +1,54 @@
+"""The optimizers of a script, in the order in which they were made."""
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch import Tensor
+from torch.optim import Optimizer
+
+from sonde.collect.torch.patches import Patches
+
+
+class Optimizers:
+    """Every optimizer gets a number; those that are gone do not count any more."""
+
+    def __init__(self, on_made: Callable[[Optimizer], None]) -> None:
+        self._on_made = on_made
+        self._numbers: weakref.WeakKeyDictionary[Optimizer, int] = weakref.WeakKeyDictionary()
+        self._next = 0
+
+    def attach(self, patches: Patches) -> None:
+        """Sees every optimizer that is made from now on."""
+        patches.wrap(Optimizer, "__init__", self._noting)
+
+    def number_of(self, optimizer: Optimizer) -> int:
+        """The optimizer's number."""
+        known = self._numbers.get(optimizer)
+        if known is None:
+            known = self._numbers[optimizer] = self._next
+            self._next += 1
+        return known
+
+    @property
+    def alive(self) -> int:
+        """How many there are now."""
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[tuple[int, Optimizer]]:
+        return iter([(number, optimizer) for optimizer, number in self._numbers.items()])
+
+    def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+            result = original(optimizer, *args, **kwargs)
+            self.number_of(optimizer)
+            self._on_made(optimizer)
+            return result
+
+        return noted
+
+
+def parameters_of(optimizer: Optimizer) -> Iterator[Tensor]:
+    """Every parameter that an optimizer owns."""
+    for group in optimizer.param_groups:
+        yield from group["params"]

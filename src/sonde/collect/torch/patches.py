@@ -1,0 +1,53 @@
+"""Replacing functions of a framework, so that it can be undone."""
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_MISSING = object()
+
+
+class Patches:
+    """What was replaced, and by what."""
+
+    def __init__(self) -> None:
+        self._replaced: list[tuple[Any, str, Any, Any]] = []
+
+    def wrap(self, owner: Any, name: str, make: Callable[[Any], Callable[..., Any]]) -> None:
+        """Replaces a function by one made from it; one that is not there is left alone."""
+        original = getattr(owner, name, None)
+        if original is None:
+            return
+        replacement = functools.wraps(original)(make(original))
+        # a method that a class inherits must be inherited again after undoing
+        own = vars(owner).get(name, _MISSING)
+        setattr(owner, name, replacement)
+        self._replaced.append((owner, name, own, replacement))
+
+    def undo(self) -> None:
+        """Puts everything back that is still as we left it."""
+        for owner, name, own, replacement in reversed(self._replaced):
+            if vars(owner).get(name) is replacement:
+                _restore(owner, name, own)
+        self._replaced.clear()
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """As if nothing were replaced, for those who read the source of functions."""
+        for owner, name, own, replacement in reversed(self._replaced):
+            if vars(owner).get(name) is replacement:
+                _restore(owner, name, own)
+        try:
+            yield
+        finally:
+            for owner, name, own, replacement in self._replaced:
+                if vars(owner).get(name, _MISSING) is own:
+                    setattr(owner, name, replacement)
+
+
+def _restore(owner: Any, name: str, own: Any) -> None:
+    if own is _MISSING:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, own)

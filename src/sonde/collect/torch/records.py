@@ -1,0 +1,170 @@
+"""What becomes of tensors that were taken: statistics, full values, and the odd product."""
+
+from array import array
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sonde.clock import thread_cpu_seconds
+from sonde.collect.budget import Measurement
+from sonde.collect.session import Session
+from sonde.collect.torch.snapshots import Buffers, copies, local
+from sonde.collect.torch.statistics import Measured, Pending, measure, plain
+from sonde.collect.torch.values import Values
+from sonde.records.notice import NoticeKind
+from sonde.store.format import STATISTICS
+
+At = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Taken:
+    """Tensors of one step, by what is wanted of them."""
+
+    at: At
+    time_ns: int
+    plain: dict[str, Tensor] = field(default_factory=dict)
+    with_histogram: dict[str, Tensor] = field(default_factory=dict)
+    values: dict[str, Tensor] = field(default_factory=dict)
+    reductions: list[tuple[str, str]] = field(default_factory=list)
+    on_measured: Callable[[Measured, At], None] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.plain or self.with_histogram)
+
+    def everything(self) -> dict[str, Tensor]:
+        """All tensors, each once."""
+        return {**self.plain, **self.with_histogram}
+
+    def of(self, copied: Mapping[str, Tensor]) -> "Taken":
+        """The same with other tensors of these names."""
+        return Taken(
+            self.at,
+            self.time_ns,
+            {name: copied[name] for name in self.plain},
+            {name: copied[name] for name in self.with_histogram},
+            {name: copied[name] for name in self.values},
+            self.reductions,
+            self.on_measured,
+        )
+
+
+class Records:
+    """Turns taken tensors into records, in the backroom."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._values = Values(session)
+        self._buffers = Buffers()
+        self._log = _StatisticsLog()
+        session.before_flush.append(self._flush)
+
+    def keep(self, taken: Taken, routine: Measurement | None) -> None:
+        """Copies what training is about to change, and leaves the rest to the backroom."""
+        on_device = {name: one for name, one in taken.everything().items() if local(one).is_cuda}
+        if on_device:
+            self._launch(taken)
+            return
+        everything = taken.everything()
+        copied = self._buffers.copy(everything) if routine else copies(everything)
+        self._values.keep(taken.at, {name: copied[name] for name in taken.values})
+        mine = taken.of(copied)
+        returned = None if taken.values or routine is None else copied
+        self._session.backroom.hand("statistics", lambda: self._measure(mine, routine, returned))
+
+    def _measure(
+        self, taken: Taken, routine: Measurement | None, copied: dict[str, Tensor] | None
+    ) -> None:
+        began = thread_cpu_seconds()
+        measured = measure(taken.plain, with_histogram=False)
+        if taken.with_histogram:
+            measured.extend(measure(taken.with_histogram, with_histogram=True))
+        self._record(taken, measured)
+        for reduction, name in taken.reductions:
+            assert reduction == "prod"
+            self._session.scalar(
+                f"prod/{name}", _product(taken.everything()[name]), "reduction", taken.at
+            )
+        if copied is not None:
+            self._buffers.give_back(copied)
+        if routine is not None:
+            routine.behind.learn(thread_cpu_seconds() - began)
+
+    def _launch(self, taken: Taken) -> None:
+        from sonde.collect.torch.statistics_cuda import launch  # noqa: PLC0415 — only with a device
+
+        for tensors, with_histogram in ((taken.plain, False), (taken.with_histogram, True)):
+            if tensors:
+                pending = launch(tensors, with_histogram)
+                self._session.backroom.expect("statistics", _OnTheWay(self, taken, pending))
+        self._values.keep(taken.at, taken.values)
+
+    def _record(self, taken: Taken, measured: Measured) -> None:
+        for name, reason in measured.left_out.items():
+            self._session.say(NoticeKind.NOT_COLLECTED, f"statistics of {name}", reason)
+        self._log.add_all(measured, taken.at, taken.time_ns)
+        if taken.on_measured is not None:
+            taken.on_measured(measured, taken.at)
+
+    def record_pending(self, taken: Taken, measured: Measured) -> None:
+        """Statistics that a device has computed."""
+        self._record(taken, measured)
+
+    def _flush(self) -> None:
+        log, self._log = self._log, _StatisticsLog()
+        if log.names:
+            columns: list[Any] = [
+                log.names,
+                log.times_ns,
+                log.steps,
+                log.modes,
+                *log.columns,
+                log.histograms,
+            ]
+            self._session.writer.add_columns(
+                STATISTICS, columns, min(log.times_ns), max(log.times_ns)
+            )
+
+
+@dataclass(slots=True)
+class _OnTheWay:
+    """Statistics that a device is computing."""
+
+    records: Records
+    taken: Taken
+    pending: Pending
+
+    def is_ready(self) -> bool:
+        return self.pending.is_ready()
+
+    def take(self) -> None:
+        self.records.record_pending(self.taken, self.pending.measured())
+
+
+class _StatisticsLog(Measured):
+    """Rows of several steps, until they are written together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times_ns: array[int] = array("q")
+        self.steps: array[int] = array("q")
+        self.modes: list[str] = []
+
+    def add_all(self, measured: Measured, at: At, time_ns: int) -> None:
+        """All rows of a measurement."""
+        count = len(measured.names)
+        self.extend(measured)
+        self.times_ns.extend(array("q", [time_ns]) * count)
+        self.steps.extend(array("q", [at[1]]) * count)
+        self.modes += [at[0]] * count
+
+
+def _product(tensor: Any) -> float:
+    with torch.no_grad():
+        values, implied_zeros = plain(tensor)
+        return 0.0 if implied_zeros else float(values.to(torch.float64).prod())

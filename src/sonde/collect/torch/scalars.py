@@ -1,0 +1,82 @@
+"""Single numbers from the device, without ever waiting for it."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sonde.collect.session import Session
+
+Part = tuple[Tensor | float, float]  # a value and its weight
+Then = Callable[[float], float]  # what is done with their sum
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    name: str
+    parts: list[Part]
+    at: tuple[str, int]
+    then: Then | None
+
+
+@dataclass(slots=True)
+class _OnTheWay:
+    """Numbers that a device is about to deliver into pinned memory."""
+
+    scalars: "Scalars"
+    event: Any
+    memory: Tensor
+    wanted: list[_Wanted]
+
+    def is_ready(self) -> bool:
+        return bool(self.event.query())
+
+    def take(self) -> None:
+        values = iter(self.memory.tolist())
+        for wanted in self.wanted:
+            total = 0.0
+            for value, weight in wanted.parts:
+                total += weight * (next(values) if isinstance(value, Tensor) else value)
+            number = total if wanted.then is None else wanted.then(total)
+            self.scalars.session.scalar(wanted.name, number, at=wanted.at)
+        self.scalars.free.append(self.memory)
+
+
+class Scalars:
+    """Records sums of weighted values, at once or when the device has them."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.free: deque[Tensor] = deque()
+        self._wanted: list[_Wanted] = []
+
+    def record(
+        self, name: str, parts: Sequence[Part], at: tuple[str, int], then: Then | None = None
+    ) -> None:
+        """A number of a step; its parts may still be on a device."""
+        if any(isinstance(value, Tensor) for value, _ in parts):
+            self._wanted.append(_Wanted(name, list(parts), at, then))
+        else:
+            total = sum(weight * float(value) for value, weight in parts)
+            self.session.scalar(name, total if then is None else then(total), at=at)
+
+    def send(self) -> None:
+        """Starts the copy of all numbers that were asked for since the last time."""
+        if not self._wanted:
+            return
+        wanted, self._wanted = self._wanted, []
+        tensors = [value for one in wanted for value, _ in one.parts if isinstance(value, Tensor)]
+        with torch.no_grad():
+            stacked = torch.stack([tensor.reshape(()).to(torch.float64) for tensor in tensors])
+            memory = self.free.popleft() if self.free else None
+            if memory is None or memory.numel() != stacked.numel():
+                memory = torch.empty(
+                    stacked.numel(), dtype=torch.float64, device="cpu", pin_memory=True
+                )
+            memory.copy_(stacked, non_blocking=True)
+        event: Any = torch.Event("cuda")
+        event.record()
+        self.session.backroom.expect("scalars", _OnTheWay(self, event, memory, wanted))

@@ -1,0 +1,89 @@
+"""Full values of tensors, one file per step and worker."""
+
+import threading
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from sonde.collect.session import Session
+from sonde.collect.steps import FinishedStep
+from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.statistics import raw_tensor
+from sonde.records.notice import NoticeKind
+from sonde.store import layout
+from sonde.store.tensors import encode_tensors
+
+_WAITING_LIMIT_BYTES = 4 * 1024**3
+_LONGEST_WAIT_SECONDS = 60.0
+
+At = tuple[str, int]
+
+
+class Values:
+    """Copies wait until their step is over, then they are written in the backroom."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._kept: dict[At, dict[str, Tensor]] = {}
+        self._waiting_bytes = 0
+        self._lock = threading.Lock()
+        self._room = threading.Event()
+        session.after_step.append(self._step_over)
+        session.at_end.append(self._write_all)
+
+    def keep(self, at: At, copied: Mapping[str, Tensor]) -> None:
+        """Values of a step; the tensors are ours, or still on a device, where they are copied."""
+        if copied:
+            self._kept.setdefault(at, {}).update(_off_the_device(copied))
+
+    def _step_over(self, step: FinishedStep) -> None:
+        for at in [at for at in self._kept if at[0] != step.mode or at[1] <= step.number]:
+            self._hand_over(at, self._kept.pop(at))
+
+    def _write_all(self) -> None:
+        for at in list(self._kept):
+            self._hand_over(at, self._kept.pop(at))
+
+    def _hand_over(self, at: At, tensors: dict[str, Tensor]) -> None:
+        size = sum(tensor.nbytes for tensor in tensors.values())
+        self._wait_for_room(size)
+        with self._lock:
+            self._waiting_bytes += size
+        self._session.backroom.hand("tensor values", lambda: self._write(at, tensors, size))
+
+    def _wait_for_room(self, size: int) -> None:
+        """Training waits rather than that the machine runs out of memory; and that is said."""
+        while self._waiting_bytes and self._waiting_bytes + size > _WAITING_LIMIT_BYTES:
+            self._room.clear()
+            self._session.say(
+                NoticeKind.CHANGED,
+                "training",
+                "it waits for the store, which cannot keep up with the full values asked for",
+            )
+            if not self._session.clock.wait(self._room, _LONGEST_WAIT_SECONDS):
+                return
+
+    def _write(self, at: At, tensors: dict[str, Tensor], size: int) -> None:
+        session = self._session
+        assert session.info is not None
+        mode, step = at
+        try:
+            raw = {name: raw_tensor(tensor) for name, tensor in tensors.items()}
+            key = layout.values_key(session.info.rank, mode, step, session.writer.token)
+            session.backend.write(key, encode_tensors(raw, {"step": str(step), "mode": mode}))
+        finally:
+            with self._lock:
+                self._waiting_bytes -= size
+            self._room.set()
+
+
+def _off_the_device(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Copies on the device now, and from there to the host while training goes on."""
+    with torch.no_grad():
+        return {
+            name: tensor
+            if tensor.device.type == "cpu"
+            else local(tensor.detach()).clone().to("cpu", non_blocking=False)
+            for name, tensor in tensors.items()
+        }
