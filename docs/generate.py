@@ -14,7 +14,8 @@ import sonde
 from sonde.cli import COMMANDS
 from sonde.client.system import Buckets, Statistics, SystemMetrics
 from sonde.collect.system import COLLECTORS
-from sonde.settings import KEYS, VARIABLES
+from sonde.records.tensor import BUILT_IN_COLLECTIONS
+from sonde.settings import COLLECTION_KEYS, KEYS, VARIABLES, Key
 from sonde.store.format import FAMILIES, FORMAT_VERSION
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -72,12 +73,26 @@ def configuration() -> Iterator[str]:
     yield "names another one. Options on the command line go on top. Unknown keys, wrong types and"
     yield "impossible values are errors before the job starts."
     yield from ("", "| section | key | default | meaning |", "|---|---|---|---|")
-    for key in KEYS:
-        default = f"`{key.default}`" if key.default else "none"
-        yield f"| `[{key.section}]` | `{key.name}` | {default} | {key.help} |"
+    yield from (f"| `[{key.section}]` {_key(key)}" for key in KEYS)
+    yield from (
+        "",
+        "Keys of a `[[save.collection]]`, and of `--save NAME:KEY=VALUE,…` (there, lists are",
+    )
+    yield "joined by `+`, and `values` or `histogram` alone means true):"
+    yield from ("", "| key | default | meaning |", "|---|---|---|")
+    yield from (_key(key) for key in COLLECTION_KEYS)
+    yield from (
+        "",
+        f"Built-in collections: {', '.join(f'`{one}`' for one in BUILT_IN_COLLECTIONS)}.",
+    )
     yield from ("", "| variable | meaning |", "|---|---|")
     for name, text in VARIABLES.items():
         yield f"| `{name}` | {text} |"
+
+
+def _key(key: Key) -> str:
+    default = f"`{key.default}`" if key.default else "none"
+    return f"| `{key.name}` | {default} | {key.help} |"
 
 
 def metrics() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Settings: from files, variables and texts, each checked once."""
+"""How a job is watched: from files and texts, each value checked once."""
 
 from pathlib import Path
 
@@ -7,28 +7,19 @@ import pytest
 from sonde.errors import UsageError
 from sonde.settings import (
     KEYS,
+    CollectionSettings,
+    HookSettings,
     RunSettings,
-    default_store,
-    is_disabled,
     load_settings,
     parse_duration,
     parse_interval,
     parse_size,
-    placement,
-)
-
-CLUSTER_VARIABLES = (
-    *("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PET_RDZV_ID", "OMPI_MCA_ess_base_jobid"),
-    *("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
-    *("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES", "OMPI_COMM_WORLD_SIZE"),
-    *("SONDE_STORE", "SONDE_DISABLE"),
 )
 
 
 @pytest.fixture(autouse=True)
-def no_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in CLUSTER_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
+def an_empty_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SONDE_STORE", raising=False)
     monkeypatch.chdir(tmp_path)
 
 
@@ -86,11 +77,16 @@ def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
     file.write_text(
         "[job]\nname = 'resnet'\n[system]\ninterval = '1s'\n"
         "[budget]\noverhead_percent = 2\ndisk = '5GB'\n"
+        "[save]\nstatistics = ['gradients']\nhistogram_every = 7\nstop_on_non_finite = true\n"
+        "replica_check_every = 0\n[[save.collection]]\nname = 'labels'\n"
     )
     settings = load_settings(file)
     assert (settings.name, settings.name_in_file) == ("resnet", ("resnet", str(file)))
     assert settings.interval_seconds == 1
     assert (settings.overhead_percent, settings.disk_bytes) == (2, 5_000_000_000)
+    labels = (CollectionSettings("labels"),)
+    assert settings.hook == HookSettings(("gradients",), 7, True, 0, labels)
+    assert settings.for_workers() == HookSettings(("gradients",), 7, True, 0, labels, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +106,18 @@ def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
         ("[budget]\noverhead_percent = nan", ("overhead_percent", "nan", "at most 100")),
         ("[budget]\ndisk = 'much'", ("disk", "'much'", "20GB")),
         ("[budget", ("not valid TOML",)),
+        ("[save]\nstatistic = []", ("[save]", "statistic = []", "statistics")),
+        ("[save]\nstatistics = 'all'", ("statistics", "'all'", "list in square brackets")),
+        ("[save]\nstatistics = ['weigths']", ("statistics", "'weigths'", "weights, biases")),
+        ("[save]\nhistogram_every = -1", ("histogram_every", "-1", "0 or more")),
+        ("[save]\nstop_on_non_finite = 1", ("stop_on_non_finite", "1", "true or false")),
+        ("[save]\nreplica_check_every = 1.5", ("replica_check_every", "1.5", "whole number")),
+        ("[save.collection]\nname = 'all'", ("collection", "'all'", "[[save.collection]]")),
+        ("[save]\ncollection = ['all']", ("collection", "'all'", "{name = 'gradients'}")),
+        ("[[save.collection]]\nevery = 5", ("{'every': 5}", "needs a name")),
+        ("[[save.collection]]\nname = 'all'\nevry = 5", ("'all'", "evry = 5", "every")),
+        ("[[save.collection]]\nname = 'all'\ntrain = 5", ("train = 5", "{every = 10}")),
+        ("[[save.collection]]\nname = 'all'\neval.evry = 5", ("eval: ", "evry = 5", "every")),
     ],
 )
 def test_a_wrong_file_is_refused_with_key_value_and_what_is_allowed(
@@ -139,56 +147,6 @@ def test_a_file_beside_the_script_comes_before_one_in_the_folder(tmp_path: Path)
     assert load_settings(None, ("true",)).name == "folder"
 
 
-def test_the_store_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SONDE_STORE", "/data/jobs")
-    assert default_store() == load_settings(None).store == "/data/jobs"
-    monkeypatch.setenv("SONDE_STORE", "")
-    assert default_store() == "sonde-jobs"
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"), [("1", True), ("yes", True), ("0", False), ("", False)]
-)
-def test_it_is_disabled_by_anything_but_0(
-    monkeypatch: pytest.MonkeyPatch, value: str, *, expected: bool
-) -> None:
-    monkeypatch.setenv("SONDE_DISABLE", value)
-    assert is_disabled() is expected
-
-
-def test_a_single_machine_is_one_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("platform.node", lambda: "gpu box/1")
-    here = placement()
-    assert (here.node, here.group, here.nodes, here.local_rank) == ("gpu-box-1", None, 1, 0)
-
-
-def test_slurm_tells_where_we_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("platform.node", lambda: "node7")
-    monkeypatch.setenv("SLURM_JOB_ID", "4711")
-    monkeypatch.setenv("SLURM_NNODES", "8")
-    monkeypatch.setenv("SLURM_LOCALID", "2")
-    here = placement()
-    assert (here.node, here.group, here.nodes, here.local_rank) == ("node7.2", "4711", 8, 2)
-
-
-@pytest.mark.parametrize("value", ["x", "1:4", "-1", ""])
-def test_strange_values_of_a_cluster_do_no_harm(
-    monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
-    monkeypatch.setenv("PET_NNODES", value)
-    monkeypatch.setenv("SLURM_LOCALID", value)
-    here = placement()
-    assert (here.nodes, here.local_rank) == (1, 0)
-
-
 def test_a_word_that_is_no_path_is_not_taken_for_a_script() -> None:
     assert load_settings(None, ("bash", "-c", f"echo {'x' * 5000}.py")).name is None
     assert load_settings(None, ("python", f"{'x' * 5000}/train.py")).name is None
-
-
-def test_torchrun_tells_the_rank_and_none_is_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
-    monkeypatch.setenv("LOCAL_RANK", "3")
-    here = placement()
-    assert here.group is None
-    assert here.local_rank == 3

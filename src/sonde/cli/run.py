@@ -18,6 +18,7 @@ from sonde.settings import (
     default_store,
     is_disabled,
     load_settings,
+    parse_save,
     placement,
 )
 from sonde.show.units import cost
@@ -41,6 +42,14 @@ class Run(Command):
         parser.add_argument("--store", metavar="URI", type=store_uri, help="where to record it")
         parser.add_argument("--config", metavar="FILE", type=Path, help="a configuration file")
         parser.add_argument("--interval", metavar="TIME", help="between samples (default: 500ms)")
+        parser.add_argument(
+            "--save",
+            metavar="COLLECTION",
+            action="append",
+            default=[],
+            help="tensors to record, like gradients:every=10,values or "
+            "mine:include=conv,every=500,reductions=mean+std; repeatable",
+        )
         parser.add_argument(
             "--node", metavar="NAME", help="this machine's name (default: its host)"
         )
@@ -81,6 +90,8 @@ class Run(Command):
 
 def _wish(options: Options, command: tuple[str, ...]) -> Wish:
     settings = with_options(load_settings(options.config, command), options)
+    saved = [parse_save(text) for text in options.save]
+    settings = replace(settings, hook=settings.hook.overridden_by(saved))
     here = placement()
     if options.node:
         here = replace(here, node=options.node)

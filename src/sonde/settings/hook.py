@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from sonde.settings.checks import (
 )
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 # a comma inside a regular expression, as in x{1,3}, is not followed by a key
 _NEXT_KEY = re.compile(r",(?=[a-z_.]+(?:=|,|$))")
 
@@ -86,7 +87,7 @@ def _mode_table(value: object, key: str) -> dict[str, Any]:
 def _collections(value: object, key: str) -> tuple[CollectionSettings, ...]:
     if not isinstance(value, list):
         raise UsageError(f"{key} = {value!r} must be a list of tables: [[save.collection]].")
-    return tuple(read_collection(one, key) for one in value)
+    return tuple(_from_table(one, key) for one in value)
 
 
 def _key(name: str, check: Any, default: str, meaning: str) -> Key:
@@ -116,7 +117,8 @@ COLLECTION_KEYS = (
     _key("predict", _mode_table, "", "the same for prediction steps"),
     _key(
         *("reductions", listed(_reduction), "[]"),
-        f"beyond the statistics that are always recorded; of {', '.join(Reduction)}",
+        "numbers you count on; the statistics, which are always recorded, give all but `prod`; "
+        f"`median` and `quantiles` bring the histogram. Known: {', '.join(Reduction)}",
     ),
     _key("values", flag, "false", "the full tensors too"),
     _key("histogram", flag, "false", "a histogram too"),
@@ -161,15 +163,15 @@ class HookSettings:
     collections: tuple[CollectionSettings, ...] = ()  # exactly as asked for
     overhead_percent: float = 1.0
 
-    def over(self, weaker: Iterable[CollectionSettings]) -> Self:
-        """With those collections on top whose names are not taken already."""
-        names = {collection.name for collection in self.collections}
-        more = (collection for collection in weaker if collection.name not in names)
+    def filled_with(self, collections: Iterable[CollectionSettings]) -> Self:
+        """With those of the collections on top whose names are not taken already."""
+        taken = {collection.name for collection in self.collections}
+        more = (collection for collection in collections if collection.name not in taken)
         return replace(self, collections=(*self.collections, *more))
 
-    def under(self, stronger: Sequence[CollectionSettings]) -> Self:
-        """With these collections instead of those of the same names."""
-        return replace(self, collections=tuple(stronger)).over(self.collections)
+    def overridden_by(self, collections: Iterable[CollectionSettings]) -> Self:
+        """With these collections, and of its own those that have other names."""
+        return replace(self, collections=tuple(collections)).filled_with(self.collections)
 
     def to_json(self) -> str:
         """One line for a variable of the environment, in the words of the configuration file."""
@@ -199,21 +201,24 @@ def read_collections(given: object, where: str = "save") -> tuple[CollectionSett
     """Collections as a caller gives them: a text as for `--save`, a table, or a list of these."""
     several = given if isinstance(given, list | tuple) else [given]
     return tuple(
-        parse_save(one, where) if isinstance(one, str) else read_collection(one, where)
+        parse_save(one, where) if isinstance(one, str) else _from_table(one, where)
         for one in several
     )
 
 
 def parse_save(line: str, where: str = "--save") -> CollectionSettings:
     """A collection from a text like `gradients:every=10,values`."""
+    where = f"{where} {line!r}:"
     name, _, rest = line.partition(":")
     table: dict[str, Any] = {"name": name}
     for part in _NEXT_KEY.split(rest) if rest else ():
         path, is_given, word = part.partition("=")
         mode, _, key = path.rpartition(".")
         inside = table.setdefault(mode, {}) if mode else table
+        if not isinstance(inside, dict) or key in inside:
+            raise UsageError(f"{where} {path} is given twice.")
         inside[key] = _from_word(key, word) if is_given else True
-    return read_collection(table, f"{where} {line!r}:")
+    return _read_collection(table, where)
 
 
 def _from_word(key: str, word: str) -> object:
@@ -222,30 +227,32 @@ def _from_word(key: str, word: str) -> object:
         return [_from_word("step", one) for one in word.split("+")]
     if key == "reductions":
         return word.split("+")
-    if key in ("every", "start", "end", "step") and word.isdecimal():
+    if key in ("every", "start", "end", "step") and _WHOLE_NUMBER.fullmatch(word):
         return int(word)
     if key in ("values", "histogram"):
         return {"true": True, "false": False}.get(word, word)
     return word
 
 
-def read_collection(table: object, where: str) -> CollectionSettings:
-    """A collection from its table."""
+def _from_table(table: object, where: str) -> CollectionSettings:
     if not isinstance(table, Mapping):
         raise UsageError(f"{where} = {table!r} must be a table, like {{name = 'gradients'}}.")
+    if "name" not in table:
+        raise UsageError(f"{where} = {dict(table)!r} needs a name.")
+    return _read_collection(table, f"{where} {table['name']!r}:")
+
+
+def _read_collection(table: Mapping[str, object], where: str) -> CollectionSettings:
     found = read_table(COLLECTION_KEYS, table, where)
-    name = found.get("name")
-    if name is None:
-        raise UsageError(f"{where} {dict(table)!r} has no name.")
+    name = found["name"]
     if name not in BUILT_IN_COLLECTIONS and "include" not in found:
         raise UsageError(
-            f"{where} name = {name!r} is no built-in collection, so it needs an include. "
-            f"Built in: {', '.join(BUILT_IN_COLLECTIONS)}"
+            f"{where} {name} is no built-in collection, so it needs include = a regular expression "
+            f"on tensor names. Built in: {', '.join(BUILT_IN_COLLECTIONS)}"
         )
-    own = {"include", "reductions", "values", "histogram"}
-    schedules = _schedules(found, f"{where} name = {name!r}:")
+    given = {"name", "include", "reductions", "values", "histogram"} & found.keys()
     return CollectionSettings(
-        name, schedules=schedules, **{key: found[key] for key in own & found.keys()}
+        schedules=_schedules(found, where), **{key: found[key] for key in given}
     )
 
 

@@ -1,0 +1,175 @@
+"""What variables say about where a process runs."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.settings import (
+    HookSettings,
+    WorkerPlace,
+    default_store,
+    hook_settings,
+    is_disabled,
+    load_settings,
+    placement,
+    read_collections,
+    worker_place,
+)
+
+CLUSTER_VARIABLES = (
+    *("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PET_RDZV_ID", "OMPI_MCA_ess_base_jobid"),
+    *("SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
+    *("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES", "OMPI_COMM_WORLD_SIZE"),
+    *("RANK", "WORLD_SIZE", "LOCAL_RANK", "NODE_RANK", "TORCHELASTIC_RESTART_COUNT"),
+    *("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMI_SIZE"),
+    *("SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"),
+    *("SONDE_STORE", "SONDE_DISABLE", "SONDE_NODE", "SONDE_JOB_URI", "SONDE_ATTEMPT"),
+    *("SONDE_CLOCK_ANCHOR_NS", "SONDE_RUN_ID", "SONDE_HOOK"),
+)
+
+
+@pytest.fixture(autouse=True)
+def no_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in CLUSTER_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("platform.node", lambda: "node7")
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_store_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SONDE_STORE", "/data/jobs")
+    assert default_store() == load_settings(None).store == "/data/jobs"
+    monkeypatch.setenv("SONDE_STORE", "")
+    assert default_store() == "sonde-jobs"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("1", True), ("yes", True), ("0", False), ("", False)]
+)
+def test_it_is_disabled_by_anything_but_0(
+    monkeypatch: pytest.MonkeyPatch, value: str, *, expected: bool
+) -> None:
+    monkeypatch.setenv("SONDE_DISABLE", value)
+    assert is_disabled() is expected
+
+
+def test_a_single_machine_is_one_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.node", lambda: "gpu box/1")
+    here = placement()
+    assert (here.node, here.group, here.nodes, here.local_rank) == ("gpu-box-1", None, 1, 0)
+
+
+def test_slurm_tells_where_we_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.node", lambda: "node7")
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    monkeypatch.setenv("SLURM_NNODES", "8")
+    monkeypatch.setenv("SLURM_LOCALID", "2")
+    here = placement()
+    assert (here.node, here.group, here.nodes, here.local_rank) == ("node7.2", "4711", 8, 2)
+
+
+@pytest.mark.parametrize("value", ["x", "1:4", "-1", ""])
+def test_strange_values_of_a_cluster_do_no_harm(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("PET_NNODES", value)
+    monkeypatch.setenv("SLURM_LOCALID", value)
+    here = placement()
+    assert (here.nodes, here.local_rank) == (1, 0)
+
+
+def test_torchrun_tells_the_rank_and_none_is_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    here = placement()
+    assert here.group is None
+    assert here.local_rank == 3
+
+
+def test_a_process_without_a_job_around_it_has_no_place_in_one() -> None:
+    assert worker_place() == WorkerPlace("node7")
+
+
+def test_a_worker_learns_its_job_from_the_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SONDE_JOB_URI", "/data/jobs/resnet")
+    monkeypatch.setenv("SONDE_NODE", "gpu-box")
+    monkeypatch.setenv("SONDE_ATTEMPT", "3")
+    monkeypatch.setenv("SONDE_CLOCK_ANCHOR_NS", "1700000000123456789")
+    monkeypatch.setenv("SONDE_RUN_ID", "0a1b")
+    here = worker_place()
+    assert (here.job_uri, here.node, here.attempt) == ("/data/jobs/resnet", "gpu-box", 3)
+    assert (here.clock_anchor_ns, here.run_id) == (1700000000123456789, "0a1b")
+    assert (here.rank, here.world_size, here.local_rank, here.restart) == (None, 1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "SLURM_PROCID": "0"},
+        {
+            "OMPI_COMM_WORLD_RANK": "5",
+            "OMPI_COMM_WORLD_SIZE": "8",
+            "OMPI_COMM_WORLD_LOCAL_RANK": "1",
+        },
+        {"PMI_RANK": "5", "PMI_SIZE": "8", "MPI_LOCALRANKID": "1"},
+        {"SLURM_PROCID": "5", "SLURM_NTASKS": "8", "SLURM_LOCALID": "1", "SLURM_STEP_ID": "0"},
+    ],
+    ids=["torchrun", "Open MPI", "MPICH", "SLURM"],
+)
+def test_every_launcher_tells_a_worker_its_rank(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    here = worker_place()
+    assert (here.rank, here.world_size, here.local_rank) == (5, 8, 1)
+
+
+def test_an_elastic_launcher_tells_how_often_it_has_started_a_rank(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "2")
+    assert worker_place().restart == 2
+
+
+def test_a_batch_script_is_no_task_of_its_own_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_PROCID", "0")
+    monkeypatch.setenv("SLURM_NTASKS", "8")
+    assert (worker_place().rank, worker_place().world_size) == (None, 1)
+
+
+def test_a_local_rank_alone_is_the_rank_on_the_first_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert (worker_place().rank, worker_place().world_size) == (1, 2)
+    monkeypatch.setenv("NODE_RANK", "1")
+    assert (worker_place().rank, worker_place().local_rank) == (None, 1)
+
+
+@pytest.mark.parametrize("value", ["x", "-1", "1.5", " "])
+def test_a_rank_that_is_no_number_is_no_rank(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("RANK", value)
+    monkeypatch.setenv("SONDE_ATTEMPT", value)
+    assert (worker_place().rank, worker_place().attempt) == (None, 1)
+
+
+def test_without_a_launcher_the_hook_keeps_the_usual() -> None:
+    assert hook_settings() == HookSettings()
+
+
+def test_what_the_hook_keeps_travels_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = HookSettings(
+        statistics=("weights",),
+        histogram_every=0,
+        stop_on_non_finite=True,
+        replica_check_every=50,
+        collections=read_collections(
+            ["gradients:every=10,values", "x:include=é{1,3},eval.steps=1"]
+        ),
+        overhead_percent=2.5,
+    )
+    line = asked.to_json()
+    assert "\n" not in line
+    assert line.isascii()
+    monkeypatch.setenv("SONDE_HOOK", line)
+    assert hook_settings() == asked
