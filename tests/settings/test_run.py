@@ -109,6 +109,7 @@ def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
         ("[save]\nstatistic = []", ("[save]", "statistic = []", "statistics")),
         ("[save]\nstatistics = 'all'", ("statistics", "'all'", "list in square brackets")),
         ("[save]\nstatistics = ['weigths']", ("statistics", "'weigths'", "weights, biases")),
+        ("[save]\nstatistics = ['labels']", ("statistics", "'labels'", "optimizer_state")),
         ("[save]\nhistogram_every = -1", ("histogram_every", "-1", "0 or more")),
         ("[save]\nstop_on_non_finite = 1", ("stop_on_non_finite", "1", "true or false")),
         ("[save]\nreplica_check_every = 1.5", ("replica_check_every", "1.5", "whole number")),

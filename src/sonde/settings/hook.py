@@ -125,13 +125,14 @@ COLLECTION_KEYS = (
 )
 
 _STATISTICS = ("weights", "biases", "gradients")
+_AT_EVERY_STEP = (*_STATISTICS, "optimizer_state")  # what is there whenever an optimizer steps
 
 SAVE_KEYS = (
     Key(
-        *("save", "statistics", "statistics", listed(one_of(BUILT_IN_COLLECTIONS))),
+        *("save", "statistics", "statistics", listed(one_of(_AT_EVERY_STEP))),
         json.dumps(_STATISTICS),
-        "built-in collections whose statistics are recorded at every training step, or as often "
-        "as the overhead budget allows",
+        f"which of {', '.join(_AT_EVERY_STEP)} have their statistics recorded at every training "
+        "step, or as often as the overhead budget allows",
     ),
     Key(
         *("save", "histogram_every", "histogram_every", whole_number(0), "100"),
