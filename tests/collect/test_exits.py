@@ -7,6 +7,7 @@ import pytest
 
 from sonde.collect.exits import Ending, Kills, MemoryKills, explain, shell_code, signal_name
 from sonde.records.job import ExitReason, JobState
+from sonde.records.worker import Failure
 from tests.fakes.machine import FakeMachine
 
 NOTHING = Kills()
@@ -113,3 +114,36 @@ def test_codes_are_as_a_shell_gives_them() -> None:
 def test_signals_without_a_name_of_their_own_are_named_too() -> None:
     assert signal_name(signal.SIGRTMIN + 3) == "SIGRTMIN+3"
     assert signal_name(9) == "SIGKILL"
+
+
+OUT_OF_DEVICE_MEMORY = Failure(
+    3, 4, ExitReason.DEVICE_OUT_OF_MEMORY, "no room", "Traceback …", detail="the allocator"
+)
+RAISED = Failure(-1, 4, ExitReason.EXCEPTION, "ValueError: x", "Traceback …")
+
+
+def test_what_a_worker_said_is_the_reason_with_its_traceback() -> None:
+    exit_ = explain(Ending(1, 5), NOTHING, failure=OUT_OF_DEVICE_MEMORY)
+    assert (exit_.reason, exit_.message) == (ExitReason.DEVICE_OUT_OF_MEMORY, "no room")
+    assert (exit_.worker, exit_.traceback) == (3, "Traceback …\nthe allocator")
+    assert exit_.code == 1
+
+
+def test_a_process_without_a_rank_is_no_worker() -> None:
+    exit_ = explain(Ending(1, 5), NOTHING, failure=RAISED)
+    assert (exit_.reason, exit_.worker) == (ExitReason.EXCEPTION, None)
+    assert exit_.traceback == "Traceback …"
+
+
+def test_a_signal_stays_the_reason_and_what_was_said_before_is_kept() -> None:
+    exit_ = explain(Ending(-signal.SIGABRT, 5), NOTHING, failure=RAISED)
+    assert exit_.reason is ExitReason.SIGNAL
+    assert exit_.message == "killed by SIGABRT; ValueError: x"
+    assert exit_.traceback == "Traceback …"
+
+
+def test_a_stop_and_a_kill_for_want_of_memory_need_no_other_reason() -> None:
+    stopped = explain(Ending(1, 5, "somebody"), NOTHING, failure=RAISED)
+    killed = explain(Ending(-9, 5), Kills(own=1), failure=RAISED)
+    assert (stopped.reason, stopped.traceback) == (ExitReason.STOPPED, None)
+    assert (killed.reason, killed.traceback) == (ExitReason.HOST_OUT_OF_MEMORY, None)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sonde.collect.system import Machine
 from sonde.collect.system._cgroups import oom_kills
 from sonde.records.job import Exit, ExitReason, JobState
+from sonde.records.worker import Failure
 
 COMMAND_NOT_FOUND = 127
 COMMAND_NOT_EXECUTABLE = 126
@@ -57,10 +58,21 @@ class MemoryKills:
         return Kills(grown.get("cgroup"), grown.get("kernel", 0))
 
 
-def explain(ending: Ending, kills: Kills, problem: str | None = None) -> Exit:
-    """The exit as it is recorded."""
+def explain(
+    ending: Ending, kills: Kills, problem: str | None = None, failure: Failure | None = None
+) -> Exit:
+    """The exit as it is recorded.
+
+    Args:
+        ending: What the launcher has seen.
+        kills: Out-of-memory kills meanwhile.
+        problem: Why the command could not even be started.
+        failure: What a process of the job has said it died of.
+    """
     name = signal_name(-ending.code) if ending.code < 0 else None
-    state, reason, message = _judge(ending, kills, name)
+    state, reason, message = _judge(ending, kills, name, failure)
+    is_other = state is not JobState.FAILED or reason is ExitReason.HOST_OUT_OF_MEMORY
+    told = None if is_other else failure
     return Exit(
         state=state,
         reason=reason,
@@ -69,11 +81,13 @@ def explain(ending: Ending, kills: Kills, problem: str | None = None) -> Exit:
         signal=name,
         message=problem or message,
         left_running=ending.left_running,
+        traceback="\n".join(filter(None, (told.traceback, told.detail))) if told else None,
+        worker=told.rank if told and told.rank >= 0 else None,
     )
 
 
 def _judge(
-    ending: Ending, kills: Kills, killed_by: str | None
+    ending: Ending, kills: Kills, killed_by: str | None, failure: Failure | None
 ) -> tuple[JobState, ExitReason, str | None]:
     if ending.stopped_by is not None:
         return JobState.STOPPED, ExitReason.STOPPED, f"stopped by {ending.stopped_by}"
@@ -85,7 +99,10 @@ def _judge(
         return JobState.FAILED, ExitReason.HOST_OUT_OF_MEMORY, message
     hint = f"; memory ran out meanwhile ({kills})" if kills.own or kills.anywhere else ""
     if killed_by is not None:
-        return JobState.FAILED, ExitReason.SIGNAL, f"killed by {killed_by}{hint}"
+        before = f"; {failure.message}" if failure else ""
+        return JobState.FAILED, ExitReason.SIGNAL, f"killed by {killed_by}{before}{hint}"
+    if failure is not None:
+        return JobState.FAILED, failure.reason, f"{failure.message}{hint}"
     return JobState.FAILED, ExitReason.EXIT, f"exit code {ending.code}{hint}"
 
 

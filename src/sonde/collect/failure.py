@@ -16,7 +16,6 @@ from typing import Any
 
 from sonde.clock import SystemClock
 from sonde.collect.bounded import within
-from sonde.collect.exits import signal_name
 from sonde.collect.masking import mask_text
 from sonde.guard import Guard
 from sonde.records.job import ExitReason
@@ -173,7 +172,7 @@ def _of_a_child(error: Any, now_ns: int) -> Failure:
         return failure
     rank, first = error.get_first_failure()
     if first.exitcode < 0:
-        reason, message = ExitReason.SIGNAL, f"killed by {signal_name(-first.exitcode)}"
+        reason, message = ExitReason.SIGNAL, f"killed by {first.signal_name()}"
     else:
         reason, message = ExitReason.EXIT, f"exit code {first.exitcode}"
     return Failure(rank, failure.time_ns, reason, message, failure.traceback)

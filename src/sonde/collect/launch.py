@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sonde.clock import NANOSECONDS, SystemClock
 from sonde.collect.bounded import within
+from sonde.collect.causes import find_cause
 from sonde.collect.child import Child
 from sonde.collect.exits import (
     Ending,
@@ -26,6 +27,7 @@ from sonde.collect.system import Machine
 from sonde.guard import Guard
 from sonde.records.job import Attempt, Exit
 from sonde.records.request import Request
+from sonde.records.worker import Failure
 from sonde.settings import RunSettings, environment
 from sonde.store.presence import this_process
 
@@ -85,7 +87,7 @@ class Launcher:
         ending = Ending(code, self._clock.now_ns(), self._stopped_by, left)
         none = Kills(None, 0)
         killed = within(_LOOK_SECONDS, "memory kills", kills.since, none) if kills else none
-        exit_ = explain(ending, killed, problem)
+        exit_ = explain(ending, killed, problem, self._cause() if code else None)
         outcome = self._recording.finish(exit_)
         seconds = (ending.end_ns - start_ns) / NANOSECONDS
         return Launched(shell_code(code), exit_, outcome, seconds, problem)
@@ -122,6 +124,14 @@ class Launcher:
             "SONDE_HOOK": self._settings.for_workers().to_json(),
             "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECTED), given.get("PYTHONPATH")))),
         }
+
+    def _cause(self) -> Failure | None:
+        """What the command died of, as its own processes saw it."""
+        if self._child is None:
+            return None
+        pid, place = self._child.pid, self._place
+        attempt = (place.node, place.number)
+        return within(_LOOK_SECONDS, "cause", lambda: find_cause(place.backend, attempt, pid), None)
 
     def _stop(self, request: Request) -> str:
         """Asks the command to end, and insists after the grace."""

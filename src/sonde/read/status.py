@@ -86,8 +86,8 @@ def _exit(exit_: Exit | None) -> dict[str, Any] | None:
         "signal": exit_.signal,
         "reason": exit_.reason.value,
         "message": exit_.message,
-        "traceback": None,
-        "worker": None,
+        "traceback": exit_.traceback,
+        "worker": exit_.worker,
         "left_running": list(exit_.left_running),
     }
 
