@@ -149,9 +149,9 @@ def test_bytes_that_are_no_text_are_passed_on_and_can_be_shown(sonde: Sonde) -> 
 def test_a_command_without_a_locale_stays_without_one(tmp_path: Path) -> None:
     bare = {"PATH": os.environ["PATH"]}
     words = [*COMMAND, "run", "--quiet", "--", "env"]
-    for variables in (bare, {**bare, "SONDE_DISABLE": "1"}):
+    for variables, ours in ((bare, {"PYTHONPATH"}), ({**bare, "SONDE_DISABLE": "1"}, set())):
         done = subprocess.run(
             words, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True
         )
         names = {line.partition("=")[0] for line in done.stdout.splitlines()}
-        assert {name for name in names if not name.startswith("SONDE_")} == {"PATH"}
+        assert {name for name in names if not name.startswith("SONDE_")} == {"PATH", *ours}

@@ -19,6 +19,7 @@ from sonde.collect.exits import (
     explain,
     shell_code,
 )
+from sonde.collect.interpreter import why_shut
 from sonde.collect.masking import MASK, mask_command, readable
 from sonde.collect.process_tree import Process, processes_marked
 from sonde.collect.recording import Outcome, Recording
@@ -111,6 +112,9 @@ class Launcher:
             run_id=self._run_id,
         )
         self._recording.start(attempt, collectors)
+        shut = Guard().call("the interpreter", lambda: why_shut(command, INJECTED), None)
+        if shut is not None:
+            self._recording.leave_out("the inside of the job", shut)
 
     def _variables(self, given: Mapping[str, str]) -> dict[str, str]:
         """What processes of the job need to know to write into the same job on the same clock."""

@@ -118,6 +118,10 @@ class Recording:
             self._threads.append(thread)
             thread.start()
 
+    def leave_out(self, what: str, reason: str) -> None:
+        """Says that something is not collected."""
+        self._writer.notice(NoticeKind.NOT_COLLECTED, what, reason)
+
     def finish(self, exit_: Exit) -> Outcome:
         """Ends the recording, within ten seconds whatever the store and the collectors do."""
         self._over.set()
