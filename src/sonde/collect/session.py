@@ -172,6 +172,8 @@ class Session:
 
     def pause(self) -> None:
         """Nothing is seen until `resume`; what was seen is written."""
+        if self.is_on:
+            self.guard.call("a pause", self.steps.close, None)
         self._is_paused, self.is_on = True, False
 
     def resume(self) -> None:

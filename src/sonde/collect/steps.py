@@ -172,13 +172,14 @@ class Steps:
             self._open = _Open()
 
     def close(self) -> None:
-        """Nothing more comes: what is under way and has an end is finished."""
+        """Nothing comes for now: what is under way and has an end is finished."""
         self._decide(is_eval=True)
         if self._open.stepped:
             self._finish()
         for span in self._open.spans:
             self._emit_span(span, NO_STEP, Mode.TRAIN)
         self._open = _Open()
+        self._last_end_ns = 0
 
     def _keep(self, span: _Span) -> None:
         spans = self._open.spans
