@@ -25,6 +25,7 @@ class Block:
 
     is_hooked: bool
     step_seconds: tuple[float, ...]
+    wall_seconds: float
     cpu_seconds: float  # of the thread that trains
     other_cpu_seconds: float  # of all other threads
 
@@ -47,6 +48,25 @@ class Added:
         return self.percent + self.error_percent <= percent
 
 
+class Watch:
+    """Takes the time of steps in this process."""
+
+    def __init__(self) -> None:
+        self._marks: list[float] = []
+
+    def mark(self) -> None:
+        """Between two steps."""
+        self._marks.append(time.perf_counter())
+
+    def finish(self) -> None:
+        """Waits until all steps are over, where they are not yet."""
+
+    def take(self) -> tuple[float, ...]:
+        """Seconds between the marks, which are forgotten."""
+        marks, self._marks = self._marks, []
+        return tuple(later - earlier for earlier, later in pairwise(marks))
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How many blocks, how long, and how the hook is switched."""
@@ -54,7 +74,7 @@ class Plan:
     pairs: int
     steps: int
     switch: Switch
-    finish: Step = field(default=lambda: None)  # waits for a device, where there is one
+    watch: Watch = field(default_factory=Watch)
 
 
 def session_switch() -> Switch:
@@ -83,18 +103,17 @@ def run_blocks(step: Step, plan: Plan) -> list[Block]:
 
 def run_block(step: Step, plan: Plan, is_hooked: bool) -> Block:
     """Steps one after the other, each from the end of the one before."""
-    plan.finish()
-    own, all_threads = time.thread_time(), time.process_time()
-    moments = [time.perf_counter()]
-    for _ in range(plan.steps - 1):
+    watch = plan.watch
+    watch.finish()
+    own, all_threads, wall = time.thread_time(), time.process_time(), time.perf_counter()
+    watch.mark()
+    for _ in range(plan.steps):
         step()
-        moments.append(time.perf_counter())
-    step()
-    plan.finish()
-    moments.append(time.perf_counter())
+        watch.mark()
+    watch.finish()
+    wall = time.perf_counter() - wall
     own, all_threads = time.thread_time() - own, time.process_time() - all_threads
-    seconds = tuple(later - earlier for earlier, later in pairwise(moments))
-    return Block(is_hooked, seconds, own, all_threads - own)
+    return Block(is_hooked, watch.take(), wall, own, all_threads - own)
 
 
 def save_blocks(blocks: Sequence[Block], path: Path) -> None:
@@ -119,6 +138,11 @@ def added(blocks: Sequence[Block]) -> Added:
         return statistics.fmean(min(one, _INTERRUPTED * usual) for one in block.step_seconds)
 
     return _compare(blocks, mean)
+
+
+def added_wall(blocks: Sequence[Block]) -> Added:
+    """Wall time of whole blocks, until the last step is over."""
+    return _compare(blocks, lambda block: block.wall_seconds / len(block.step_seconds))
 
 
 def added_cpu(blocks: Sequence[Block]) -> Added:
