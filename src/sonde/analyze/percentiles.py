@@ -1,13 +1,14 @@
 """Percentiles of many series at once, exact, with unknown values left out."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 
 def percentiles(
-    values: npt.NDArray[np.float32], wanted: Sequence[float]
+    values: npt.NDArray[np.floating[Any]], wanted: Sequence[float]
 ) -> npt.NDArray[np.float64]:
     """Percentiles per series, linearly interpolated; NaN for a series without a known value.
 
@@ -29,7 +30,7 @@ def percentiles(
 
 
 def _of_one(
-    ordered: npt.NDArray[np.float32], wanted: npt.NDArray[np.float64]
+    ordered: npt.NDArray[np.floating[Any]], wanted: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     places = wanted / 100 * (len(ordered) - 1)
     below = np.floor(places).astype(np.intp)

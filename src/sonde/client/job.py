@@ -4,14 +4,22 @@ import logging
 from datetime import UTC, datetime
 from typing import Any
 
+from sonde.client.events import Events, Stages
+from sonde.client.scalars import Scalars
+from sonde.client.steps import Steps
 from sonde.client.system import SystemMetrics
 from sonde.clock import NANOSECONDS, Clock, SystemClock, from_iso
 from sonde.errors import FormatTooNewError, UsageError
 from sonde.read.jobs import JobFacts, list_job_names, read_job
+from sonde.read.scalars import Losses, Matching, ScalarQuestion
+from sonde.read.stages import find_stages, read_marks
 from sonde.read.status import status_document
 from sonde.read.system import SystemReader
+from sonde.read.training import read_training
+from sonde.read.workers import WorkerLife, WorkerReader
 from sonde.records.job import JobState
-from sonde.records.ranges import TimeRange
+from sonde.records.ranges import StepRange, TimeRange
+from sonde.records.step import Mode
 from sonde.settings import default_store
 from sonde.store.backends import Backend, open_backend
 from sonde.store.places import find_job, job_uri
@@ -28,6 +36,7 @@ class Job:
         self._backend = backend
         self._clock = clock or SystemClock()
         self._readers: dict[str, SystemReader] = {}
+        self._worker_readers: dict[int, WorkerReader] = {}
         self._facts = read_job(backend, self._clock.now_ns())
 
     @property
@@ -47,12 +56,16 @@ class Job:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The status document: state, exit, times, nodes, cost, what was lost.
+        """The status document: state, exit, times, stages, steps, cost, what was lost.
 
         Damage to samples is in it once they have been read.
         """
+        now_ns = self._clock.now_ns()
+        readers = self._workers_of(None)
+        training = read_training(readers, self._facts, now_ns)
         damages = [text for reader in self._readers.values() for text in reader.damages]
-        return status_document(self._facts, self._clock.now_ns(), damages)
+        damages += [text for reader in readers for text in reader.damages]
+        return status_document(self._facts, now_ns, damages, training)
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -64,11 +77,25 @@ class Job:
         """The ranks of its training processes."""
         return self._facts.workers
 
+    @property
+    def lives(self) -> tuple[WorkerLife, ...]:
+        """Every start of a worker: where, with what, how far it came, why it died."""
+        return self._facts.lives
+
+    @property
+    def stages(self) -> Stages:
+        """Initialization, training loop and finalization: how long, and from when to when."""
+        now_ns = self._clock.now_ns()
+        marks = [read_marks(reader) for reader in self._workers_of(None)]
+        return Stages(find_stages(self._facts, marks, now_ns))
+
     def refresh(self) -> "Job":
         """Looks again at a job that still grows."""
         self._facts = read_job(self._backend, self._clock.now_ns())
-        for reader in self._readers.values():
-            reader.refresh()
+        for node in self._readers.values():
+            node.refresh()
+        for worker in self._worker_readers.values():
+            worker.refresh(self._facts.lives)
         return self
 
     def system(
@@ -94,6 +121,91 @@ class Job:
         readers = tuple(self._reader(name) for name in nodes)
         within = TimeRange(self._instant(start), self._instant(end))
         return SystemMetrics(readers, metric, device, within)
+
+    def steps(
+        self,
+        mode: str | None = "train",
+        *,
+        worker: int | str | None = None,
+        start_step: int | None = None,
+        end_step: int | None = None,
+    ) -> Steps:
+        """Finished steps and where their time went.
+
+        Args:
+            mode: `train`, `eval` or `predict`; None is all of them.
+            worker: One rank; all of them by default.
+            start_step: The first step.
+            end_step: The first step that is not wanted any more.
+        """
+        modes = tuple(one.value for one in Mode) if mode is None else (_known_mode(mode),)
+        return Steps(self._workers_of(worker), modes, StepRange(start_step, end_step))
+
+    def events(
+        self,
+        name: str = "*",
+        *,
+        category: str | None = None,
+        worker: int | str | None = None,
+        steps: tuple[int | None, int | None] = (None, None),
+        start: Moment = None,
+        end: Moment = None,
+    ) -> Events:
+        """Stretches of the workers' time lines: steps, phases, and what the script names.
+
+        Args:
+            name: An event's name, or a pattern such as `data_*`.
+            category: `step`, `phase`, `user` or `device`.
+            worker: One rank; all of them by default.
+            steps: The first step, and the first one that is not wanted any more; None is open.
+            start: A moment, as for `system`; events that begin then or later.
+            end: Likewise; not included.
+        """
+        within = TimeRange(self._instant(start), self._instant(end))
+        return Events(self._workers_of(worker), name, category, within, StepRange(*steps))
+
+    @property
+    def losses(self) -> Scalars:
+        """Every loss, as the hook saw it; where it saw none, what was logged as `loss`."""
+        readers = self._workers_of(None)
+        seen = Scalars(readers, ScalarQuestion(Losses(), source="hook"))
+        return seen if len(seen) else Scalars(readers, ScalarQuestion(Losses()))
+
+    def scalars(
+        self,
+        name: str = "*",
+        *,
+        mode: str | None = None,
+        worker: int | str | None = None,
+        source: str | None = None,
+        start_step: int | None = None,
+        end_step: int | None = None,
+    ) -> Scalars:
+        """Losses, learning rates, gradient norms, and what was logged.
+
+        Args:
+            name: A scalar's name, or a pattern such as `learning_rate/*`.
+            mode: `train`, `eval` or `predict`; all of them by default.
+            worker: One rank; all of them by default.
+            source: Who said it: `hook`, `log`, `lightning`, `huggingface`.
+            start_step: The first step.
+            end_step: The first step that is not wanted any more.
+        """
+        steps = StepRange(start_step, end_step)
+        known = None if mode is None else _known_mode(mode)
+        question = ScalarQuestion(Matching(name), known, source, steps)
+        return Scalars(self._workers_of(worker), question)
+
+    def _workers_of(self, worker: int | str | None) -> tuple[WorkerReader, ...]:
+        if worker is not None and str(worker) not in self.workers:
+            known = ", ".join(self.workers) or "none"
+            raise UsageError(f"Job {self.name!r} has no worker {worker}. Known: {known}")
+        wanted = self.workers if worker is None else (str(worker),)
+        for rank in map(int, wanted):
+            if rank not in self._worker_readers:
+                lives = self._facts.lives
+                self._worker_readers[rank] = WorkerReader(self._backend, rank, lives)
+        return tuple(self._worker_readers[int(rank)] for rank in wanted)
 
     def _reader(self, node: str) -> SystemReader:
         if node not in self._readers:
@@ -126,6 +238,13 @@ class Job:
         seconds = self._facts.seconds(self._clock.now_ns())
         duration = "" if seconds is None else f", {seconds:.1f} s"
         return f"<Job {self.name}: {self.state.value}{duration}, nodes: {', '.join(self.nodes)}>"
+
+
+def _known_mode(mode: str) -> str:
+    known = [one.value for one in Mode]
+    if mode not in known:
+        raise UsageError(f"There is no mode {mode!r}. Known: {', '.join(known)}")
+    return str(mode)
 
 
 def open_job(job: str, store: str | None = None) -> Job:

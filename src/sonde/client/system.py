@@ -1,59 +1,22 @@
 """System metrics of a job, as data frames, buckets and statistics."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sonde.analyze.percentiles import percentiles
-from sonde.errors import MissingExtraError, UsageError
+from sonde.client.frames import TIME, Frame, aligned
+from sonde.errors import UsageError
 from sonde.read.system import SystemReader
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
 from sonde.store.rollups import Floats, Instants, Rollup
 from sonde.store.tables import from_numpy, from_texts
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
-_TIME = pa.timestamp("ns", tz="UTC")
 _PERCENTAGES = (0, 50, 90, 95, 99, 100)
-
-
-class Frame(ABC):
-    """A table of results that turns into whatever a person works with."""
-
-    @abstractmethod
-    def to_arrow(self) -> pa.Table:
-        """As an Arrow table."""
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """As a pandas data frame."""
-        try:
-            return cast("pd.DataFrame", self.to_arrow().to_pandas())
-        except ModuleNotFoundError as error:
-            raise _missing("pandas") from error
-
-    def to_polars(self) -> "pl.DataFrame":
-        """As a polars data frame."""
-        try:
-            import polars as pl  # noqa: PLC0415 — an optional extra, loaded when asked for
-        except ModuleNotFoundError as error:
-            raise _missing("polars") from error
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)
-        return frame
-
-
-def _missing(package: str) -> MissingExtraError:
-    return MissingExtraError(
-        f"{package} is not installed. Get it with: pip install 'sonde[frames]'"
-    )
 
 
 @dataclass(frozen=True)
@@ -81,7 +44,7 @@ class SystemMetrics(Frame):
         for reader in self.readers:
             times, values = reader.samples(self.series, self.within)
             columns: dict[str, Any] = {
-                "time": from_numpy(times).cast(_TIME),
+                "time": from_numpy(times).cast(TIME),
                 "node": from_texts([reader.node] * len(times)),
             }
             columns |= {
@@ -144,7 +107,7 @@ class Buckets(Frame):
         buckets = len(rollup.starts_ns)
         return pa.table(
             {
-                "time": from_numpy(np.tile(rollup.starts_ns, len(self.series))).cast(_TIME),
+                "time": from_numpy(np.tile(rollup.starts_ns, len(self.series))).cast(TIME),
                 "node": from_texts([node] * buckets * len(self.series)),
                 "series": from_texts([one.key for one in self.series for _ in range(buckets)]),
                 "minimum": from_numpy(rollup.minimum.reshape(-1)),
@@ -208,19 +171,7 @@ class Statistics(Frame):
             )
             for row in self.rows
         ]
-        return _aligned([titles, *lines], left=4)
+        return aligned([titles, *lines], left=4)
 
 
 _NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")
-
-
-def _aligned(rows: Sequence[Sequence[str]], left: int) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [
-            text.ljust(width) if place < left else text.rjust(width)
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)

@@ -4,17 +4,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonde.clock import iso
+from sonde.read.failures import explain, first_failure
 from sonde.read.jobs import JobFacts, NodeAttempt
-from sonde.records.job import Exit
+from sonde.read.training import Training
+from sonde.read.workers import WorkerLife
 from sonde.records.notice import Notice, NoticeKind
 
 
 def status_document(
-    facts: JobFacts, now_ns: int, more_damages: Sequence[str] = ()
+    facts: JobFacts,
+    now_ns: int,
+    more_damages: Sequence[str] = (),
+    training: Training | None = None,
 ) -> dict[str, Any]:
-    """A job as plain JSON values; with damages that were found while its samples were read."""
+    """A job as plain JSON values.
+
+    Args:
+        facts: What is known about it.
+        now_ns: The present instant.
+        more_damages: Those that were found while its samples were read.
+        training: What its workers did; without it, only what they told of themselves.
+    """
     decisive = facts.decisive
-    exit_ = _exit(decisive.exit if decisive and facts.state.is_over else None)
+    exit_ = _exit(facts, decisive) if decisive and facts.state.is_over else None
     return {
         "job": facts.name,
         "state": facts.state.value,
@@ -24,14 +36,14 @@ def status_document(
         "start_time": _time(facts.start_ns),
         "end_time": _time(facts.end_ns),
         "duration_seconds": facts.seconds(now_ns),
-        "stages": None,
-        "steps": {},
+        **(training or Training(steps=_steps_told(facts))).document(),
         "nodes": list(facts.nodes),
         "workers": len(facts.workers),
-        "overhead": _overhead(facts.latest),
+        "overhead": _overhead(facts),
         **_about_the_recording(facts.notices, (*facts.damages, *more_damages)),
         "rules": [],
-        "runs": [_run(one) for one in facts.attempts],
+        "runs": [_run(facts, one) for one in facts.attempts],
+        "lives": [_life(one) for one in facts.lives],
     }
 
 
@@ -58,13 +70,13 @@ def _about_the_recording(notices: Sequence[Notice], damages: Sequence[str]) -> d
     }
 
 
-def _run(one: NodeAttempt) -> dict[str, Any]:
+def _run(facts: JobFacts, one: NodeAttempt) -> dict[str, Any]:
     around = one.surroundings
     return {
         "node": one.attempt.node,
         "attempt": one.attempt.number,
         "state": one.state.value,
-        "exit": _exit(one.exit),
+        "exit": _exit(facts, one),
         "start_time": iso(one.attempt.start_ns),
         "command": list(one.attempt.command),
         "folder": one.attempt.folder,
@@ -78,9 +90,10 @@ def _run(one: NodeAttempt) -> dict[str, Any]:
     }
 
 
-def _exit(exit_: Exit | None) -> dict[str, Any] | None:
-    if exit_ is None:
+def _exit(facts: JobFacts, one: NodeAttempt) -> dict[str, Any] | None:
+    if one.exit is None:
         return None
+    exit_ = explain(one.exit, first_failure(facts.lives, one.attempt.number))
     return {
         "code": exit_.code,
         "signal": exit_.signal,
@@ -92,15 +105,63 @@ def _exit(exit_: Exit | None) -> dict[str, Any] | None:
     }
 
 
-def _overhead(attempts: tuple[NodeAttempt, ...]) -> dict[str, Any] | None:
-    costs = [one.heartbeat.overhead for one in attempts if one.heartbeat is not None]
-    if not costs:
-        return None
-    shares = [cost.percent for cost in costs if cost.percent is not None]
+def _life(one: WorkerLife) -> dict[str, Any]:
+    info, beat, failure = one.info, one.beat, one.failure
     return {
-        "percent": round(max(shares), 3) if shares else None,
-        "cpu_seconds": round(sum(cost.cpu_seconds for cost in costs), 3),
-        "bytes_written": sum(cost.bytes_written for cost in costs),
+        "worker": info.rank,
+        "node": info.node,
+        "attempt": info.attempt,
+        "restart": info.restart,
+        "pid": info.pid,
+        "start_time": iso(info.start_ns),
+        "world_size": info.world_size,
+        "device": info.device,
+        "framework": info.framework,
+        "versions": dict(info.versions),
+        "steps": dict(beat.steps) if beat else {},
+        "is_over": beat.is_over if beat else False,
+        "failure": failure.message if failure else None,
+    }
+
+
+def _steps_told(facts: JobFacts) -> dict[str, int]:
+    """How many steps are done, as the workers tell with every sign of life."""
+    found: dict[str, int] = {}
+    for one in facts.lives:
+        for mode, count in (one.beat.steps if one.beat else {}).items():
+            found[mode] = max(found.get(mode, 0), count)
+    return found
+
+
+def _overhead(facts: JobFacts) -> dict[str, Any] | None:
+    """What watching costs.
+
+    `hook_percent` is the time that hooks take in the training thread, in percent of the steps, of
+    the worker where it is most; `launcher_percent` is CPU time in percent of a core, on the node
+    where it is most. `percent` is the first where something trains, else the second.
+    """
+    costs = [one.heartbeat.overhead for one in facts.latest if one.heartbeat is not None]
+    attempts = {one.attempt.number for one in facts.latest}
+    lives = [one for one in facts.lives if one.info.attempt in attempts]
+    beats = [one.beat for one in lives if one.beat is not None]
+    if not costs and not beats:
+        return None
+    cores = [cost.percent for cost in costs if cost.percent is not None]
+    hooks = [
+        100 * beat.hook_seconds / beat.training_seconds for beat in beats if beat.training_seconds
+    ]
+    launcher_percent = round(max(cores), 3) if cores else None
+    hook_percent = round(max(hooks), 3) if hooks else None
+    cpu_seconds = sum(cost.cpu_seconds for cost in costs)
+    cpu_seconds += sum(beat.hook_seconds + beat.thread_seconds for beat in beats)
+    bytes_written = sum(cost.bytes_written for cost in costs)
+    bytes_written += sum(beat.bytes_written for beat in beats)
+    return {
+        "percent": launcher_percent if hook_percent is None else hook_percent,
+        "hook_percent": hook_percent,
+        "launcher_percent": launcher_percent,
+        "cpu_seconds": round(cpu_seconds, 3),
+        "bytes_written": bytes_written,
     }
 
 

@@ -69,8 +69,9 @@ class WorkerReader:
         return np.searchsorted(self._starts_ns, times_ns, side="right").astype(np.int64) - 1
 
     def life_starts_ns(self, times_ns: Instants) -> Instants:
-        """When the life that each instant belongs to began."""
-        starts = np.concatenate([[0], self._starts_ns]).astype(np.int64)
+        """When the life that each instant belongs to began; 0 for one that trains alone."""
+        known = [one.info.start_ns if one.info.world_size > 1 else 0 for one in self.lives]
+        starts = np.array([0, *known], dtype=np.int64)
         return np.asarray(starts[self.lives_of(times_ns) + 1])
 
     def latest(self, times_ns: Instants, steps: Numbers, *others: Numbers) -> Marks:
@@ -178,15 +179,15 @@ def _with_workers(notice: Notice, said_by: Sequence[str], all_ranks: Sequence[st
     return replace(notice, what=f"{notice.what} ({word} {', '.join(ranks)})")
 
 
-def of_one_training(steps: Numbers, times_ns: Instants, life_starts_ns: Instants) -> Marks:
-    """Which rows of several workers belong together at their step.
+def of_one_training(times_ns: Instants, life_starts_ns: Instants, *keys: Numbers) -> Marks:
+    """Which rows of several workers belong together: those with the same keys, such as the step.
 
     Workers of one training start before any of them has finished a step. So a row that is older
     than the latest life that recorded the same step is of an earlier training, with other workers.
     """
-    if not len(steps):
+    if not len(times_ns):
         return np.ones(0, dtype=np.bool_)
-    groups = _groups(steps)
+    groups = _groups(*keys)
     latest = np.zeros(int(groups.max()) + 1, dtype=np.int64)
     np.maximum.at(latest, groups, life_starts_ns)
     return np.asarray(times_ns >= latest[groups])

@@ -4,7 +4,7 @@ A reader is refreshed to see what has grown since; what it has decoded already i
 Others may seal, merge and thin out segments meanwhile: then it looks again.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -106,7 +106,7 @@ class FolderReader:
         within: TimeRange = EVER,
         steps: StepRange = ANY_STEP,
         columns: Sequence[str] | None = None,
-        only: Mapping[str, Collection[str]] | None = None,
+        only: Mapping[str, Container[str]] | None = None,
     ) -> pa.Table:
         """The rows of all segments, in the order of writing.
 

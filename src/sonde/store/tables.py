@@ -1,6 +1,6 @@
 """Arrow tables of the families, and the batches of live segments as such tables."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +35,7 @@ class Wanted:
     within: TimeRange = EVER
     steps: StepRange = ANY_STEP
     columns: tuple[str, ...] | None = None  # all
-    only: Mapping[str, Collection[str]] = field(default_factory=dict)  # texts, by their column
+    only: Mapping[str, Container[str]] = field(default_factory=dict)  # texts, by their column
 
     def columns_to_read(self, family: Family) -> tuple[str, ...] | None:
         """Those that are asked for, and those that decide which rows are."""
@@ -83,7 +83,7 @@ def rows_in(family: Family, table: pa.Table, wanted: Wanted) -> pa.Table:
     return table if inside.all() else table.take(from_numpy(np.flatnonzero(inside)))
 
 
-def _is_one_of(column: pa.ChunkedArray, texts: Collection[str]) -> npt.NDArray[np.bool_]:
+def _is_one_of(column: pa.ChunkedArray, texts: Container[str]) -> npt.NDArray[np.bool_]:
     """Which rows hold one of some texts: compared once per distinct text."""
     found = [np.empty(0, dtype=np.bool_)]
     for chunk in column.chunks:

@@ -1,0 +1,118 @@
+"""Events of a job and its stages, as data frames."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.client.frames import TIME, Frame, aligned
+from sonde.clock import NANOSECONDS, iso
+from sonde.read.scalars import Matching
+from sonde.read.stages import StageSpan
+from sonde.read.workers import WorkerReader
+from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
+from sonde.records.step import Stage
+from sonde.store.format import EVENTS
+from sonde.store.tables import from_numpy, from_texts, to_numpy
+
+_MOST_LINES = 40
+
+
+@dataclass(frozen=True)
+class Events(Frame):
+    """Some events of some workers, of all their lives; read when they are asked for."""
+
+    readers: tuple[WorkerReader, ...]
+    name: str = "*"
+    category: str | None = None
+    within: TimeRange = EVER
+    steps: StepRange = ANY_STEP
+
+    def to_arrow(self) -> pa.Table:
+        """One row per event: what, of which worker and step, when, and how many seconds."""
+        return self._table
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        parts = [self._part(reader) for reader in self.readers]
+        return pa.concat_tables(parts) if parts else pa.table({})
+
+    def _part(self, reader: WorkerReader) -> pa.Table:
+        categories = Matching(self.category or "*")
+        only = {"name": Matching(self.name), "category": categories}
+        rows = reader.folder(EVENTS).rows(self.within, self.steps, only=only)
+        texts = {
+            name: rows[name].cast(pa.string())
+            for name in ("name", "category", "lane", "mode", "detail")
+        }
+        return pa.table(
+            {
+                "name": texts["name"],
+                "category": texts["category"],
+                "worker": from_numpy(np.full(rows.num_rows, reader.rank, dtype=np.int64)),
+                "lane": texts["lane"],
+                "mode": texts["mode"],
+                "step": rows["step"],
+                "time": rows["start_ns"].cast(TIME),
+                "seconds": from_numpy(to_numpy(rows["duration_ns"]) / NANOSECONDS),
+                "detail": texts["detail"],
+            }
+        )
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "no such event has been recorded"
+        kinds = self._table.select(["category", "name"])
+        seconds = to_numpy(self._table["seconds"])
+        lines: dict[tuple[str, str], list[float]] = {}
+        for kind, one in zip(kinds.to_pylist(), seconds.tolist(), strict=True):
+            lines.setdefault((kind["category"], kind["name"]), []).append(one)
+        rows = [
+            (*kind, str(len(all_)), *(f"{n:.4g}" for n in (sum(all_), np.mean(all_), max(all_))))
+            for kind, all_ in sorted(lines.items())
+        ]
+        titles = ("category", "name", "events", "total seconds", "mean", "maximum")
+        more = f"\n… and {len(rows) - _MOST_LINES} more" if len(rows) > _MOST_LINES else ""
+        return aligned([titles, *rows[:_MOST_LINES]], left=2) + more
+
+
+@dataclass(frozen=True)
+class Stages(Frame):
+    """The stages of a job; empty where nothing trains."""
+
+    spans: tuple[StageSpan, ...]
+
+    def __getitem__(self, stage: str) -> StageSpan:
+        """One of `initialization`, `training_loop`, `finalization`."""
+        return {one.stage.value: one for one in self.spans}[Stage(stage).value]
+
+    def to_arrow(self) -> pa.Table:
+        """One row per stage."""
+        return pa.table(
+            {
+                "stage": from_texts([one.stage.value for one in self.spans]),
+                "seconds": from_numpy(np.array([one.seconds for one in self.spans])),
+                "percent": from_numpy(np.array([one.percent for one in self.spans])),
+                "start": pa.array([one.start_ns for one in self.spans], TIME),
+                "end": pa.array([one.end_ns for one in self.spans], TIME),
+            }
+        )
+
+    def __repr__(self) -> str:
+        if not self.spans:
+            return "no training has been recorded"
+        rows = [
+            (
+                one.stage.value,
+                f"{one.seconds:.3f}",
+                f"{one.percent:.1f}",
+                "" if one.start_ns is None else iso(one.start_ns),
+                "" if one.end_ns is None else iso(one.end_ns),
+            )
+            for one in self.spans
+        ]
+        return aligned([("stage", "seconds", "percent", "start", "end"), *rows], left=1)

@@ -1,0 +1,209 @@
+"""Steps of a job and where their time went, as data frames and statistics."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sonde.analyze.percentiles import percentiles
+from sonde.client.frames import TIME, Frame, aligned
+from sonde.clock import NANOSECONDS
+from sonde.read.steps import StepTable, read_steps
+from sonde.read.workers import WorkerReader
+from sonde.records.ranges import ANY_STEP, StepRange
+from sonde.records.step import Phase
+from sonde.store.tables import from_numpy, from_texts, to_numpy
+
+Reals = npt.NDArray[np.float64]
+
+DEVICE_PREFIX = "device_"
+_OWN_PREFIX = "phase_"  # before a phase that the script gave the name of another column
+_FIRST = ("worker", "mode", "step", "time", "seconds")
+_LAST = ("micro_steps", "skipped")
+_PERCENTAGES = (50, 90, 95, 99, 100)
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Steps(Frame):
+    """Finished steps of some workers, in order; nothing is read until it is asked for."""
+
+    readers: tuple[WorkerReader, ...]
+    modes: tuple[str, ...]
+    within: StepRange = ANY_STEP
+
+    @cached_property
+    def tables(self) -> tuple[StepTable, ...]:
+        """The steps as they were read, worker by worker."""
+        return tuple(
+            read_steps(reader, mode, self.within) for reader in self.readers for mode in self.modes
+        )
+
+    def __len__(self) -> int:
+        return sum(len(table.steps) for table in self.tables)
+
+    @cached_property
+    def phases(self) -> tuple[str, ...]:
+        """The columns that add up to a step: phases, and those that the script names."""
+        named = dict.fromkeys(name for table in self.tables for name in table.phases_ns)
+        return (*named,) or tuple(phase.value for phase in Phase)
+
+    @cached_property
+    def device_phases(self) -> tuple[str, ...]:
+        """Phases that were measured on the device, too."""
+        return tuple(dict.fromkeys(name for table in self.tables for name in table.device_seconds))
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and step; a column per phase, in seconds."""
+        return self._table
+
+    def slowest(self, most: int = 5) -> "StepRows":
+        """The steps that took longest, the slowest first."""
+        seconds = self._seconds("seconds")
+        order = np.argsort(-seconds, kind="stable")[:most]
+        return StepRows(self._table.take(from_numpy(order)))
+
+    def statistics(self) -> "PhaseStatistics":
+        """How long steps and their phases took: mean, percentiles, share of the whole."""
+        total = float(self._seconds("seconds").sum())
+        names = ["seconds", *map(_column, self.phases)]
+        names += [f"{DEVICE_PREFIX}{name}" for name in self.device_phases]
+        return PhaseStatistics(
+            tuple(PhaseRow.of(name, self._seconds(name), total) for name in names)
+        )
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        parts = [self._part(table) for table in self.tables]
+        return pa.concat_tables(parts) if parts else pa.table({})
+
+    def _part(self, table: StepTable) -> pa.Table:
+        rows = len(table.steps)
+        nothing = np.zeros(rows, dtype=np.int64)
+        columns: dict[str, Any] = {
+            "worker": from_numpy(np.full(rows, table.worker, dtype=np.int64)),
+            "mode": from_texts([table.mode] * rows),
+            "step": from_numpy(table.steps),
+            "time": from_numpy(table.starts_ns).cast(TIME),
+            "seconds": from_numpy(table.durations_ns / NANOSECONDS),
+        }
+        for name in self.phases:
+            spent_ns = table.phases_ns.get(name, nothing)
+            columns[_column(name)] = from_numpy(spent_ns / NANOSECONDS)
+        for name in self.device_phases:
+            unknown = np.full(rows, np.nan)
+            measured = table.device_seconds.get(name, unknown)
+            columns[f"{DEVICE_PREFIX}{name}"] = from_numpy(measured)
+        columns["micro_steps"] = from_numpy(table.micro_steps)
+        columns["skipped"] = from_numpy(table.is_skipped.view(np.int8)).cast(pa.bool_())
+        return pa.table(columns)
+
+    def _seconds(self, column: str) -> Reals:
+        if not len(self):
+            return np.empty(0)
+        return to_numpy(self._table[column])
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"no steps have been recorded ({', '.join(self.modes)})"
+        last = StepRows(self._table.slice(max(0, self._table.num_rows - _SHOWN)))
+        counts = dict.fromkeys(self.modes, 0)
+        for table in self.tables:
+            counts[table.mode] = max(counts[table.mode], len(table.steps))
+        said = ", ".join(f"{count} {mode} steps" for mode, count in counts.items() if count)
+        workers = len({table.worker for table in self.tables})
+        whose = f" of {workers} workers" if workers > 1 else ""
+        return f"{said}{whose}; the last ones:\n{last}\n\n{self.statistics()}"
+
+
+def _column(phase: str) -> str:
+    is_taken = phase in (*_FIRST, *_LAST) or phase.startswith(DEVICE_PREFIX)
+    return f"{_OWN_PREFIX}{phase}" if is_taken else phase
+
+
+@dataclass(frozen=True)
+class StepRows(Frame):
+    """Some steps."""
+
+    table: pa.Table
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and step."""
+        return self.table
+
+    def __repr__(self) -> str:
+        if not self.table.num_rows:
+            return "no steps"
+        rows = self.table.to_pylist()
+        spent = [name for name in self.table.column_names if name not in (*_FIRST, *_LAST)]
+        # phases that took no time say nothing
+        spent = [name for name in spent if any(row[name] for row in rows)]
+        titles = ("worker", "mode", "step", "seconds", *spent, *_LAST)
+        lines = [_line(row, spent) for row in rows]
+        return aligned([titles, *lines], left=2)
+
+
+def _line(row: dict[str, Any], spent: Sequence[str]) -> tuple[str, ...]:
+    return (
+        str(row["worker"]),
+        row["mode"],
+        str(row["step"]),
+        *(f"{row[name]:.4g}" for name in ("seconds", *spent)),
+        str(row["micro_steps"]),
+        "yes" if row["skipped"] else "",
+    )
+
+
+@dataclass(frozen=True)
+class PhaseRow:
+    """One phase, over all steps."""
+
+    phase: str
+    percent: float
+    mean: float
+    p50: float
+    p90: float
+    p95: float
+    p99: float
+    maximum: float
+
+    @classmethod
+    def of(cls, phase: str, seconds: Reals, total: float) -> "PhaseRow":
+        """From the seconds that it took in each step."""
+        known = seconds[~np.isnan(seconds)]
+        if not len(known):
+            return cls(phase, *[float("nan")] * 7)
+        [numbers] = percentiles(known[None, :], _PERCENTAGES)
+        share = 100 * float(known.sum()) / total if total else 0.0
+        return cls(phase, share, float(known.mean()), *map(float, numbers))
+
+
+_NUMBERS = ("percent", "mean", "p50", "p90", "p95", "p99", "maximum")
+
+
+@dataclass(frozen=True)
+class PhaseStatistics(Frame):
+    """Where the time of the steps went; `seconds` is the whole step."""
+
+    rows: tuple[PhaseRow, ...]
+
+    def to_arrow(self) -> pa.Table:
+        """One row per phase; all but percent in seconds."""
+        return pa.table(
+            {
+                "phase": from_texts([row.phase for row in self.rows]),
+                **{
+                    name: from_numpy(np.array([getattr(row, name) for row in self.rows]))
+                    for name in _NUMBERS
+                },
+            }
+        )
+
+    def __repr__(self) -> str:
+        shown = [row for row in self.rows if row.maximum > 0 or row.phase == "seconds"]
+        lines = [(row.phase, *(f"{getattr(row, name):.4g}" for name in _NUMBERS)) for row in shown]
+        return aligned([("phase", *_NUMBERS), *lines], left=1)

@@ -1,0 +1,133 @@
+"""Scalars of one worker: losses, learning rates, and what the script logs."""
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sonde.read.workers import Marks, Numbers, WorkerReader, of_one_training
+from sonde.records.ranges import ANY_STEP, StepRange
+from sonde.store.format import SCALARS
+from sonde.store.tables import empty_table, from_numpy, texts_of, to_numpy
+
+Reals = npt.NDArray[np.float64]
+
+LOSS = "loss"
+_NO_LOSSES = ("loss/root", "loss/factor")  # what the loss was computed from
+
+
+class Matching(Container[str]):
+    """All texts that one of some patterns fits."""
+
+    def __init__(self, *patterns: str) -> None:
+        self._patterns = patterns
+
+    def __contains__(self, text: object) -> bool:
+        return any(fnmatchcase(str(text), pattern) for pattern in self._patterns)
+
+
+class Losses(Container[str]):
+    """The names of losses: one, or one per optimizer."""
+
+    def __contains__(self, text: object) -> bool:
+        is_loss = text == LOSS or str(text).startswith(f"{LOSS}/")
+        return is_loss and text not in _NO_LOSSES
+
+
+@dataclass(frozen=True)
+class ScalarQuestion:
+    """Which scalars."""
+
+    names: Container[str]
+    mode: str | None = None
+    source: str | None = None
+    steps: StepRange = ANY_STEP
+
+    @property
+    def only(self) -> dict[str, Container[str]]:
+        """The texts that rows may have."""
+        found: dict[str, Container[str]] = {"name": self.names}
+        if self.mode is not None:
+            found["mode"] = (self.mode,)
+        if self.source is not None:
+            found["source"] = (self.source,)
+        return found
+
+
+_TEXTS = ("name", "mode", "source")
+
+
+def read_scalars(readers: Sequence[WorkerReader], question: ScalarQuestion) -> pa.Table:
+    """The rows that fit a question, worker by worker, in the order of writing.
+
+    Of a step that was done in several lives of a worker, what the last one recorded.
+    """
+    tables = [_rows_of(reader, question) for reader in readers]
+    if not tables:
+        tables = [_with_worker(empty_table(SCALARS), 0, np.empty(0, dtype=np.int64))]
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def _rows_of(reader: WorkerReader, question: ScalarQuestion) -> pa.Table:
+    table = reader.folder(SCALARS).rows(steps=question.steps, only=question.only)
+    times, steps = to_numpy(table["time_ns"]), to_numpy(table["step"])
+    stands = reader.latest(times, steps, *_numbers(table, *_TEXTS))
+    lives = _with_worker(table, reader.rank, reader.life_starts_ns(times))
+    return lives if stands.all() else lives.take(from_numpy(np.flatnonzero(stands)))
+
+
+def _with_worker(table: pa.Table, rank: int, life_starts_ns: Numbers) -> pa.Table:
+    ranks = np.full(table.num_rows, rank, dtype=np.int64)
+    table = table.append_column("worker", from_numpy(ranks))
+    return table.append_column("life_start_ns", from_numpy(life_starts_ns))
+
+
+def _numbers(table: pa.Table, *columns: str) -> list[Numbers]:
+    """Columns as numbers; for texts, which of the distinct ones it is."""
+    return [
+        texts_of(table[name])[1].astype(np.int64) if name in _TEXTS else to_numpy(table[name])
+        for name in columns
+    ]
+
+
+def reduce_scalars(table: pa.Table) -> pa.Table:
+    """One row per scalar and step: its mean over the workers that recorded it, and the extremes.
+
+    Of several values of one worker in one step the last counts.
+    """
+    times, lives = to_numpy(table["time_ns"]), to_numpy(table["life_start_ns"])
+    together = of_one_training(times, lives, *_numbers(table, *_TEXTS, "step"))
+    table = table.take(from_numpy(np.flatnonzero(together)))
+    keys = _numbers(table, *_TEXTS, "step", "worker")
+    order = np.lexsort((to_numpy(table["time_ns"]), *reversed(keys)))
+    kept = order[_ends([key[order] for key in keys])]
+    table = table.take(from_numpy(kept))
+    lasts = np.flatnonzero(_ends([key[kept] for key in keys[:-1]]))
+    firsts = np.append(0, lasts + 1)[: len(lasts)]
+    workers = lasts - firsts + 1
+    values = to_numpy(table["value"])
+    reduced = table.take(from_numpy(firsts)).select([*_TEXTS, "step", "time_ns"])
+    for name, column in (
+        ("value", _each(np.add, values, firsts) / workers),
+        ("minimum", _each(np.minimum, values, firsts)),
+        ("maximum", _each(np.maximum, values, firsts)),
+        ("workers", workers),
+    ):
+        reduced = reduced.append_column(name, from_numpy(column))
+    return reduced
+
+
+def _ends(keys: Sequence[Numbers]) -> Marks:
+    """Which rows are the last of those with the same keys, in sorted rows."""
+    changes = [np.append(key[1:] != key[:-1], True)[: len(key)] for key in keys]
+    return np.asarray(np.logical_or.reduce(changes))
+
+
+def _each(operation: np.ufunc, values: Reals, firsts: Numbers) -> Reals:
+    if not len(firsts):
+        return np.empty(0)
+    with np.errstate(invalid="ignore"):  # infinities of both signs
+        return np.asarray(operation.reduceat(values, firsts))

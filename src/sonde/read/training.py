@@ -1,0 +1,136 @@
+"""What training has done so far, in a few numbers: stages, steps, phases, losses."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS, iso
+from sonde.read.jobs import JobFacts
+from sonde.read.scalars import LOSS, ScalarQuestion, read_scalars, reduce_scalars
+from sonde.read.stages import StageSpan, find_stages, read_marks
+from sonde.read.steps import read_steps
+from sonde.read.workers import WorkerReader
+from sonde.records.ranges import EVER, TimeRange
+from sonde.records.step import Mode, Stage
+from sonde.store.tables import texts_of, to_numpy
+
+
+@dataclass(frozen=True)
+class PhaseShares:
+    """Where the time of steps goes, over all workers: shares that add up to the step."""
+
+    steps: int
+    mean_seconds: float
+    p50_seconds: float
+    p95_seconds: float
+    maximum_seconds: float
+    percent: Mapping[str, float]  # phases that took any time
+
+
+@dataclass(frozen=True)
+class LastLoss:
+    """The last value of a loss, its mean over the workers."""
+
+    step: int
+    value: float
+
+
+@dataclass(frozen=True)
+class Training:
+    """Everything by mode, but the stages."""
+
+    stages: tuple[StageSpan, ...] = ()
+    steps: Mapping[str, int] = field(default_factory=dict)
+    phases: Mapping[str, PhaseShares] = field(default_factory=dict)
+    losses: Mapping[str, LastLoss] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "stages": {one.stage.value: _stage(one) for one in self.stages} or None,
+            "steps": dict(self.steps),
+            "phases": {mode: _shares(one) for mode, one in self.phases.items()},
+            "losses": {
+                mode: {"step": one.step, "value": one.value} for mode, one in self.losses.items()
+            },
+        }
+
+
+def read_training(
+    readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int, within: TimeRange = EVER
+) -> Training:
+    """Reads it; phases only of the steps that began in a range of time."""
+    marks = [read_marks(reader) for reader in readers]
+    counts = {mode.value: max((one.count(mode) for one in marks), default=0) for mode in Mode}
+    steps = {mode: count for mode, count in counts.items() if count}
+    shares = {mode: _phases(readers, mode, within) for mode in steps}
+    return Training(
+        find_stages(facts, marks, now_ns),
+        steps,
+        {mode: one for mode, one in shares.items() if one is not None},
+        last_losses(readers),
+    )
+
+
+def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> PhaseShares | None:
+    tables = [read_steps(reader, mode, within=within) for reader in readers]
+    durations = np.concatenate([table.durations_ns for table in tables])
+    whole = float(durations.sum())
+    if not whole:
+        return None
+    spent: dict[str, float] = {}
+    for table in tables:
+        for phase, one in table.phases_ns.items():
+            spent[phase] = spent.get(phase, 0.0) + float(one.sum())
+    p50, p95 = np.percentile(durations, (50, 95)) / NANOSECONDS
+    return PhaseShares(
+        steps=max(len(table.steps) for table in tables),
+        mean_seconds=float(durations.mean()) / NANOSECONDS,
+        p50_seconds=float(p50),
+        p95_seconds=float(p95),
+        maximum_seconds=float(durations.max()) / NANOSECONDS,
+        percent={phase: 100 * one / whole for phase, one in spent.items() if one},
+    )
+
+
+def last_losses(readers: Sequence[WorkerReader]) -> dict[str, LastLoss]:
+    """Per mode the last value of the loss, of the last step that all workers have."""
+    question = ScalarQuestion((LOSS,), source="hook")
+    rows = reduce_scalars(read_scalars(readers, question))
+    modes, chosen = texts_of(rows["mode"])
+    steps, workers = to_numpy(rows["step"]), to_numpy(rows["workers"])
+    values = to_numpy(rows["value"])
+    found = {}
+    for number, mode in enumerate(modes):
+        mine = np.flatnonzero(chosen == number)
+        if len(mine):
+            complete = mine[workers[mine] == workers[mine].max()]
+            last = complete[np.argmax(steps[complete])]
+            found[mode] = LastLoss(int(steps[last]), float(values[last]))
+    return found
+
+
+def _stage(span: StageSpan) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "seconds": round(span.seconds, 6),
+        "percent": round(span.percent, 3),
+    }
+    if span.stage is Stage.TRAINING_LOOP:
+        document["start_time"] = None if span.start_ns is None else iso(span.start_ns)
+        document["end_time"] = None if span.end_ns is None else iso(span.end_ns)
+    return document
+
+
+def _shares(shares: PhaseShares) -> dict[str, Any]:
+    return {
+        "steps": shares.steps,
+        "seconds": {
+            "mean": shares.mean_seconds,
+            "p50": shares.p50_seconds,
+            "p95": shares.p95_seconds,
+            "maximum": shares.maximum_seconds,
+        },
+        "percent": {phase: round(one, 3) for phase, one in shares.percent.items()},
+    }

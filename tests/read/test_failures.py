@@ -1,0 +1,80 @@
+"""Why a job ended: what its workers say fills in what its launcher could not know."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sonde.read.failures import explain, first_failure
+from sonde.read.jobs import read_job
+from sonde.read.status import status_document
+from sonde.records.job import Exit, ExitReason, JobState
+from sonde.records.worker import Failure
+from tests.fakes.job import FakeJob
+
+FAILURE = Failure(2, 7, ExitReason.DEVICE_OUT_OF_MEMORY, "OutOfMemoryError: full", "Trace", "sizes")
+EXIT = Exit(JobState.FAILED, ExitReason.EXIT, 9, code=1, message="exit code 1")
+
+
+def exit_of(job: FakeJob) -> dict[str, Any]:
+    now_ns = job.clock.now_ns()
+    exit_ = status_document(read_job(job.backend, now_ns), now_ns)["exit"]
+    assert isinstance(exit_, dict)
+    return exit_
+
+
+def test_an_exit_that_nobody_explained_takes_the_reason_of_the_worker() -> None:
+    told = explain(EXIT, FAILURE)
+    assert (told.reason, told.worker) == (ExitReason.DEVICE_OUT_OF_MEMORY, 2)
+    assert told.message == "OutOfMemoryError: full"
+    assert told.traceback == "Trace\nsizes"
+    assert (told.code, told.state) == (1, JobState.FAILED)
+
+
+def test_what_only_the_launcher_knows_is_kept() -> None:
+    hinted = replace(EXIT, message="exit code 1; memory ran out meanwhile (kills: 1)")
+    message = explain(hinted, FAILURE).message
+    assert message == "OutOfMemoryError: full; memory ran out meanwhile (kills: 1)"
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        replace(EXIT, state=JobState.STOPPED, reason=ExitReason.STOPPED),
+        replace(EXIT, state=JobState.COMPLETED, code=0),
+        replace(EXIT, reason=ExitReason.SIGNAL, message="killed by SIGKILL"),
+        replace(EXIT, reason=ExitReason.HOST_OUT_OF_MEMORY),
+        replace(EXIT, reason=ExitReason.EXCEPTION, traceback="the first one's", worker=0),
+    ],
+)
+def test_what_the_launcher_has_judged_stands(known: Exit) -> None:
+    assert explain(known, FAILURE) == known
+
+
+def test_the_worker_that_failed_first_is_the_cause() -> None:
+    job = FakeJob()
+    early, late = job.worker(3), job.worker(1)
+    job.clock.advance(1)
+    early.fail("ValueError: a bad batch")
+    job.clock.advance(1)
+    late.fail("RuntimeError: connection closed by peer")
+    told = exit_of(job.fail())
+    assert (told["worker"], told["reason"]) == (3, "exception")
+    assert told["message"] == "ValueError: a bad batch"
+    assert told["traceback"].startswith("Traceback")
+
+
+def test_what_a_worker_came_back_from_is_not_the_cause() -> None:
+    job = FakeJob()
+    job.worker(0).fail("ValueError: survived")
+    job.clock.advance(1)
+    job.worker(0, restart=1)
+    job.worker(1).fail("RuntimeError: for good")
+    assert exit_of(job.fail())["worker"] == 1
+
+
+def test_failures_of_another_attempt_are_not_the_cause() -> None:
+    job = FakeJob()
+    job.worker(0, attempt=2).fail("ValueError: of the second attempt")
+    assert first_failure(read_job(job.backend, 0).lives, 1) is None
+    assert exit_of(job.fail())["message"] == "exit code 1"
