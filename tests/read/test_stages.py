@@ -1,0 +1,129 @@
+"""Stages are exact: they add up to the job's duration, whatever its attempts did."""
+
+import pytest
+
+from sonde.clock import NANOSECONDS
+from sonde.read.jobs import JobFacts, read_job
+from sonde.read.stages import StageSpan, StepMarks, find_stages, read_marks
+from sonde.read.workers import WorkerReader
+from sonde.records.job import Attempt, Exit, ExitReason, JobState, Launcher
+from sonde.store.facts import encode_facts
+from sonde.store.layout import attempt_key
+from tests.fakes.clock import START_NS
+from tests.fakes.job import FakeJob
+
+STEP = {"forward": 1.0}
+
+
+def marks_of(job: FakeJob, facts: JobFacts) -> list[StepMarks]:
+    readers = [WorkerReader(job.backend, int(rank), facts.lives) for rank in facts.workers]
+    return [read_marks(reader) for reader in readers]
+
+
+def stages(job: FakeJob) -> tuple[StageSpan, ...]:
+    now_ns = job.clock.now_ns()
+    facts = read_job(job.backend, now_ns)
+    found = find_stages(facts, marks_of(job, facts), now_ns)
+    if found:
+        assert sum(one.seconds for one in found) == pytest.approx(facts.seconds(now_ns))
+        assert sum(one.percent for one in found) == pytest.approx(100)
+    return found
+
+
+def seconds(job: FakeJob) -> list[float]:
+    return [one.seconds for one in stages(job)]
+
+
+def since_start(instant_ns: int | None) -> float | None:
+    return None if instant_ns is None else (instant_ns - START_NS) / NANOSECONDS
+
+
+def trained() -> FakeJob:
+    """Three seconds of preparation, two steps of a second, four seconds of clearing up."""
+    job = FakeJob()
+    job.clock.advance(3)
+    job.worker().step(0, STEP).step(1, STEP).flush()
+    job.clock.advance(4)
+    return job
+
+
+def test_training_lasts_from_the_start_of_the_first_step_to_the_end_of_the_last() -> None:
+    found = stages(trained().end())
+    assert [one.stage.value for one in found] == [
+        *("initialization", "training_loop", "finalization"),
+    ]
+    assert [one.seconds for one in found] == [3.0, 2.0, 4.0]
+    assert (since_start(found[1].start_ns), since_start(found[1].end_ns)) == (3.0, 5.0)
+    assert since_start(found[2].end_ns) == 9.0
+
+
+def test_while_it_runs_training_goes_on_until_now() -> None:
+    found = stages(trained())
+    assert [one.seconds for one in found] == [3.0, 6.0, 0.0]
+    assert found[1].end_ns is None
+
+
+def test_a_worker_that_says_it_is_through_ends_training() -> None:
+    job = FakeJob()
+    worker = job.worker().step(0, STEP).flush()
+    worker.beat(is_over=True)
+    job.clock.advance(3)
+    assert seconds(job) == [0.0, 1.0, 3.0]
+
+
+def test_over_several_workers_the_first_start_and_the_last_end_count() -> None:
+    job = FakeJob()
+    early, late = job.worker(0), job.worker(1)
+    job.clock.advance(1)
+    early.step(0, STEP).flush()
+    late.step(0, {"forward": 5.0}).flush()
+    job.clock.advance(1)
+    assert seconds(job.end()) == [1.0, 6.0, 1.0]
+
+
+def test_evaluation_before_and_after_training_is_no_part_of_the_loop() -> None:
+    job = FakeJob()
+    worker = job.worker().step(0, STEP, mode="eval").step(0, STEP).step(1, STEP, mode="eval")
+    worker.flush()
+    assert seconds(job.end()) == [1.0, 1.0, 1.0]
+
+
+def test_without_training_steps_the_others_are_the_loop() -> None:
+    job = FakeJob()
+    job.clock.advance(1)
+    job.worker().step(0, STEP, mode="predict").flush()
+    assert seconds(job.end()) == [1.0, 1.0, 0.0]
+
+
+def test_a_worker_without_steps_only_prepares() -> None:
+    job = FakeJob()
+    job.worker()
+    job.clock.advance(3)
+    assert seconds(job) == [3.0, 0.0, 0.0]
+    assert seconds(job.end()) == [3.0, 0.0, 0.0]
+
+
+def test_a_job_that_does_not_train_has_no_stages() -> None:
+    assert stages(FakeJob().end()) == ()
+
+
+def test_of_several_attempts_the_stages_add_up() -> None:
+    job = trained().end()
+    job.clock.advance(1000)  # nobody's time
+    start_ns = job.clock.now_ns()
+    attempt = Attempt("node-a", 2, start_ns, ("x",), "/", 1, Launcher(1, "0", "elsewhere"), 0.5)
+    job.backend.write(attempt_key("node-a", 2, "start"), encode_facts(attempt))
+    job.clock.advance(3)
+    job.worker(attempt=2).step(1, STEP).step(2, STEP).flush()
+    job.clock.advance(1)
+    over = Exit(JobState.COMPLETED, ExitReason.EXIT, job.clock.now_ns(), code=0)
+    job.backend.write(attempt_key("node-a", 2, "exit"), encode_facts(over))
+    assert seconds(job) == [6.0, 4.0, 5.0]
+
+
+def test_a_step_that_was_done_twice_counts_once() -> None:
+    job = FakeJob()
+    job.worker().step(0, STEP).step(1, STEP).step(0, STEP, mode="eval").flush()
+    job.worker(attempt=2).step(1, STEP).step(2, STEP).flush()
+    [marks] = marks_of(job, read_job(job.backend, job.clock.now_ns()))
+    assert (marks.count("train"), marks.count("eval"), marks.count("predict")) == (3, 1, 0)
