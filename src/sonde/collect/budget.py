@@ -20,8 +20,9 @@ class Allowance:
 
     def earn(self, training_seconds: float) -> None:
         """Training went on."""
+        saved = self.saved_seconds + self.share * training_seconds
         most = self.share * _REMEMBERED_SECONDS
-        self.saved_seconds = min(self.saved_seconds + self.share * training_seconds, most)
+        self.saved_seconds = saved if saved < most else most
 
     def spend(self, seconds: float) -> None:
         """Something was measured."""
@@ -69,8 +70,9 @@ class Budget:
         """A step took so long, of which the hook took so much."""
         self.training_seconds += training_seconds
         self.hook_seconds += hook_seconds
-        for allowance in (self.inline, self.norms, self.behind):
-            allowance.earn(training_seconds)
+        self.inline.earn(training_seconds)
+        self.norms.earn(training_seconds)
+        self.behind.earn(training_seconds)
         self.inline.spend(hook_seconds)
 
     def norm_took(self, seconds: float) -> None:

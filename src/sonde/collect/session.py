@@ -10,9 +10,9 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Optional, Protocol, TypeVar
 
-from sonde.clock import NANOSECONDS, Clock, SystemClock
+from sonde.clock import NANOSECONDS, Clock, SystemClock, ticks_ns
 from sonde.collect.backroom import Backroom
 from sonde.collect.budget import Budget
 from sonde.collect.identity import claim_worker
@@ -28,12 +28,28 @@ from sonde.store.facts import encode_facts
 from sonde.store.format import EVENTS, OBSERVATIONS, SCALARS, Family
 from sonde.store.writer import Writer
 
+if TYPE_CHECKING:
+    from sonde.collect.frameworks import Adapter
+
 _FLUSH_SECONDS = 2.0
 _BEAT_SECONDS = 5.0
 _CLOSE_SECONDS = 5.0
 _WAITING_LIMIT_BYTES = 64 * 1024 * 1024
 
 Result = TypeVar("Result")
+
+
+At = tuple[str, int]  # a mode, and the number of a step in it
+
+
+class Tensors(Protocol):
+    """What a framework does with its tensors when a script or another adapter hands one over."""
+
+    def scalar(self, name: str, value: Any, source: str, at: At) -> bool:
+        """Records a single number; whether the value was one of the framework's own."""
+
+    def save(self, name: str, value: Any, at: At) -> bool:
+        """Records a whole tensor; whether the framework could read it."""
 
 
 class Session:
@@ -53,9 +69,14 @@ class Session:
         self.after_step: list[Callable[[FinishedStep], None]] = []
         self.before_flush: list[Callable[[], None]] = []
         self.at_end: list[Callable[[], None]] = []
+        self.before_said_step: list[Callable[[], None]] = []
+        self.adapters: dict[str, Adapter] = {}
+        self.tensors: Tensors | None = None
         self._rows: dict[str, deque[Sequence[Any]]] = {
             family.name: deque() for family in (EVENTS, SCALARS, OBSERVATIONS)
         }
+        self._now_ns = clock.now_ns
+        self._add_scalar = self._rows[SCALARS.name].append
         self.steps = Steps(clock.now_ns, self._rows[EVENTS.name].append, self._step_over)
         self._begin_life()
 
@@ -68,6 +89,7 @@ class Session:
         self._is_paused = False
         self._hook_ns = 0
         self._said: set[tuple[str, str]] = set()
+        self._unsaid: list[tuple[NoticeKind, str, str]] = []  # until there is a writer
         self._tensors: dict[str, TensorInfo] = {}
         self._tensors_written = 0
         self._beat_due = 0.0
@@ -90,6 +112,20 @@ class Session:
             rows.clear()
         self.steps.start_anew()
         self._begin_life()
+
+    def open_again(self, place: WorkerPlace, settings: HookSettings) -> None:
+        """Another job begins in this process, or its own goes on after a `close`."""
+        self.close()
+        self.place = place
+        self.guard.failed.clear()
+        self.start_anew()
+        self.follow(settings)
+
+    def follow(self, settings: HookSettings) -> None:
+        """From now on these settings hold."""
+        self.settings = settings
+        self.budget.overhead_percent = settings.overhead_percent
+        self.plan.follow(settings)
 
     @property
     def writer(self) -> Writer:
@@ -115,14 +151,14 @@ class Session:
     ) -> Callable[..., Result]:
         """A function as a hook: guarded, timed, and only in the thread that trains."""
         shielded = self.guard.shield(part, function, default)
-        now_ns, get_ident = self.clock.now_ns, threading.get_ident
+        get_ident = threading.get_ident
 
         def timed(*arguments: object) -> Result:
             if not (self.is_on or self.activate()) or get_ident() != self._thread_id:
                 return default
-            began_ns = now_ns()
+            began_ns = ticks_ns()
             result = shielded(*arguments)
-            self._hook_ns += now_ns() - began_ns
+            self._hook_ns += ticks_ns() - began_ns
             return result
 
         return timed
@@ -132,12 +168,11 @@ class Session:
         name: str,
         value: float,
         source: str = "hook",
-        at: tuple[str, int] | None = None,
+        at: At | None = None,
     ) -> None:
         """One number of the step under way, or of another that is named by mode and number."""
         mode, number = at or (self.steps.mode, self.steps.number)
-        row = (name, self.clock.now_ns(), number, mode, float(value), source)
-        self._rows[SCALARS.name].append(row)
+        self._add_scalar((name, self._now_ns(), number, mode, float(value), source))
 
     def observe(self, kind: str, subject: str, value: float = 0.0, detail: str = "") -> None:
         """A fact for rules, at the step under way."""
@@ -151,6 +186,14 @@ class Session:
             self._said.add((what, reason))
             if self._writer is not None:
                 self._writer.notice(kind, what, reason)
+            else:
+                self._unsaid.append((kind, what, reason))
+
+    def end_step(self) -> None:
+        """The script says that its step is over."""
+        for listener in self.before_said_step:
+            listener()
+        self.steps.end_step()
 
     def event(self, row: EventRow) -> None:
         """An event that belongs to no phase of the training thread."""
@@ -203,6 +246,8 @@ class Session:
         self.info = claim_worker(self._backend, self._facts())
         folder = layout.worker_folder(self.info.rank)
         self._writer = Writer(self._backend, folder, self.clock, _WAITING_LIMIT_BYTES)
+        for unsaid in self._unsaid:
+            self._writer.notice(*unsaid)
         self._writer.outbox.start()
         self._backroom = Backroom(
             self.clock, self.guard, self._tidy, _FLUSH_SECONDS, self.budget.thread_took

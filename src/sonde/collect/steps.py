@@ -9,16 +9,22 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import NamedTuple
 
 from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
 
 EventRow = tuple[str, str, str, int, int, int, str, str]
 
 LANE = "main"
-_MOST_SPANS = 64  # of one phase in one step; further ones lengthen the last
+_MOST_SPANS = 64  # in one step; further ones lengthen the last where it is of the same phase
+
+# plain texts: an enumeration's members cost more to look up than all else here
+_TRAIN, _PHASE, _STEP = Mode.TRAIN.value, EventCategory.PHASE.value, EventCategory.STEP.value
+_DATA_WAIT, _FORWARD = Phase.DATA_WAIT.value, Phase.FORWARD.value
+_BACKWARD, _OPTIMIZER = Phase.BACKWARD.value, Phase.OPTIMIZER.value
 
 # what comes before a forward pass and belongs to the same step
-_LEADING = (Phase.DATA_WAIT, Phase.HOST_TO_DEVICE)
+_LEADING = (_DATA_WAIT, Phase.HOST_TO_DEVICE.value)
 
 
 class Pass(Enum):
@@ -29,8 +35,7 @@ class Pass(Enum):
     UNDECIDED = auto()  # without gradients, or in eval mode: what follows decides
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedStep:
+class FinishedStep(NamedTuple):
     """A step that is over."""
 
     mode: str
@@ -41,12 +46,7 @@ class FinishedStep:
     optimizers: tuple[int, ...] = ()
 
 
-@dataclass(slots=True)
-class _Span:
-    phase: str
-    category: str
-    start_ns: int
-    duration_ns: int
+_Span = tuple[str, str, int, int]  # phase, category, start, duration
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class Steps:
 
     def start_anew(self) -> None:
         """Forgets all steps, as a forked child must."""
-        self.counts: dict[str, int] = {Mode.TRAIN: 0}
+        self.counts: dict[str, int] = {_TRAIN: 0}
         self.forced_mode: str | None = None  # said by the script
         self.optimizers_alive = 1
         self.is_explicit = False  # the script says itself where its steps end
@@ -91,32 +91,52 @@ class Steps:
     @property
     def mode(self) -> str:
         """The mode that the script said, else train."""
-        return self.forced_mode or Mode.TRAIN
+        return self.forced_mode or _TRAIN
 
     @property
     def number(self) -> int:
         """The step under way, in its mode."""
         return self.counts.get(self.mode, 0)
 
+    @property
+    def latest(self) -> tuple[str, int]:
+        """What a script speaks of: the step under way, or the one that has just ended.
+
+        An evaluation step is over when its pass is; a training step when its optimizer has stepped,
+        and what is said between that and the first sign of the next one is said of it.
+        """
+        mode, number = self.mode, self.number
+        if self.is_explicit or not number:
+            return mode, number
+        has_begun = mode == Mode.TRAIN and not self._is_between()
+        return mode, number if has_begun else number - 1
+
+    def force(self, mode: str | None) -> str | None:
+        """The script says what the passes that follow are for; what it had said before."""
+        self._decide(is_eval=True)
+        before, self.forced_mode = self.forced_mode, mode
+        return before
+
     def resume_at(self, number: int) -> None:
         """Goes on counting training steps from a checkpoint."""
-        self.counts[Mode.TRAIN] = number
+        self.counts[_TRAIN] = number
 
-    def span(self, phase: str, start_ns: int, category: str = EventCategory.PHASE) -> None:
+    def span(self, phase: str, start_ns: int, category: str = _PHASE) -> None:
         """A stretch that ends now."""
-        self._keep(_Span(phase, category, start_ns, self._now_ns() - start_ns))
+        self._keep((phase, category, start_ns, self._now_ns() - start_ns))
 
     def data_wait(self, start_ns: int, *, is_exhausted: bool) -> None:
         """A batch was waited for; the end of the data says what the passes before were."""
         self._decide(is_eval=True)
         if not is_exhausted:
-            self.span(Phase.DATA_WAIT, start_ns)
+            self.span(_DATA_WAIT, start_ns)
 
     def forward(self, start_ns: int, kind: Pass) -> None:
         """An outermost forward pass that ends now."""
-        span = _Span(Phase.FORWARD, EventCategory.PHASE, start_ns, self._now_ns() - start_ns)
-        if kind is Pass.TRAIN and self.forced_mode in (None, Mode.TRAIN):
-            self._decide(is_eval=False)
+        span = (_FORWARD, _PHASE, start_ns, self._now_ns() - start_ns)
+        if kind is Pass.TRAIN and self.forced_mode in (None, _TRAIN):
+            if self._undecided:
+                self._decide(is_eval=False)
             self._keep(span)
             return
         leading = self._take_leading()
@@ -129,24 +149,26 @@ class Steps:
     def evaluation_loss(self) -> int:
         """A loss was computed without gradients: so the passes before were an evaluation."""
         self._decide(is_eval=True)
-        mode = self.forced_mode or Mode.EVAL
+        mode = self.forced_mode or Mode.EVAL.value
         return self.counts.get(mode, 0) - 1
 
     def backward(self, start_ns: int) -> None:
         """A backward pass that ends now."""
-        self._decide(is_eval=False)
+        if self._undecided:
+            self._decide(is_eval=False)
         self._open.backwards += 1
-        self.span(Phase.BACKWARD, start_ns)
+        self.span(_BACKWARD, start_ns)
 
     def optimizer_begins(self, optimizer: int) -> None:
         """An optimizer is about to step: if it has stepped already, another step is under way."""
-        self._decide(is_eval=False)
+        if self._undecided:
+            self._decide(is_eval=False)
         if optimizer in self._open.stepped and not self.is_explicit:
             self._finish()
 
     def optimizer_ends(self, optimizer: int, start_ns: int, *, is_skipped: bool = False) -> None:
         """An optimizer has stepped, or was kept from it by a gradient scaler."""
-        self.span(Phase.OPTIMIZER, start_ns)
+        self.span(_OPTIMIZER, start_ns)
         step = self._open
         step.stepped.append(optimizer)
         step.micro_steps = max(step.micro_steps, step.backwards)
@@ -160,12 +182,15 @@ class Steps:
     def end_step(self) -> None:
         """The script says that its step is over."""
         self._decide(is_eval=False)
+        was_seen = not self.is_explicit and self.number and self._is_between()
         self.is_explicit = True
+        if was_seen and self.mode == Mode.TRAIN:
+            return
         step = self._open
         step.micro_steps = max(step.micro_steps, step.backwards)
         step.end_ns = self._now_ns()
         step.spans_at_end = len(step.spans)
-        if self.mode == Mode.TRAIN:
+        if self.mode == _TRAIN:
             self._finish()
         else:
             self._finish_evaluation(step.spans)
@@ -177,23 +202,29 @@ class Steps:
         if self._open.stepped:
             self._finish()
         for span in self._open.spans:
-            self._emit_span(span, NO_STEP, Mode.TRAIN)
+            self._emit_span(span, NO_STEP, _TRAIN)
         self._open = _Open()
         self._last_end_ns = 0
 
+    def _is_between(self) -> bool:
+        """Whether a training step has ended, and nothing of the next one was seen."""
+        step = self._open
+        return not (step.spans or step.stepped or step.backwards or self._undecided)
+
     def _keep(self, span: _Span) -> None:
         spans = self._open.spans
-        alike = [one for one in spans[-2 * _MOST_SPANS :] if one.phase == span.phase]
-        if len(spans) > _MOST_SPANS and len(alike) >= _MOST_SPANS:
-            alike[-1].duration_ns += span.duration_ns
-        else:
-            spans.append(span)
+        if len(spans) >= _MOST_SPANS:
+            phase, category, start_ns, duration_ns = spans[-1]
+            if phase == span[0]:
+                spans[-1] = (phase, category, start_ns, duration_ns + span[3])
+                return
+        spans.append(span)
 
     def _take_leading(self) -> list[_Span]:
         """The waiting right before a pass that is not training belongs to that pass."""
         spans, since = self._open.spans, self._open.spans_at_end
         first = len(spans)
-        while first > since and spans[first - 1].phase in _LEADING:
+        while first > since and spans[first - 1][0] in _LEADING:
             first -= 1
         leading = spans[first:]
         del spans[first:]
@@ -210,13 +241,13 @@ class Steps:
                 self._open.spans += spans
 
     def _finish_evaluation(self, spans: list[_Span]) -> None:
-        mode = self.forced_mode if self.forced_mode not in (None, Mode.TRAIN) else Mode.EVAL
+        mode = self.forced_mode if self.forced_mode not in (None, _TRAIN) else Mode.EVAL.value
         number = self.counts.get(mode, 0)
         self.counts[mode] = number + 1
         end_ns = self._now_ns()
-        start_ns = min((span.start_ns for span in spans), default=end_ns)
+        start_ns = min((span[2] for span in spans), default=end_ns)
         if spans:
-            end_ns = max(span.start_ns + span.duration_ns for span in spans)
+            end_ns = max(span[2] + span[3] for span in spans)
         for span in spans:
             self._emit_span(span, number, mode)
         self._emit_step(FinishedStep(mode, number, start_ns, end_ns), "")
@@ -231,23 +262,23 @@ class Steps:
         self._evaluation = None
         if first_ns >= start_ns:
             length_ns = last_ns - first_ns
-            step.spans.append(_Span(Phase.EVALUATION, EventCategory.PHASE, first_ns, length_ns))
+            step.spans.append((Phase.EVALUATION.value, _PHASE, first_ns, length_ns))
 
     def _finish(self) -> None:
         step = self._open
         rest = step.spans[step.spans_at_end :]
         del step.spans[step.spans_at_end :]
         self._open = _Open(spans=rest, backwards=step.backwards)
-        number = self.counts[Mode.TRAIN]
-        self.counts[Mode.TRAIN] = number + 1
+        number = self.counts[_TRAIN]
+        self.counts[_TRAIN] = number + 1
         start_ns = self._last_end_ns or _beginning(step)
         self._settle_evaluation(step, start_ns)
         self._last_end_ns = step.end_ns
         self.training_ns += step.end_ns - start_ns
         for one in step.spans:
-            self._emit_span(one, number, Mode.TRAIN)
+            self._emit_span(one, number, _TRAIN)
         finished = FinishedStep(
-            Mode.TRAIN,
+            _TRAIN,
             number,
             start_ns,
             step.end_ns,
@@ -257,21 +288,19 @@ class Steps:
         self._emit_step(finished, _detail(step))
 
     def _emit_span(self, span: _Span, number: int, mode: str) -> None:
-        self._emit(
-            (span.phase, span.category, LANE, span.start_ns, span.duration_ns, number, mode, "")
-        )
+        phase, category, start_ns, duration_ns = span
+        self._emit((phase, category, LANE, start_ns, duration_ns, number, mode, ""))
 
     def _emit_step(self, step: FinishedStep, detail: str) -> None:
         length_ns = step.end_ns - step.start_ns
-        row = ("step", EventCategory.STEP, LANE, step.start_ns, length_ns, step.number, step.mode)
-        self._emit((*row, detail))
+        self._emit((_STEP, _STEP, LANE, step.start_ns, length_ns, step.number, step.mode, detail))
         self._on_finished(step)
 
 
 def _beginning(step: _Open) -> int:
     """When the first step began: with the first that led to it."""
     aside = (Phase.EVALUATION, Phase.CHECKPOINT)
-    starts = [span.start_ns for span in step.spans if span.phase not in aside]
+    starts = [span[2] for span in step.spans if span[0] not in aside]
     return min(starts, default=step.end_ns)
 
 

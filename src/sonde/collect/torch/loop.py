@@ -44,6 +44,7 @@ class TrainingLoop:
         self._has_closure = False
         self._backwards = 0
         self._handles: list[Any] = []
+        self._named: dict[int, tuple[int, int]] = {}  # optimizers whose parameters have names
         self.optimizers = Optimizers(self._made)
         self.listeners: list[UpdateListener] = []
 
@@ -161,7 +162,10 @@ class TrainingLoop:
         return watched
 
     def _look(self, optimizer: Optimizer, number: int) -> None:
-        if any(self._names.name_of(one) is None for one in parameters_of(optimizer)):
+        size = sum(len(group["params"]) for group in optimizer.param_groups)
+        known = (size, self._modules.made)
+        if self._named.get(number) != known:
+            self._named[number] = known
             self._names.learn(self._modules.roots)
             self._names.adopt(optimizer, number)
         for listener in self.listeners:

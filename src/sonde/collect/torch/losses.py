@@ -4,10 +4,8 @@ Loops divide the loss by the number of micro-steps, gradient scalers multiply it
 comes from whoever did that, or from the graph: the last operation on the root tells its divisor.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
 from sonde.collect.session import Session
@@ -20,8 +18,7 @@ _DIVIDED = "divided by the loop: multiplied by its divisor, which the graph tell
 _SCALED = "scaled by a gradient scaler: taken before"
 
 
-@dataclass(frozen=True, slots=True)
-class _Root:
+class _Root(NamedTuple):
     """One call of backward."""
 
     value: Tensor | float  # what backward was called on
@@ -91,19 +88,17 @@ class Losses:
             self._record(name, roots, at)
 
     def _record(self, name: str, roots: list[_Root], at: tuple[str, int]) -> None:
-        factors = [_factor(root, len(roots)) for root in roots]
         count = len(roots)
+        factors = [_factor(root, count) for root in roots]
         parts = [
             (root.unscaled, factor / count) for root, factor in zip(roots, factors, strict=True)
         ]
         self._scalars.record(name, parts, at)
-        is_changed = any(factor != 1 for factor in factors) or any(
-            root.unscaled is not root.value for root in roots
-        )
-        if is_changed:
+        is_scaled = roots[0].unscaled is not roots[0].value
+        if is_scaled or factors[0] != 1:
             self._scalars.record(f"{name}/root", [(root.value, 1 / count) for root in roots], at)
-            if roots[0].unscaled is roots[0].value:
-                self._session.scalar(f"{name}/factor", factors[0], at=at)
+        if factors[0] != 1:
+            self._session.scalar(f"{name}/factor", factors[0], at=at)
         self._explain(name, roots[0], factors[0])
 
     def _explain(self, name: str, root: _Root, factor: float) -> None:
@@ -139,13 +134,3 @@ def _divisor_of(loss: Tensor) -> float:
     if name == "MulBackward0":
         number = round(1 / number, 9) if number else 1.0
     return number
-
-
-def is_plain(value: object) -> bool:
-    """Whether a loss outside of training is a single real number that can be read."""
-    return (
-        isinstance(value, Tensor)
-        and value.numel() == 1
-        and value.is_floating_point()
-        and not torch.is_grad_enabled()
-    )

@@ -22,8 +22,8 @@ class Modules:
         self._session = session
         self._names = names
         self._all: weakref.WeakSet[nn.Module] = weakref.WeakSet()
-        self._made = 0
-        self._made_at_refresh = -1
+        self.made = 0  # modules that were made so far
+        self._made_before = -1
         self._roots: list[weakref.ref[nn.Module]] = []
         self._watched: weakref.WeakSet[nn.Module] = weakref.WeakSet()
         self._handles: list[Any] = []
@@ -43,7 +43,7 @@ class Modules:
             handle.remove()
         self._handles.clear()
         self._watched.clear()
-        self._made_at_refresh = -1
+        self._made_before = -1
 
     @property
     def roots(self) -> list[nn.Module]:
@@ -52,9 +52,9 @@ class Modules:
 
     def refresh(self) -> None:
         """Looks for new outermost modules, if any module was made since the last look."""
-        if self._made == self._made_at_refresh:
+        if self.made == self._made_before:
             return
-        self._made_at_refresh = self._made
+        self._made_before = self.made
         roots = outermost(self._all)
         self._roots = [weakref.ref(root) for root in roots]
         self._names.learn(roots)
@@ -77,7 +77,7 @@ class Modules:
             result = original(module, *args, **kwargs)
             if not is_compiling():
                 known.add(module)
-                self._made += 1
+                self.made += 1
             return result
 
         return noted

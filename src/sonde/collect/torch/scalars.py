@@ -57,7 +57,9 @@ class Scalars:
         self, name: str, parts: Sequence[Part], at: tuple[str, int], then: Then | None = None
     ) -> None:
         """A number of a step; its parts may still be on a device."""
-        if any(isinstance(value, Tensor) for value, _ in parts):
+        if len(parts) == 1 and type(parts[0][0]) is float and then is None:
+            self.session.scalar(name, parts[0][0] * parts[0][1], at=at)
+        elif any(isinstance(value, Tensor) for value, _ in parts):
             self._wanted.append(_Wanted(name, list(parts), at, then))
         else:
             total = sum(weight * float(value) for value, weight in parts)
