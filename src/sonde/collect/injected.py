@@ -64,7 +64,19 @@ def report(error: BaseException) -> None:
     try:
         _load("failure").report(error)
     except Exception as problem:
-        _complain(problem)
+        if _seen - {_PROCESSES}:  # who does not train need not hear of it
+            _complain(problem)
+
+
+def end_as_interrupted() -> None:
+    """After a Ctrl-C Python dies by the signal, unless it has executed a text since.
+
+    Dataclasses are made of such texts, so what we have loaded to report would change the exit code.
+    """
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        return
 
 
 def _watch_children(process: Any) -> None:

@@ -87,6 +87,8 @@ def _look_back() -> None:
     error = getattr(sys, "last_value", None)
     if isinstance(error, BaseException):
         _injected().report(error)
+    if isinstance(error, KeyboardInterrupt):
+        _injected().end_as_interrupted()
 
 
 try:

@@ -1,0 +1,266 @@
+"""Every Python of a job that imports a framework is entered; no other notices anything."""
+
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipapp
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from sonde.collect.launch import INJECTED
+from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
+
+BASE_PYTHON = str(Path(sys.base_prefix) / "bin" / "python3")
+IS_ENTERED = "'sonde.collect.entry' in sys.modules"
+SCRIPT = f"import sys, torch; print({IS_ENTERED})"
+COMPLAINT = "sonde: the inside of this process is not recorded: "
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a framework of one line and a script that imports it."""
+    (tmp_path / "torch.py").write_text("VALUE = 7\n")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def run(
+    folder: Path, *words: str, variables: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """A Python in that folder, as it would be without us."""
+    environment = {**plain_environment(), **(variables or {})}
+    command = [PYTHON, *words] if words[0] != BASE_PYTHON else list(words)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def enter(
+    folder: Path, *words: str, variables: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """The same as a process of a job."""
+    given = dict(variables or {})
+    path = os.pathsep.join(filter(None, (str(INJECTED), given.get("PYTHONPATH"))))
+    ours = {"PYTHONPATH": path, "SONDE_JOB_URI": str(folder / "job")}
+    return run(folder, *words, variables={**given, **ours})
+
+
+def entered(folder: Path, *words: str, variables: Mapping[str, str] | None = None) -> bool:
+    done = enter(folder, *words, variables=variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()[-1] == "True"
+
+
+@pytest.mark.parametrize("words", [["script.py"], ["-m", "script"], ["-c", SCRIPT]])
+def test_however_python_is_started(folder: Path, words: list[str]) -> None:
+    assert entered(folder, *words)
+    assert run(folder, *words).stdout == "False\n"
+
+
+@pytest.mark.parametrize("safe", [["-P"], []])
+def test_with_a_safe_path(folder: Path, safe: list[str]) -> None:
+    variables = {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "" if safe else "1"}
+    assert entered(folder, *safe, "script.py", variables=variables)
+
+
+def test_in_an_archive(folder: Path, tmp_path: Path) -> None:
+    source = tmp_path / "app"
+    source.mkdir()
+    (source / "torch.py").write_text("import inside\n")
+    (source / "inside.py").write_text("VALUE = 7\n")
+    (source / "__main__.py").write_text(SCRIPT)
+    zipapp.create_archive(source, tmp_path / "app.pyz")
+    (folder / "torch.py").unlink()
+    assert entered(folder, "app.pyz")
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+def test_in_children_of_multiprocessing(folder: Path, method: str) -> None:
+    (folder / "parent.py").write_text(
+        "import multiprocessing, sys\n"
+        "def child():\n"
+        f"    import torch; print({IS_ENTERED})\n"
+        "if __name__ == '__main__':\n"
+        f"    process = multiprocessing.get_context({method!r}).Process(target=child)\n"
+        "    process.start(); process.join()\n"
+        "    assert 'sonde' not in sys.modules\n"
+        "    sys.exit(process.exitcode)\n"
+    )
+    assert entered(folder, "parent.py")
+
+
+def test_in_an_environment_that_has_neither_us_nor_numpy(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "other"
+    venv.create(place, with_pip=False)
+    python = str(place / "bin" / "python")
+    says = "import sonde; print(sonde.__file__, 'numpy' in sys.modules, *sys.path, sep='\\n')"
+    (folder / "script.py").write_text(f"{SCRIPT}\n{says}")
+    variables = {
+        **plain_environment(),
+        "PYTHONPATH": str(INJECTED),
+        "SONDE_JOB_URI": str(folder / "job"),
+    }
+    done = subprocess.run(
+        [python, "script.py"], cwd=folder, env=variables, capture_output=True, text=True, check=True
+    )
+    is_entered, package, has_numpy, *path = done.stdout.splitlines()
+    assert (is_entered, has_numpy) == ("True", "False")
+    assert Path(package).is_relative_to(INJECTED.parent.parent)
+    assert not [one for one in path if "site-packages" in one and not one.startswith(str(place))]
+
+
+def test_the_framework_looks_as_without_us(folder: Path) -> None:
+    (folder / "script.py").write_text(
+        "import importlib.util, json, sys\n"
+        "probe = importlib.util.find_spec('torch')\n"
+        "assert 'torch' not in sys.modules\n"
+        "import torch\n"
+        "spec, loader = torch.__spec__, torch.__loader__\n"
+        "print(json.dumps([torch.VALUE, spec.origin, type(loader).__name__,\n"
+        "    loader is spec.loader, sorted(vars(loader)), sorted(vars(torch)),\n"
+        "    type(probe.loader).__name__]))\n"
+    )
+    assert enter(folder, "script.py").stdout == run(folder, "script.py").stdout
+
+
+def test_a_framework_that_cannot_be_imported_fails_as_without_us(folder: Path) -> None:
+    (folder / "torch.py").write_text("import no_such_library\n")
+    plain, watched = run(folder, "script.py"), enter(folder, "script.py")
+    assert watched.stderr == plain.stderr
+    assert "no_such_library" in plain.stderr
+    assert watched.returncode == plain.returncode == 1
+
+
+def test_a_second_try_to_import_the_framework_is_seen(folder: Path) -> None:
+    (folder / "torch.py").write_text(
+        "import sys\nif not hasattr(sys, 'again'):\n    sys.again = 1\n    raise ImportError\n"
+    )
+    (folder / "script.py").write_text(f"try:\n    import torch\nexcept ImportError: pass\n{SCRIPT}")
+    assert entered(folder, "script.py")
+
+
+def test_who_imports_no_framework_loads_nothing_of_ours(folder: Path) -> None:
+    says = "import sys; print(*sys.modules)"
+    more = set(enter(folder, "-c", says).stdout.split()) - set(
+        run(folder, "-c", says).stdout.split()
+    )
+    assert more <= {"sitecustomize", "atexit"}
+
+
+@pytest.mark.parametrize("variables", [{"SONDE_DISABLE": "1"}, {"SONDE_JOB_URI": ""}])
+def test_switched_off_or_outside_of_a_job_nothing_is_installed(
+    folder: Path, variables: dict[str, str]
+) -> None:
+    says = "import sys; print(sys.meta_path, sys.excepthook, 'atexit' in sys.modules)"
+    ours = {"PYTHONPATH": str(INJECTED), "SONDE_JOB_URI": str(folder / "job"), **variables}
+    inert, plain = run(folder, "-c", says, variables=ours), run(folder, "-c", says)
+    assert inert.stdout.split(" at 0x")[0] == plain.stdout.split(" at 0x")[0]
+    assert "sitecustomize" not in inert.stdout
+    assert run(folder, "script.py", variables=ours).stdout == "False\n"
+
+
+@pytest.fixture
+def customized(folder: Path) -> dict[str, str]:
+    """A folder of the user's on PYTHONPATH, with a `sitecustomize` in it."""
+    place = folder / "custom"
+    place.mkdir()
+    (place / "sitecustomize.py").write_text(
+        "import sys\nsys.custom = (__file__, __name__, __spec__.origin, __spec__.name)\n"
+    )
+    return {"PYTHONPATH": str(place)}
+
+
+def test_the_users_own_start_up_module_runs_as_itself(
+    folder: Path, customized: dict[str, str]
+) -> None:
+    (folder / "script.py").write_text(
+        "import sys, sitecustomize\nprint(*sys.custom, sitecustomize.__file__)\n" + SCRIPT
+    )
+    plain = run(folder, "script.py", variables=customized)
+    watched = enter(folder, "script.py", variables=customized)
+    assert watched.stdout.splitlines()[0] == plain.stdout.splitlines()[0]
+    assert watched.stdout.splitlines()[1] == "True"
+
+
+@pytest.mark.parametrize("line", ["1/0", "import no_such_thing", "raise SystemExit(3)"])
+def test_an_error_in_the_users_start_up_module_is_as_without_us(
+    folder: Path, customized: dict[str, str], line: str
+) -> None:
+    (folder / "custom" / "sitecustomize.py").write_text(line)
+    plain = run(folder, "-c", "print(1)", variables=customized)
+    watched = enter(folder, "-c", "print(1)", variables=customized)
+    assert watched.stderr.splitlines()[:1] == plain.stderr.splitlines()[:1]
+    assert (watched.stdout, watched.returncode) == (plain.stdout, plain.returncode)
+
+
+def test_a_start_up_module_that_imports_the_framework_itself(
+    folder: Path, customized: dict[str, str]
+) -> None:
+    (folder / "custom" / "torch.py").write_text("VALUE = 8\n")
+    (folder / "custom" / "sitecustomize.py").write_text("import torch\n")
+    assert entered(folder, "-P", "script.py", variables=customized)
+
+
+def test_the_start_up_module_of_a_person_runs_too(folder: Path) -> None:
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    place = folder / "person" / "lib" / version / "site-packages"
+    place.mkdir(parents=True)
+    (place / "usercustomize.py").write_text("print('mine')")
+    variables = {"PYTHONUSERBASE": str(folder / "person")}
+    done = enter(folder, BASE_PYTHON, "script.py", variables=variables)
+    assert done.stdout.split() == ["mine", "True"]
+
+
+def test_a_launcher_inside_a_launcher_enters_once(folder: Path) -> None:
+    variables = {"PYTHONPATH": os.pathsep.join([str(INJECTED)] * 3)}
+    says = "import sys; print(sum(type(one).__name__ == '_Lookout' for one in sys.meta_path))"
+    assert enter(folder, "-c", says, variables=variables).stdout == "1\n"
+
+
+@pytest.mark.parametrize("name", ["sonde.py", "sonde/__init__.py", "sonde/part.py"])
+def test_a_module_of_the_users_with_our_name_stays_the_users(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("MINE = 1\n")
+    owner = "sonde.part" if "part" in name else "sonde"
+    (folder / "script.py").write_text(f"{SCRIPT}\nimport {owner}\nprint({owner}.MINE)")
+    done = enter(folder, BASE_PYTHON, "script.py")
+    assert done.stdout == "False\n1\n"
+    assert done.stderr.startswith(COMPLAINT)
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_folder_with_our_name_and_no_code_in_it_is_no_obstacle(folder: Path) -> None:
+    (folder / "sonde" / "results").mkdir(parents=True)
+    assert entered(folder, BASE_PYTHON, "script.py")
+
+
+def test_whatever_fails_in_us_is_one_line_and_training_goes_on(folder: Path) -> None:
+    (folder / "script.py").write_text("import torch; print(torch.VALUE)")
+    done = enter(folder, "script.py")  # no adapter can cope with a framework of one line
+    assert (done.stdout, done.returncode) == ("7\n", 0)
+    assert len(done.stderr.splitlines()) <= 1
+
+
+def test_the_path_gains_one_entry_in_front(sonde: Sonde) -> None:
+    script = "import json, os; print(json.dumps(os.environ['PYTHONPATH'].split(os.pathsep)))"
+    for given in ({}, {"PYTHONPATH": f"/one{os.pathsep}/two"}):
+        done = sonde.run("run", "--quiet", PYTHON, "-c", script, env=given)
+        rest = given["PYTHONPATH"].split(os.pathsep) if given else []
+        assert json.loads(done.stdout) == [str(INJECTED), *rest]
+
+
+def test_a_python_that_cannot_be_entered_is_said_to_be_one(sonde: Sonde) -> None:
+    sonde.run("run", "--name", "job", PYTHON, "-I", "-c", "pass")
+    (left_out,) = sonde.status()["not_collected"]
+    assert left_out["what"] == "the inside of the job"
+    assert "-I isolates it from its environment" in left_out["reason"]
