@@ -156,8 +156,12 @@ class Steps:
         """A backward pass that ends now."""
         if self._undecided:
             self._decide(is_eval=False)
-        self._open.backwards += 1
         self.span(_BACKWARD, start_ns)
+        step = self._open
+        if step.end_ns >= start_ns:  # optimizers have stepped inside it
+            step.end_ns, step.spans_at_end = self._now_ns(), len(step.spans)
+        else:
+            step.backwards += 1
 
     def optimizer_begins(self, optimizer: int) -> None:
         """An optimizer is about to step: if it has stepped already, another step is under way."""
