@@ -264,3 +264,37 @@ def test_a_python_that_cannot_be_entered_is_said_to_be_one(sonde: Sonde) -> None
     (left_out,) = sonde.status()["not_collected"]
     assert left_out["what"] == "the inside of the job"
     assert "-I isolates it from its environment" in left_out["reason"]
+
+
+LAUNCHERS = {
+    "torchrun": ["torchrun", "--nproc-per-node", "2"],
+    "torch.distributed.run": [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", "2"],
+    "accelerate": ["accelerate", "launch", "--cpu", "--num_processes", "1", "--num_machines", "1"],
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_through_the_launchers_of_the_real_framework(sonde: Sonde, launcher: str) -> None:
+    (sonde.folder / "script.py").write_text(
+        f"import os, pathlib, sys, torch\n"
+        f"pathlib.Path('rank-' + os.environ.get('RANK', '0')).write_text(str({IS_ENTERED}))\n"
+    )
+    program, *options = LAUNCHERS[launcher]
+    command = [str(Path(PYTHON).parent / program), *options, "script.py"]
+    done = sonde.run("run", "--quiet", "--", *command, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert COMPLAINT.encode() not in done.stderr
+    ranks = sorted(sonde.folder.glob("rank-*"))
+    assert len(ranks) == (1 if launcher == "accelerate" else 2)
+    assert all(rank.read_text() == "True" for rank in ranks)
+
+
+def test_a_program_that_is_a_script_is_entered(folder: Path) -> None:
+    program = folder / "train"
+    program.write_text(f"#!{PYTHON}\n{SCRIPT}\n")
+    program.chmod(0o755)
+    variables = {"PYTHONPATH": str(INJECTED), "SONDE_JOB_URI": str(folder / "job")}
+    done = subprocess.run(
+        [program], env={**plain_environment(), **variables}, capture_output=True, check=True
+    )
+    assert done.stdout == b"True\n"
