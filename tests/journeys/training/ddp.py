@@ -1,0 +1,42 @@
+"""Two processes with a copy of the model each; started by torchrun."""
+
+import torch
+import torch.distributed as dist
+from telling import begin, digest, tell, tell_end
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+begin()
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+points = torch.randn(96, 8)
+data = TensorDataset(points, (points[:, :4].sum(1) > 0).long())
+sampler = DistributedSampler(data, shuffle=True, seed=1)
+loader = DataLoader(data, batch_size=8, sampler=sampler)
+model = DistributedDataParallel(nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2)))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+criterion = nn.CrossEntropyLoss()
+
+for epoch in range(2):
+    sampler.set_epoch(epoch)
+    for number, (batch, labels) in enumerate(loader):
+        is_last = number % 2 == 1
+        with model.no_sync() if not is_last else torch.enable_grad():
+            loss = criterion(model(batch), labels)
+            loss.backward()
+        if is_last:
+            optimizer.step()
+            optimizer.zero_grad()
+        losses = [None, None]
+        dist.all_gather_object(losses, loss.item())
+        if rank == 0:
+            for one in losses:
+                tell("loss", one)
+
+digests = [None, None]
+dist.all_gather_object(digests, digest(model.module.state_dict()))
+if rank == 0:
+    print(*digests)
+    tell_end(model.module, optimizer)
+dist.destroy_process_group()

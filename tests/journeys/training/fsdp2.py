@@ -1,0 +1,41 @@
+"""Two processes with a part of each weight; started by torchrun."""
+
+import torch
+import torch.distributed as dist
+from telling import begin, digest, tell, tell_end
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+begin()
+mesh = init_device_mesh("cpu", (2,))
+rank = dist.get_rank()
+model = nn.Sequential(nn.Linear(8, 15), nn.ReLU(), nn.Linear(15, 15), nn.ReLU(), nn.Linear(15, 2))
+for layer in (model[0], model[2]):
+    fully_shard(layer, mesh=mesh)
+fully_shard(model, mesh=mesh)
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+
+torch.manual_seed(rank)
+for step in range(10):
+    points = torch.randn(16, 8)
+    loss = nn.functional.cross_entropy(model(points), (points.sum(1) > 0).long())
+    optimizer.zero_grad()
+    loss.backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    whole_norm = norm.full_tensor().item()
+    losses = [None, None]
+    dist.all_gather_object(losses, loss.item())
+    if rank == 0:
+        tell("norm", whole_norm)
+        for one in losses:
+            tell("loss", one)
+
+shards = {name: one.to_local() for name, one in model.state_dict().items()}
+digests = [None, None]
+dist.all_gather_object(digests, digest(shards))
+if rank == 0:
+    print(*digests)
+    tell_end()
+dist.destroy_process_group()

@@ -1,0 +1,31 @@
+"""Two networks against each other, each with its optimizer."""
+
+import torch
+from telling import begin, tell, tell_end
+from torch import nn
+
+begin()
+generator = nn.Sequential(nn.Linear(4, 16), nn.LeakyReLU(0.2), nn.Linear(16, 2))
+critic = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
+generator_optimizer = torch.optim.Adam(generator.parameters(), lr=0.002, betas=(0.5, 0.999))
+critic_optimizer = torch.optim.Adam(critic.parameters(), lr=0.001, betas=(0.5, 0.999))
+criterion = nn.BCEWithLogitsLoss()
+ones, zeros = torch.ones(32, 1), torch.zeros(32, 1)
+
+for step in range(25):
+    angles = torch.rand(32) * 6.283
+    real = torch.stack((angles.cos(), angles.sin()), dim=1)
+    made = generator(torch.randn(32, 4))
+
+    critic_optimizer.zero_grad()
+    critic_loss = criterion(critic(real), ones) + criterion(critic(made.detach()), zeros)
+    critic_loss.backward()
+    critic_optimizer.step()
+
+    generator_optimizer.zero_grad()
+    generator_loss = criterion(critic(made), ones)
+    generator_loss.backward()
+    generator_optimizer.step()
+    tell("critic", critic_loss)
+    tell("generator", generator_loss)
+tell_end(generator, critic, generator_optimizer, critic_optimizer)

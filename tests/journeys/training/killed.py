@@ -1,0 +1,20 @@
+"""Is killed in the middle of a step, as by the kernel when memory runs out."""
+
+import os
+import signal
+
+import torch
+from telling import begin, tell
+from torch import nn
+
+begin()
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(20):
+    loss = model(torch.randn(8, 4)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    if step == 12:
+        os.kill(os.getpid(), signal.SIGKILL)
+    optimizer.step()
+    tell("loss", loss)

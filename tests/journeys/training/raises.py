@@ -1,0 +1,30 @@
+"""Fails in the middle of a step, deep inside the model."""
+
+import torch
+from telling import begin, tell
+from torch import nn
+
+
+class Fragile(nn.Module):
+    """Breaks when it is called for the tenth time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, points: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        if self.calls == 10:
+            raise ValueError("the tenth call")
+        return points * 2
+
+
+begin()
+model = nn.Sequential(nn.Linear(4, 4), Fragile(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+while True:
+    loss = model(torch.randn(8, 4)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    tell("loss", loss)

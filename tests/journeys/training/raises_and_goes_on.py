@@ -1,0 +1,39 @@
+"""Batches that fail in forward, backward or the optimizer are caught, and training goes on."""
+
+import torch
+from telling import begin, tell, tell_end
+from torch import nn
+
+
+class Refusing(torch.autograd.Function):
+    """The identity, whose gradient cannot be had."""
+
+    @staticmethod
+    def forward(context: object, points: torch.Tensor) -> torch.Tensor:
+        return points.clone()
+
+    @staticmethod
+    def backward(context: object, gradient: torch.Tensor) -> torch.Tensor:
+        raise RuntimeError("no gradient here")
+
+
+begin()
+model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+optimizer = torch.optim.Adagrad(model.parameters(), lr=0.1)
+for step in range(24):
+    points = torch.randn(8, 5 if step % 6 == 1 else 4)
+    optimizer.zero_grad()
+    try:
+        outputs = model(points)
+        loss = (Refusing.apply(outputs) if step % 6 == 2 else outputs).square().mean()
+        loss.backward()
+        if step % 6 == 3:
+            model[0].weight.grad = None
+        if step % 6 == 4:
+            loss.backward()  # the graph is gone
+        optimizer.step(closure=(lambda: 1 / 0) if step % 6 == 5 else None)
+    except (RuntimeError, ZeroDivisionError) as error:
+        print("failed:", type(error).__name__, str(error).splitlines()[0])
+    else:
+        tell("loss", loss)
+tell_end(model, optimizer)

@@ -1,0 +1,64 @@
+"""What every script here prints: each loss to the last bit, and all that training leaves behind."""
+
+import hashlib
+import random
+
+import numpy as np
+import torch
+
+
+def begin(seed: int = 7) -> None:
+    """Makes a run repeatable, whatever else the machine does."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    np.random.seed(seed)
+    random.seed(seed)
+
+
+def tell(name: str, value: object) -> None:
+    """One line about one number; a tensor may be given."""
+    number = value.item() if isinstance(value, torch.Tensor) else value
+    print(name, float(number).hex(), flush=True)
+
+
+def tell_end(*trained: object) -> None:
+    """Digests of everything with a state, of the random number generators, and of the settings."""
+    for one in trained:
+        print(type(one).__name__, digest(one.state_dict()))
+    print("torch random", digest(torch.get_rng_state()))
+    print("numpy random", digest(repr(np.random.get_state())))
+    print("python random", digest(repr(random.getstate())))
+    settings = (
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        torch.is_autocast_enabled("cpu"),
+        torch.is_anomaly_enabled(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.get_default_dtype(),
+        torch.get_default_device(),
+        torch.get_num_threads(),
+    )
+    print("settings", *settings, flush=True)
+
+
+def digest(state: object) -> str:
+    """The same for the same values, to the last bit."""
+    found = hashlib.sha256()
+    _add(found, state)
+    return found.hexdigest()
+
+
+def _add(found: "hashlib._Hash", state: object) -> None:
+    if isinstance(state, torch.Tensor):
+        plain = state.detach().cpu().contiguous()
+        found.update(f"{plain.dtype}{tuple(plain.shape)}".encode())
+        found.update(plain.reshape(-1).view(torch.uint8).numpy().tobytes())
+    elif isinstance(state, dict):
+        for key, value in state.items():
+            found.update(repr(key).encode())
+            _add(found, value)
+    elif isinstance(state, list | tuple):
+        for value in state:
+            _add(found, value)
+    else:
+        found.update(repr(state).encode())
