@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.clock import NANOSECONDS
-from sonde.collect.steps import EventRow, FinishedStep, Pass, Steps
+from sonde.collect.steps import At, EventRow, FinishedStep, Pass, Steps
 from tests.fakes.clock import FakeClock
 
 
@@ -38,6 +38,12 @@ class Loop:
     def forward(self, kind: Pass = Pass.TRAIN) -> "Loop":
         self.steps.forward(self._second(), kind)
         return self
+
+    def told(self, kind: Pass = Pass.TRAIN) -> tuple[tuple[At, ...], list[At]]:
+        """A pass: the steps that it may belong to, and the one it turns out to belong to."""
+        likely, told = self.steps.likely(kind), list[At]()
+        self.steps.forward(self._second(), kind, told.append)
+        return likely, told
 
     def backward(self) -> "Loop":
         self.steps.backward(self._second())
@@ -171,8 +177,54 @@ def test_passes_without_gradients_over_the_data_are_an_evaluation() -> None:
 def test_a_loss_without_gradients_makes_an_evaluation_of_the_pass_before() -> None:
     loop = Loop().train().forward(Pass.UNDECIDED)
 
-    assert loop.steps.evaluation_loss() == 0
+    loop.steps.evaluation_loss()
+
     assert [number for number, _ in loop.seen("eval")] == [0]
+
+
+def test_the_step_of_a_pass_is_certain_while_there_is_one_optimizer() -> None:
+    loop = Loop().train()
+    likely, told = loop.told()
+    loop.backward().optimizer()
+
+    assert likely == (("train", 1),)
+    assert told == [("train", 1)]
+
+
+def test_a_pass_after_one_of_two_optimizers_belongs_to_the_step_of_the_next_one() -> None:
+    loop = Loop(optimizers=2).train(0)
+    likely, same = loop.told()
+    loop.backward().optimizer(1)
+    _, later = loop.told()
+    loop.backward().optimizer(0)
+
+    assert likely == (("train", 0), ("train", 1))
+    assert same == [("train", 0)]
+    loop.steps.close()
+    assert later == [("train", 1)]
+
+
+def test_a_pass_without_gradients_is_told_its_step_when_it_is_decided() -> None:
+    loop = Loop().train()
+    likely, target = loop.told(Pass.UNDECIDED)
+    assert likely == (("eval", 0), ("train", 1))
+    assert target == []
+    loop.forward().backward().optimizer()
+    assert target == [("train", 1)]
+
+    _, first = loop.told(Pass.UNDECIDED)
+    likely, second = loop.told(Pass.UNDECIDED)
+    loop.end_of_data()
+    assert likely[0] == ("eval", 1)
+    assert (first, second) == ([("eval", 0)], [("eval", 1)])
+
+
+def test_of_very_many_passes_in_a_step_each_is_told_its_step() -> None:
+    loop = Loop()
+    told = [loop.told()[1] for _ in range(300)]
+    loop.backward().optimizer()
+
+    assert told == [[("train", 0)]] * 300
 
 
 def test_an_evaluation_before_the_first_step_is_not_part_of_it() -> None:

@@ -46,6 +46,7 @@ class FinishedStep(NamedTuple):
     optimizers: tuple[int, ...] = ()
 
 
+At = tuple[str, int]  # a mode, and the number of a step in it
 _Span = tuple[str, str, int, int]  # phase, category, start, duration
 
 
@@ -86,6 +87,7 @@ class Steps:
         self._open = _Open()
         self._last_end_ns = 0
         self._undecided: list[list[_Span]] = []
+        self._awaiting: dict[int, list[Callable[[At], None]]] = {}  # by the start of a pass
         self._evaluation: tuple[int, int] | None = None
 
     @property
@@ -131,8 +133,26 @@ class Steps:
         if not is_exhausted:
             self.span(_DATA_WAIT, start_ns)
 
-    def forward(self, start_ns: int, kind: Pass) -> None:
-        """An outermost forward pass that ends now."""
+    def likely(self, kind: Pass) -> tuple[At, ...]:
+        """The steps that a pass may turn out to belong to; just one where that is certain."""
+        forced = self.forced_mode
+        is_forced = forced not in (None, _TRAIN)
+        mode = forced if is_forced and forced is not None else Mode.EVAL.value
+        evaluation = (mode, self.counts.get(mode, 0) + len(self._undecided))
+        if is_forced or kind is Pass.EVAL or (kind is Pass.UNDECIDED and forced is not None):
+            return (evaluation,)
+        number = self.counts[_TRAIN]
+        # what comes after an optimizer's step belongs to this step only if another one follows
+        is_open = bool(self._open.stepped) and not self.is_explicit
+        training = tuple([(_TRAIN, number + more) for more in range(1 + is_open)])
+        return training if kind is Pass.TRAIN else (evaluation, *training)
+
+    def forward(
+        self, start_ns: int, kind: Pass, on_settled: Callable[[At], None] | None = None
+    ) -> None:
+        """An outermost forward pass that ends now; its step is told once that is certain."""
+        if on_settled is not None:
+            self._awaiting[start_ns] = [on_settled]
         span = (_FORWARD, _PHASE, start_ns, self._now_ns() - start_ns)
         if kind is Pass.TRAIN and self.forced_mode in (None, _TRAIN):
             if self._undecided:
@@ -146,11 +166,9 @@ class Steps:
         else:
             self._undecided.append([*leading, span])
 
-    def evaluation_loss(self) -> int:
+    def evaluation_loss(self) -> None:
         """A loss was computed without gradients: so the passes before were an evaluation."""
         self._decide(is_eval=True)
-        mode = self.forced_mode or Mode.EVAL.value
-        return self.counts.get(mode, 0) - 1
 
     def backward(self, start_ns: int) -> None:
         """A backward pass that ends now."""
@@ -221,6 +239,9 @@ class Steps:
             phase, category, start_ns, duration_ns = spans[-1]
             if phase == span[0]:
                 spans[-1] = (phase, category, start_ns, duration_ns + span[3])
+                if span[2] in self._awaiting:
+                    more = self._awaiting.pop(span[2])
+                    self._awaiting.setdefault(start_ns, []).extend(more)
                 return
         spans.append(span)
 
@@ -294,6 +315,9 @@ class Steps:
     def _emit_span(self, span: _Span, number: int, mode: str) -> None:
         phase, category, start_ns, duration_ns = span
         self._emit((phase, category, LANE, start_ns, duration_ns, number, mode, ""))
+        if self._awaiting and phase == _FORWARD:
+            for on_settled in self._awaiting.pop(start_ns, ()):
+                on_settled((mode, number))
 
     def _emit_step(self, step: FinishedStep, detail: str) -> None:
         length_ns = step.end_ns - step.start_ns
