@@ -11,6 +11,7 @@ from sonde.collect.torch.data import Waiting
 from sonde.collect.torch.gather import Gather
 from sonde.collect.torch.loop import TrainingLoop
 from sonde.collect.torch.losses import Losses
+from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.norms import Norms
@@ -30,10 +31,11 @@ class PyTorch(Adapter):
         session.framework = "torch"
         session.versions = {"torch": str(torch.__version__), "python": sys.version.split()[0]}
         self._names = Names()
-        self._modules = Modules(session, self._names)
+        marks = Marks(session)
+        self._modules = Modules(session, self._names, marks)
         scalars = Scalars(session)
         losses = Losses(session, scalars)
-        self._loop = TrainingLoop(session, self._modules, self._names, losses)
+        self._loop = TrainingLoop(session, self._modules, self._names, losses, marks)
         norms = Norms(session, scalars, self._loop.optimizers)
         gather = Gather(session, self._names, Records(session))
         norms.on_clipped.append(gather.gradients_were_clipped)

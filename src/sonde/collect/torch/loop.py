@@ -13,12 +13,15 @@ from torch.optim.optimizer import (
 
 from sonde.collect.session import Session
 from sonde.collect.torch.losses import Losses
+from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.patches import Patches
 from sonde.records.notice import NoticeKind
+from sonde.records.step import Phase
 
+_BACKWARD, _OPTIMIZER = Phase.BACKWARD.value, Phase.OPTIMIZER.value
 _UNSEEN_BACKWARDS = 50  # without a step of any optimizer: the loop's steps cannot be seen
 
 
@@ -32,12 +35,15 @@ class UpdateListener(Protocol):
 class TrainingLoop:
     """Tells the session's steps what the loop does."""
 
-    def __init__(self, session: Session, modules: Modules, names: Names, losses: Losses) -> None:
+    def __init__(
+        self, session: Session, modules: Modules, names: Names, losses: Losses, marks: Marks
+    ) -> None:
         self._session = session
         self._steps = session.steps
         self._modules = modules
         self._names = names
         self._losses = losses
+        self._marks = marks
         self._stepping: int | None = None  # the optimizer that steps just now
         self._start_ns = 0
         self._in_closure = 0  # backward passes inside an optimizer's closure
@@ -102,12 +108,14 @@ class TrainingLoop:
         self._modules.forget_calls()
         if self._stepping is None or not self._in_closure:
             self._losses.root(tensors)
+        self._marks.begin(_BACKWARD)
 
     def _backward_ends(self, start_ns: int) -> None:
+        self._marks.end(_BACKWARD)
         if self._has_closure and self._stepping is not None:
             self._in_closure += 1
             if self._in_closure > 1:  # a line search: the same step looks again
-                self._steps.span("backward", start_ns)
+                self._steps.span(_BACKWARD, start_ns)
                 return
         self._steps.backward(start_ns)
         self._backwards += 1
@@ -130,6 +138,7 @@ class TrainingLoop:
         self._steps.optimizer_begins(number)
         self._stepping, self._in_closure = number, 0
         self._start_ns = self._session.clock.now_ns()
+        self._marks.begin(_OPTIMIZER)
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
         self._has_closure = closure is not None
         if closure is None:
@@ -177,6 +186,7 @@ class TrainingLoop:
             return
         self._stepping = None
         self._has_closure = False
+        self._marks.end(_OPTIMIZER)
         self._losses.optimizer_stepped(number)
         self._steps.optimizer_ends(number, self._start_ns)
 

@@ -9,8 +9,10 @@ from torch import nn
 
 from sonde.collect.session import Session
 from sonde.collect.steps import Pass
+from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.names import Names, outermost, wrapped_by
 from sonde.collect.torch.patches import Patches
+from sonde.records.step import Phase
 
 ForwardListener = Callable[[nn.Module, tuple[Any, ...], Any, bool], None]
 
@@ -18,9 +20,10 @@ ForwardListener = Callable[[nn.Module, tuple[Any, ...], Any, bool], None]
 class Modules:
     """All modules that exist, the outermost ones, and what their forward passes are for."""
 
-    def __init__(self, session: Session, names: Names) -> None:
+    def __init__(self, session: Session, names: Names, marks: Marks) -> None:
         self._session = session
         self._names = names
+        self._marks = marks
         self._all: weakref.WeakSet[nn.Module] = weakref.WeakSet()
         self.made = 0  # modules that were made so far
         self._made_before = -1
@@ -106,6 +109,8 @@ class Modules:
     def _begins(self, module: nn.Module) -> None:
         if any(running == id(module) for running, _ in self._calls):
             self._calls.clear()  # the earlier pass has raised
+        if not self._calls:
+            self._marks.begin(Phase.FORWARD.value)
         self._calls.append((id(module), self._session.clock.now_ns()))
 
     def _ends(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
@@ -116,6 +121,7 @@ class Modules:
         _, start_ns = self._calls.pop()
         if self._calls:
             return
+        self._marks.end(Phase.FORWARD.value)
         kind = self._kind(module)
         for listener in self.listeners:
             listener(module, args, output, kind is Pass.TRAIN)
