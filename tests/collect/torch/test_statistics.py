@@ -2,6 +2,7 @@
 
 import math
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonde.collect.torch.statistics import Measured, measure, raw_tensor
+from sonde.collect.torch import statistics_operators
+from sonde.collect.torch.statistics import Measured, Together, launch, measure, raw_tensor
+from sonde.collect.torch.statistics_operators import ByOperators
 from sonde.store.encode import encode_columns
 from sonde.store.format import STATISTICS
 from sonde.store.statistics import BINS, COLUMNS, bin_of, decode_histogram, encode_histogram
@@ -70,11 +73,20 @@ def assert_same(found: dict[str, Any], values: "np.ndarray[Any, Any]") -> None:
             assert found[name] == value
 
 
-def assert_measured(tensor: torch.Tensor) -> None:
-    measured = measure({"one": tensor}, with_histogram=True)
+def by_operators(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Measured:
+    """What a GPU without our kernel does, which any device can do."""
+    return ByOperators(tensors, with_histogram).measured()
 
-    assert measured.left_out == {}
-    assert_same(row_of(measured), tensor.detach().to_dense().to(torch.float64).numpy())
+
+ENGINES = (measure, by_operators)
+
+
+def assert_measured(tensor: torch.Tensor) -> None:
+    for engine in ENGINES:
+        measured = engine({"one": tensor}, True)
+
+        assert measured.left_out == {}
+        assert_same(row_of(measured), tensor.detach().to_dense().to(torch.float64).numpy())
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -137,9 +149,8 @@ def test_views_are_measured_as_what_they_show(view: Any) -> None:
 def test_complex_numbers_count_as_pairs() -> None:
     tensor = torch.tensor([1 + 2j, 3 - 4j]).conj()
 
-    row = row_of(measure({"z": tensor}, with_histogram=True))
-
-    assert_same(row, np.array([1.0, -2.0, 3.0, 4.0]))
+    for engine in ENGINES:
+        assert_same(row_of(engine({"z": tensor}, True)), np.array([1.0, -2.0, 3.0, 4.0]))
 
 
 @pytest.mark.filterwarnings("ignore:Sparse .* tensor support:UserWarning")
@@ -159,9 +170,8 @@ def test_sparse_tensors_are_measured_with_the_zeros_they_imply(kind: str) -> Non
     }
     tensor = makers[kind]()
 
-    row = row_of(measure({"gradient": tensor}, with_histogram=True))
-
-    assert_same(row, tensor.to_dense().numpy())
+    for engine in ENGINES:
+        assert_same(row_of(engine({"gradient": tensor}, True)), tensor.to_dense().numpy())
 
 
 def test_what_has_no_plain_values_is_left_out_by_name() -> None:
@@ -173,11 +183,47 @@ def test_what_has_no_plain_values_is_left_out_by_name() -> None:
         "also here": torch.zeros(2),
     }
 
-    measured = measure(tensors, with_histogram=False)
+    for engine in ENGINES:
+        measured = engine(tensors, False)
 
-    assert measured.names == ["here", "also here"]
-    assert set(measured.left_out) == {"nowhere", "jagged", "packed"}
-    assert "meta" in measured.left_out["nowhere"]
+        assert measured.names == ["here", "also here"]
+        assert set(measured.left_out) == {"nowhere", "jagged", "packed"}
+        assert "meta" in measured.left_out["nowhere"]
+
+
+def test_a_sparse_gradient_that_names_places_twice_is_summed_without_waiting() -> None:
+    embedding = torch.nn.Embedding(50, 4, sparse=True)
+    embedding(torch.tensor([3, 7, 3, 3])).sum().backward()
+    gradient = embedding.weight.grad
+    assert gradient is not None
+    assert not gradient.is_coalesced()
+
+    assert_measured(gradient)
+
+
+def test_tensors_larger_than_a_slice_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics_operators, "_SLICE", 1000)
+
+    assert_measured(nasty_matrix())
+
+
+def test_a_launch_keeps_the_values_of_its_moment() -> None:
+    tensor = torch.tensor([1.0, 2.0])
+
+    pending = launch({"x": tensor}, with_histogram=True)
+    tensor.zero_()
+
+    assert pending.is_ready()
+    assert_same(row_of(pending.measured()), np.array([1.0, 2.0]))
+
+
+def test_launches_together_are_ready_when_all_are() -> None:
+    one, other = (launch({name: torch.ones(2)}, with_histogram=False) for name in "ab")
+
+    both = Together([one, other])
+
+    assert both.is_ready()
+    assert both.measured().names == ["a", "b"]
 
 
 def test_nothing_depends_on_the_defaults_of_the_script() -> None:
@@ -186,12 +232,13 @@ def test_nothing_depends_on_the_defaults_of_the_script() -> None:
     torch.set_default_device("meta")
     try:
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            measured = measure({"x": tensor}, with_histogram=True)
+            found = [engine({"x": tensor}, True) for engine in ENGINES]
     finally:
         torch.set_default_device(None)
         torch.set_default_dtype(torch.float32)
 
-    assert_same(row_of(measured), np.array([1.0, 2.0]))
+    for measured in found:
+        assert_same(row_of(measured), np.array([1.0, 2.0]))
 
 
 def test_measuring_leaves_no_trace_in_the_graph_and_the_data() -> None:

@@ -9,6 +9,7 @@ import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Protocol
 
 import torch
@@ -109,6 +110,59 @@ def measure(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Measur
             else:
                 found.add(name, with_implied_zeros(row, implied_zeros), scratch.histogram())
     return found
+
+
+def launch(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Pending:
+    """Begins with tensors wherever they are; to be called by the thread that trains.
+
+    What is in the host's memory is copied at once and measured by whoever asks for the result.
+    """
+    by_device: dict[int, dict[str, torch.Tensor]] = {}
+    for name, tensor in tensors.items():
+        by_device.setdefault(tensor.get_device(), {})[name] = tensor
+    parts: list[Pending] = []
+    for device, group in by_device.items():
+        if device < 0:
+            parts.append(_Copied(group, with_histogram))
+        else:
+            cuda = import_module("sonde.collect.torch.statistics_cuda")
+            parts.append(cuda.launch(group, with_histogram))
+    return parts[0] if len(parts) == 1 else Together(parts)
+
+
+class Together:
+    """Several that are under way."""
+
+    def __init__(self, parts: Sequence[Pending]) -> None:
+        self._parts = parts
+
+    def is_ready(self) -> bool:
+        """Whether all are."""
+        return all(part.is_ready() for part in self._parts)
+
+    def measured(self) -> Measured:
+        """What all have found."""
+        found = Measured()
+        for part in self._parts:
+            found.extend(part.measured())
+        return found
+
+
+class _Copied:
+    """Tensors of the host as they were."""
+
+    def __init__(self, tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> None:
+        with torch.no_grad():
+            self._tensors = {name: tensor.detach().clone() for name, tensor in tensors.items()}
+        self._with_histogram = with_histogram
+
+    def is_ready(self) -> bool:
+        """No device is involved."""
+        return True
+
+    def measured(self) -> Measured:
+        """Does the work."""
+        return measure(self._tensors, self._with_histogram)
 
 
 def plain(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
