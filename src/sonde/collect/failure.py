@@ -101,19 +101,18 @@ def _worker(place: WorkerPlace) -> tuple[int, int]:
     info = session.Session.of_process().info if session else None
     if info is not None and info.pid == os.getpid():
         return info.rank, info.restart
-    if place.rank is not None and not _is_below_that_rank(place.rank):
+    if place.rank is not None and not _is_below_that_rank(place):
         return place.rank, place.restart
     return NO_RANK, 0
 
 
-def _is_below_that_rank(rank: int) -> bool:
-    """Whether a worker has started this process, and it only inherited the variable."""
+def _is_below_that_rank(place: WorkerPlace) -> bool:
+    """Whether a Python of that rank, and of this run, has started this process."""
     parent = Path(f"/proc/{os.getppid()}")
+    ours = {f"RANK={place.rank}".encode(), f"SONDE_RUN_ID={place.run_id}".encode()}
     try:
         is_python = (parent / "exe").readlink().name.startswith("python")
-        return is_python and f"RANK={rank}".encode() in (parent / "environ").read_bytes().split(
-            b"\0"
-        )
+        return is_python and ours <= set((parent / "environ").read_bytes().split(b"\0"))
     except OSError:
         return False
 

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sonde.clock import NANOSECONDS, SystemClock
@@ -22,11 +22,13 @@ from sonde.collect.exits import (
 from sonde.collect.interpreter import why_shut
 from sonde.collect.masking import MASK, mask_command, readable
 from sonde.collect.process_tree import Process, processes_marked
-from sonde.collect.recording import Outcome, Recording
+from sonde.collect.recording import END_SECONDS, Outcome, Recording
 from sonde.collect.registration import Registration
+from sonde.collect.relay import relay_to
 from sonde.collect.system import Machine
 from sonde.guard import Guard
 from sonde.records.job import Attempt, Exit
+from sonde.records.notice import Notice, NoticeKind
 from sonde.records.request import Request
 from sonde.records.worker import Failure
 from sonde.settings import RunSettings, environment
@@ -36,6 +38,7 @@ STOP_GRACE_SECONDS = 10.0
 INJECTED = Path(__file__).parent / "inject"
 _LOOK_SECONDS = 2.0  # what looking at the machine may take; without an answer we go on
 _POLL_SECONDS = 0.05
+_RELAY_SHARE = 0.4  # of the time that an end may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Launcher:
         self._kill_due = 0.0
         self._child: Child | None = None
         self._recording = Recording(registration, settings, clock, self._stop)
+        self._relay = relay_to(registration.backend, clock)
 
     def run(self, command: Sequence[str], collectors: tuple[str, ...] | None) -> Launched:
         """Starts the command, waits for its end, and records both."""
@@ -81,6 +85,8 @@ class Launcher:
         pid = self._child.pid if self._child else 0
         # beside the wait: a store that does not answer must not keep us from following the command
         self._recording.begin(lambda: self._begin(masked, start_ns, pid, collectors))
+        if self._relay is not None:
+            self._relay.start()
         if self._child is not None:
             code = self._child.wait()
             Guard().call("the rest of the job", self._end_the_rest, None)
@@ -89,7 +95,7 @@ class Launcher:
         none = Kills(None, 0)
         killed = within(_LOOK_SECONDS, "memory kills", kills.since, none) if kills else none
         exit_ = explain(ending, killed, problem, self._cause() if code else None)
-        outcome = self._recording.finish(exit_)
+        outcome = self._finish(exit_)
         seconds = (ending.end_ns - start_ns) / NANOSECONDS
         return Launched(shell_code(code), exit_, outcome, seconds, problem)
 
@@ -127,15 +133,31 @@ class Launcher:
             "SONDE_RUN_ID": self._run_id,
             "SONDE_HOOK": self._settings.for_workers().to_json(),
             "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECTED), given.get("PYTHONPATH")))),
+            # empty: straight into the job's place, also inside of a job that has a relay
+            "SONDE_WORKER_URI": self._relay.source.uri if self._relay else "",
         }
+
+    def _finish(self, exit_: Exit) -> Outcome:
+        """The workers' last words first, as long as that takes no time from our own."""
+        relay = self._relay
+        if relay is None:
+            return self._recording.finish(exit_)
+        deadline = self._clock.seconds() + END_SECONDS
+        relay.finish(END_SECONDS * _RELAY_SHARE)
+        outcome = self._recording.finish(exit_)
+        if relay.finish(deadline - self._clock.seconds()):
+            return outcome
+        now_ns, reason = self._clock.now_ns(), f"it did not arrive, and lies in {relay.source.uri}"
+        left = Notice(NoticeKind.LOST, "what workers wrote last", reason, now_ns, now_ns)
+        return replace(outcome, lost=(*outcome.lost, left))
 
     def _cause(self) -> Failure | None:
         """What the command died of, as its own processes saw it."""
         if self._child is None:
             return None
-        pid, place = self._child.pid, self._place
-        attempt = (place.node, place.number)
-        return within(_LOOK_SECONDS, "cause", lambda: find_cause(place.backend, attempt, pid), None)
+        pid, attempt = self._child.pid, (self._place.node, self._place.number)
+        backend = self._relay.source if self._relay else self._place.backend
+        return within(_LOOK_SECONDS, "cause", lambda: find_cause(backend, attempt, pid), None)
 
     def _stop(self, request: Request) -> str:
         """Asks the command to end, and insists after the grace."""

@@ -30,7 +30,7 @@ from sonde.store.writer import SEGMENT_SECONDS, Writer
 _HEARTBEAT_SECONDS = 5.0
 _FIRST_BEAT_SECONDS = 1.0
 _BEGIN_SECONDS = 0.5
-_END_SECONDS = 10.0  # all that the end of a job may wait for
+END_SECONDS = 10.0  # all that the end of a job may wait for
 _CLOCK_JUMP_SECONDS = 1.0
 
 
@@ -125,9 +125,9 @@ class Recording:
     def finish(self, exit_: Exit) -> Outcome:
         """Ends the recording, within ten seconds whatever the store and the collectors do."""
         self._over.set()
-        deadline = self._clock.seconds() + _END_SECONDS
+        deadline = self._clock.seconds() + END_SECONDS
         # most of it for the last flush: a connection that hangs takes 7 s to be given up
-        threads_due, flush_due = deadline - 0.85 * _END_SECONDS, deadline - 0.15 * _END_SECONDS
+        threads_due, flush_due = deadline - 0.85 * END_SECONDS, deadline - 0.15 * END_SECONDS
         for thread in self._threads:
             thread.join(self._left(threads_due))
         sampler = self._sampler

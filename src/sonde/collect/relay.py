@@ -20,6 +20,14 @@ _MOST_AT_ONCE_BYTES = 8 * 1024 * 1024
 _FINAL_SUFFIX = ".safetensors"  # written once, large
 
 
+def relay_to(target: Backend, clock: Clock) -> "Relay | None":
+    """A relay, where the store is not simply a folder; None too where none can be set up."""
+    scheme = target.uri.partition("://")[0] if "://" in target.uri else "file"
+    if scheme == "file":
+        return None
+    return Guard().call("the relay", lambda: Relay(target, clock), None)
+
+
 class Relay:
     """From the workers' folder to the job's place in the store."""
 

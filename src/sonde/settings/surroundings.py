@@ -96,7 +96,7 @@ def worker_place() -> WorkerPlace:
     rank, world_size, local_rank = _rank()
     return WorkerPlace(
         node=_first("SONDE_NODE") or _host(),
-        job_uri=_first("SONDE_JOB_URI"),
+        job_uri=_first("SONDE_WORKER_URI", "SONDE_JOB_URI"),
         attempt=_number("SONDE_ATTEMPT") or 1,
         clock_anchor_ns=_number("SONDE_CLOCK_ANCHOR_NS"),
         run_id=_first("SONDE_RUN_ID"),

@@ -1,0 +1,95 @@
+"""Workers that cannot reach an object store write into a folder, and the launcher carries it on."""
+
+import logging
+import subprocess
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.s3.models import s3_backends
+from moto.server import ThreadedMotoServer
+
+from sonde.client.job import open_job
+from sonde.store.backends import open_backend
+from tests.fakes.eventually import eventually
+from tests.fakes.flaky_proxy import FlakyProxy
+from tests.journeys.sonde_cli import Sonde
+
+BUCKET = "sonde-workers"
+
+
+@pytest.fixture(scope="module")
+def server_port() -> Iterator[int]:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    s3_backends[DEFAULT_ACCOUNT_ID]["aws"].create_bucket(BUCKET, "us-east-1")
+    yield server.get_host_and_port()[1]
+    server.stop()
+
+
+@pytest.fixture
+def proxy(server_port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[FlakyProxy]:
+    with FlakyProxy(server_port) as flaky:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{flaky.port}")
+        monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test-key-id")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
+        monkeypatch.setenv("AWS_REGION", "us-east-1")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield flaky
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> str:
+    """A Python without any library at all."""
+    venv.create(tmp_path / "bare", with_pip=False)
+    return str(tmp_path / "bare" / "bin" / "python")
+
+
+def folders_of_relays(temporary: Path) -> list[Path]:
+    return list(temporary.glob("sonde-workers-*"))
+
+
+def test_what_a_bare_python_says_arrives(
+    sonde: Sonde, proxy: FlakyProxy, python: str, tmp_path: Path
+) -> None:
+    store, temporary = f"s3://{BUCKET}/arrives", tmp_path / "temporary"
+    temporary.mkdir()
+    done = sonde.run(
+        *("run", "--store", store, "--name", "job", python, "-c", "raise ValueError('no data')"),
+        env={"TMPDIR": str(temporary), "RANK": "3"},
+    )
+    assert done.returncode == 1
+    exit_ = open_job(f"{store}/job").summary["exit"]
+    assert (exit_["message"], exit_["worker"]) == ("ValueError: no data", 3)
+    backend = open_backend(f"{store}/job")
+    assert b"no data" in backend.read("workers/3/attempt-001.0/failure.json")
+    assert folders_of_relays(temporary) == []
+
+
+def test_what_does_not_arrive_in_time_is_kept_and_said(
+    sonde: Sonde, proxy: FlakyProxy, python: str, tmp_path: Path
+) -> None:
+    store, temporary = f"s3://{BUCKET}/outage", tmp_path / "temporary"
+    temporary.mkdir()
+    script = (
+        "import pathlib, time\npathlib.Path('ready').touch()\n"
+        "while not pathlib.Path('end').exists(): time.sleep(.05)\n1/0"
+    )
+    launcher = sonde.start(
+        *("run", "--store", store, "--name", "job", python, "-c", script),
+        env={"TMPDIR": str(temporary), "RANK": "0"},
+        stderr=subprocess.PIPE,
+    )
+    assert eventually((sonde.folder / "ready").exists, 30)
+    proxy.refuse()
+    (sonde.folder / "end").touch()
+    assert launcher.wait(90) == 1
+    assert launcher.stderr is not None
+    (left,) = folders_of_relays(temporary)
+    assert str(left).encode() in launcher.stderr.read()
+    assert list(left.rglob("failure.json"))
+    proxy.recover()
