@@ -85,7 +85,7 @@ class Session:
         self.is_on = False
         self.info: WorkerInfo | None = None
         self.budget = Budget(self.settings.overhead_percent)
-        self._thread_id = 0
+        self._thread_id = 0  # of the thread that trains; 0: no hook was called yet
         self._is_paused = False
         self._hook_ns = 0
         self._said: set[tuple[str, str]] = set()
@@ -118,13 +118,12 @@ class Session:
         self.close()
         self.place = place
         self.guard.failed.clear()
-        self.start_anew()
         self.follow(settings)
+        self.start_anew()
 
     def follow(self, settings: HookSettings) -> None:
         """From now on these settings hold."""
         self.settings = settings
-        self.budget.overhead_percent = settings.overhead_percent
         self.plan.follow(settings)
 
     @property
@@ -140,7 +139,7 @@ class Session:
         return self._backend
 
     def activate(self) -> bool:
-        """Training begins in this thread; whether anything is recorded."""
+        """Training begins; whether anything is recorded."""
         if self.is_on or self._is_paused or "the session" in self.guard.failed:
             return self.is_on
         self.guard.call("the session", self._begin, None)
@@ -154,7 +153,9 @@ class Session:
         get_ident = threading.get_ident
 
         def timed(*arguments: object) -> Result:
-            if not (self.is_on or self.activate()) or get_ident() != self._thread_id:
+            if not (self.is_on or self.activate()):
+                return default
+            if get_ident() != self._thread_id and not self._claim_training():
                 return default
             began_ns = ticks_ns()
             result = shielded(*arguments)
@@ -162,6 +163,16 @@ class Session:
             return result
 
         return timed
+
+    def is_training_thread(self) -> bool:
+        """Whether the caller trains; before anybody has begun to, it may."""
+        return self._thread_id in (0, threading.get_ident())
+
+    def _claim_training(self) -> bool:
+        if not self._thread_id:
+            self._thread_id = threading.get_ident()
+            return True
+        return False
 
     def scalar(
         self,
@@ -253,7 +264,6 @@ class Session:
             self.clock, self.guard, self._tidy, _FLUSH_SECONDS, self.budget.thread_took
         )
         self._backroom.start()
-        self._thread_id = threading.get_ident()
         # processes of multiprocessing end without atexit
         multiprocessing.util.Finalize(None, self.close, exitpriority=1)
         atexit.register(self.close)

@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,8 @@ DEFAULT_STORE = "sonde-jobs"
 
 VARIABLES = {
     "SONDE_STORE": "the default store; without it, ./sonde-jobs",
-    "SONDE_DISABLE": "set to 1: `sonde run` becomes the command, as if Sonde were not there",
+    "SONDE_DISABLE": "set to 1: `sonde run` becomes the command, `sonde.start()` and its like do "
+    "nothing, as if Sonde were not there",
 }
 
 # How launchers tell a process its rank, how many there are, and its rank on its node.
@@ -91,12 +93,23 @@ def placement() -> Placement:
     )
 
 
+def announce(variables: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Sets variables for this process and those it will start; returns what they were before."""
+    before = {name: os.environ.get(name) for name in variables}
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    return before
+
+
 def worker_place() -> WorkerPlace:
     """Where this training process runs, from what `sonde run` and the cluster have told it."""
     rank, world_size, local_rank = _rank()
     return WorkerPlace(
         node=_first("SONDE_NODE") or _host(),
-        job_uri=_first("SONDE_WORKER_URI", "SONDE_JOB_URI"),
+        job_uri=None if is_disabled() else _first("SONDE_WORKER_URI", "SONDE_JOB_URI"),
         attempt=_number("SONDE_ATTEMPT") or 1,
         clock_anchor_ns=_number("SONDE_CLOCK_ANCHOR_NS"),
         run_id=_first("SONDE_RUN_ID"),

@@ -14,6 +14,12 @@ class Adapter(ABC):
     def attach(self, session: "Session") -> None:
         """Puts the hooks in place."""
 
+    def part_loaded(self, name: str) -> None:
+        """Another awaited module of the framework has been imported."""
+
+    def adopt(self) -> None:
+        """Finds what the script has made before the hooks were there."""
+
     @abstractmethod
     def detach(self) -> None:
         """Takes them away again."""

@@ -1,8 +1,11 @@
 """PyTorch: steps, phases, losses and tensors of a loop that knows nothing of us."""
 
+import gc
 import sys
 
 import torch
+from torch import nn
+from torch.optim import Optimizer
 
 from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.session import Session
@@ -18,6 +21,7 @@ from sonde.collect.torch.norms import Norms
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.records import Records
 from sonde.collect.torch.scalars import Scalars
+from sonde.collect.torch.told import Told
 
 
 class PyTorch(Adapter):
@@ -29,28 +33,48 @@ class PyTorch(Adapter):
     def attach(self, session: Session) -> None:
         """Puts the hooks in place."""
         session.framework = "torch"
-        session.versions = {"torch": str(torch.__version__), "python": sys.version.split()[0]}
+        session.versions |= {"torch": str(torch.__version__), "python": sys.version.split()[0]}
         self._names = Names()
         marks = Marks(session)
-        self._modules = Modules(session, self._names, marks)
+        self.modules = Modules(session, self._names, marks)
         scalars = Scalars(session)
-        losses = Losses(session, scalars)
-        self._loop = TrainingLoop(session, self._modules, self._names, losses, marks)
+        self.losses = losses = Losses(session, scalars)
+        self._loop = TrainingLoop(session, self.modules, self._names, losses, marks)
         norms = Norms(session, scalars, self._loop.optimizers)
-        gather = Gather(session, self._names, Records(session))
+        records = Records(session)
+        gather = Gather(session, self._names, records)
         norms.on_clipped.append(gather.gradients_were_clipped)
         self._loop.listeners += [norms, gather]
-        waiting = Waiting(session, self._modules.refresh)
+        self.waiting = waiting = Waiting(session, self.modules.refresh)
+        session.tensors = Told(session, records, scalars)
+        session.before_said_step.append(losses.take_all)
+        session.at_end.append(scalars.send)
 
         def send(_step: FinishedStep) -> None:
             scalars.send()
 
         session.after_step.append(send)
-        for part in (self._modules, self._loop, norms, waiting):
+        for part in (self.modules, self._loop, norms, waiting):
             part.attach(self._patches)
+
+    def part_loaded(self, name: str) -> None:
+        """Checkpoints of many processes are often a later import."""
+        self.waiting.attach_checkpoints(self._patches)
+
+    def adopt(self) -> None:
+        """Finds the models and optimizers that were made before us."""
+        modules, optimizers = [], []
+        for one in gc.get_objects():
+            # what an object says of its class is not asked: some warn, some import
+            if issubclass(type(one), nn.Module):
+                modules.append(one)
+            elif issubclass(type(one), Optimizer) and "param_groups" in vars(one):
+                optimizers.append(one)
+        self.modules.adopt(modules)
+        self._loop.optimizers.adopt(optimizers)
 
     def detach(self) -> None:
         """Takes everything away."""
         self._loop.detach()
-        self._modules.detach()
+        self.modules.detach()
         self._patches.undo()

@@ -10,6 +10,8 @@ from sonde.settings import HookSettings
 Kinds = tuple[TensorKind, ...] | frozenset[TensorKind]
 Due = tuple[Collection, ...]
 
+_SAVED = (TensorKind.SAVED,)
+_EVERYTHING = Wanted(histogram=True, values=True)
 _MOST_REMEMBERED = 100_000  # scripts may invent a name for every step
 
 
@@ -22,6 +24,10 @@ class Plan:
     """
 
     def __init__(self, settings: HookSettings) -> None:
+        self.follow(settings)
+
+    def follow(self, settings: HookSettings) -> None:
+        """From now on these settings hold."""
         exact = [asked_for(one) for one in settings.collections]
         self._exact = {
             mode: [(one.schedules[mode].is_due, one) for one in exact if mode in one.schedules]
@@ -75,6 +81,17 @@ class Plan:
             if len(self._remembered) >= _MOST_REMEMBERED:
                 self._remembered.clear()
             return self._remembered.setdefault(key, _merged(name, kinds, due))
+
+    def wanted_when_saved(self, name: str, at: tuple[str, int]) -> Wanted | None:
+        """What is wanted of a tensor that the script itself saves: all of it, unless it is planned.
+
+        Args:
+            name: The tensor's name.
+            at: The mode and the number of the step.
+        """
+        if not self.wants_tensor(name, _SAVED):
+            return _EVERYTHING
+        return self.wanted(name, _SAVED, self.due_exactly(Mode(at[0]), at[1]))
 
     def collections_of(self, name: str, kinds: Kinds) -> tuple[str, ...]:
         """All collections that a tensor belongs to, asked for or not, by name."""

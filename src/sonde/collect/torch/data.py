@@ -1,5 +1,6 @@
 """What a step waits for beside its own computing: data, transfers, checkpoints, collectives."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -31,23 +32,25 @@ class Waiting:
         """Wraps the functions that make a step wait."""
         loader = torch.utils.data.dataloader
         patches.wrap(loader._BaseDataLoaderIter, "__next__", self._next)  # noqa: SLF001 — no public one
-        patches.wrap(torch, "save", lambda original: self._timed(original, Phase.CHECKPOINT))
-        checkpoint = getattr(torch.distributed, "checkpoint", None)
-        if checkpoint is not None:
-            for name in ("save", "async_save"):
-                patches.wrap(
-                    checkpoint, name, lambda original: self._timed(original, Phase.CHECKPOINT)
-                )
+        patches.wrap(torch, "save", lambda original: self.timed(original, Phase.CHECKPOINT))
+        if "torch.distributed.checkpoint" in sys.modules:
+            self.attach_checkpoints(patches)
         if torch.distributed.is_available():
             for name in _COLLECTIVES:
                 patches.wrap(
                     torch.distributed,
                     name,
-                    lambda original: self._timed(original, Phase.COLLECTIVE),
+                    lambda original: self.timed(original, Phase.COLLECTIVE),
                 )
         if torch.version.cuda is not None:
             for name in ("to", "cuda"):
                 patches.wrap(torch.Tensor, name, self._transfer)
+
+    def attach_checkpoints(self, patches: Patches) -> None:
+        """Wraps the functions of a module that is often imported later."""
+        checkpoint = sys.modules["torch.distributed.checkpoint"]
+        for name in ("save", "async_save"):
+            patches.wrap(checkpoint, name, lambda original: self.timed(original, Phase.CHECKPOINT))
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns = self._session.clock.now_ns
@@ -67,7 +70,8 @@ class Waiting:
         self._session.steps.data_wait(start_ns, is_exhausted=is_exhausted)
         self._on_batch()
 
-    def _timed(self, original: Callable[..., Any], phase: Phase) -> Callable[..., Any]:
+    def timed(self, original: Callable[..., Any], phase: Phase) -> Callable[..., Any]:
+        """The function as a phase of the step, unless it is called inside another such one."""
         session = self._session
         now_ns, is_compiling = session.clock.now_ns, torch.compiler.is_compiling
 

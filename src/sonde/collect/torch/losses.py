@@ -18,14 +18,23 @@ _DIVIDED = "divided by the loop: multiplied by its divisor, which the graph tell
 _SCALED = "scaled by a gradient scaler: taken before"
 
 
+class _Told(NamedTuple):
+    """What a framework says of the backward passes that it is about to make."""
+
+    divisor: float
+    said: str
+    loss: Tensor | float | None  # before it was divided; None: only the divisor is known
+
+
 class _Root(NamedTuple):
     """One call of backward."""
 
     value: Tensor | float  # what backward was called on
-    unscaled: Tensor | float  # before a gradient scaler multiplied it
-    divisor: float  # by what the loop divided it; 1: it did not
+    unscaled: Tensor | float  # before a gradient scaler multiplied it, or a framework divided it
+    divisor: float  # by what the loop divided that; 1: it did not
     said: str
     is_sure: bool  # who divided it said so
+    factor: float = 1.0  # by what a framework divided it after that
 
 
 class Losses:
@@ -37,7 +46,8 @@ class Losses:
         self._roots: list[_Root] = []
         self._by_optimizer: dict[int, list[_Root]] = {}
         self._scaled: tuple[int, Tensor] | None = None
-        self._divided: tuple[float, str] | None = None
+        self._made: tuple[int, _Told] | None = None
+        self._told: _Told | None = None
         self._said = ""
         session.after_step.append(self._step_over)
 
@@ -46,9 +56,27 @@ class Losses:
         if isinstance(loss, Tensor) and isinstance(output, Tensor):
             self._scaled = (id(output), loss)
 
-    def divided(self, divisor: float, by: str) -> None:
-        """A framework says by what it divides the losses that follow."""
-        self._divided = (divisor, f"divided by {by}: multiplied again")
+    def divides(self, divisor: float, by: str, loss: Any = None) -> bool:
+        """A framework says by what it divides a loss, until `undivided`; the outermost one counts.
+
+        Args:
+            divisor: By what.
+            by: Who.
+            loss: The loss itself, where it is there already.
+        """
+        if self._told is not None:
+            return False
+        self._told = _told(divisor, by, loss)
+        return True
+
+    def undivided(self) -> None:
+        """What follows is nobody's any more."""
+        self._told = None
+
+    def divided(self, loss: Any, output: Any, divisor: float, by: str) -> None:
+        """A framework has made one from the other, by dividing it."""
+        if isinstance(output, Tensor):
+            self._made = (id(output), _told(divisor, by, loss))
 
     def root(self, tensors: Any) -> None:
         """Backward is called on these."""
@@ -60,13 +88,22 @@ class Losses:
         if self._scaled is not None and self._scaled[0] == id(tensors):
             loss, said = self._scaled[1], _SCALED
         self._scaled = None
-        if self._divided is not None:
-            (divisor, said), is_sure = self._divided, True
-        else:
-            divisor, is_sure = _divisor_of(loss), False
         value = _value_of(tensors)
         unscaled = value if loss is tensors else _value_of(loss)
-        self._roots.append(_Root(value, unscaled, divisor, said, is_sure))
+        told = self._told_of(loss)
+        if told is None:
+            root = _Root(value, unscaled, _divisor_of(loss), said, is_sure=False)
+        elif told.loss is None:
+            root = _Root(value, unscaled, told.divisor, told.said, is_sure=True)
+        else:
+            root = _Root(value, told.loss, 1.0, told.said, is_sure=True, factor=told.divisor)
+        self._roots.append(root)
+
+    def _told_of(self, loss: Tensor) -> _Told | None:
+        made, self._made = self._made, None
+        if self._told is not None or made is None:
+            return self._told
+        return made[1] if made[0] == id(loss) else None
 
     def optimizer_stepped(self, optimizer: int) -> None:
         """What was backpropagated since belongs to that optimizer."""
@@ -95,10 +132,11 @@ class Losses:
         ]
         self._scalars.record(name, parts, at)
         is_scaled = roots[0].unscaled is not roots[0].value
-        if is_scaled or factors[0] != 1:
+        factor = factors[0] * roots[0].factor
+        if is_scaled or factor != 1:
             self._scalars.record(f"{name}/root", [(root.value, 1 / count) for root in roots], at)
-        if factors[0] != 1:
-            self._session.scalar(f"{name}/factor", factors[0], at=at)
+        if factor != 1:
+            self._session.scalar(f"{name}/factor", factor, at=at)
         self._explain(name, roots[0], factors[0])
 
     def _explain(self, name: str, root: _Root, factor: float) -> None:
@@ -106,6 +144,14 @@ class Losses:
         if said != self._said or not self._session.knows(name):
             self._said = said
             self._session.know(TensorInfo(name, ("losses",), "float32", (), said=said))
+
+
+def _told(divisor: float, by: str, loss: Any) -> _Told:
+    value = _value_of(loss) if isinstance(loss, Tensor) and loss.numel() == 1 else None
+    said = AS_GIVEN if divisor == 1 else f"divided by {by}: "
+    if divisor != 1:
+        said += "multiplied again" if value is None else "taken before"
+    return _Told(divisor, said, value)
 
 
 def _factor(root: _Root, micro_steps: int) -> float:

@@ -1,7 +1,7 @@
 """The models of a script: found as they are made, and watched at their outermost call."""
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -39,6 +39,11 @@ class Modules:
         """Sees every module that is made from now on."""
         patches.wrap(nn.Module, "__init__", self._noting)
         patches.wrap(nn.Module, "__setstate__", self._noting)
+
+    def adopt(self, modules: Iterable[nn.Module]) -> None:
+        """Takes modules that were made before us."""
+        self._all.update(modules)
+        self.made += 1
 
     def detach(self) -> None:
         """Takes all hooks away."""

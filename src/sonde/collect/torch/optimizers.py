@@ -1,7 +1,7 @@
 """The optimizers of a script, in the order in which they were made."""
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from torch import Tensor
@@ -21,6 +21,12 @@ class Optimizers:
     def attach(self, patches: Patches) -> None:
         """Sees every optimizer that is made from now on."""
         patches.wrap(Optimizer, "__init__", self._noting)
+
+    def adopt(self, optimizers: Iterable[Optimizer]) -> None:
+        """Takes optimizers that were made before us."""
+        for optimizer in optimizers:
+            self.number_of(optimizer)
+            self._on_made(optimizer)
 
     def number_of(self, optimizer: Optimizer) -> int:
         """The optimizer's number."""

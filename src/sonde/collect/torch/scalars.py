@@ -19,7 +19,8 @@ class _Wanted:
     name: str
     parts: list[Part]
     at: tuple[str, int]
-    then: Then | None
+    then: Then | None = None
+    source: str = "hook"
 
 
 @dataclass(slots=True)
@@ -41,7 +42,7 @@ class _OnTheWay:
             for value, weight in wanted.parts:
                 total += weight * (next(values) if isinstance(value, Tensor) else value)
             number = total if wanted.then is None else wanted.then(total)
-            self.scalars.session.scalar(wanted.name, number, at=wanted.at)
+            self.scalars.session.scalar(wanted.name, number, wanted.source, wanted.at)
         self.scalars.free.append(self.memory)
 
 
@@ -64,6 +65,14 @@ class Scalars:
         else:
             total = sum(weight * float(value) for value, weight in parts)
             self.session.scalar(name, total if then is None else then(total), at=at)
+
+    def told(self, name: str, value: Tensor, source: str, at: tuple[str, int]) -> None:
+        """A number that somebody else computed; it may be on a device."""
+        number = value.detach().reshape(())
+        if number.device.type == "cpu":
+            self.session.scalar(name, float(number), source, at)
+        else:
+            self._wanted.append(_Wanted(name, [(number.clone(), 1.0)], at, source=source))
 
     def send(self) -> None:
         """Starts the copy of all numbers that were asked for since the last time."""

@@ -26,6 +26,7 @@ class Values:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._kept: dict[At, dict[str, Tensor]] = {}
+        self._written: dict[At, int] = {}  # how often
         self._waiting_bytes = 0
         self._lock = threading.Lock()
         self._room = threading.Event()
@@ -38,7 +39,7 @@ class Values:
             self._kept.setdefault(at, {}).update(_off_the_device(copied))
 
     def _step_over(self, step: FinishedStep) -> None:
-        for at in [at for at in self._kept if at[0] != step.mode or at[1] <= step.number]:
+        for at in [at for at in self._kept if _is_over(at, step)]:
             self._hand_over(at, self._kept.pop(at))
 
     def _write_all(self) -> None:
@@ -70,12 +71,26 @@ class Values:
         mode, step = at
         try:
             raw = {name: raw_tensor(tensor) for name, tensor in tensors.items()}
-            key = layout.values_key(session.info.rank, mode, step, session.writer.token)
+            key = layout.values_key(session.info.rank, mode, step, self._token(at))
             session.backend.write(key, encode_tensors(raw, {"step": str(step), "mode": mode}))
         finally:
             with self._lock:
                 self._waiting_bytes -= size
             self._room.set()
+
+    def _token(self, at: At) -> str:
+        """What is saved of a step after it was written goes into another file."""
+        times = self._written[at] = self._written.get(at, 0) + 1
+        token = self._session.writer.token
+        return token if times == 1 else f"{token}_{times}"
+
+
+def _is_over(at: At, step: FinishedStep) -> bool:
+    """Whether nothing more comes for a step; of an evaluation step, its loss comes afterwards."""
+    mode, number = at
+    if mode == step.mode:
+        return number < step.number or (mode == "train" and number == step.number)
+    return mode != "train"
 
 
 def _off_the_device(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
