@@ -8,6 +8,7 @@ from sonde.client.events import Events, Stages
 from sonde.client.scalars import Scalars
 from sonde.client.steps import Steps
 from sonde.client.system import SystemMetrics
+from sonde.client.tensors import Tensor, Tensors, tensor_of
 from sonde.clock import NANOSECONDS, Clock, SystemClock, from_iso
 from sonde.errors import FormatTooNewError, UsageError
 from sonde.read.jobs import JobFacts, list_job_names, read_job
@@ -15,6 +16,7 @@ from sonde.read.scalars import Losses, Matching, ScalarQuestion
 from sonde.read.stages import find_stages, read_marks
 from sonde.read.status import status_document
 from sonde.read.system import SystemReader
+from sonde.read.tensors import Holders, read_infos
 from sonde.read.training import read_training
 from sonde.read.workers import WorkerLife, WorkerReader
 from sonde.records.job import JobState
@@ -37,6 +39,7 @@ class Job:
         self._clock = clock or SystemClock()
         self._readers: dict[str, SystemReader] = {}
         self._worker_readers: dict[int, WorkerReader] = {}
+        self._tensors: dict[str, Holders] | None = None
         self._facts = read_job(backend, self._clock.now_ns())
 
     @property
@@ -92,6 +95,7 @@ class Job:
     def refresh(self) -> "Job":
         """Looks again at a job that still grows."""
         self._facts = read_job(self._backend, self._clock.now_ns())
+        self._tensors = None
         for node in self._readers.values():
             node.refresh()
         for worker in self._worker_readers.values():
@@ -195,6 +199,24 @@ class Job:
         known = None if mode is None else _known_mode(mode)
         question = ScalarQuestion(Matching(name), known, source, steps)
         return Scalars(self._workers_of(worker), question)
+
+    def tensors(self, name: str = "*", *, collection: str | None = None) -> Tensors:
+        """The tensors that were recorded: names to iterate over, and what is known of each.
+
+        Args:
+            name: A tensor's name, or a pattern such as `gradient/*`.
+            collection: Only those of a collection, such as `weights`.
+        """
+        return Tensors.matching(self._known_tensors(), name, collection)
+
+    def tensor(self, name: str) -> Tensor:
+        """One tensor: its statistics over steps, its histograms, its full values."""
+        return tensor_of(name, self._workers_of(None), self._known_tensors())
+
+    def _known_tensors(self) -> dict[str, Holders]:
+        if self._tensors is None:
+            self._tensors = read_infos(self._workers_of(None), [])
+        return self._tensors
 
     def _workers_of(self, worker: int | str | None) -> tuple[WorkerReader, ...]:
         if worker is not None and str(worker) not in self.workers:

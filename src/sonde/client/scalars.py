@@ -25,7 +25,8 @@ class Scalars(Frame):
     @property
     def names(self) -> tuple[str, ...]:
         """The scalars that fit."""
-        return tuple(sorted(set(texts_of(self._rows["name"])[0])))
+        texts, numbers = texts_of(self._rows["name"])
+        return tuple(sorted(texts[number] for number in set(numbers.tolist())))
 
     def __len__(self) -> int:
         return int(self._rows.num_rows)

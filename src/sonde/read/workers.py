@@ -69,10 +69,18 @@ class WorkerReader:
         return np.searchsorted(self._starts_ns, times_ns, side="right").astype(np.int64) - 1
 
     def life_starts_ns(self, times_ns: Instants) -> Instants:
-        """When the life that each instant belongs to began; 0 for one that trains alone."""
-        known = [one.info.start_ns if one.info.world_size > 1 else 0 for one in self.lives]
-        starts = np.array([0, *known], dtype=np.int64)
+        """When the life that each instant belongs to began, for those that came back together.
+
+        0 for a first life, before which there was nothing, and for a worker that trains alone.
+        """
+        later = [one.info.start_ns if one.info.world_size > 1 else 0 for one in self.lives[1:]]
+        starts = np.array([0, 0, *later], dtype=np.int64)
         return np.asarray(starts[self.lives_of(times_ns) + 1])
+
+    def world_sizes(self, times_ns: Instants) -> Numbers:
+        """How many workers trained together in the life that each instant belongs to."""
+        known = [one.info.world_size for one in self.lives]
+        return np.array([1, *known], dtype=np.int64)[self.lives_of(times_ns) + 1]
 
     def latest(self, times_ns: Instants, steps: Numbers, *others: Numbers) -> Marks:
         """Which rows stand: of what was recorded in several lives, those of the last one.
@@ -182,8 +190,8 @@ def _with_workers(notice: Notice, said_by: Sequence[str], all_ranks: Sequence[st
 def of_one_training(times_ns: Instants, life_starts_ns: Instants, *keys: Numbers) -> Marks:
     """Which rows of several workers belong together: those with the same keys, such as the step.
 
-    Workers of one training start before any of them has finished a step. So a row that is older
-    than the latest life that recorded the same step is of an earlier training, with other workers.
+    Workers that come back together do so before any of them has finished a step. So a row that is
+    older than a later life that recorded the same step was left behind by a worker that is gone.
     """
     if not len(times_ns):
         return np.ones(0, dtype=np.bool_)

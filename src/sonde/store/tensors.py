@@ -79,6 +79,20 @@ def decode_tensors(data: bytes, key: str) -> tuple[dict[str, RawTensor], dict[st
     return tensors, metadata
 
 
+def header_bytes(first: bytes) -> int:
+    """How long the header of a file is, its length included, from the first bytes of the file."""
+    return _LENGTH_BYTES + int.from_bytes(first[:_LENGTH_BYTES], "little")
+
+
+def names_in(header: bytes, key: str) -> tuple[str, ...]:
+    """The tensors of a file, from its header alone, which is not checked."""
+    try:
+        names = json.loads(header[_LENGTH_BYTES:])
+    except ValueError as error:
+        raise DamagedError(f"{key} is damaged: its header cannot be read") from error
+    return tuple(name for name in names if name != "__metadata__")
+
+
 def _checksum(*pieces: bytes | memoryview) -> bytes:
     """Over all bytes but those of the checksum itself."""
     checksum = 0

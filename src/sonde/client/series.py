@@ -1,0 +1,150 @@
+"""Numbers of a tensor over steps, of each worker or of the whole, as data frames."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sonde.client.frames import TIME, Frame, aligned
+from sonde.read.tensors import Columns
+from sonde.read.workers import Numbers
+from sonde.store.tables import from_numpy
+
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TensorSeries:
+    """Statistics of one worker, or of all together, at some steps."""
+
+    worker: int | None  # None: put together from the parts of several
+    steps: Numbers
+    times_ns: Numbers
+    columns: Columns
+    values: Reals
+
+    def with_values(self, values: npt.NDArray[Any]) -> "TensorSeries":
+        """With what was computed from the statistics."""
+        return replace(self, values=np.asarray(values, dtype=np.float64))
+
+    def table(self, values: dict[str, Reals]) -> pa.Table:
+        """Who, when, and some columns of values."""
+        return pa.table(
+            {
+                "worker": pa.repeat(pa.scalar(self.worker, pa.int64()), len(self.steps)),
+                "step": from_numpy(self.steps),
+                "time": from_numpy(self.times_ns).cast(TIME),
+                **{name: from_numpy(column) for name, column in values.items()},
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Reduction(Frame):
+    """A reduction of a tensor over steps. Iterating gives steps and values.
+
+    Where every worker has the tensor, the values of the first one: the others are in the frames.
+    """
+
+    tensor: str
+    reduction: str
+    series: tuple[TensorSeries, ...]
+
+    def __iter__(self) -> Iterator[tuple[int, float]]:
+        first = self.series[0]
+        return zip(first.steps.tolist(), first.values.tolist(), strict=True)
+
+    def __len__(self) -> int:
+        return sum(len(one.steps) for one in self.series)
+
+    def by_worker(self) -> dict[int | None, tuple[Numbers, Reals]]:
+        """Steps and values per worker, for work with numpy; None is the whole of all parts."""
+        return {one.worker: (one.steps, one.values) for one in self.series}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and step; no worker where it is the whole of all parts."""
+        return pa.concat_tables([one.table({"value": one.values}) for one in self.series])
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"no {self.reduction} of {self.tensor} has been recorded"
+        titles = ("worker", "steps", "first", "last", "minimum", "maximum")
+        rows = [_described(one) for one in self.series if len(one.steps)]
+        return f"{self.reduction} of {self.tensor}\n{aligned([titles, *rows], left=1)}"
+
+
+@dataclass(frozen=True)
+class Quantiles(Frame):
+    """Quantiles of a tensor over steps."""
+
+    tensor: str
+    fractions: tuple[float, ...]
+    series: tuple[TensorSeries, ...]  # their values as (step, fraction)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and step, one column per fraction: `p50` is the median."""
+        return pa.concat_tables(
+            [
+                one.table(
+                    {
+                        f"p{100 * fraction:g}": one.values[:, place]
+                        for place, fraction in enumerate(self.fractions)
+                    }
+                )
+                for one in self.series
+            ]
+        )
+
+    def __repr__(self) -> str:
+        table = self.to_arrow()
+        if not table.num_rows:
+            return f"no statistics of {self.tensor} have been recorded"
+        names = [name for name in table.column_names if name.startswith("p")]
+        last = table.slice(max(0, table.num_rows - 10)).to_pylist()
+        rows = [
+            (_rank(row["worker"]), str(row["step"]), *(f"{row[name]:.4g}" for name in names))
+            for row in last
+        ]
+        return f"quantiles of {self.tensor}\n{aligned([('worker', 'step', *names), *rows], left=1)}"
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts between edges that are the same for every tensor: half octaves, symmetric about zero.
+
+    Zeros are counted in the bin that begins at zero; what is not finite, in none.
+    """
+
+    edges: Reals
+    counts: Numbers
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+        return iter((self.edges, self.counts))
+
+    def __repr__(self) -> str:
+        places = np.flatnonzero(self.counts).tolist()
+        if not places:
+            return "an empty histogram"
+        most = int(self.counts.max())
+        rows = [self._row(place) for place in places]
+        bars = ["", *("█" * max(1, round(40 * int(self.counts[at]) / most)) for at in places)]
+        lines = aligned([("from", "to", "count"), *rows], left=0).split("\n")
+        return "\n".join(f"{line}  {bar}".rstrip() for line, bar in zip(lines, bars, strict=True))
+
+    def _row(self, place: int) -> Sequence[str]:
+        low, high = self.edges[place], self.edges[place + 1]
+        return f"{low:.3g}", f"{high:.3g}", str(self.counts[place])
+
+
+def _described(one: TensorSeries) -> tuple[str, ...]:
+    known = one.values[~np.isnan(one.values)]
+    extremes = (known.min(), known.max()) if len(known) else (np.nan, np.nan)
+    numbers = (one.values[0], one.values[-1], *extremes)
+    return (_rank(one.worker), str(len(one.steps)), *(f"{number:.5g}" for number in numbers))
+
+
+def _rank(worker: int | None) -> str:
+    return "all" if worker is None else str(worker)

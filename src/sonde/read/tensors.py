@@ -1,0 +1,201 @@
+"""Tensors of a job: what is known of them, their statistics over steps, their full values."""
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.errors import DamagedError, KeyMissingError
+from sonde.read.arrays import to_array
+from sonde.read.documents import read_document
+from sonde.read.workers import Numbers, WorkerReader, of_one_training
+from sonde.records.worker import TensorIndex, TensorInfo
+from sonde.store import layout
+from sonde.store.format import STATISTICS
+from sonde.store.statistics import COLUMNS, HISTOGRAM, merge, reduce_columns
+from sonde.store.tables import to_numpy
+from sonde.store.tensors import decode_tensors, header_bytes, names_in
+
+Columns = dict[str, npt.NDArray[Any]]
+
+_OF_THE_ROW = ("step", "time_ns")
+_VALUES_FILE = re.compile(r"(?P<mode>[a-z]+)-(?P<step>-?\d+)-\w+\.safetensors")
+_MOSTLY_ENOUGH_BYTES = 1 << 16  # of most files the header is not longer
+
+
+def read_infos(readers: Sequence[WorkerReader], damages: list[str]) -> dict[str, "Holders"]:
+    """All tensors, and what the workers that hold them say of them; the last life has the word."""
+    found: dict[str, Holders] = {}
+    for reader in readers:
+        for life in reader.lives:
+            place = (life.info.rank, life.info.attempt, life.info.restart)
+            key = layout.worker_key(*place, "tensors")
+            index = read_document(TensorIndex, reader.backend, key, damages)
+            for info in index.tensors if index else ():
+                found.setdefault(info.name, {})[reader.rank] = info
+    return found
+
+
+Holders = dict[int, TensorInfo]  # by rank
+
+
+@cache
+def columns_for(reduction: str) -> tuple[str, ...]:
+    """The columns from which a reduction is computed."""
+    noting = _Noting(dict.fromkeys(COLUMNS, 1) | {HISTOGRAM: ""})
+    reduce_columns(reduction, noting)
+    return (*COLUMNS, HISTOGRAM) if HISTOGRAM in noting.asked else tuple(sorted(noting.asked))
+
+
+class _Noting(dict[str, Any]):
+    """Remembers what was asked for."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self.asked: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.asked.add(key)
+        return super().__getitem__(key)
+
+
+@dataclass(frozen=True)
+class TensorRows:
+    """Statistics of one tensor of one worker: one row per step, in order."""
+
+    worker: int
+    steps: Numbers
+    times_ns: Numbers
+    life_starts_ns: Numbers
+    world_sizes: Numbers
+    columns: Columns
+
+    def take(self, which: npt.NDArray[Any]) -> "TensorRows":
+        """Some rows."""
+        return TensorRows(
+            self.worker,
+            self.steps[which],
+            self.times_ns[which],
+            self.life_starts_ns[which],
+            self.world_sizes[which],
+            {name: column[which] for name, column in self.columns.items()},
+        )
+
+
+def read_statistics(
+    reader: WorkerReader, name: str, mode: str, columns: Sequence[str]
+) -> TensorRows:
+    """What one worker recorded of one tensor; of a step that was done twice, the last life's."""
+    only = {"name": (name,), "mode": (mode,)}
+    table = reader.folder(STATISTICS).rows(columns=(*_OF_THE_ROW, *columns), only=only)
+    times_ns = to_numpy(table["time_ns"])
+    rows = TensorRows(
+        reader.rank,
+        to_numpy(table["step"]),
+        times_ns,
+        reader.life_starts_ns(times_ns),
+        reader.world_sizes(times_ns),
+        {
+            column: np.array(table[column].to_pylist(), dtype=object)
+            if column == HISTOGRAM
+            else to_numpy(table[column])
+            for column in columns
+        },
+    )
+    lives = reader.lives_of(times_ns)
+    order = np.lexsort((times_ns, lives, rows.steps))
+    steps = rows.steps[order]
+    return rows.take(order[np.append(steps[1:] != steps[:-1], True)[: len(steps)]])
+
+
+def merge_shards(parts: Sequence[TensorRows]) -> tuple[Numbers, Numbers, Columns]:
+    """Steps, instants and statistics of a tensor whose parts lie with several workers.
+
+    Only of steps that every worker of that training recorded: a sum over some of the parts would be
+    a wrong number.
+    """
+    ranks = np.array([part.worker for part in parts], dtype=np.int64)
+    steps = np.concatenate([part.steps for part in parts])
+    times_ns = np.concatenate([part.times_ns for part in parts])
+    worlds = np.concatenate([part.world_sizes for part in parts])
+    starts_ns = np.concatenate([part.life_starts_ns for part in parts])
+    together = np.flatnonzero(of_one_training(times_ns, starts_ns, steps))
+    # in order of steps, and of ranks at each step
+    order = together[np.argsort(steps[together], kind="stable")]
+    distinct, firsts, counts = np.unique(steps[order], return_index=True, return_counts=True)
+    # a training of n workers has the ranks below n
+    holders = np.searchsorted(np.sort(ranks), worlds[order][firsts])
+    whole = counts == holders
+    firsts, counts = firsts[whole], counts[whole]
+    columns = {
+        name: np.concatenate([part.columns[name] for part in parts])[order]
+        for name in parts[0].columns
+    }
+    merged = {name: column[firsts] for name, column in columns.items()}
+    for place in range(1, int(counts.max(initial=1))):
+        has_more = np.flatnonzero(counts > place)
+        rows = firsts[has_more] + place
+        sums = merge(
+            {name: column[has_more] for name, column in merged.items()},
+            {name: column[rows] for name, column in columns.items()},
+        )
+        for name, column in sums.items():
+            merged[name][has_more] = column
+    return distinct[whole], times_ns[order][firsts], merged
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesFile:
+    """Full tensors of one step of one worker."""
+
+    key: str
+    mode: str
+    step: int
+    modified_ns: int
+
+
+class ValuesReader:
+    """The full tensors that one worker saved; headers are read once."""
+
+    def __init__(self, reader: WorkerReader) -> None:
+        self.rank = reader.rank
+        self._backend = reader.backend
+        self._names: dict[str, tuple[str, ...]] = {}
+
+    def files(self, mode: str, name: str) -> dict[int, ValuesFile]:
+        """The file that holds a tensor, by step; of several lives the last one's."""
+        found: dict[int, ValuesFile] = {}
+        for one in sorted(self._list(), key=lambda one: one.modified_ns):
+            # one that cannot be read, or that the disk budget has just taken, holds nothing
+            with suppress(DamagedError, KeyMissingError):
+                if one.mode == mode and name in self._names_of(one.key):
+                    found[one.step] = one
+        return found
+
+    def value(self, file: ValuesFile, name: str) -> npt.NDArray[Any]:
+        """The tensor, checked."""
+        tensors, _ = decode_tensors(self._backend.read(file.key), file.key)
+        return to_array(tensors[name])
+
+    def _list(self) -> list[ValuesFile]:
+        found = []
+        for entry in self._backend.entries(f"{layout.worker_folder(self.rank)}/values"):
+            match = _VALUES_FILE.fullmatch(entry.key.rpartition("/")[2])
+            if match is not None:
+                step = int(match["step"])
+                found.append(ValuesFile(entry.key, match["mode"], step, entry.modified_ns))
+        return found
+
+    def _names_of(self, key: str) -> tuple[str, ...]:
+        if key not in self._names:
+            first = self._backend.read(key, 0, _MOSTLY_ENOUGH_BYTES)
+            length = header_bytes(first)
+            if length > len(first):
+                first = self._backend.read(key, 0, length)
+            self._names[key] = names_in(first[:length], key)
+        return self._names[key]
