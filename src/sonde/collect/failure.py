@@ -39,7 +39,7 @@ _OF_A_CHILD = {
 }
 _OUT_OF_MEMORY = re.compile(r"\b(CUDA|HIP|XPU|MPS)\b.{0,40}\bout of memory", re.IGNORECASE)
 _COLLECTIVE_ERRORS = {"DistError", "DistBackendError", "DistNetworkError", "DistStoreError"}
-_COLLECTIVE_MESSAGE = re.compile(r"\bnccl|\bgloo\b|\bProcessGroup", re.IGNORECASE)
+_COLLECTIVE_MESSAGE = re.compile(r"nccl|\bgloo\b|ProcessGroup", re.IGNORECASE)
 _COLLECTIVE_NAME = re.compile(r"OpType=(\w+)")
 _COLLECTIVES = "distributed_c10d.py"
 _WRAPPERS = {"wrapper", "__init__"}

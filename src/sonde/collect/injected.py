@@ -126,7 +126,7 @@ def _load(part: str) -> Any:
 def _is_sonde(spec: ModuleSpec) -> bool:
     """Whether it is one of ours, or a folder of that name without any code in it."""
     folders = list(spec.submodule_search_locations or ())
-    if any(os.path.exists(os.path.join(one, "collect", "injected.py")) for one in folders):
+    if any(os.path.exists(os.path.join(one, "collect", "launch.py")) for one in folders):
         return True
     has_code = any(name.endswith(".py") for one in folders for name in os.listdir(one))
     return spec.origin is None and not has_code
