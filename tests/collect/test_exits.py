@@ -147,3 +147,9 @@ def test_a_stop_and_a_kill_for_want_of_memory_need_no_other_reason() -> None:
     killed = explain(Ending(-9, 5), Kills(own=1), failure=RAISED)
     assert (stopped.reason, stopped.traceback) == (ExitReason.STOPPED, None)
     assert (killed.reason, killed.traceback) == (ExitReason.HOST_OUT_OF_MEMORY, None)
+
+
+def test_an_interrupt_is_not_said_twice() -> None:
+    interrupted = Failure(-1, 4, ExitReason.SIGNAL, "KeyboardInterrupt", "Traceback …")
+    exit_ = explain(Ending(-signal.SIGINT, 5), NOTHING, failure=interrupted)
+    assert (exit_.message, exit_.traceback) == ("killed by SIGINT", "Traceback …")

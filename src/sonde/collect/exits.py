@@ -99,7 +99,8 @@ def _judge(
         return JobState.FAILED, ExitReason.HOST_OUT_OF_MEMORY, message
     hint = f"; memory ran out meanwhile ({kills})" if kills.own or kills.anywhere else ""
     if killed_by is not None:
-        before = f"; {failure.message}" if failure else ""
+        is_news = failure is not None and failure.reason is not ExitReason.SIGNAL
+        before = f"; {failure.message}" if failure is not None and is_news else ""
         return JobState.FAILED, ExitReason.SIGNAL, f"killed by {killed_by}{before}{hint}"
     if failure is not None:
         return JobState.FAILED, failure.reason, f"{failure.message}{hint}"
