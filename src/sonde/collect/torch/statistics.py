@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
@@ -86,6 +86,7 @@ class Measured:
         return [self.names, times, steps, [mode] * count, *self.columns, self.histograms]
 
 
+@runtime_checkable
 class Pending(Protocol):
     """Statistics under way."""
 
