@@ -7,15 +7,17 @@ import pytest
 
 from sonde.read.jobs import read_job
 from sonde.read.status import status_document
+from sonde.records.job import Heartbeat, Overhead
 from sonde.records.notice import Notice, NoticeKind
-from sonde.store.layout import JOB
+from sonde.store.facts import encode_facts
+from sonde.store.layout import JOB, attempt_key, worker_key
 from tests.fakes.damage import flipped
 from tests.fakes.job import FakeJob
 
 KEYS = {
     *("job", "state", "attempts", "exit", "exit_code", "start_time", "end_time"),
     *("duration_seconds", "stages", "steps", "nodes", "workers", "overhead", "lost"),
-    *("not_collected", "notices", "rules"),
+    *("not_collected", "notices", "rules", "phases", "losses", "runs", "lives"),
 }
 
 
@@ -82,3 +84,70 @@ def test_other_notices_are_in_their_places(kind: NoticeKind, place: str) -> None
     (said,) = document[place]
     assert said["what"] == "something"
     assert document["lost"] == []
+
+
+def test_what_workers_say_about_their_recording_is_told_once() -> None:
+    job = FakeJob()
+    for rank in range(3):
+        worker = job.worker(rank).notice("activations of encoder.*", "inside a compiled region")
+        if rank == 1:
+            worker.notice("batch hashes", "too slow")
+        worker.flush()
+    assert status(job)["not_collected"] == [
+        {"what": "activations of encoder.*", "reason": "inside a compiled region"},
+        {"what": "batch hashes (worker 1)", "reason": "too slow"},
+    ]
+
+
+def test_the_cost_is_that_of_the_launcher_and_of_the_hooks() -> None:
+    job = FakeJob()
+    assert status(job)["overhead"] is None
+    beat = Heartbeat(job.clock.now_ns(), 5.0, Overhead(2.0, 500, 100.0))
+    job.backend.write(attempt_key(job.node, 1, "heartbeat"), encode_facts(beat))
+    assert status(job)["overhead"]["percent"] == 2.0
+    job.worker(0).beat(hook_seconds=1.0, training_seconds=1000.0)
+    job.worker(1).beat(hook_seconds=0.5, training_seconds=100.0)
+    assert status(job)["overhead"] == {
+        "percent": 0.5,
+        "hook_percent": 0.5,
+        "launcher_percent": 2.0,
+        "cpu_seconds": 6.5,
+        "bytes_written": 2500,
+    }
+
+
+def test_without_reading_what_they_recorded_steps_are_as_the_workers_tell() -> None:
+    job = FakeJob()
+    job.worker(0).step(0, {}).step(1, {}).beat()
+    job.worker(1).step(0, {}).beat()
+    document = status(job)
+    assert document["steps"] == {"train": 2}
+    assert (document["workers"], len(document["lives"])) == (2, 2)
+
+
+def test_a_worker_that_claims_to_be_another_is_not_believed() -> None:
+    job = FakeJob()
+    info = job.worker(0).info
+    job.backend.write(worker_key(1, 1, 0, "start"), encode_facts(info))
+    document = status(job)
+    assert len(document["lives"]) == 1
+    assert "of another worker" in document["lost"][0]["what"]
+
+
+def test_all_of_training_is_in_the_summary_of_a_job() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(2):
+        worker.scalar("loss", step, 2.0 - step).step(step, {"forward": 3.0}, rest=1.0)
+    worker.flush()
+    summary = job.end().job().summary
+    assert json.loads(json.dumps(summary)) == summary
+    assert summary["steps"] == {"train": 2}
+    assert summary["phases"]["train"]["percent"] == {"forward": 75.0, "between": 25.0}
+    assert summary["losses"] == {"train": {"step": 1, "value": 1.0}}
+    assert summary["stages"]["training_loop"] == {
+        "seconds": 8.0,
+        "percent": 100.0,
+        "start_time": "2023-11-14T22:13:20.000000Z",
+        "end_time": "2023-11-14T22:13:28.000000Z",
+    }

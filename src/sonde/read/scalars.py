@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.read.workers import Marks, Numbers, WorkerReader, of_one_training
-from sonde.records.ranges import ANY_STEP, StepRange
+from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.store.format import SCALARS
 from sonde.store.tables import empty_table, from_numpy, texts_of, to_numpy
 
@@ -45,6 +45,7 @@ class ScalarQuestion:
     mode: str | None = None
     source: str | None = None
     steps: StepRange = ANY_STEP
+    within: TimeRange = EVER
 
     @property
     def only(self) -> dict[str, Container[str]]:
@@ -72,7 +73,7 @@ def read_scalars(readers: Sequence[WorkerReader], question: ScalarQuestion) -> p
 
 
 def _rows_of(reader: WorkerReader, question: ScalarQuestion) -> pa.Table:
-    table = reader.folder(SCALARS).rows(steps=question.steps, only=question.only)
+    table = reader.folder(SCALARS).rows(question.within, question.steps, only=question.only)
     times, steps = to_numpy(table["time_ns"]), to_numpy(table["step"])
     stands = reader.latest(times, steps, *_numbers(table, *_TEXTS))
     lives = _with_worker(table, reader.rank, reader.life_starts_ns(times))

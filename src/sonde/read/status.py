@@ -6,7 +6,7 @@ from typing import Any
 from sonde.clock import iso
 from sonde.read.failures import explain, first_failure
 from sonde.read.jobs import JobFacts, NodeAttempt
-from sonde.read.training import Training
+from sonde.read.training import Training, steps_told
 from sonde.read.workers import WorkerLife
 from sonde.records.notice import Notice, NoticeKind
 
@@ -36,7 +36,7 @@ def status_document(
         "start_time": _time(facts.start_ns),
         "end_time": _time(facts.end_ns),
         "duration_seconds": facts.seconds(now_ns),
-        **(training or Training(steps=_steps_told(facts))).document(),
+        **(training or Training(steps=steps_told(facts))).document(),
         "nodes": list(facts.nodes),
         "workers": len(facts.workers),
         "overhead": _overhead(facts),
@@ -122,15 +122,6 @@ def _life(one: WorkerLife) -> dict[str, Any]:
         "is_over": beat.is_over if beat else False,
         "failure": failure.message if failure else None,
     }
-
-
-def _steps_told(facts: JobFacts) -> dict[str, int]:
-    """How many steps are done, as the workers tell with every sign of life."""
-    found: dict[str, int] = {}
-    for one in facts.lives:
-        for mode, count in (one.beat.steps if one.beat else {}).items():
-            found[mode] = max(found.get(mode, 0), count)
-    return found
 
 
 def _overhead(facts: JobFacts) -> dict[str, Any] | None:

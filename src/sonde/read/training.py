@@ -1,6 +1,6 @@
 """What training has done so far, in a few numbers: stages, steps, phases, losses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,8 @@ from sonde.read.workers import WorkerReader
 from sonde.records.ranges import EVER, TimeRange
 from sonde.records.step import Mode, Stage
 from sonde.store.tables import texts_of, to_numpy
+
+_RECENT_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -58,25 +60,44 @@ class Training:
         }
 
 
-def read_training(
-    readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int, within: TimeRange = EVER
-) -> Training:
-    """Reads it; phases only of the steps that began in a range of time."""
+def read_training(readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int) -> Training:
+    """All of it, exactly."""
     marks = [read_marks(reader) for reader in readers]
     counts = {mode.value: max((one.count(mode) for one in marks), default=0) for mode in Mode}
     steps = {mode: count for mode, count in counts.items() if count}
-    shares = {mode: _phases(readers, mode, within) for mode in steps}
-    return Training(
-        find_stages(facts, marks, now_ns),
-        steps,
-        {mode: one for mode, one in shares.items() if one is not None},
-        last_losses(readers),
-    )
+    phases = _all_phases(readers, steps)
+    return Training(find_stages(facts, marks, now_ns), steps, phases, last_losses(readers))
+
+
+def read_recent_training(readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int) -> Training:
+    """What is quick to read again and again: steps as told, phases and losses of the last steps."""
+    until_ns = facts.end_ns or now_ns
+    within = TimeRange(until_ns - _RECENT_SECONDS * NANOSECONDS)
+    steps = steps_told(facts)
+    phases = _all_phases(readers, steps, within)
+    return Training((), steps, phases, last_losses(readers, within))
+
+
+def steps_told(facts: JobFacts) -> dict[str, int]:
+    """How many steps are done, as the workers tell with every sign of life."""
+    found: dict[str, int] = {}
+    for one in facts.lives:
+        for mode, count in (one.beat.steps if one.beat else {}).items():
+            if count:
+                found[mode] = max(found.get(mode, 0), count)
+    return found
+
+
+def _all_phases(
+    readers: Sequence[WorkerReader], modes: Iterable[str], within: TimeRange = EVER
+) -> dict[str, PhaseShares]:
+    shares = {mode: _phases(readers, mode, within) for mode in modes}
+    return {mode: one for mode, one in shares.items() if one is not None}
 
 
 def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> PhaseShares | None:
     tables = [read_steps(reader, mode, within=within) for reader in readers]
-    durations = np.concatenate([table.durations_ns for table in tables])
+    durations = np.concatenate([np.empty(0, np.int64), *(one.durations_ns for one in tables)])
     whole = float(durations.sum())
     if not whole:
         return None
@@ -95,9 +116,9 @@ def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> Ph
     )
 
 
-def last_losses(readers: Sequence[WorkerReader]) -> dict[str, LastLoss]:
+def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> dict[str, LastLoss]:
     """Per mode the last value of the loss, of the last step that all workers have."""
-    question = ScalarQuestion((LOSS,), source="hook")
+    question = ScalarQuestion((LOSS,), source="hook", within=within)
     rows = reduce_scalars(read_scalars(readers, question))
     modes, chosen = texts_of(rows["mode"])
     steps, workers = to_numpy(rows["step"]), to_numpy(rows["workers"])

@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 
 from sonde.clock import NANOSECONDS, Clock, iso
-from sonde.read.jobs import NodeAttempt, read_job
+from sonde.read.jobs import JobFacts, NodeAttempt, read_job
 from sonde.read.status import status_document
 from sonde.read.system import SystemReader
+from sonde.read.training import Training, read_recent_training
+from sonde.read.workers import WorkerReader
 from sonde.records.job import JobState
 from sonde.show.recent import COLUMN_SECONDS, COLUMNS, Recent
 from sonde.store.backends import Backend
 
 BUSY_GPU_PERCENT = 10.0
+_MOST_WORKERS = 8  # whose steps are read; in a distributed training all do the same
 _SILENT_SECONDS = 15.0  # without news for so long (and some ticks more) a node is called silent
 
 
@@ -146,6 +149,7 @@ class JobNow:
         return {
             "time": iso(self.time_ns),
             **{key: self.status[key] for key in kept},
+            **{key: self.status[key] for key in ("steps", "phases", "losses", "workers")},
             "lost": self.status["lost"],
             "not_collected": self.status["not_collected"],
             "history_column_seconds": COLUMN_SECONDS,
@@ -160,6 +164,7 @@ class Observer:
         self._backend = backend
         self._clock = clock
         self._readers: dict[str, SystemReader] = {}
+        self._workers: dict[int, WorkerReader] = {}
 
     def look(self, node: str | None = None) -> JobNow:
         """The job now, with all its nodes or one of them."""
@@ -169,7 +174,16 @@ class Observer:
         # of many nodes only a line each is shown, so that their past is not worth reading
         columns = COLUMNS if len(wanted) == 1 else 0
         nodes = tuple(self._node(one, now_ns, columns) for one in wanted)
-        return JobNow(status_document(facts, now_ns), now_ns, facts.state.is_over, nodes)
+        status = status_document(facts, now_ns, training=self._training(facts, now_ns))
+        return JobNow(status, now_ns, facts.state.is_over, nodes)
+
+    def _training(self, facts: JobFacts, now_ns: int) -> Training:
+        for rank in map(int, facts.workers[:_MOST_WORKERS]):
+            if rank in self._workers:
+                self._workers[rank].refresh(facts.lives)
+            else:
+                self._workers[rank] = WorkerReader(self._backend, rank, facts.lives)
+        return read_recent_training(tuple(self._workers.values()), facts, now_ns)
 
     def _node(self, one: NodeAttempt, now_ns: int, columns: int) -> NodeNow:
         name = one.attempt.node

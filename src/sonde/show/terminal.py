@@ -17,7 +17,8 @@ from rich.text import Span, Text
 
 from sonde.show.output import is_visible, writing, written_out
 from sonde.show.styles import QUIET, state_style
-from sonde.show.units import cost, duration, local_hour, local_time, quantity, size
+from sonde.show.training import phase_lines, training_rows, watching_cost
+from sonde.show.units import duration, local_hour, local_time, quantity, size
 from sonde.show.verdict import reason, verdict
 
 _LABEL = 15
@@ -113,9 +114,10 @@ def verdict_lines(status: Mapping[str, Any], job: str) -> list[Text]:
 def status_lines(status: Mapping[str, Any]) -> list[Text]:
     """One job for a person: what became of it first, then the details, then the resources."""
     lines = [Text(verdict(status), state_style(status["state"])), Text()]
-    rows = [*_facts(status), *_recorded(status)]
+    rows = [*_facts(status), *training_rows(status), *_recorded(status)]
     lines += [Text.assemble((f"{label:<{_LABEL}}", QUIET), text) for label, text in rows if text]
-    return lines + _traceback(status) + resource_lines(status.get("resources", ()))
+    lines += _traceback(status) + phase_lines(status["phases"])
+    return lines + resource_lines(status.get("resources", ()))
 
 
 def _facts(status: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -155,7 +157,7 @@ def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
     overhead = status["overhead"]
     if overhead:
-        used = cost(overhead["cpu_seconds"], overhead["percent"])
+        used = watching_cost(overhead)
         rows.append(("watching cost", f"{used}, {size(overhead['bytes_written'])} written"))
     rows += [("lost", _lost(gap)) for gap in status["lost"]]
     rows += [("not collected", f"{o['what']}: {o['reason']}") for o in status["not_collected"]]

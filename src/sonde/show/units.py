@@ -22,6 +22,13 @@ def duration(seconds: float | None) -> str:
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {whole % 60:02d} s"
 
 
+def short_time(seconds: float) -> str:
+    """A stretch of time of which milliseconds matter."""
+    if seconds >= 1:
+        return duration(seconds) if seconds >= 60 else f"{seconds:.3g} s"
+    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} µs"
+
+
 def cost(cpu_seconds: float, percent: float | None) -> str:
     """What watching costs; of a short job there is no share to tell."""
     if percent is None:

@@ -29,7 +29,10 @@ def reason(status: Mapping[str, Any]) -> str:
     """Why it ended; nothing where it went well, still runs, or nobody knows."""
     if status["state"] == "completed":
         return ""
-    message = (status["exit"] or {}).get("message")
+    exit_ = status["exit"] or {}
+    message = exit_.get("message")
     if message is None and status["state"] == "lost":
         return _LOST
+    if message and exit_.get("traceback"):  # the rest of a longer one is in there
+        return str(message).partition("\n")[0]
     return message or ""

@@ -17,7 +17,8 @@ from sonde.show.present import JobNow, Level, NodeNow
 from sonde.show.recent import COLUMN_SECONDS
 from sonde.show.styles import CPU, LABEL, MEMORY, PERCENT, QUIET, fullness, state_style
 from sonde.show.terminal import readable
-from sonde.show.units import UNKNOWN, cost, counted, duration, local_hour, percent, rate, size
+from sonde.show.training import phase_names, watching_cost
+from sonde.show.units import UNKNOWN, counted, duration, local_hour, percent, rate, short_time, size
 from sonde.show.verdict import verdict
 
 _DETAIL = 30
@@ -43,10 +44,18 @@ def frame(now: JobNow, width: int, height: int | None = None) -> list[Text]:
         blocks = [_Block(0, [Text("No node has reported yet.", QUIET)]), _Block(1, notices)]
     elif len(now.nodes) == 1:
         gap = _Block(9, [Text()] if notices else [])
-        blocks = [*_node_blocks(now.nodes[0], width, room), gap, _Block(1, notices)]
+        blocks = [
+            _Block(1, _training(now.status)),
+            *_node_blocks(now.nodes[0], width, room),
+            gap,
+            _Block(1, notices),
+        ]
     else:
-        left = None if room is None else room - len(head) - len(tail) - len(notices)
-        blocks = [_Block(0, fleet_lines(now.nodes, width, left)), _Block(1, notices)]
+        training = _training(now.status)
+        taken = len(head) + len(tail) + len(notices) + len(training)
+        left = None if room is None else room - taken
+        fleet = _Block(0, fleet_lines(now.nodes, width, left))
+        blocks = [_Block(1, training), fleet, _Block(1, notices)]
     lines = _fit(blocks, None if room is None else room - len(head) - len(tail))
     shown = [readable(line) for line in (*head, *lines, *tail)]
     for line in shown:
@@ -84,7 +93,7 @@ def _tail(now: JobNow, width: int, *, is_live: bool) -> list[Text]:
     if overhead is None:
         said.append(UNKNOWN, QUIET)
     else:
-        used = cost(overhead["cpu_seconds"], overhead["percent"])
+        used = watching_cost(overhead)
         said.append(f"{used}, {size(overhead['bytes_written'])} stored", QUIET)
     ages = [node.silent_seconds for node in now.nodes if node.silent_seconds is not None]
     parts = []
@@ -118,6 +127,22 @@ def _node_blocks(node: NodeNow, width: int, room: int | None) -> list[_Block]:
         _Block(3, _traffic(node)),
         _Block(4, _spaces(node)),
     ]
+
+
+def _training(status: dict[str, Any]) -> list[Text]:
+    """Steps, the loss, and where the time of the last steps went, in the first mode there is."""
+    if not status["steps"]:
+        return []
+    parts = [", ".join(f"{count} {mode}" for mode, count in status["steps"].items())]
+    rows = []
+    for mode, one in list(status["phases"].items())[:1]:
+        parts.append(f"{short_time(one['seconds']['p50'])} a step")
+        names = phase_names({mode: one})
+        rows.append("   ".join(f"{name} {percent(one['percent'][name])}" for name in names))
+    parts += [f"loss {one['value']:.5g}" for one in list(status["losses"].values())[:1]]
+    labels = ("Steps", "Phases")
+    lines = zip(labels, ["   ".join(parts), *rows], strict=False)
+    return [*(Text(f"{label:<{LABEL}}{text}") for label, text in lines), Text()]
 
 
 def _silence(node: NodeNow) -> list[Text]:

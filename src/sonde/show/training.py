@@ -1,0 +1,98 @@
+"""What training does, for people: steps, stages, losses, and where a step's time goes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from sonde.records.step import Phase
+from sonde.show.bars import bar
+from sonde.show.styles import CPU, QUIET
+from sonde.show.units import cost, duration, percent, short_time
+
+_BAR = 20
+_NAME = 16
+_COLUMN = 9
+_ORDER = [phase.value for phase in Phase]
+
+
+def training_rows(status: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Labels and texts, where there is something to tell."""
+    stages = status["stages"] or {}
+    said = [f"{name.replace('_', ' ')} {_stage(one)}" for name, one in stages.items()]
+    return [
+        ("workers", _workers(status)),
+        ("stages", ", ".join(said)),
+        ("steps", _steps(status)),
+        ("last loss", last_losses(status["losses"])),
+    ]
+
+
+def last_losses(losses: Mapping[str, Any]) -> str:
+    """The last loss of each mode."""
+    return ", ".join(
+        f"{one['value']:.5g} ({mode}, step {one['step']})" for mode, one in losses.items()
+    )
+
+
+def _workers(status: Mapping[str, Any]) -> str:
+    if not status["lives"]:
+        return ""
+    last = status["lives"][-1]
+    version = last["versions"].get(last["framework"], "")
+    devices = ", ".join(sorted({one["device"] for one in status["lives"]})[:4])
+    return f"{status['workers']} ({' '.join((last['framework'], version)).strip()} on {devices})"
+
+
+def _stage(stage: Mapping[str, Any]) -> str:
+    return f"{duration(stage['seconds'])} ({percent(stage['percent'])})"
+
+
+def _steps(status: Mapping[str, Any]) -> str:
+    said = ", ".join(f"{count} {mode}" for mode, count in status["steps"].items())
+    times = step_times(status["phases"])
+    return f"{said}; {times}" if said and times else said
+
+
+def step_times(phases: Mapping[str, Any]) -> str:
+    """How long a step takes, of the first mode there is."""
+    for mode, one in phases.items():
+        seconds = one["seconds"]
+        return (
+            f"a {mode} step takes {short_time(seconds['p50'])} "
+            f"(mean {short_time(seconds['mean'])}, p95 {short_time(seconds['p95'])})"
+        )
+    return ""
+
+
+def phase_lines(phases: Mapping[str, Any]) -> list[Text]:
+    """Where the time of a step goes: a line per phase, a column per mode."""
+    if not phases:
+        return []
+    modes = list(phases)
+    titles = "".join(mode.rjust(_COLUMN) for mode in modes)
+    lines = [Text(), Text(f"{'time of a step':<{_NAME}}{titles}", QUIET)]
+    for name in phase_names(phases):
+        shares = [phases[mode]["percent"].get(name) for mode in modes]
+        cells = "".join((percent(one, 1) if one else "").rjust(_COLUMN) for one in shares)
+        line = Text(f"{name:<{_NAME}}{cells}  ")
+        lines.append(line.append(bar(shares[0] or 0.0, _BAR, CPU)))
+    return lines
+
+
+def phase_names(phases: Mapping[str, Any]) -> Sequence[str]:
+    """Every phase that took time: those we know in their order, then those of the script."""
+    found = dict.fromkeys(name for one in phases.values() for name in one["percent"])
+    return sorted(found, key=lambda name: (_place(name), name))
+
+
+def _place(name: str) -> int:
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+
+
+def watching_cost(overhead: Mapping[str, Any]) -> str:
+    """What watching costs: of the steps where something trains, else of a core."""
+    seconds = overhead["cpu_seconds"]
+    if overhead["hook_percent"] is None:
+        return cost(seconds, overhead["launcher_percent"])
+    return f"{overhead['hook_percent']:.2f} % of the steps, {seconds:.1f} s of CPU time"

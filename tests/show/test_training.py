@@ -1,0 +1,81 @@
+"""Steps, losses and phases as people see them, in `status` and in `watch`."""
+
+import pytest
+
+from sonde.records.job import JobState
+from sonde.show.terminal import status_lines
+from sonde.show.units import short_time
+from sonde.show.watch import frame
+from tests.fakes.job import FakeJob
+from tests.show.machines import beat, end, look, machine, record
+
+
+def trained() -> FakeJob:
+    job = record("", machine())
+    worker = job.worker(device="cuda:0", versions={"torch": "2.13.0"})
+    for step in range(4):
+        worker.scalar("loss", step, 4.0 - step)
+        worker.stretch("tokenize", 0.0, 0.01, step, "user")
+        worker.step(step, {"data_wait": 0.05, "forward": 0.2, "backward": 0.2}, rest=0.05)
+    worker.step(0, {"forward": 1.0}, mode="eval").scalar("loss", 0, 2.0, "eval")
+    worker.beat(0.01, 2.0).flush()
+    return job
+
+
+def shown(job: FakeJob) -> list[str]:
+    return [line.plain for line in status_lines(job.job().summary)]
+
+
+def test_status_tells_steps_stages_the_loss_and_the_cost() -> None:
+    job = trained()
+    end(job, JobState.COMPLETED, None, 0)
+    lines = shown(job)
+    assert "workers        1 (torch 2.13.0 on cuda:0)" in lines
+    assert any(line.startswith("stages         initialization 20.0 s") for line in lines)
+    steps = "4 train, 1 eval; a train step takes 500 ms (mean 500 ms, p95 500 ms)"
+    assert f"steps          {steps}" in lines
+    assert "last loss      1 (train, step 3), 2 (eval, step 0)" in lines
+    assert any("0.50 % of the steps" in line for line in lines)
+
+
+def test_status_tells_where_the_time_of_a_step_goes() -> None:
+    lines = shown(trained())
+    first = lines.index("time of a step      train     eval")
+    table = [line[:34].rstrip() for line in lines[first + 1 : first + 6]]
+    assert table == [
+        "data_wait           8.0 %",
+        "forward            40.0 %  100.0 %",
+        "backward           40.0 %",
+        "between            10.0 %",
+        "tokenize            2.0 %",
+    ]
+
+
+def test_a_job_that_does_not_train_is_not_told_to() -> None:
+    lines = shown(record("", machine()))
+    assert not any(line.startswith(("steps", "stages", "workers", "time of")) for line in lines)
+
+
+def test_watching_shows_steps_and_phases() -> None:
+    job = trained()
+    beat(job, job.node)
+    lines = [line.plain for line in frame(look(job), 100)]
+    assert "Steps    4 train, 1 eval   500 ms a step   loss 1" in lines
+    assert any(line.startswith("Phases   data_wait 8 %   forward 40 %") for line in lines)
+    assert look(job).document()["steps"] == {"train": 4, "eval": 1}
+
+
+def test_only_the_first_line_of_an_exception_is_the_verdict() -> None:
+    job = trained()
+    job.worker(1).fail("RuntimeError: one\nand two")
+    first, *rest = shown(job.fail())
+    assert first.endswith(": RuntimeError: one")
+    assert "and two" in rest
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(90, "1 min 30 s"), (2.5, "2.5 s"), (0.0123, "12.3 ms"), (0.00001, "10 µs")],
+)
+def test_short_times_are_told_in_their_unit(seconds: float, text: str) -> None:
+    assert short_time(seconds) == text
