@@ -10,6 +10,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Optional, Protocol, TypeVar
 
 from sonde.clock import NANOSECONDS, Clock, SystemClock, ticks_ns
@@ -67,6 +68,7 @@ class Session:
         self.device = "cpu"
         self.guard = Guard(self._on_failure)
         self.after_step: list[Callable[[FinishedStep], None]] = []
+        self.on_non_finite: list[Callable[[str, At], None]] = []  # a number of ours, in any thread
         self.before_flush: list[Callable[[], None]] = []
         self.at_end: list[Callable[[], None]] = []
         self.before_said_step: list[Callable[[], None]] = []
@@ -185,10 +187,20 @@ class Session:
         mode, number = at or (self.steps.mode, self.steps.number)
         self._add_scalar((name, self._now_ns(), number, mode, float(value), source))
 
-    def observe(self, kind: str, subject: str, value: float = 0.0, detail: str = "") -> None:
-        """A fact for rules, at the step under way."""
-        steps = self.steps
-        row = (kind, subject, self.clock.now_ns(), steps.number, steps.mode, value, detail)
+    def observe(
+        self,
+        kind: str,
+        subject: str,
+        value: float = 0.0,
+        detail: str = "",
+        at: At | None = None,
+    ) -> None:
+        """A fact for rules, of the step under way or of another one."""
+        mode, number = at or (self.steps.mode, self.steps.number)
+        row = (kind, subject, self._now_ns(), number, mode, value, detail)
+        if source == "hook" and not isfinite(value):
+            for listener in self.on_non_finite:
+                listener(name, (mode, number))
         self._rows[OBSERVATIONS.name].append(row)
 
     def say(self, kind: NoticeKind, what: str, reason: str) -> None:

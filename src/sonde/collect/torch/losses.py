@@ -4,6 +4,7 @@ Loops divide the loss by the number of micro-steps, gradient scalers multiply it
 comes from whoever did that, or from the graph: the last operation on the root tells its divisor.
 """
 
+from math import isfinite
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -98,6 +99,13 @@ class Losses:
         else:
             root = _Root(value, told.loss, 1.0, told.said, is_sure=True, factor=told.divisor)
         self._roots.append(root)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all losses of the step under way are, as far as they are known by now."""
+        return all(
+            not isinstance(root.value, float) or isfinite(root.value) for root in self._roots
+        )
 
     def _told_of(self, loss: Tensor) -> _Told | None:
         made, self._made = self._made, None
