@@ -48,7 +48,7 @@ class Compact(Command):
             budget = parse_size(options.budget, "--budget")
         segments = sum(
             _seal(backend, folder, is_over=_is_over(facts, folder), is_whole=options.node is None)
-            for folder in _folders(backend, options.node)
+            for folder in _folders(backend, facts, options.node)
         )
         removal = keep_within(backend, budget)
         _clean_up(backend, facts)
@@ -70,19 +70,26 @@ class Compact(Command):
         return 0
 
 
-def _folders(backend: Backend, node: str | None) -> list[str]:
+def _folders(backend: Backend, facts: JobFacts, node: str | None) -> list[str]:
+    """What nodes and workers have recorded; of one node, with the workers that it runs."""
     nodes = [f"{NODES}/{name}" for name in backend.folders(NODES) if node in (None, name)]
-    workers = [f"{WORKERS}/{name}" for name in backend.folders(WORKERS)] if node is None else []
-    return nodes + workers
+    workers = [rank for rank in facts.workers if node in (None, _node_of(facts, rank))]
+    return nodes + [f"{WORKERS}/{rank}" for rank in workers]
+
+
+def _node_of(facts: JobFacts, rank: str) -> str:
+    """Where a worker runs, or ran at last; empty where nobody knows."""
+    lives = [one.info for one in facts.lives if one.info.rank == int(rank)]
+    return max(lives, key=lambda one: one.start_ns).node if lives else ""
 
 
 def _is_over(facts: JobFacts, folder: str) -> bool:
     """Whether nobody writes into a folder any more."""
     room, _, name = folder.partition("/")
+    states = {one.attempt.node: one.state for one in facts.latest}
     if room == NODES:
-        states = {one.attempt.node: one.state for one in facts.latest}
         return states.get(name, JobState.LOST).is_over
-    return facts.state.is_over
+    return states.get(_node_of(facts, name), facts.state).is_over
 
 
 def _seal(backend: Backend, folder: str, *, is_over: bool, is_whole: bool) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.collect.bounded import within
+from sonde.collect.disk_budget import DiskBudget
 from sonde.collect.registration import Registration
 from sonde.collect.sampler import FAILED, Sampler, open_collectors
 from sonde.collect.sealer import Sealer, sealing_command
@@ -52,11 +53,13 @@ class Recording:
         settings: RunSettings,
         clock: SystemClock,
         on_stop: Callable[[Request], str],
+        cpu_seconds: Callable[[], float] = process_cpu_seconds,
     ) -> None:
         self._place = registration
         self._settings = settings
         self._clock = clock
         self._on_stop = on_stop
+        self._cpu_seconds = cpu_seconds
         self._backend = registration.backend
         self._guard = Guard(self._on_failure)
         self._writer = Writer(self._backend, layout.node_folder(registration.node), clock)
@@ -67,6 +70,12 @@ class Recording:
         self._attempt: Attempt | None = None
         self._sealer = Sealer(
             sealing_command(self._backend.uri, registration.node, settings.disk_bytes), clock
+        )
+        self._disk_budget = DiskBudget(
+            self._backend,
+            clock,
+            settings.disk_bytes,
+            lambda what, reason: self._writer.notice(NoticeKind.CHANGED, what, reason),
         )
         self._reserve = layout.reserve_key(registration.node, registration.number)
         self._is_exit_recorded = False
@@ -109,6 +118,7 @@ class Recording:
             self._clock,
             self._settings.interval_seconds,
             self._settings.overhead_percent,
+            self._cpu_seconds,
         )
         self._writer.outbox.start()
         self._sampler.start(self._backend.flush_seconds)
@@ -134,6 +144,7 @@ class Recording:
         if sampler is not None:
             left = self._left(threads_due)
             within(left, "last tick", lambda: sampler.stop(left), None)
+        within(self._left(threads_due), "disk budget", self._disk_budget.keep_now, None)
         lost: list[Notice] = []
         self._guard.attempt(
             "the last flush",
@@ -186,6 +197,7 @@ class Recording:
         self._guard.attempt(
             "sealing", lambda: self._sealer.seal(self._writer.segments_closed), None
         )
+        self._guard.attempt("the disk budget", self._disk_budget.keep, None)
         self._restore_facts()
 
     def _beat_seconds(self) -> float:
@@ -279,7 +291,7 @@ class Recording:
 
     def _overhead(self) -> Overhead:
         return Overhead(
-            cpu_seconds=process_cpu_seconds() + self._sealer.cpu_seconds,
+            cpu_seconds=self._cpu_seconds() + self._sealer.cpu_seconds,
             bytes_written=self._writer.outbox.bytes_written,
             wall_seconds=self._clock.seconds() - self._started_seconds,
         )
