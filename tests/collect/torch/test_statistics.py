@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+import torch.distributed as dist
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Shard
 
 from sonde.collect.torch import statistics_operators
 from sonde.collect.torch.statistics import Measured, Together, launch, measure, raw_tensor
@@ -172,6 +175,25 @@ def test_sparse_tensors_are_measured_with_the_zeros_they_imply(kind: str) -> Non
 
     for engine in ENGINES:
         assert_same(row_of(engine({"gradient": tensor}, True)), tensor.to_dense().numpy())
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[None]:
+    meeting_place = f"file://{tmp_path}/meeting"
+    dist.init_process_group("gloo", init_method=meeting_place, rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+@pytest.mark.usefixtures("alone")
+def test_of_a_distributed_tensor_the_local_part_is_measured() -> None:
+    local = nasty_matrix()
+    tensor = DTensor.from_local(local, init_device_mesh("cpu", (1,)), [Shard(0)])
+
+    for engine in ENGINES:
+        assert_same(row_of(engine({"shard": tensor}, True)), local.numpy())
+    assert_same(row_of(launch({"shard": tensor}, True).measured()), local.numpy())
+    assert raw_tensor(tensor).data == local.numpy().tobytes()
 
 
 def test_what_has_no_plain_values_is_left_out_by_name() -> None:

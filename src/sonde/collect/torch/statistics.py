@@ -91,10 +91,14 @@ class Pending(Protocol):
     """Statistics under way."""
 
     def is_ready(self) -> bool:
-        """Whether `measured` would not wait for a device."""
+        """Whether `measured` would not wait for a device.
+
+        For the thread that trains, between its steps: asking a device anything, from any thread,
+        would spoil a graph that is being recorded.
+        """
 
     def measured(self) -> Measured:
-        """The statistics, once they are ready."""
+        """The statistics; for any thread, once they are ready."""
 
 
 def measure(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Measured:

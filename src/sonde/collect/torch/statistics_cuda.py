@@ -148,7 +148,7 @@ class _Group:
 
     def launch(self, addresses: Sequence[int], with_histogram: bool) -> Pending:
         buffers = self.free.pop() if self.free else _Buffers(self)
-        buffers.tell(array("q", [addresses[place] for place in self.places]))
+        buffers.tell(array("q", map(addresses.__getitem__, self.places)))
         histograms = buffers.histograms_to_fill() if with_histogram else None
         count = len(self.names)
         KERNELS.measure_chunks[(self.chunks,)](
@@ -211,14 +211,17 @@ class _ByKernel:
         self._group = group
         self._buffers = buffers
         self._with_histogram = with_histogram
+        self._is_ready = False
 
     def is_ready(self) -> bool:
         """Whether the device has come so far."""
-        return bool(self._buffers.event.query())
+        self._is_ready = self._is_ready or bool(self._buffers.event.query())
+        return self._is_ready
 
     def measured(self) -> Measured:
-        """The statistics; waits if they are not ready."""
-        self._buffers.event.synchronize()
+        """The statistics; waits if they are not known to be ready."""
+        if not self._is_ready:
+            self._buffers.event.synchronize()
         names = self._group.names
         columns = _columns(_read("d", self._buffers.fetched), len(names))
         histograms = [""] * len(names)

@@ -48,10 +48,12 @@ class ByOperators:
 
     def is_ready(self) -> bool:
         """Whether the device is done."""
-        return self._event is None or bool(self._event.query())
+        if self._event is not None and self._event.query():
+            self._event = None
+        return self._event is None
 
     def measured(self) -> Measured:
-        """The statistics; waits if they are not ready."""
+        """The statistics; waits if they are not known to be ready."""
         if self._event is not None:
             self._event.synchronize()
         found = Measured(left_out=self._left_out)
