@@ -54,12 +54,12 @@ class Measurement:
 class Budget:
     """The allowances of a worker: inside the step, and behind it in the writer's thread.
 
-    Half of what may be spent inside is for the gradient norm, which is cheap and wanted at every
-    step: whatever else is measured must not crowd it out, nor it the rest.
+    The gradient norm, which is cheap and wanted at every step, may take half of what may be spent
+    inside, so that it leaves room for the rest.
     """
 
     def __init__(self, percent: float) -> None:
-        self.inline = Allowance(percent / 200)
+        self.inline = Allowance(percent / 100)
         self.norms = Allowance(percent / 200)
         self.behind = Allowance(percent / 100)
         self.hook_seconds = 0.0
@@ -78,7 +78,6 @@ class Budget:
     def norm_took(self, seconds: float) -> None:
         """The norm took so much of what the hook takes in all."""
         self.norms.spend(seconds)
-        self.inline.spend(-seconds)
 
     def has_room_for_norm(self, measurement: Measurement) -> bool:
         """Whether the gradient norm may be computed now."""

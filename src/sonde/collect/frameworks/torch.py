@@ -40,11 +40,10 @@ class PyTorch(Adapter):
         scalars = Scalars(session)
         self.losses = losses = Losses(session, scalars)
         self._loop = TrainingLoop(session, self.modules, self._names, losses, marks)
-        norms = Norms(session, scalars, self._loop.optimizers)
         records = Records(session)
         gather = Gather(session, self._names, records)
-        norms.on_clipped.append(gather.gradients_were_clipped)
-        self._loop.listeners += [norms, gather]
+        norms = Norms(session, scalars, self._loop.optimizers, gather)
+        self._loop.listeners += [gather, norms]
         self.waiting = waiting = Waiting(session, self.modules.refresh)
         session.tensors = Told(session, records, scalars)
         session.before_said_step.append(losses.take_all)

@@ -1,6 +1,6 @@
 """Gathers the tensors that are due at a step: weights, gradients, optimizer state, and others."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -12,7 +12,8 @@ from sonde.collect.session import Session
 from sonde.collect.tensors.collections import Wanted
 from sonde.collect.tensors.plan import Due
 from sonde.collect.torch.names import Names
-from sonde.collect.torch.records import Records, Taken
+from sonde.collect.torch.optimizers import parameters_of
+from sonde.collect.torch.records import Listener, Records, Taken
 from sonde.collect.torch.snapshots import local
 from sonde.records.notice import NoticeKind
 from sonde.records.step import Mode
@@ -39,6 +40,15 @@ class _Decision:
     is_budgeted: bool = False
 
 
+@dataclass(slots=True)
+class _Recipe:
+    """What to take from one optimizer for what is due: worked out once, followed at every step."""
+
+    shape: tuple[object, ...]  # of the optimizer: another one needs another recipe
+    weights: Taken
+    gradients: list[tuple[str, Tensor, Wanted]]  # the parameters whose gradients they are
+
+
 class Gather:
     """Looks at what an optimizer is about to use, and takes what is due."""
 
@@ -49,8 +59,17 @@ class Gather:
         self._records = records
         self._routine = Measurement()
         self._decision = _Decision()
+        self._recipes: dict[tuple[int, Due], _Recipe] = {}
+        self.listen: Callable[[int], Listener | None] | None = (
+            None  # who looks at an optimizer's numbers
+        )
         self._said_interval = 1
         self._said_of_gradients = "as the optimizer uses them"
+
+    def gives_norm(self) -> bool:
+        """Whether the gradient norm of the step under way comes with its statistics."""
+        decision = self._decision
+        return any(TensorKind.GRADIENT in one.kinds and not one.include for one in decision.due)
 
     def gradients_were_clipped(self) -> None:
         """What is recorded of gradients from now on is what clipping has left."""
@@ -61,17 +80,28 @@ class Gather:
         due = self._due()
         if not due:
             return
-        wants_state = any(TensorKind.OPTIMIZER_STATE in one.kinds for one in due)
-        found = list(self._parameters(optimizer))
-        if wants_state:
-            found += self._states(optimizer)
-        self._take(found, due, (Mode.TRAIN, self._decision.step))
+        began_ns = self._session.clock.now_ns()
+        at = (Mode.TRAIN.value, self._decision.step)
+        taken = self._follow(self._recipe(optimizer, number, due), at, began_ns)
+        if any(TensorKind.OPTIMIZER_STATE in one.kinds for one in due):
+            self._add(taken, self._states(optimizer), due)
+        if taken.is_empty:
+            return
+        if self.listen is not None and self.gives_norm():
+            taken.on_measured = self.listen(number)
+        routine = self._routine if self._decision.is_budgeted else None
+        self._records.keep(taken, routine)
+        if routine is not None:
+            routine.inline.learn((self._session.clock.now_ns() - began_ns) / NANOSECONDS)
 
     def offer(self, name: str, kinds: Kinds, tensor: Tensor, at: tuple[str, int]) -> None:
         """Takes any other tensor, if it is due: an activation, a label, what a script saves."""
         due = self._plan.due_exactly(Mode(at[0]), at[1])
         if due:
-            self._take([(name, kinds, tensor)], due, at)
+            taken = Taken(at, self._session.clock.now_ns())
+            self._add(taken, [(name, kinds, tensor)], due)
+            if not taken.is_empty:
+                self._records.keep(taken, None)
 
     def _due(self) -> Due:
         """Decides once a step; a routine measurement waits until the budget has room for it."""
@@ -104,43 +134,67 @@ class Gather:
                 f"{self._session.settings.overhead_percent:g} % of the step",
             )
 
-    def _take(self, found: list[Found], due: Due, at: tuple[str, int]) -> None:
-        began_ns = self._session.clock.now_ns()
-        taken = Taken(at, began_ns)
+    def _recipe(self, optimizer: Optimizer, number: int, due: Due) -> _Recipe:
+        groups = optimizer.param_groups
+        first, last = groups[0]["params"], groups[-1]["params"]
+        ends = (id(first[0]) if first else 0, id(last[-1]) if last else 0)
+        shape = (sum([len(group["params"]) for group in groups]), *ends)
+        known = self._recipes.get((number, due))
+        if known is None or known.shape != shape:
+            known = self._recipes[number, due] = self._work_out(optimizer, due, shape)
+        return known
+
+    def _work_out(self, optimizer: Optimizer, due: Due, shape: tuple[object, ...]) -> _Recipe:
+        weights = Taken(("", 0), 0)
+        gradients = []
+        for parameter in parameters_of(optimizer):
+            name = self._names.name_of(parameter)
+            if name is None:
+                continue
+            self._add(weights, [(name, _BIAS if _is_bias(name) else _WEIGHT, parameter)], due)
+            wanted = self._plan.wanted(f"gradient/{name}", _GRADIENT, due)
+            if wanted is not None:
+                gradients.append((f"gradient/{name}", parameter, wanted))
+        return _Recipe(shape, weights, gradients)
+
+    def _follow(self, recipe: _Recipe, at: tuple[str, int], time_ns: int) -> Taken:
+        weights = recipe.weights
+        taken = Taken(
+            at,
+            time_ns,
+            weights.plain.copy(),
+            weights.with_histogram.copy(),
+            weights.values.copy(),
+            weights.reductions.copy(),
+        )
+        knows = self._session.knows
+        for name, parameter, wanted in recipe.gradients:
+            gradient = parameter.grad
+            if gradient is not None:
+                if not knows(name):
+                    self._introduce(name, _GRADIENT, gradient)
+                sort(taken, name, gradient, wanted)
+        return taken
+
+    def _add(self, taken: Taken, found: Iterable[Found], due: Due) -> None:
         for name, kinds, tensor in found:
             wanted = self._plan.wanted(name, kinds, due)
             if wanted is not None:
-                self._introduce(name, kinds, tensor)
-                _sort(taken, name, tensor, wanted)
-        if taken.is_empty:
-            return
-        routine = self._routine if self._decision.is_budgeted and len(found) > 1 else None
-        self._records.keep(taken, routine)
-        if routine is not None:
-            routine.inline.learn((self._session.clock.now_ns() - began_ns) / NANOSECONDS)
+                if not self._session.knows(name):
+                    self._introduce(name, kinds, tensor)
+                sort(taken, name, tensor, wanted)
 
     def _introduce(self, name: str, kinds: Kinds, tensor: Tensor) -> None:
-        if not self._session.knows(name):
-            self._session.know(
-                TensorInfo(
-                    name,
-                    self._plan.collections_of(name, kinds),
-                    str(tensor.dtype).removeprefix("torch."),
-                    tuple(tensor.shape),
-                    is_shard=local(tensor) is not tensor,
-                    said=self._said_of_gradients if kinds == _GRADIENT else "",
-                )
+        self._session.know(
+            TensorInfo(
+                name,
+                self._plan.collections_of(name, kinds),
+                str(tensor.dtype).removeprefix("torch."),
+                tuple(tensor.shape),
+                is_shard=local(tensor) is not tensor,
+                said=self._said_of_gradients if kinds == _GRADIENT else "",
             )
-
-    def _parameters(self, optimizer: Optimizer) -> Iterator[Found]:
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                name = self._names.name_of(parameter)
-                if name is None:
-                    continue
-                yield name, _BIAS if _is_bias(name) else _WEIGHT, parameter
-                if parameter.grad is not None:
-                    yield f"gradient/{name}", _GRADIENT, parameter.grad
+        )
 
     def _states(self, optimizer: Optimizer) -> Iterator[Found]:
         for parameter, state in optimizer.state.items():
@@ -154,7 +208,8 @@ def _is_bias(name: str) -> bool:
     return name == "bias" or name.endswith((".bias", "_bias"))
 
 
-def _sort(taken: Taken, name: str, tensor: Tensor, wanted: Wanted) -> None:
+def sort(taken: Taken, name: str, tensor: Tensor, wanted: Wanted) -> None:
+    """Puts a tensor where what is wanted of it is done."""
     (taken.with_histogram if wanted.histogram else taken.plain)[name] = tensor
     if wanted.values:
         taken.values[name] = tensor

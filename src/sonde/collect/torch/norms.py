@@ -1,5 +1,6 @@
 """The gradient norm, the learning rates and the clip factor of every step."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,12 +12,17 @@ from torch.optim import Optimizer
 from sonde.clock import NANOSECONDS
 from sonde.collect.budget import Measurement
 from sonde.collect.session import Session
+from sonde.collect.torch.gather import Gather
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.patches import Patches
+from sonde.collect.torch.records import Listener
 from sonde.collect.torch.scalars import Scalars
 from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.statistics import Measured
 from sonde.records.step import Mode
+from sonde.store.statistics import COLUMNS
 
+_TRAIN = Mode.TRAIN.value
 _MOST_GROUPS = 16
 _SLACK = 1e-6  # what clip_grad_norm_ adds to a norm before it divides
 
@@ -24,13 +30,16 @@ _SLACK = 1e-6  # what clip_grad_norm_ adds to a norm before it divides
 class Norms:
     """Numbers that sum up what an optimizer is about to do."""
 
-    def __init__(self, session: Session, scalars: Scalars, optimizers: Optimizers) -> None:
+    def __init__(
+        self, session: Session, scalars: Scalars, optimizers: Optimizers, gather: Gather
+    ) -> None:
         self._session = session
         self._scalars = scalars
         self._optimizers = optimizers
+        self._gather = gather
+        gather.listen = self._listener
         self._cheap = Measurement()
         self._clipped_step = -1
-        self.on_clipped: list[Callable[[], None]] = []
 
     def attach(self, patches: Patches) -> None:
         """Takes the norm from those who compute it anyway."""
@@ -40,24 +49,36 @@ class Norms:
     def before_update(self, optimizer: Optimizer, number: int) -> None:
         """All gradients are there."""
         is_alone = self._optimizers.alive <= 1
-        self._learning_rates(optimizer, "" if is_alone else f"{number}/")
         step = self._session.steps.number
-        if self._clipped_step != step:
+        self._learning_rates(optimizer, "" if is_alone else f"{number}/", (_TRAIN, step))
+        is_known = self._clipped_step == step or self._gather.gives_norm()
+        if not is_known and self._session.budget.has_room_for_norm(self._cheap):
             self._gradient_norm(optimizer, "" if is_alone else f"/{number}", step)
 
-    def _learning_rates(self, optimizer: Optimizer, before: str) -> None:
-        at = (Mode.TRAIN, self._session.steps.number)
+    def _learning_rates(self, optimizer: Optimizer, before: str, at: tuple[str, int]) -> None:
         for group, settings in enumerate(optimizer.param_groups[:_MOST_GROUPS]):
             rate = settings.get("lr")
-            if rate is not None:
+            if type(rate) is float:
+                self._session.scalar(f"learning_rate/{before}{group}", rate, at=at)
+            elif rate is not None:
                 on_device = isinstance(rate, Tensor) and rate.device.type != "cpu"
                 value = rate.detach() if on_device else float(rate)
                 self._scalars.record(f"learning_rate/{before}{group}", [(value, 1.0)], at)
 
+    def _listener(self, number: int) -> Listener | None:
+        """Takes the norm from the statistics of an optimizer's gradients."""
+        if self._clipped_step == self._session.steps.number:
+            return None  # known from before the clipping
+        name = "gradient_norm" if self._optimizers.alive <= 1 else f"gradient_norm/{number}"
+
+        def measured(found: Measured, at: tuple[str, int]) -> None:
+            norm = _norm_of_gradients(found)
+            if norm is not None:
+                self._session.scalar(name, norm, at=at)
+
+        return measured
+
     def _gradient_norm(self, optimizer: Optimizer, after: str, step: int) -> None:
-        budget, cheap = self._session.budget, self._cheap
-        if not budget.has_room_for_norm(cheap):
-            return
         began_ns = self._session.clock.now_ns()
         gradients = [
             local(one.grad.detach())
@@ -70,10 +91,10 @@ class Norms:
             norms = torch._foreach_norm(gradients)  # noqa: SLF001 — the one call for all of them
             total = torch.linalg.vector_norm(torch.stack([one.to(torch.float32) for one in norms]))
         value = float(total) if total.device.type == "cpu" else total
-        self._scalars.record(f"gradient_norm{after}", [(value, 1.0)], (Mode.TRAIN, step))
+        self._scalars.record(f"gradient_norm{after}", [(value, 1.0)], (_TRAIN, step))
         seconds = (self._session.clock.now_ns() - began_ns) / NANOSECONDS
-        cheap.inline.learn(seconds)
-        budget.norm_took(seconds)
+        self._cheap.inline.learn(seconds)
+        self._session.budget.norm_took(seconds)
 
     def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
@@ -90,7 +111,7 @@ class Norms:
     def _clipped(self, total: Any, max_norm: Any) -> None:
         if not isinstance(total, Tensor) or local(total) is not total:
             return
-        at = (Mode.TRAIN, self._session.steps.number)
+        at = (_TRAIN, self._session.steps.number)
         self._clipped_step = at[1]
         value = float(total.detach()) if total.device.type == "cpu" else total.detach()
         most = float(max_norm)
@@ -98,5 +119,19 @@ class Norms:
         self._scalars.record(
             "clip_factor", [(value, 1.0)], at, lambda norm: min(1.0, most / (norm + _SLACK))
         )
-        for listener in self.on_clipped:
-            listener()
+        self._gather.gradients_were_clipped()
+
+
+def _norm_of_gradients(measured: Measured) -> float | None:
+    """The norm of all gradients among the measured tensors; None where there is none."""
+    squares = bad = 0.0
+    found = False
+    columns = dict(zip(COLUMNS, measured.columns, strict=True))
+    for place, name in enumerate(measured.names):
+        if name.startswith("gradient/"):
+            found = True
+            squares += columns["sum_of_squares"][place]
+            bad += columns["nans"][place] + columns["infinities"][place]
+    if not found:
+        return None
+    return math.nan if bad else math.sqrt(squares)

@@ -18,6 +18,7 @@ from sonde.records.notice import NoticeKind
 from sonde.store.format import STATISTICS
 
 At = tuple[str, int]
+Listener = Callable[[Measured, At], None]
 
 
 @dataclass(slots=True)
@@ -30,7 +31,7 @@ class Taken:
     with_histogram: dict[str, Tensor] = field(default_factory=dict)
     values: dict[str, Tensor] = field(default_factory=dict)
     reductions: list[tuple[str, str]] = field(default_factory=list)
-    on_measured: Callable[[Measured, At], None] | None = None
+    on_measured: Listener | None = None
 
     @property
     def is_empty(self) -> bool:
