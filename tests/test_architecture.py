@@ -167,10 +167,13 @@ def test_the_launcher_loads_nothing_heavy() -> None:
 def test_reading_a_job_loads_no_data_frames(tmp_path: Path) -> None:
     job = FakeJob(str(tmp_path / "job")).record({"cpu.user_percent": [1, 2, 3]})
     job.writer.notice(NoticeKind.CHANGED, "interval", "for this test")
+    worker = job.worker().step(0, {"forward": 1.0}).scalar("loss", 0, 1.0)
+    worker.statistics("w", 0, [1.0]).flush()
     job.flush().end()
     statement = (
         f"import sonde; job = sonde.open_job({str(tmp_path / 'job')!r}); "
-        "job.summary; job.system().statistics(); job.system().to_arrow(); job.system().buckets(9)"
+        "job.summary; job.system().statistics(); job.system().to_arrow(); job.system().buckets(9); "
+        "repr(job.steps()); repr(job.losses.reduced()); repr(job.tensor('w').reduction('mean'))"
     )
     assert not modules_after(statement) & {"pandas", "polars"}
 

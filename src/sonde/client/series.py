@@ -32,9 +32,11 @@ class TensorSeries:
 
     def table(self, values: dict[str, Reals]) -> pa.Table:
         """Who, when, and some columns of values."""
+        rows = len(self.steps)
+        nobody = pa.nulls(rows, pa.int64())
         return pa.table(
             {
-                "worker": pa.repeat(pa.scalar(self.worker, pa.int64()), len(self.steps)),
+                "worker": nobody if self.worker is None else from_numpy(np.full(rows, self.worker)),
                 "step": from_numpy(self.steps),
                 "time": from_numpy(self.times_ns).cast(TIME),
                 **{name: from_numpy(column) for name, column in values.items()},
@@ -103,7 +105,7 @@ class Quantiles(Frame):
         if not table.num_rows:
             return f"no statistics of {self.tensor} have been recorded"
         names = [name for name in table.column_names if name.startswith("p")]
-        last = table.slice(max(0, table.num_rows - 10)).to_pylist()
+        last = table.drop_columns(["time"]).slice(max(0, table.num_rows - 10)).to_pylist()
         rows = [
             (_rank(row["worker"]), str(row["step"]), *(f"{row[name]:.4g}" for name in names))
             for row in last

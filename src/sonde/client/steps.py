@@ -138,7 +138,7 @@ class StepRows(Frame):
     def __repr__(self) -> str:
         if not self.table.num_rows:
             return "no steps"
-        rows = self.table.to_pylist()
+        rows = self.table.drop_columns(["time"]).to_pylist()
         spent = [name for name in self.table.column_names if name not in (*_FIRST, *_LAST)]
         # phases that took no time say nothing
         spent = [name for name in spent if any(row[name] for row in rows)]

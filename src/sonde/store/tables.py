@@ -94,11 +94,10 @@ def _is_one_of(column: pa.ChunkedArray, texts: Container[str]) -> npt.NDArray[np
 
 def texts_of(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int32]]:
     """A column of texts: the distinct ones, and which one each row has."""
-    whole = column.unify_dictionaries().combine_chunks()
-    chunks = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
-    if not chunks or not len(column):
+    chunks = column.unify_dictionaries().chunks
+    if not chunks:
         return [], np.empty(0, dtype=np.int32)
-    return chunks[0].dictionary.to_pylist(), view_of(chunks[0].indices)
+    return chunks[0].dictionary.to_pylist(), np.concatenate([view_of(c.indices) for c in chunks])
 
 
 def inside_of(values: Instants, start: int | None, end: int | None) -> npt.NDArray[np.bool_]:
