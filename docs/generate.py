@@ -12,7 +12,12 @@ from pathlib import Path
 
 import sonde
 from sonde.cli import COMMANDS
+from sonde.client.events import Events, Stages
+from sonde.client.scalars import ReducedScalars, Scalars
+from sonde.client.series import Histogram, Quantiles, Reduction
+from sonde.client.steps import PhaseStatistics, StepRows, Steps
 from sonde.client.system import Buckets, Statistics, SystemMetrics
+from sonde.client.tensors import Tensor, Tensors
 from sonde.collect.system import COLLECTORS
 from sonde.records.tensor import BUILT_IN_COLLECTIONS
 from sonde.settings import COLLECTION_KEYS, KEYS, VARIABLES, Key
@@ -121,7 +126,14 @@ def python() -> Iterator[str]:
         if inspect.isclass(thing):
             yield from _members(thing)
     yield from ("", "# What `job.system()` returns")
-    for kind in (SystemMetrics, Buckets, Statistics):
+    yield from _kinds(SystemMetrics, Buckets, Statistics)
+    yield from ("", "# What the questions about training return")
+    yield from _kinds(Stages, Steps, StepRows, PhaseStatistics, Events, Scalars, ReducedScalars)
+    yield from _kinds(Tensors, Tensor, Reduction, Quantiles, Histogram)
+
+
+def _kinds(*kinds: type) -> Iterator[str]:
+    for kind in kinds:
         yield from ("", f"## {kind.__name__}", "", inspect.getdoc(kind) or "")
         yield from _members(kind)
 

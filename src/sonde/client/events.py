@@ -1,5 +1,6 @@
 """Events of a job and its stages, as data frames."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -80,6 +81,14 @@ class Events(Frame):
         return aligned([titles, *rows[:_MOST_LINES]], left=2) + more
 
 
+def _instants(instants_ns: Sequence[int | None]) -> pa.ChunkedArray:
+    parts = [
+        pa.nulls(1, TIME) if one is None else from_numpy(np.array([one])).cast(TIME)
+        for one in instants_ns
+    ]
+    return pa.chunked_array(parts, TIME)
+
+
 @dataclass(frozen=True)
 class Stages(Frame):
     """The stages of a job; empty where nothing trains."""
@@ -97,8 +106,8 @@ class Stages(Frame):
                 "stage": from_texts([one.stage.value for one in self.spans]),
                 "seconds": from_numpy(np.array([one.seconds for one in self.spans])),
                 "percent": from_numpy(np.array([one.percent for one in self.spans])),
-                "start": pa.array([one.start_ns for one in self.spans], TIME),
-                "end": pa.array([one.end_ns for one in self.spans], TIME),
+                "start": _instants([one.start_ns for one in self.spans]),
+                "end": _instants([one.end_ns for one in self.spans]),
             }
         )
 
