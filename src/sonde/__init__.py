@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from sonde.client.job import Job as Job
     from sonde.client.job import list_jobs as list_jobs
     from sonde.client.job import open_job as open_job
+    from sonde.collect.inside import load_ipython_extension as load_ipython_extension
+    from sonde.collect.inside import start as start
+    from sonde.collect.inside import stop as stop
+    from sonde.collect.inside import unload_ipython_extension as unload_ipython_extension
+    from sonde.collect.script import log as log
+    from sonde.collect.script import mode as mode
+    from sonde.collect.script import phase as phase
+    from sonde.collect.script import save as save
+    from sonde.collect.script import step as step
     from sonde.collect.system import Collector as Collector
     from sonde.errors import SondeError as SondeError
 
@@ -21,13 +30,36 @@ _HOMES = {
     "Job": "sonde.client.job",
     "SondeError": "sonde.errors",
     "list_jobs": "sonde.client.job",
+    "load_ipython_extension": "sonde.collect.inside",
+    "log": "sonde.collect.script",
+    "mode": "sonde.collect.script",
     "open_job": "sonde.client.job",
+    "phase": "sonde.collect.script",
+    "save": "sonde.collect.script",
+    "start": "sonde.collect.inside",
+    "step": "sonde.collect.script",
+    "stop": "sonde.collect.inside",
+    "unload_ipython_extension": "sonde.collect.inside",
 }
 
-__all__ = ["Collector", "Job", "SondeError", "list_jobs", "open_job"]
+__all__ = [
+    "Collector",
+    "Job",
+    "SondeError",
+    "list_jobs",
+    "log",
+    "mode",
+    "open_job",
+    "phase",
+    "save",
+    "start",
+    "step",
+    "stop",
+]
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'sonde' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found

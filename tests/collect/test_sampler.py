@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pytest
 
 from sonde.clock import SystemClock
-from sonde.collect import sampler as module
 from sonde.collect.sampler import Sampler, open_collectors
 from sonde.collect.system import COLLECTORS, UNKNOWN, Collector, Machine
 from sonde.errors import NothingToCollectError
@@ -91,12 +90,20 @@ class Blocking(Counting):
 class Bench:
     """A sampler over a clock that is moved by hand."""
 
-    def __init__(self, *collectors: Counting, interval_seconds: float = 0.5) -> None:
+    def __init__(
+        self, *collectors: Counting, interval_seconds: float = 0.5, cost: float = 0.0
+    ) -> None:
         self.clock = FakeClock()
         self.backend: Backend = open_backend(f"memory://{uuid.uuid4().hex}/job")
         self.writer = Writer(self.backend, node_folder(NODE), self.clock)
         named = {one.series[0].metric.name.partition(".")[0]: one for one in collectors}
-        self.sampler = Sampler(dict(named), self.writer, self.clock, interval_seconds)
+        self.sampler = Sampler(
+            dict(named),
+            self.writer,
+            self.clock,
+            interval_seconds,
+            cpu_seconds=lambda: self.clock.seconds() * cost,
+        )
 
     def tick(self, times: int = 1) -> None:
         for _ in range(times):
@@ -160,28 +167,23 @@ def test_a_reading_of_the_wrong_length_is_not_recorded() -> None:
     assert bench.values("good.value") == [1, 2, 3]
 
 
-def test_what_watching_costs_is_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(Counting())
-    monkeypatch.setattr(module, "process_cpu_seconds", lambda: bench.clock.seconds() * 0.004)
+def test_what_watching_costs_is_a_metric() -> None:
+    bench = Bench(Counting(), cost=0.004)
     bench.tick(45)
     assert bench.values("sonde.cpu_percent") == pytest.approx([0.4, 0.4])
     assert len(bench.values("sonde.collector_seconds/count")) == 2
     assert bench.notices() == []
 
 
-def test_watching_that_costs_too_much_slows_down_and_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bench = Bench(Counting())
-    monkeypatch.setattr(module, "process_cpu_seconds", lambda: bench.clock.seconds() * 0.02)
+def test_watching_that_costs_too_much_slows_down_and_says_so() -> None:
+    bench = Bench(Counting(), cost=0.02)
     bench.tick(90)
     assert bench.sampler.interval_seconds == 1.0
     assert bench.notices() == [("changed", "sampling interval")]
 
 
-def test_it_slows_down_to_a_minute_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(Counting(), interval_seconds=50)
-    monkeypatch.setattr(module, "process_cpu_seconds", lambda: bench.clock.seconds() * 0.5)
+def test_it_slows_down_to_a_minute_and_no_further() -> None:
+    bench = Bench(Counting(), interval_seconds=50, cost=0.5)
     bench.tick(30)
     assert bench.sampler.interval_seconds == 60
 

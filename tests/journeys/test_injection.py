@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde.collect.launch import INJECTED
+from sonde.collect.handover import INJECTED
 from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
 
 BASE_PYTHON = str(Path(sys.base_prefix) / "bin" / "python3")

@@ -20,6 +20,10 @@ def within(
         Guard().attempt(what, lambda: results.append(function()), None)
 
     thread = threading.Thread(target=call, name=f"sonde-{what}", daemon=True)
-    thread.start()
-    thread.join(max(0.0, seconds))
+    try:
+        thread.start()
+    except RuntimeError:  # Python ends, and starts no more threads
+        call()
+    else:
+        thread.join(max(0.0, seconds))
     return results[0] if results else default

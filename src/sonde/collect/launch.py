@@ -3,8 +3,8 @@
 import os
 import signal
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sonde.clock import NANOSECONDS, SystemClock
@@ -19,26 +19,24 @@ from sonde.collect.exits import (
     explain,
     shell_code,
 )
+from sonde.collect.handover import INJECTED, Handover
 from sonde.collect.interpreter import why_shut
 from sonde.collect.masking import MASK, mask_command, readable
 from sonde.collect.process_tree import Process, processes_marked
-from sonde.collect.recording import END_SECONDS, Outcome, Recording
+from sonde.collect.recording import Outcome, Recording
 from sonde.collect.registration import Registration
 from sonde.collect.relay import relay_to
 from sonde.collect.system import Machine
 from sonde.guard import Guard
 from sonde.records.job import Attempt, Exit
-from sonde.records.notice import Notice, NoticeKind
 from sonde.records.request import Request
 from sonde.records.worker import Failure
 from sonde.settings import RunSettings, environment
 from sonde.store.presence import this_process
 
 STOP_GRACE_SECONDS = 10.0
-INJECTED = Path(__file__).parent / "inject"
 _LOOK_SECONDS = 2.0  # what looking at the machine may take; without an answer we go on
 _POLL_SECONDS = 0.05
-_RELAY_SHARE = 0.4  # of the time that an end may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +66,7 @@ class Launcher:
         self._child: Child | None = None
         self._recording = Recording(registration, settings, clock, self._stop)
         self._relay = relay_to(registration.backend, clock)
+        self._handover = Handover(registration, settings, clock, self._run_id, self._relay)
 
     def run(self, command: Sequence[str], collectors: tuple[str, ...] | None) -> Launched:
         """Starts the command, waits for its end, and records both."""
@@ -78,7 +77,9 @@ class Launcher:
         problem: str | None = None
         try:
             variables = environment()
-            self._child = Child(command, {**variables, **self._variables(variables)})
+            self._child = Child(
+                command, {**variables, **self._handover.variables(variables.get("PYTHONPATH"))}
+            )
         except OSError as error:
             code = code_of_failed_start(error)
             problem = f"{masked[0]}: {(error.strerror or str(error)).lower()}"
@@ -95,7 +96,7 @@ class Launcher:
         none = Kills(None, 0)
         killed = within(_LOOK_SECONDS, "memory kills", kills.since, none) if kills else none
         exit_ = explain(ending, killed, problem, self._cause() if code else None)
-        outcome = self._finish(exit_)
+        outcome = self._handover.finish(self._recording, exit_)
         seconds = (ending.end_ns - start_ns) / NANOSECONDS
         return Launched(shell_code(code), exit_, outcome, seconds, problem)
 
@@ -121,35 +122,6 @@ class Launcher:
         shut = Guard().call("the interpreter", lambda: why_shut(command, INJECTED), None)
         if shut is not None:
             self._recording.leave_out("the inside of the job", shut)
-
-    def _variables(self, given: Mapping[str, str]) -> dict[str, str]:
-        """What processes of the job need to know to write into the same job on the same clock."""
-        return {
-            "SONDE_JOB": self._place.job,
-            "SONDE_JOB_URI": self._place.backend.uri,
-            "SONDE_NODE": self._place.node,
-            "SONDE_ATTEMPT": str(self._place.number),
-            "SONDE_CLOCK_ANCHOR_NS": str(self._clock.anchor_ns),
-            "SONDE_RUN_ID": self._run_id,
-            "SONDE_HOOK": self._settings.for_workers().to_json(),
-            "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECTED), given.get("PYTHONPATH")))),
-            # empty: straight into the job's place, also inside of a job that has a relay
-            "SONDE_WORKER_URI": self._relay.source.uri if self._relay else "",
-        }
-
-    def _finish(self, exit_: Exit) -> Outcome:
-        """The workers' last words first, as long as that takes no time from our own."""
-        relay = self._relay
-        if relay is None:
-            return self._recording.finish(exit_)
-        deadline = self._clock.seconds() + END_SECONDS
-        relay.finish(END_SECONDS * _RELAY_SHARE)
-        outcome = self._recording.finish(exit_)
-        if relay.finish(deadline - self._clock.seconds()):
-            return outcome
-        now_ns, reason = self._clock.now_ns(), f"it did not arrive, and lies in {relay.source.uri}"
-        left = Notice(NoticeKind.LOST, "what workers wrote last", reason, now_ns, now_ns)
-        return replace(outcome, lost=(*outcome.lost, left))
 
     def _cause(self) -> Failure | None:
         """What the command died of, as its own processes saw it."""

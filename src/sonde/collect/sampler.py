@@ -1,7 +1,7 @@
 """Ticks the collectors, measures what they cost, and keeps within the budget."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -77,10 +77,12 @@ class Sampler:
         clock: Clock,
         interval_seconds: float,
         budget_percent: float = 1.0,
+        cpu_seconds: Callable[[], float] = process_cpu_seconds,
     ) -> None:
         self.interval_seconds = interval_seconds
         self.is_monitoring = True
         self._budget_percent = budget_percent
+        self._cpu_seconds = cpu_seconds
         self._slots = [_Slot(name, collector) for name, collector in collectors.items()]
         self._writer = writer
         self._clock = clock
@@ -202,11 +204,11 @@ class Sampler:
         return self._series
 
     def _own_cost(self, now: float) -> list[float]:
-        then, before = self._self_checked or (now, process_cpu_seconds())
+        then, before = self._self_checked or (now, self._cpu_seconds())
         if now - then < _SELF_SECONDS:
             self._self_checked = (then, before)
             return [UNKNOWN] * (2 + len(self._slots))
-        cpu = process_cpu_seconds()
+        cpu = self._cpu_seconds()
         self._self_checked = (now, cpu)
         percent = 100 * (cpu - before) / (now - then)
         self._keep_budget(percent)

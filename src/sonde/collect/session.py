@@ -68,7 +68,7 @@ class Session:
         self.device = "cpu"
         self.guard = Guard(self._on_failure)
         self.after_step: list[Callable[[FinishedStep], None]] = []
-        self.on_non_finite: list[Callable[[str, At], None]] = []  # a number of ours, in any thread
+        self.on_non_finite: list[Callable[[str, float, At], None]] = []  # in any thread
         self.before_flush: list[Callable[[], None]] = []
         self.at_end: list[Callable[[], None]] = []
         self.before_said_step: list[Callable[[], None]] = []
@@ -122,6 +122,11 @@ class Session:
         self.guard.failed.clear()
         self.follow(settings)
         self.start_anew()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether a life is over, and no other has begun."""
+        return self._writer is not None and self._backroom is None
 
     def follow(self, settings: HookSettings) -> None:
         """From now on these settings hold."""
@@ -186,6 +191,9 @@ class Session:
         """One number of the step under way, or of another that is named by mode and number."""
         mode, number = at or (self.steps.mode, self.steps.number)
         self._add_scalar((name, self._now_ns(), number, mode, float(value), source))
+        if source == "hook" and not isfinite(value):
+            for listener in self.on_non_finite:
+                listener(name, value, (mode, number))
 
     def observe(
         self,
@@ -198,9 +206,6 @@ class Session:
         """A fact for rules, of the step under way or of another one."""
         mode, number = at or (self.steps.mode, self.steps.number)
         row = (kind, subject, self._now_ns(), number, mode, value, detail)
-        if source == "hook" and not isfinite(value):
-            for listener in self.on_non_finite:
-                listener(name, (mode, number))
         self._rows[OBSERVATIONS.name].append(row)
 
     def say(self, kind: NoticeKind, what: str, reason: str) -> None:

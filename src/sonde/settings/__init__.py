@@ -29,6 +29,7 @@ from sonde.settings.surroundings import (
     environment,
     hook_settings,
     is_disabled,
+    notebook_file,
     placement,
     worker_place,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "hook_settings",
     "is_disabled",
     "load_settings",
+    "notebook_file",
     "parse_duration",
     "parse_interval",
     "parse_save",

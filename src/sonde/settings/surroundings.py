@@ -93,6 +93,12 @@ def placement() -> Placement:
     )
 
 
+def notebook_file() -> str | None:
+    """The notebook that runs here, where Jupyter tells."""
+    file = _first("JPY_SESSION_NAME")
+    return file if file and file.endswith(".ipynb") else None
+
+
 def announce(variables: Mapping[str, str | None]) -> dict[str, str | None]:
     """Sets variables for this process and those it will start; returns what they were before."""
     before = {name: os.environ.get(name) for name in variables}

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FOLDER = os.path.join("sonde", "collect", "inject")
-_awaited = {"torch", "multiprocessing.process"}
+# the first is there before those that are built on it
+_awaited = dict.fromkeys(
+    (
+        *("torch", "torch.distributed.checkpoint", "accelerate", "transformers.trainer"),
+        *("lightning.pytorch", "pytorch_lightning", "multiprocessing.process"),
+    )
+)
 
 
 def _find(name: str, path: "Sequence[str] | None", but: object = None) -> "ModuleSpec | None":
@@ -47,7 +53,7 @@ def _injected() -> "Any":
     return sys.modules[name]
 
 
-class _Lookout:
+class Lookout:
     """Sees that an awaited module is imported; the other finders find it."""
 
     def find_spec(
@@ -62,10 +68,11 @@ class _Lookout:
         return spec
 
 
-def _wait() -> None:
+def wait() -> None:
+    """Begins to look out, and takes what is there already."""
     import atexit
 
-    sys.meta_path.insert(0, _Lookout())
+    sys.meta_path.insert(0, Lookout())
     show = sys.excepthook
 
     def excepthook(
@@ -78,8 +85,9 @@ def _wait() -> None:
 
     sys.excepthook = excepthook
     atexit.register(_look_back)
-    for name in _awaited.intersection(sys.modules):  # whatever ran before us has imported it
-        _injected().is_there(name, sys.modules[name])
+    for name in _awaited:
+        if name in sys.modules:  # whatever ran before us has imported it
+            _injected().is_there(name, sys.modules[name])
 
 
 def _look_back() -> None:
@@ -91,10 +99,11 @@ def _look_back() -> None:
         _injected().end_as_interrupted()
 
 
-try:
-    # the one that Python would have found without us
-    _others = [place for place in sys.path if not os.path.normpath(place).endswith(_FOLDER)]
-    _run("sitecustomize", _find("sitecustomize", _others))
-finally:
-    if os.environ.get("SONDE_JOB_URI") and os.environ.get("SONDE_DISABLE", "0") in ("", "0"):
-        _wait()
+if __name__ == "sitecustomize":
+    try:
+        # the one that Python would have found without us
+        _others = [place for place in sys.path if not os.path.normpath(place).endswith(_FOLDER)]
+        _run("sitecustomize", _find("sitecustomize", _others))
+    finally:
+        if os.environ.get("SONDE_JOB_URI") and os.environ.get("SONDE_DISABLE", "0") in ("", "0"):
+            wait()
