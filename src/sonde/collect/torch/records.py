@@ -11,7 +11,7 @@ from torch import Tensor
 from sonde.clock import thread_cpu_seconds
 from sonde.collect.budget import Measurement
 from sonde.collect.session import Session
-from sonde.collect.torch.snapshots import Buffers, copies, local
+from sonde.collect.torch.snapshots import Buffers, Copies, copies, local
 from sonde.collect.torch.statistics import Measured, Pending, measure, plain
 from sonde.collect.torch.values import Values
 from sonde.records.notice import NoticeKind
@@ -73,8 +73,9 @@ class Records:
             return
         everything = taken.everything()
         copied = self._buffers.copy(everything) if routine else copies(everything)
-        self._values.keep(taken.at, {name: copied[name] for name in taken.values})
         mine = taken.of(copied)
+        if mine.values:
+            self._values.keep(taken.at, Copies(mine.values))
         returned = None if taken.values or routine is None else copied
         self._session.backroom.hand("statistics", lambda: self._measure(mine, routine, returned))
 
@@ -86,11 +87,7 @@ class Records:
         if taken.with_histogram:
             measured.extend(measure(taken.with_histogram, with_histogram=True))
         self._record(taken, measured)
-        for reduction, name in taken.reductions:
-            assert reduction == "prod"
-            self._session.scalar(
-                f"prod/{name}", _product(taken.everything()[name]), "reduction", taken.at
-            )
+        self._multiply(taken, taken.everything())
         if copied is not None:
             self._buffers.give_back(copied)
         if routine is not None:
@@ -103,7 +100,20 @@ class Records:
             if tensors:
                 pending = launch(tensors, with_histogram)
                 self._session.backroom.expect("statistics", _OnTheWay(self, taken, pending))
-        self._values.keep(taken.at, taken.values)
+        if taken.values:
+            self._values.keep(taken.at, Copies(copies(taken.values)))
+        if taken.reductions:
+            everything = taken.everything()
+            factors = Copies(copies({name: everything[name] for _, name in taken.reductions}))
+            self._session.backroom.hand(
+                "products", lambda: self._multiply(taken, factors.on_the_host())
+            )
+
+    def _multiply(self, taken: Taken, tensors: Mapping[str, Tensor]) -> None:
+        """The one reduction that statistics cannot give."""
+        for _, name in taken.reductions:
+            product = _product(tensors[name])
+            self._session.scalar(f"prod/{name}", product, "reduction", taken.at)
 
     def _record(self, taken: Taken, measured: Measured) -> None:
         for name, reason in measured.left_out.items():

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import torch
@@ -20,6 +21,37 @@ def copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Fresh copies, outside of any graph."""
     with torch.no_grad():
         return {name: local(tensor.detach()).clone() for name, tensor in tensors.items()}
+
+
+class Copies:
+    """Copies that nobody changes any more, wherever they are."""
+
+    def __init__(self, copied: dict[str, Tensor]) -> None:
+        self._copied = copied
+        self._made: Any = None  # a mark in the device's queue behind which they are complete
+        if any(tensor.is_cuda for tensor in copied.values()):
+            self._made = torch.Event("cuda")
+            self._made.record()
+
+    @property
+    def nbytes(self) -> int:
+        """Their size."""
+        return sum(tensor.nbytes for tensor in self._copied.values())
+
+    def on_the_host(self) -> dict[str, Tensor]:
+        """Fetched on a stream of our own, so that the one that trains is not held up."""
+        if self._made is None:
+            return self._copied
+        stream = _own_stream()
+        with torch.no_grad(), torch.cuda.stream(stream):
+            stream.wait_event(self._made)
+            return {name: tensor.to("cpu") for name, tensor in self._copied.items()}
+
+
+@cache
+def _own_stream() -> Any:
+    make: Any = torch.cuda.Stream
+    return make()
 
 
 class Buffers:

@@ -228,9 +228,14 @@ def raw_tensor(tensor: torch.Tensor) -> RawTensor:
         if name is None:
             raise TypeError(f"{tensor.dtype} has no name in safetensors files")
         tensor = tensor.resolve_conj().resolve_neg()
-        pieces = [tensor] if tensor.is_contiguous() else _pieces(tensor)
-        data = b"".join([ctypes.string_at(piece.data_ptr(), piece.nbytes) for piece in pieces])
-        return RawTensor(name, tuple(tensor.shape), data)
+        return RawTensor(name, tuple(tensor.shape), _memory_of(tensor.contiguous()))
+
+
+def _memory_of(tensor: torch.Tensor) -> memoryview:
+    """The tensor's own memory: large ones are not copied while everybody else waits for Python."""
+    memory: Any = (ctypes.c_char * tensor.nbytes).from_address(tensor.data_ptr())
+    memory.tensor = tensor  # it lives as long as anybody looks at its memory
+    return memoryview(memory).cast("B")
 
 
 def _pieces(tensor: torch.Tensor) -> Iterator[torch.Tensor]:

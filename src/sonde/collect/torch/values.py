@@ -1,18 +1,14 @@
 """Full values of tensors, one file per step and worker."""
 
 import threading
-from collections.abc import Mapping
-
-import torch
-from torch import Tensor
 
 from sonde.collect.session import Session
 from sonde.collect.steps import FinishedStep
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.snapshots import Copies
 from sonde.collect.torch.statistics import raw_tensor
 from sonde.records.notice import NoticeKind
 from sonde.store import layout
-from sonde.store.tensors import encode_tensors
+from sonde.store.tensors import parts_of_file
 
 _WAITING_LIMIT_BYTES = 4 * 1024**3
 _LONGEST_WAIT_SECONDS = 60.0
@@ -25,7 +21,7 @@ class Values:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._kept: dict[At, dict[str, Tensor]] = {}
+        self._kept: dict[At, list[Copies]] = {}
         self._written: dict[At, int] = {}  # how often
         self._waiting_bytes = 0
         self._lock = threading.Lock()
@@ -33,10 +29,9 @@ class Values:
         session.after_step.append(self._step_over)
         session.at_end.append(self._write_all)
 
-    def keep(self, at: At, copied: Mapping[str, Tensor]) -> None:
-        """Values of a step; the tensors are ours, or still on a device, where they are copied."""
-        if copied:
-            self._kept.setdefault(at, {}).update(_off_the_device(copied))
+    def keep(self, at: At, copied: Copies) -> None:
+        """Values of a step."""
+        self._kept.setdefault(at, []).append(copied)
 
     def _step_over(self, step: FinishedStep) -> None:
         for at in [at for at in self._kept if _is_over(at, step)]:
@@ -46,12 +41,12 @@ class Values:
         for at in list(self._kept):
             self._hand_over(at, self._kept.pop(at))
 
-    def _hand_over(self, at: At, tensors: dict[str, Tensor]) -> None:
-        size = sum(tensor.nbytes for tensor in tensors.values())
+    def _hand_over(self, at: At, kept: list[Copies]) -> None:
+        size = sum(copied.nbytes for copied in kept)
         self._wait_for_room(size)
         with self._lock:
             self._waiting_bytes += size
-        self._session.backroom.hand("tensor values", lambda: self._write(at, tensors, size))
+        self._session.backroom.hand("tensor values", lambda: self._write(at, kept, size))
 
     def _wait_for_room(self, size: int) -> None:
         """Training waits rather than that the machine runs out of memory; and that is said."""
@@ -65,14 +60,18 @@ class Values:
             if not self._session.clock.wait(self._room, _LONGEST_WAIT_SECONDS):
                 return
 
-    def _write(self, at: At, tensors: dict[str, Tensor], size: int) -> None:
+    def _write(self, at: At, kept: list[Copies], size: int) -> None:
         session = self._session
         assert session.info is not None
         mode, step = at
         try:
+            tensors = {
+                name: tensor for copied in kept for name, tensor in copied.on_the_host().items()
+            }
             raw = {name: raw_tensor(tensor) for name, tensor in tensors.items()}
             key = layout.values_key(session.info.rank, mode, step, self._token(at))
-            session.backend.write(key, encode_tensors(raw, {"step": str(step), "mode": mode}))
+            parts = parts_of_file(raw, {"step": str(step), "mode": mode})
+            session.backend.write_parts(key, parts)
         finally:
             with self._lock:
                 self._waiting_bytes -= size
@@ -91,14 +90,3 @@ def _is_over(at: At, step: FinishedStep) -> bool:
     if mode == step.mode:
         return number < step.number or (mode == "train" and number == step.number)
     return mode != "train"
-
-
-def _off_the_device(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Copies on the device now, and from there to the host while training goes on."""
-    with torch.no_grad():
-        return {
-            name: tensor
-            if tensor.device.type == "cpu"
-            else local(tensor.detach()).clone().to("cpu", non_blocking=False)
-            for name, tensor in tensors.items()
-        }

@@ -5,7 +5,7 @@ Failures are StoreError, whatever the library beneath raised.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -40,6 +40,10 @@ class Backend(ABC):
     @abstractmethod
     def write(self, key: str, data: bytes) -> None:
         """Stores the whole key, at once or not at all; replaces what was there."""
+
+    def write_parts(self, key: str, parts: Sequence[bytes | memoryview]) -> None:
+        """Like `write`, of many parts after each other, which may be large."""
+        self.write(key, b"".join(parts))
 
     @abstractmethod
     def create(self, key: str, data: bytes) -> bool:

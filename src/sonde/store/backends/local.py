@@ -6,7 +6,7 @@ import mmap
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -45,7 +45,10 @@ class Local(Backend):
             raise self._store_error("read", key, error) from error
 
     def write(self, key: str, data: bytes) -> None:
-        temporary = self._write_beside(key, data)
+        self.write_parts(key, [data])
+
+    def write_parts(self, key: str, parts: Sequence[bytes | memoryview]) -> None:
+        temporary = self._write_beside(key, parts)
         try:
             temporary.replace(self._path(key))
         except OSError as error:
@@ -53,7 +56,7 @@ class Local(Backend):
             raise self._store_error("write", key, error) from error
 
     def create(self, key: str, data: bytes) -> bool:
-        temporary = self._write_beside(key, data)
+        temporary = self._write_beside(key, [data])
         try:
             # a link fails where the name exists: whole or not at all, and only the first wins
             self._path(key).hardlink_to(temporary)
@@ -177,14 +180,15 @@ class Local(Backend):
                 key = os.path.relpath(item.path, self._root).replace(os.sep, "/")
                 yield Entry(key, status.st_size, status.st_mtime_ns)
 
-    def _write_beside(self, key: str, data: bytes) -> Path:
+    def _write_beside(self, key: str, parts: Sequence[bytes | memoryview]) -> Path:
         """A hidden, synced copy next to where the key belongs."""
         path = self._path(key)
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with temporary.open("wb") as file:
-                file.write(data)
+                for part in parts:
+                    file.write(part)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
