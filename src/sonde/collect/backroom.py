@@ -42,6 +42,7 @@ class Backroom:
         self._on_cost = on_cost
         self._work: deque[tuple[str, Callable[[], None]]] = deque()
         self._pending: deque[tuple[str, Pending]] = deque()
+        self._asking = threading.Lock()
         self._news = threading.Event()
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="sonde-hook", daemon=True)
@@ -60,6 +61,14 @@ class Backroom:
         self._pending.append((part, pending))
         if len(self._pending) == 1:
             self._news.set()
+
+    def hold(self) -> None:
+        """Asks no device anything until `release`: a question would spoil a graph's recording."""
+        self._asking.acquire()
+
+    def release(self) -> None:
+        """Devices may be asked again."""
+        self._asking.release()
 
     @property
     def waiting(self) -> int:
@@ -99,8 +108,9 @@ class Backroom:
             self._guard.call(part, work, None)
         # a device works in order: where the first is not ready, the others are not either
         while self._pending:
-            part, pending = self._pending[0]
-            if not self._guard.call(part, pending.is_ready, True):
-                return
-            self._guard.call(part, pending.take, None)
-            self._pending.popleft()
+            with self._asking:
+                part, pending = self._pending[0]
+                if not self._guard.call(part, pending.is_ready, True):
+                    return
+                self._guard.call(part, pending.take, None)
+                self._pending.popleft()

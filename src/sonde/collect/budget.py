@@ -84,6 +84,11 @@ class Budget:
         price = measurement.inline.seconds
         return price is None or self.norms.saved_seconds >= price
 
+    def device_took(self, seconds: float) -> None:
+        """A device has measured for so long, in the queue of the training's own work."""
+        self.hook_seconds += seconds
+        self.inline.spend(seconds)
+
     def thread_took(self, seconds: float) -> None:
         """The thread used so much CPU time."""
         self.thread_seconds += seconds

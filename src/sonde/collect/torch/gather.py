@@ -90,8 +90,8 @@ class Gather:
         if self.listen is not None and self.gives_norm():
             taken.on_measured = self.listen(number)
         routine = self._routine if self._decision.is_budgeted else None
-        self._records.keep(taken, routine)
-        if routine is not None:
+        is_over = self._records.keep(taken, routine)
+        if routine is not None and is_over:
             routine.inline.learn((self._session.clock.now_ns() - began_ns) / NANOSECONDS)
 
     def offer(self, name: str, kinds: Kinds, tensor: Tensor, at: tuple[str, int]) -> None:

@@ -91,5 +91,5 @@ class Marks:
 
     def _mark(self) -> Mark:
         mark: Mark = self._free.popleft() if self._free else torch.Event("cuda", enable_timing=True)
-        mark.record()
+        self._session.queue("mark", mark.record)
         return mark

@@ -12,7 +12,8 @@ from sonde.clock import thread_cpu_seconds
 from sonde.collect.budget import Measurement
 from sonde.collect.session import Session
 from sonde.collect.torch.snapshots import Buffers, Copies, copies, local
-from sonde.collect.torch.statistics import Measured, Pending, measure, plain
+from sonde.collect.torch.statistics import Measured, measure, plain
+from sonde.collect.torch.timed import Timed, launch_timed
 from sonde.collect.torch.values import Values
 from sonde.records.notice import NoticeKind
 from sonde.store.format import STATISTICS
@@ -65,19 +66,23 @@ class Records:
         self._log = _StatisticsLog()
         session.before_flush.append(self._flush)
 
-    def keep(self, taken: Taken, routine: Measurement | None) -> None:
-        """Copies what training is about to change, and leaves the rest to the backroom."""
-        on_device = {name: one for name, one in taken.everything().items() if local(one).is_cuda}
-        if on_device:
-            self._launch(taken)
-            return
+    def keep(self, taken: Taken, routine: Measurement | None) -> bool:
+        """Copies what training is about to change, and leaves the rest to the backroom.
+
+        Returns:
+            Whether its price is known when this returns; a device tells it later.
+        """
         everything = taken.everything()
+        if any(local(one).is_cuda for one in everything.values()):
+            self._launch(taken, routine)
+            return False
         copied = self._buffers.copy(everything) if routine else copies(everything)
         mine = taken.of(copied)
         if mine.values:
             self._values.keep(taken.at, Copies(mine.values))
         returned = None if taken.values or routine is None else copied
         self._session.backroom.hand("statistics", lambda: self._measure(mine, routine, returned))
+        return True
 
     def _measure(
         self, taken: Taken, routine: Measurement | None, copied: dict[str, Tensor] | None
@@ -93,13 +98,12 @@ class Records:
         if routine is not None:
             routine.behind.learn(thread_cpu_seconds() - began)
 
-    def _launch(self, taken: Taken) -> None:
-        from sonde.collect.torch.statistics_cuda import launch  # noqa: PLC0415 — only with a device
-
+    def _launch(self, taken: Taken, routine: Measurement | None) -> None:
         for tensors, with_histogram in ((taken.plain, False), (taken.with_histogram, True)):
             if tensors:
-                pending = launch(tensors, with_histogram)
-                self._session.backroom.expect("statistics", _OnTheWay(self, taken, pending))
+                timed = self._session.queue("statistics", launch_timed, tensors, with_histogram)
+                pending = _OnTheWay(self, taken, timed, routine)
+                self._session.backroom.expect("statistics", pending)
         if taken.values:
             self._values.keep(taken.at, Copies(copies(taken.values)))
         if taken.reductions:
@@ -122,9 +126,13 @@ class Records:
         if taken.on_measured is not None:
             taken.on_measured(measured, taken.at)
 
-    def record_pending(self, taken: Taken, measured: Measured) -> None:
+    def take(self, taken: Taken, timed: Timed, routine: Measurement | None) -> None:
         """Statistics that a device has computed."""
-        self._record(taken, measured)
+        self._record(taken, timed.pending.measured())
+        seconds = timed.seconds()
+        self._session.budget.device_took(seconds)
+        if routine is not None:
+            routine.inline.learn(seconds)
 
     def _flush(self) -> None:
         log, self._log = self._log, _StatisticsLog()
@@ -148,13 +156,14 @@ class _OnTheWay:
 
     records: Records
     taken: Taken
-    pending: Pending
+    timed: Timed
+    routine: Measurement | None
 
     def is_ready(self) -> bool:
-        return self.pending.is_ready()
+        return self.timed.is_ready()
 
     def take(self) -> None:
-        self.records.record_pending(self.taken, self.pending.measured())
+        self.records.take(self.taken, self.timed, self.routine)
 
 
 class _StatisticsLog(Measured):

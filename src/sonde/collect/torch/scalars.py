@@ -79,6 +79,9 @@ class Scalars:
         if not self._wanted:
             return
         wanted, self._wanted = self._wanted, []
+        self.session.queue("scalars", self._send, wanted)
+
+    def _send(self, wanted: list[_Wanted]) -> None:
         tensors = [value for one in wanted for value, _ in one.parts if isinstance(value, Tensor)]
         with torch.no_grad():
             stacked = torch.stack([tensor.reshape(()).to(torch.float64) for tensor in tensors])
