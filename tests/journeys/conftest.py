@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.journeys.scripts import Scripts
 from tests.journeys.sonde_cli import Sonde
 from tests.journeys.terminal import Terminal
 
@@ -35,3 +36,9 @@ def terminal(sonde: Sonde) -> Iterator[Terminal]:
     terminal = Terminal(sonde.folder)
     yield terminal
     terminal.close()
+
+
+@pytest.fixture(scope="session")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
+    """Runs of training scripts, which several tests look at."""
+    return Scripts(tmp_path_factory.mktemp("scripts"))

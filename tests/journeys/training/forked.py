@@ -26,7 +26,7 @@ def train(steps: int) -> None:
 train(10)
 child = os.fork()
 if child == 0:
-    torch.manual_seed(1)
+    begin(1)  # Python's own generator is seeded anew in every child
     train(10)
     tell_end(model, optimizer)
     sys.exit(5)

@@ -2,7 +2,14 @@
 
 import torch
 from telling import begin, tell, tell_end
-from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, TrainingArguments
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
 from transformers.utils import logging
 
 begin()
@@ -50,5 +57,6 @@ trainer = Trainer(
     eval_dataset=sentences(16),
     callbacks=[Telling()],
 )
+trainer.remove_callback(PrinterCallback)  # it prints how long things took
 trainer.train()
 tell_end(model)

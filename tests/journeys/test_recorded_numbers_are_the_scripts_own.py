@@ -1,0 +1,255 @@
+"""What is recorded of a script is what the script itself has counted and computed."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sonde.client.job import Job
+from tests.journeys.scripts import ALL_KEPT, Scripts
+
+pytestmark = pytest.mark.timeout(600)
+
+# script -> finished steps of its workers: train, eval
+STEPS = {
+    "accelerate_loop": [(8, 0)],
+    "accumulation_clipping": [(12, 0)],
+    "autocast_bf16": [(24, 0)],
+    "checkpoint_resume": [(30, 0)],
+    "cnn_evaluation": [(30, 6)],
+    "compiled_fullgraph": [(12, 2)],
+    "compiled_model": [(12, 0)],
+    "ddp": [(6, 0), (6, 0)],
+    "exits": [(13, 0)],
+    "forked": [(20, 0), (10, 0)],
+    "fsdp2": [(10, 0), (10, 0)],
+    "gan": [(25, 0)],
+    "gru_packed": [(20, 0)],
+    "huggingface_trainer": [(8, 4)],
+    "keeps_account": [(12, 0)],
+    "lbfgs": [(8, 0)],
+    "lightning_module": [(8, 8)],
+    "loader_workers": [(18, 0)],
+    "odd_parameters": [(15, 0)],
+    "optimizer_in_backward": [(20, 0)],
+    "own_hooks": [(12, 0)],
+    "plain_loop": [(40, 0)],
+    "raises": [(9, 0)],
+    "raises_and_goes_on": [(8, 0)],
+    "recomputed": [(12, 0)],
+    "released": [(10, 0)],
+    "scaler_fp16": [(20, 0)],
+    "spawned": [(15, 0), (15, 0)],
+    "strict_settings": [(12, 0)],
+    "transformer_tied": [(16, 0)],
+}
+
+# script -> how often it calls backward in a step
+MICRO_STEPS = {
+    "accelerate_loop": 4,
+    "accumulation_clipping": 4,
+    "ddp": 2,
+    "gan": 1,
+    "huggingface_trainer": 4,
+    "lightning_module": 3,
+    "plain_loop": 1,
+}
+
+# one loss per step, printed as `loss`
+ONE_LOSS = (
+    *("autocast_bf16", "cnn_evaluation", "compiled_fullgraph", "compiled_model", "exits"),
+    *("gru_packed", "keeps_account", "loader_workers", "odd_parameters", "optimizer_in_backward"),
+    *("own_optimizer", "plain_loop", "policy_gradient", "raises", "raises_and_goes_on"),
+    *("recomputed", "released", "scaler_fp16", "strict_settings", "transformer_tied"),
+)
+
+# one printed loss per backward pass, which the loop divides by their number
+DIVIDED = {"accelerate_loop": 4, "accumulation_clipping": 4, "lightning_module": 3}
+
+# loops whose steps no hook can see
+UNSEEN = ("autograd_grad", "functional", "own_optimizer")
+
+
+def recorded(job: Job, name: str, mode: str = "train", worker: int = 0) -> list[float]:
+    """The values of a scalar, in order of steps."""
+    rows = job.scalars(name, mode=mode, worker=worker, source="hook").to_arrow().to_pylist()
+    return [row["value"] for row in sorted(rows, key=lambda row: int(row["step"]))]
+
+
+def steps_of(job: Job, worker: int, mode: str) -> list[int]:
+    return [int(row["step"]) for row in job.steps(mode, worker=worker).to_arrow().to_pylist()]
+
+
+def means(numbers: Iterable[float], count: int) -> list[float]:
+    found = list(numbers)
+    return [sum(found[at : at + count]) / count for at in range(0, len(found), count)]
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_are_counted_as_the_script_makes_them(name: str, scripts: Scripts) -> None:
+    job = scripts.job(name)
+    assert len(job.workers) == len(STEPS[name])
+    for worker, (train, evaluation) in enumerate(STEPS[name]):
+        assert steps_of(job, worker, "train") == list(range(train))
+        assert steps_of(job, worker, "eval") == list(range(evaluation))
+
+
+@pytest.mark.parametrize("name", MICRO_STEPS)
+def test_backward_passes_of_a_step_are_its_micro_steps(name: str, scripts: Scripts) -> None:
+    rows = scripts.job(name).steps("train").to_arrow().to_pylist()
+    assert {row["micro_steps"] for row in rows} == {MICRO_STEPS[name]}
+
+
+def test_steps_that_a_scaler_leaves_out_are_marked(scripts: Scripts) -> None:
+    [ended] = scripts.run("scaler_fp16", ALL_KEPT)
+    scales = [2.0**24, *ended.told("scale")]
+    expected = [after < before for before, after in pairwise(scales)]
+    rows = scripts.job("scaler_fp16").steps("train").to_arrow().to_pylist()
+    assert [row["skipped"] for row in rows] == expected
+    assert 0 < sum(expected) < 20
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_what_cannot_be_seen_is_said(name: str, scripts: Scripts) -> None:
+    assert scripts.job(name).summary["not_collected"]
+
+
+@pytest.mark.parametrize("name", ONE_LOSS)
+def test_a_loss_is_the_scripts_own_to_the_last_bit(name: str, scripts: Scripts) -> None:
+    [ended] = scripts.run(name, ALL_KEPT)
+    assert recorded(scripts.job(name), "loss") == ended.told("loss")
+
+
+@pytest.mark.parametrize("name", DIVIDED)
+def test_a_loss_that_the_loop_divides_is_recorded_undivided(name: str, scripts: Scripts) -> None:
+    [ended] = scripts.run(name, ALL_KEPT)
+    expected = means(ended.told("loss"), DIVIDED[name])
+    job = scripts.job(name)
+    assert recorded(job, "loss") == pytest.approx(expected, rel=1e-6)
+    divided = [loss / DIVIDED[name] for loss in expected]
+    assert recorded(job, "loss/root") == pytest.approx(divided, rel=1e-6)
+    assert set(recorded(job, "loss/factor")) == {float(DIVIDED[name])}
+
+
+def test_the_trainers_loss_is_the_one_that_it_logs(scripts: Scripts) -> None:
+    [ended] = scripts.run("huggingface_trainer", ALL_KEPT)
+    job = scripts.job("huggingface_trainer")
+    assert recorded(job, "loss") == pytest.approx(ended.told("loss"), rel=1e-6)
+    rows = job.scalars("loss", source="huggingface").to_arrow().to_pylist()
+    assert [row["value"] for row in rows] == pytest.approx(ended.told("loss"), rel=1e-6)
+    logged = job.scalars("eval_loss", source="huggingface").to_arrow().to_pylist()
+    assert [row["value"] for row in logged] == pytest.approx(ended.told("eval_loss"), rel=1e-6)
+
+
+def test_each_of_two_optimizers_has_its_loss(scripts: Scripts) -> None:
+    [ended] = scripts.run("gan", ALL_KEPT)
+    job = scripts.job("gan")
+    losses = {name: recorded(job, name) for name in ("loss/0", "loss/1")}
+    assert losses == {"loss/0": ended.told("generator"), "loss/1": ended.told("critic")}
+
+
+def test_every_worker_records_the_loss_of_its_own_share(scripts: Scripts) -> None:
+    [ended] = scripts.run("fsdp2", ALL_KEPT)
+    job, told = scripts.job("fsdp2"), ended.told("loss")
+    assert recorded(job, "loss", worker=0) == told[0::2]
+    assert recorded(job, "loss", worker=1) == told[1::2]
+
+
+def test_losses_go_on_where_the_checkpoint_left_off(scripts: Scripts) -> None:
+    [ended] = scripts.run("checkpoint_resume", ALL_KEPT)
+    expected = [ended.told(f"loss {step}")[0] for step in range(30)]
+    assert recorded(scripts.job("checkpoint_resume"), "loss") == expected
+
+
+def test_evaluation_losses_are_recorded_with_their_steps(scripts: Scripts) -> None:
+    [ended] = scripts.run("cnn_evaluation", ALL_KEPT)
+    job = scripts.job("cnn_evaluation")
+    assert recorded(job, "loss", mode="eval") == ended.told("evaluation loss")
+
+
+def test_the_scale_of_a_loss_is_that_of_its_step(scripts: Scripts) -> None:
+    [ended] = scripts.run("scaler_fp16", ALL_KEPT)
+    expected = [2.0**24, *ended.told("scale")[:-1]]
+    assert recorded(scripts.job("scaler_fp16"), "loss_scale") == expected
+
+
+@pytest.mark.parametrize("name", ["accumulation_clipping", "transformer_tied", "accelerate_loop"])
+def test_the_gradient_norm_is_what_clipping_returned(name: str, scripts: Scripts) -> None:
+    [ended] = scripts.run(name, ALL_KEPT)
+    assert recorded(scripts.job(name), "gradient_norm") == ended.told("norm")
+
+
+def test_clipping_is_recorded_with_its_factor(scripts: Scripts) -> None:
+    [ended] = scripts.run("accumulation_clipping", ALL_KEPT)
+    expected = [min(1.0, 0.5 / (norm + 1e-6)) for norm in ended.told("norm")]
+    factors = recorded(scripts.job("accumulation_clipping"), "clip_factor")
+    assert factors == pytest.approx(expected, rel=1e-6)
+
+
+def test_norms_and_rates_are_those_of_the_step(scripts: Scripts) -> None:
+    [ended] = scripts.run("keeps_account", ALL_KEPT)
+    job = scripts.job("keeps_account")
+    assert recorded(job, "gradient_norm") == pytest.approx(ended.told("norm"), rel=1e-6)
+    for group in (0, 1):
+        assert recorded(job, f"learning_rate/{group}") == ended.told(f"rate {group}")
+
+
+def test_tensors_are_kept_to_the_last_bit(scripts: Scripts) -> None:
+    job = scripts.job("keeps_account")
+    account = np.load(scripts.folder("keeps_account", ALL_KEPT) / "account.npz")
+    compared = Counter[str]()
+    for name in account.files:
+        if name in ("input", "relu"):
+            continue
+        first = 1 if name.startswith("optimizer_state/") else 0
+        for step, expected in enumerate(account[name], first):
+            value = job.tensor(name).value(step)
+            assert value.dtype == expected.dtype
+            assert value.tobytes() == expected.tobytes(), f"{name} at step {step}"
+            compared[name.partition("/")[0]] += 1
+    assert compared["gradient"] == 5 * 12
+    assert compared["optimizer_state"] == 5 * 11
+    assert compared["labels"] == 12
+
+
+@pytest.mark.parametrize(("name", "told"), [("relu_output_0", "relu"), ("fc1_input_0", "input")])
+def test_activations_are_kept_to_the_last_bit(name: str, told: str, scripts: Scripts) -> None:
+    job = scripts.job("keeps_account")
+    account = np.load(scripts.folder("keeps_account", ALL_KEPT) / "account.npz")
+    for step, expected in enumerate(account[told]):
+        assert job.tensor(name).value(step).tobytes() == expected.tobytes()
+
+
+def test_reductions_are_what_numpy_says(scripts: Scripts) -> None:
+    job = scripts.job("keeps_account")
+    account = np.load(scripts.folder("keeps_account", ALL_KEPT) / "account.npz")
+    for name in ("fc1.weight", "gradient/fc2.weight", "gradient/scale"):
+        values = account[name].astype(np.float64)
+        flat = values.reshape(len(values), -1)
+        expected = {
+            "min": flat.min(1),
+            "max": flat.max(1),
+            "mean": flat.mean(1),
+            "std": flat.std(1),
+            "l2_norm": np.sqrt((flat**2).sum(1)),
+            "abs_mean": np.abs(flat).mean(1),
+        }
+        for reduction, numbers in expected.items():
+            [series] = job.tensor(name).reduction(reduction).series
+            assert series.values == pytest.approx(numbers, rel=1e-6), (name, reduction)
+
+
+def test_shards_add_up_to_the_whole_tensor(scripts: Scripts) -> None:
+    [ended] = scripts.run("fsdp2", ALL_KEPT)
+    job = scripts.job("fsdp2")
+    squares = np.zeros(10)
+    for name in job.tensors("gradient/*"):
+        [series] = job.tensor(name).reduction("l2_norm").series
+        squares += np.asarray(series.values) ** 2
+    # clipped to 1 where it was more
+    expected = [min(1.0, norm) for norm in ended.told("norm")]
+    assert np.sqrt(squares) == pytest.approx(expected, rel=1e-4)
+    assert math.isfinite(squares.sum())

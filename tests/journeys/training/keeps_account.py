@@ -1,0 +1,63 @@
+"""Keeps its own account of every step: weights, gradients, state, activations, rates and norms."""
+
+import numpy as np
+import torch
+from telling import begin, tell, tell_end
+from torch import nn
+
+
+class Net(nn.Module):
+    """With names that a person recognizes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(8, 16)
+        self.relu = nn.ReLU()
+        self.fc2 = nn.Linear(16, 4)
+        self.scale = nn.Parameter(torch.ones(4, dtype=torch.float64))
+
+    def forward(self, points: torch.Tensor) -> torch.Tensor:
+        account["input"].append(points.numpy().copy())
+        hidden = self.relu(self.fc1(points))
+        account["relu"].append(hidden.detach().numpy().copy())
+        return self.fc2(hidden) * self.scale.float()
+
+
+account: dict[str, list[np.ndarray]] = {"input": [], "relu": [], "labels": []}
+
+
+def note(name: str, value: torch.Tensor) -> None:
+    """One more value of something."""
+    account.setdefault(name, []).append(value.detach().numpy().copy())
+
+
+begin()
+model = Net()
+groups = [
+    {"params": list(model.fc1.parameters()), "lr": 0.2},
+    {"params": [*model.fc2.parameters(), model.scale]},
+]
+optimizer = torch.optim.SGD(groups, lr=0.1, momentum=0.9)
+scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
+for step in range(12):
+    points = torch.randn(16, 8)
+    labels = points[:, :4].argmax(1)
+    note("labels", labels)
+    loss = nn.functional.cross_entropy(model(points), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    for name, parameter in model.named_parameters():
+        note(name, parameter)
+        note(f"gradient/{name}", parameter.grad)
+        if step:
+            state = optimizer.state[parameter]["momentum_buffer"]
+            note(f"optimizer_state/momentum_buffer/{name}", state)
+    gradients = [one.grad.double().flatten() for one in model.parameters()]
+    tell("norm", torch.cat(gradients).norm())
+    for group, settings in enumerate(optimizer.param_groups):
+        tell(f"rate {group}", settings["lr"])
+    optimizer.step()
+    scheduler.step()
+    tell("loss", loss)
+np.savez("account.npz", **{name: np.stack(values) for name, values in account.items()})
+tell_end(model, optimizer)
