@@ -6,7 +6,10 @@ import sys
 from benchmarks.isolation import in_process_of_its_own
 from benchmarks.report import Row, circumstances, save, table, write_page
 
-NAMES = ("startup", "sampler", "writer", "follow", "sealed_size", "reader")
+NAMES = (
+    *("startup", "sampler", "writer", "follow", "sealed_size", "reader"),
+    *("hook_overhead", "smdebug_comparison"),
+)
 
 
 def main() -> int:

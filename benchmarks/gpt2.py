@@ -19,7 +19,7 @@ class Shape:
     batch: int = 16
 
 
-SMALL = Shape(layers=2, heads=2, width=64, words=512, length=64, batch=4)
+SMALL = Shape(layers=2, heads=2, width=32, words=128, length=16, batch=2)
 
 
 class Layer(nn.Module):

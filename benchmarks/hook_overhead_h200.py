@@ -26,6 +26,8 @@ _IDLE_STEPS = 2  # the first of a block find an idle GPU
 _NO_BUDGET = "[budget]\noverhead_percent = 100\n"
 _TENSORS = ("weights", "biases", "gradients")
 _VALUES_EVERY = 100
+_IS_GPU = torch.cuda.is_available()
+_TOY = ("--pairs", "2", "--steps", "6")
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class _Bench:
         """Finds the batch with which a bare step is about as long as meant, and its noise."""
         blocks = self._train(None, "--pairs", "1", "--steps", "8")
         found = statistics.median(_steps(blocks, False))
-        if torch.cuda.is_available():
+        if _IS_GPU:
             self._batch = max(1, round(Shape.batch * _BARE_SECONDS / found))
         blocks = self._train(None)
         noise = added(blocks)
@@ -156,7 +158,7 @@ class _Bench:
         self._count += 1
         file = self._folder / f"{self._count}.json"
         command = [sys.executable, "-m", "benchmarks.gpt2_training", str(file)]
-        command += ["--batch", str(self._batch), *words]
+        command += ["--batch", str(self._batch), *(() if _IS_GPU else _TOY), *words]
         if config is not None:
             command = [*sonde_run(self._folder, self._job, config), *command]
         print(" ".join(command), file=sys.stderr, flush=True)
@@ -203,7 +205,7 @@ def _error(found: Added) -> str:
 
 
 def _gpu() -> str:
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
+    return torch.cuda.get_device_name() if _IS_GPU else "none"
 
 
 if __name__ == "__main__":

@@ -111,6 +111,7 @@ def _section(document: dict[str, Any]) -> list[str]:
     machine = document["machine"]
     rows = [Row(**row) for row in document["rows"]]
     load = ", ".join(f"{one:g}" for one in document["load_average"])
+    more = "".join(f"{name} {machine[name]}, " for name in ("gpu", "torch") if name in machine)
     picture = RESULTS / f"{document['benchmark']}.svg"
     return [
         "",
@@ -118,7 +119,7 @@ def _section(document: dict[str, Any]) -> list[str]:
         "",
         f"{document['date'][:16]}, commit {document['commit']}, {machine['cpu']}, "
         f"{machine['cores']} cores, Linux {machine['kernel']}, Python {machine['python']}, "
-        f"load average {load}",
+        f"{more}load average {load}",
         "",
         "| " + " | ".join(_TITLES) + " |",
         "|" + "---|" * len(_TITLES),

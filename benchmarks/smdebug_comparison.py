@@ -34,7 +34,11 @@ class Task:
 
 _TASKS = (
     Task("losses", "losses", "[save]\nstatistics = []\n"),
-    Task("statistics at every step", "statistics", f"[save]\nstatistics = {_TENSORS}\n"),
+    Task(
+        "statistics at every step",
+        "statistics",
+        f"[save]\nstatistics = {_TENSORS}\nhistogram_every = 0\n",
+    ),
     Task(
         f"full values every {_VALUES_EVERY} steps",
         "values",
