@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor
+from torch._C import _current_graph_task_id
 from torch.optim import Optimizer
 from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
@@ -18,6 +19,7 @@ from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.patches import Patches
+from sonde.collect.torch.uncompiled import leave_alone
 from sonde.records.notice import NoticeKind
 from sonde.records.step import Phase
 
@@ -73,6 +75,8 @@ class TrainingLoop:
             if not is_compiling():
                 after(optimizer)
 
+        leave_alone(pre_hook)
+        leave_alone(post_hook)
         self._handles = [
             register_optimizer_step_pre_hook(pre_hook),
             register_optimizer_step_post_hook(post_hook),
@@ -94,7 +98,8 @@ class TrainingLoop:
         ends = self._session.hook("backward passes", self._backward_ends, None)
 
         def backward(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling():
+            # checkpointing may call it inside of a backward pass
+            if is_compiling() or _current_graph_task_id() != -1:
                 return original(*args, **kwargs)
             begins(args[0] if args else kwargs.get("tensors"))
             start_ns = now_ns()

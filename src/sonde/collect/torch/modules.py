@@ -6,15 +6,23 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch._C import _current_graph_task_id, _get_tracing_state
 
 from sonde.collect.session import Session
 from sonde.collect.steps import Pass
+from sonde.collect.torch.hooks import Hooks
+from sonde.collect.torch.identities import IdentitySet
 from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.names import Names, outermost, wrapped_by
+from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
+from sonde.collect.torch.uncompiled import leave_alone
 from sonde.records.step import Phase
 
-ForwardListener = Callable[[nn.Module, tuple[Any, ...], Any, bool], None]
+Begins = Callable[[ForwardPass, nn.Module, tuple[Any, ...], dict[str, Any]], None]
+Ends = Callable[[ForwardPass, nn.Module, Any], None]
+
+_COMPILED = "_compiled_call_impl"  # what a module calls that was compiled in place
 
 
 class Modules:
@@ -24,21 +32,24 @@ class Modules:
         self._session = session
         self._names = names
         self._marks = marks
-        self._all: weakref.WeakSet[nn.Module] = weakref.WeakSet()
+        self._all: IdentitySet[nn.Module] = IdentitySet()
         self.made = 0  # modules that were made so far
         self._made_before = -1
         self._roots: list[weakref.ref[nn.Module]] = []
-        self._watched: weakref.WeakSet[nn.Module] = weakref.WeakSet()
-        self._handles: list[Any] = []
+        self._watched: IdentitySet[nn.Module] = IdentitySet()
         self._calls: list[tuple[int, int]] = []  # modules whose outermost pass is under way
+        self._listeners: list[tuple[Begins, Ends]] = []
+        self.hooks = Hooks()
+        self.latest: ForwardPass | None = None  # the pass under way, or the one before
         self.owned: set[int] = set()  # parameters that some optimizer trains
-        self.listeners: list[ForwardListener] = []
         self.on_found: list[Callable[[list[nn.Module]], None]] = []
 
     def attach(self, patches: Patches) -> None:
         """Sees every module that is made from now on."""
         patches.wrap(nn.Module, "__init__", self._noting)
         patches.wrap(nn.Module, "__setstate__", self._noting)
+        patches.wrap(nn.Module, "compile", self._compiling)
+        self.hooks.attach(patches)
 
     def adopt(self, modules: Iterable[nn.Module]) -> None:
         """Takes modules that were made before us."""
@@ -47,9 +58,7 @@ class Modules:
 
     def detach(self) -> None:
         """Takes all hooks away."""
-        for handle in self._handles:
-            handle.remove()
-        self._handles.clear()
+        self.hooks.remove()
         self._watched.clear()
         self._made_before = -1
 
@@ -74,6 +83,31 @@ class Modules:
         for listener in self.on_found:
             listener(roots)
 
+    def listen(self, part: str, begins: Begins, ends: Ends) -> None:
+        """Tells somebody when an outermost pass begins and ends."""
+        shield = self._session.guard.shield
+        self._listeners.append((shield(part, begins, None), shield(part, ends, None)))
+
+    def as_pass(
+        self, function: Callable[..., Any], module_of: Callable[[Any], nn.Module]
+    ) -> Callable[..., Any]:
+        """A function as the outermost pass of a module that is never called itself."""
+        begins, ends = self._begins_and_ends()
+
+        def call(owner: Any, *args: Any, **kwargs: Any) -> Any:
+            module = module_of(owner)
+            begins(module, args, kwargs)
+            result = function(owner, *args, **kwargs)
+            ends(module, result)
+            return result
+
+        return call
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an outermost pass is under way."""
+        return bool(self._calls)
+
     def forget_calls(self) -> None:
         """A pass that raised has never ended."""
         self._calls.clear()
@@ -95,42 +129,86 @@ class Modules:
         if module in self._watched or not has_parameters:
             return
         self._watched.add(module)
-        begins = self._session.hook("forward passes", self._begins, None)
-        ends = self._session.hook("forward passes", self._ends, None)
+        begins, ends = self._begins_and_ends()
         is_compiling = torch.compiler.is_compiling
 
-        def before(watched: nn.Module, _args: Any) -> None:
+        def before(watched: nn.Module, args: Any, kwargs: Any) -> None:
             # in a compiled region this is known when it is traced, and nothing of us is left
             if not is_compiling():
-                begins(watched)
+                begins(watched, args, kwargs)
 
-        def after(watched: nn.Module, args: Any, output: Any) -> None:
+        def after(watched: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
             if not is_compiling():
-                ends(watched, args, output)
+                ends(watched, output)
 
-        self._handles.append(module.register_forward_pre_hook(before))
-        self._handles.append(module.register_forward_hook(after))
+        self.hooks.put(module, before, after)
 
-    def _begins(self, module: nn.Module) -> None:
+    def _begins_and_ends(self) -> tuple[Callable[..., None], Callable[..., None]]:
+        hook = self._session.hook
+        begins = hook("forward passes", self._begins, None)
+        leave_alone(begins, with_callees=True)  # and with it all hooks: they share their code
+        return begins, hook("forward passes", self._ends, None)
+
+    def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """A module that is compiled in place takes its hooks along into the compiled region."""
+
+        def compile_in_place(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+            result = original(module, *args, **kwargs)
+            compiled = vars(module).get(_COMPILED)
+            if compiled is not None:
+                vars(module)[_COMPILED] = self._around(module, compiled)
+            return result
+
+        return compile_in_place
+
+    def _around(self, module: nn.Module, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        begins, ends = self._begins_and_ends()
+        is_compiling, watched, this = (
+            torch.compiler.is_compiling,
+            self._watched,
+            weakref.ref(module),
+        )
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or (called := this()) not in watched:
+                return compiled(*args, **kwargs)
+            begins(called, args, kwargs)
+            result = compiled(*args, **kwargs)
+            ends(called, result)
+            return result
+
+        leave_alone(call)
+        return call
+
+    def _begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if _current_graph_task_id() != -1 or _get_tracing_state() is not None:
+            return  # a backward pass computes something again, or nothing is computed at all
         if any(running == id(module) for running, _ in self._calls):
             self._calls.clear()  # the earlier pass has raised
-        if not self._calls:
+        is_outermost = not self._calls
+        if is_outermost:
             self._marks.begin(Phase.FORWARD.value)
         self._calls.append((id(module), self._session.clock.now_ns()))
+        if is_outermost:
+            self.latest = ForwardPass(self._session.steps, self._kind(module))
+            for begins, _ in self._listeners:
+                begins(self.latest, module, args, kwargs)
 
-    def _ends(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+    def _ends(self, module: nn.Module, output: Any) -> None:
         while self._calls and self._calls[-1][0] != id(module):
             self._calls.pop()
         if not self._calls:
             return
         _, start_ns = self._calls.pop()
-        if self._calls:
+        forward = self.latest
+        if self._calls or forward is None:
             return
         self._marks.end(Phase.FORWARD.value)
-        kind = self._kind(module)
-        for listener in self.listeners:
-            listener(module, args, output, kind is Pass.TRAIN)
-        self._session.steps.forward(start_ns, kind)
+        for _, ends in self._listeners:
+            ends(forward, module, output)
+        is_settled = forward.at is not None
+        on_settled = None if is_settled else forward.settle
+        self._session.steps.forward(start_ns, forward.kind, on_settled)
 
     def _kind(self, module: nn.Module) -> Pass:
         has_gradients = torch.is_grad_enabled()

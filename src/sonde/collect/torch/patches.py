@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from sonde.collect.torch.uncompiled import leave_alone
+
 _MISSING = object()
 
 
@@ -19,7 +21,9 @@ class Patches:
         original = getattr(owner, name, None)
         if original is None:
             return
-        replacement = functools.wraps(original)(make(original))
+        made = make(original)
+        leave_alone(made)
+        replacement = functools.wraps(original)(made)
         # a method that a class inherits must be inherited again after undoing
         own = vars(owner).get(name, _MISSING)
         setattr(owner, name, replacement)

@@ -1,0 +1,94 @@
+"""Hooks on modules that leave no trace: not in copies and files of a model, nor in its scripts."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import nn
+from torch.jit import _recursive
+
+from sonde.collect.torch.patches import Patches
+from sonde.collect.torch.uncompiled import leave_alone
+
+Before = Callable[[nn.Module, tuple[Any, ...], dict[str, Any]], None]
+After = Callable[[nn.Module, tuple[Any, ...], dict[str, Any], Any], None]
+
+_HOOKS = ("_forward_pre_hooks", "_forward_hooks")
+
+
+class Hooks:
+    """All hooks that we have put on modules of the script."""
+
+    def __init__(self) -> None:
+        self._handles: list[Any] = []
+
+    def attach(self, patches: Patches) -> None:
+        """Hides our hooks from those who would take them along."""
+        patches.wrap(nn.Module, "__getstate__", _without_hooks)
+        patches.wrap(_recursive, "create_script_module", _scripting)
+
+    def put(self, module: nn.Module, before: Before | None, after: After | None) -> None:
+        """Calls a function before and one after every forward of a module."""
+        # as methods of the class: those of scripted modules refuse
+        if before is not None:
+            leave_alone(before)
+            register = nn.Module.register_forward_pre_hook
+            self._handles.append(register(module, before, with_kwargs=True))
+        if after is not None:
+            leave_alone(after)
+            self._handles.append(nn.Module.register_forward_hook(module, after, with_kwargs=True))
+
+    def remove(self) -> None:
+        """Takes them all away."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+
+
+def _is_ours(hook: Any) -> bool:
+    return str(getattr(hook, "__module__", "")).startswith("sonde.")
+
+
+def _without_hooks(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def state_of(module: Any) -> Any:
+        state = original(module)
+        for kind in _HOOKS:
+            ours = [key for key, hook in state.get(kind, {}).items() if _is_ours(hook)]
+            for name in (kind, f"{kind}_with_kwargs") if ours else ():
+                state[name] = OrderedDict(
+                    (key, value) for key, value in state[name].items() if key not in ours
+                )
+        return state
+
+    return state_of
+
+
+def _scripting(original: Callable[..., Any]) -> Callable[..., Any]:
+    """TorchScript compiles the hooks of a module, too; ours are not there meanwhile."""
+
+    def create_script_module(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        with _hooks_aside(module):
+            return original(module, *args, **kwargs)
+
+    return create_script_module
+
+
+@contextmanager
+def _hooks_aside(root: nn.Module) -> Iterator[None]:
+    aside = []
+    for module in root.modules():
+        for kind in _HOOKS:
+            hooks = vars(module).get(kind, {})
+            before = list(hooks.items())
+            ours = [key for key, hook in before if _is_ours(hook)]
+            for key in ours:
+                del hooks[key]
+            if ours:
+                aside.append((hooks, before))
+    try:
+        yield
+    finally:
+        for hooks, before in aside:
+            hooks.clear()
+            hooks.update(before)
