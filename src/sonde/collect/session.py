@@ -69,6 +69,7 @@ class Session:
         self.guard = Guard(self._on_failure)
         self.after_step: list[Callable[[FinishedStep], None]] = []
         self.on_non_finite: list[Callable[[str, float, At], None]] = []  # in any thread
+        self.around: Callable[[Callable[..., Any]], Callable[..., Any]] = _as_it_is  # every hook
         self.before_flush: list[Callable[[], None]] = []
         self.at_end: list[Callable[[], None]] = []
         self.before_said_step: list[Callable[[], None]] = []
@@ -158,7 +159,7 @@ class Session:
         self, part: str, function: Callable[..., Result], default: Result
     ) -> Callable[..., Result]:
         """A function as a hook: guarded, timed, and only in the thread that trains."""
-        shielded = self.guard.shield(part, function, default)
+        shielded = self.guard.shield(part, self.around(function), default)
         get_ident = threading.get_ident
 
         def timed(*arguments: object) -> Result:
@@ -386,3 +387,7 @@ class Session:
 
     def _on_failure(self, part: str, error: BaseException) -> None:
         self.say(NoticeKind.SWITCHED_OFF, part, f"{type(error).__name__}: {error}")
+
+
+def _as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function

@@ -1,12 +1,12 @@
 """The optimizers of a script, in the order in which they were made."""
 
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from torch import Tensor
 from torch.optim import Optimizer
 
+from sonde.collect.torch.identities import IdentityMap
 from sonde.collect.torch.patches import Patches
 
 
@@ -15,7 +15,7 @@ class Optimizers:
 
     def __init__(self, on_made: Callable[[Optimizer], None]) -> None:
         self._on_made = on_made
-        self._numbers: weakref.WeakKeyDictionary[Optimizer, int] = weakref.WeakKeyDictionary()
+        self._numbers: IdentityMap[Optimizer, int] = IdentityMap()
         self._next = 0
 
     def attach(self, patches: Patches) -> None:
@@ -25,7 +25,6 @@ class Optimizers:
     def adopt(self, optimizers: Iterable[Optimizer]) -> None:
         """Takes optimizers that were made before us."""
         for optimizer in optimizers:
-            self.number_of(optimizer)
             self._on_made(optimizer)
 
     def number_of(self, optimizer: Optimizer) -> int:
@@ -42,12 +41,11 @@ class Optimizers:
         return len(self._numbers)
 
     def __iter__(self) -> Iterator[tuple[int, Optimizer]]:
-        return iter([(number, optimizer) for optimizer, number in self._numbers.items()])
+        return iter([(number, optimizer) for optimizer, number in self._numbers])
 
     def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def noted(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             result = original(optimizer, *args, **kwargs)
-            self.number_of(optimizer)
             self._on_made(optimizer)
             return result
 
