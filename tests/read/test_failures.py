@@ -10,6 +10,8 @@ from sonde.read.jobs import read_job
 from sonde.read.status import status_document
 from sonde.records.job import Exit, ExitReason, JobState
 from sonde.records.worker import Failure
+from sonde.store.facts import encode_facts
+from sonde.store.layout import worker_key
 from tests.fakes.job import FakeJob
 
 FAILURE = Failure(2, 7, ExitReason.DEVICE_OUT_OF_MEMORY, "OutOfMemoryError: full", "Trace", "sizes")
@@ -78,3 +80,12 @@ def test_failures_of_another_attempt_are_not_the_cause() -> None:
     job.worker(0, attempt=2).fail("ValueError: of the second attempt")
     assert first_failure(read_job(job.backend, 0).lives, 1) is None
     assert exit_of(job.fail())["message"] == "exit code 1"
+
+
+def test_a_worker_that_died_before_it_could_train_is_heard_too() -> None:
+    job = FakeJob()
+    job.worker(0).fail("ValueError: survived")
+    job.clock.advance(1)
+    late = Failure(0, job.clock.now_ns(), ExitReason.EXCEPTION, "OSError: no network", "Trace")
+    job.backend.write(worker_key(0, 1, 1, "failure"), encode_facts(late))
+    assert exit_of(job.fail())["message"] == "OSError: no network"

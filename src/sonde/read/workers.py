@@ -140,6 +140,10 @@ def _read_life(
 ) -> WorkerLife | None:
     key = layout.worker_key(*place, "start")
     info = read_document(WorkerInfo, backend, key, damages)
+    failure = read_document(Failure, backend, layout.worker_key(*place, "failure"), damages)
+    if info is None and failure is not None:  # it died before it could begin to train
+        rank, attempt, restart = place
+        info = WorkerInfo(rank, "", attempt, restart, pid=0, start_ns=failure.time_ns)
     if info is None:
         return None
     if (info.rank, info.attempt, info.restart) != place:
@@ -148,7 +152,7 @@ def _read_life(
     return WorkerLife(
         info,
         read_document(WorkerBeat, backend, layout.worker_key(*place, "beat"), damages),
-        read_document(Failure, backend, layout.worker_key(*place, "failure"), damages),
+        failure,
     )
 
 

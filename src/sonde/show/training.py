@@ -36,11 +36,12 @@ def last_losses(losses: Mapping[str, Any]) -> str:
 
 
 def _workers(status: Mapping[str, Any]) -> str:
-    if not status["lives"]:
+    lives = [one for one in status["lives"] if one["framework"]]
+    if not lives:
         return ""
-    last = status["lives"][-1]
+    last = lives[-1]
     version = last["versions"].get(last["framework"], "")
-    devices = ", ".join(sorted({one["device"] for one in status["lives"]})[:4])
+    devices = ", ".join(sorted({one["device"] for one in lives})[:4])
     return f"{status['workers']} ({' '.join((last['framework'], version)).strip()} on {devices})"
 
 
