@@ -117,7 +117,10 @@ def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> Ph
 
 
 def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> dict[str, LastLoss]:
-    """Per mode the last value of the loss, of the last step that all workers have."""
+    """Per mode the last value of the loss, of a step that all workers have recorded.
+
+    A step with fewer workers than the one before is taken for one that some have yet to record.
+    """
     question = ScalarQuestion((LOSS,), source="hook", within=within)
     rows = reduce_scalars(read_scalars(readers, question))
     modes, chosen = texts_of(rows["mode"])
@@ -127,8 +130,9 @@ def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> di
     for number, mode in enumerate(modes):
         mine = np.flatnonzero(chosen == number)
         if len(mine):
-            complete = mine[workers[mine] == workers[mine].max()]
-            last = complete[np.argmax(steps[complete])]
+            mine = mine[np.argsort(steps[mine])]
+            is_whole = np.append(True, np.diff(workers[mine]) >= 0)
+            last = mine[np.flatnonzero(is_whole)[-1]]
             found[mode] = LastLoss(int(steps[last]), float(values[last]))
     return found
 

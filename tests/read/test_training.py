@@ -1,0 +1,39 @@
+"""What training has done, in a few numbers."""
+
+from sonde.read.jobs import read_job
+from sonde.read.training import LastLoss, last_losses
+from sonde.read.workers import WorkerReader
+from tests.fakes.job import FakeJob
+
+
+def losses(job: FakeJob) -> dict[str, LastLoss]:
+    facts = read_job(job.backend, job.clock.now_ns())
+    return last_losses([WorkerReader(job.backend, int(r), facts.lives) for r in facts.workers])
+
+
+def test_the_last_loss_is_of_a_step_that_all_workers_have() -> None:
+    job = FakeJob()
+    for rank, steps in ((0, 3), (1, 2)):
+        worker = job.worker(rank, world_size=2)
+        for step in range(steps):
+            worker.scalar("loss", step, float(step + 10 * rank)).flush()
+    assert losses(job) == {"train": LastLoss(1, 6.0)}
+
+
+def test_fewer_workers_after_a_restart_are_all_there_are() -> None:
+    job = FakeJob()
+    for rank in range(3):
+        job.worker(rank, world_size=3).scalar("loss", 0, 9.0).scalar("loss", 1, 9.0).flush()
+    job.clock.advance(1)
+    for rank in range(2):
+        again = job.worker(rank, restart=1, world_size=2)
+        for step in range(1, 4):
+            again.scalar("loss", step, 1.0)
+        again.flush()
+    assert losses(job) == {"train": LastLoss(3, 1.0)}
+
+
+def test_without_a_loss_there_is_none() -> None:
+    job = FakeJob()
+    job.worker().scalar("accuracy", 0, 1.0).flush()
+    assert losses(job) == {}
