@@ -11,6 +11,7 @@ from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.session import Session
 from sonde.collect.steps import FinishedStep
 from sonde.collect.torch.data import Waiting
+from sonde.collect.torch.ddp import Communication
 from sonde.collect.torch.gather import Gather
 from sonde.collect.torch.loop import TrainingLoop
 from sonde.collect.torch.losses import Losses
@@ -45,6 +46,7 @@ class PyTorch(Adapter):
         norms = Norms(session, scalars, self._loop.optimizers, gather)
         self._loop.listeners += [gather, norms]
         self.waiting = waiting = Waiting(session, self.modules.refresh)
+        Communication(session, self.modules)
         session.tensors = Told(session, records, scalars)
         session.before_said_step.append(losses.take_all)
         session.at_end.append(scalars.send)

@@ -1,0 +1,43 @@
+"""What DistributedDataParallel measures by itself: computing and communicating, per step."""
+
+from operator import methodcaller
+from typing import Any
+
+from torch.nn.parallel import DistributedDataParallel
+
+from sonde.clock import NANOSECONDS
+from sonde.collect.session import Session
+from sonde.collect.steps import FinishedStep
+from sonde.collect.torch.modules import Modules
+
+_EVERY_STEPS = 50
+_measured_by = methodcaller("_get_ddp_logging_data")
+
+_NAMES = {
+    "avg_forward_compute_time": "ddp/forward_seconds",
+    "avg_backward_compute_time": "ddp/backward_seconds",
+    "avg_backward_comm_time": "ddp/communication_seconds",
+    "avg_backward_compute_comm_overlap_time": "ddp/overlap_seconds",
+}
+
+
+class Communication:
+    """Records its averages now and then; it samples steps itself, so to read them is cheap."""
+
+    def __init__(self, session: Session, modules: Modules) -> None:
+        self._session = session
+        self._modules = modules
+        session.after_step.append(self._step_over)
+
+    def _step_over(self, step: FinishedStep) -> None:
+        if step.mode == "train" and step.number % _EVERY_STEPS == _EVERY_STEPS - 1:
+            self._session.guard.call("DDP's times", lambda: self._record(step), None)
+
+    def _record(self, step: FinishedStep) -> None:
+        for module in self._modules.roots:
+            if isinstance(module, DistributedDataParallel):
+                measured: dict[str, Any] = _measured_by(module)
+                for key, name in _NAMES.items():
+                    if measured.get(key):
+                        seconds = measured[key] / NANOSECONDS
+                        self._session.scalar(name, seconds, at=(step.mode, step.number))
