@@ -9,9 +9,11 @@ import json
 import statistics
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -70,18 +72,35 @@ def main(folder: Path, commit: str | None) -> int:
     facts = circumstances()
     facts["commit"] = commit or facts["commit"]
     facts["machine"] |= {"gpu": _gpu(), "torch": torch.__version__}
-    with tempfile.TemporaryDirectory() as scratch:
-        bench = _Bench(Path(scratch))
-        rows = [bench.bare()]
-        rows += [bench.hooked(case) for case in _CASES]
-        rows += [bench.values(), bench.compiled()]
-        rows += [bench.reference(name) for name in REFERENCES]
+    rows: list[Row] = []
+    failures = 0
     folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        for measure in _measurements(_Bench(Path(scratch))):
+            try:
+                rows.append(measure())
+            except SystemExit as error:  # a training that failed: the others still tell something
+                failures += 1
+                print(error, file=sys.stderr, flush=True)
+            _save(folder, facts, rows)
+    print(table(rows))
+    return int(failures > 0 or any(row.is_met is False for row in rows))
+
+
+def _measurements(bench: "_Bench") -> list[Callable[[], Row]]:
+    return [
+        bench.bare,
+        *(partial(bench.hooked, case) for case in _CASES),
+        bench.values,
+        bench.compiled,
+        *(partial(bench.reference, name) for name in REFERENCES),
+    ]
+
+
+def _save(folder: Path, facts: dict[str, Any], rows: Sequence[Row]) -> None:
     document = {"benchmark": "hook_overhead_h200", **facts, "rows": [asdict(row) for row in rows]}
     text = json.dumps(document, indent=1, ensure_ascii=False)
     (folder / "hook_overhead_h200.json").write_text(text + "\n", encoding="utf-8")
-    print(table(rows))
-    return int(any(row.is_met is False for row in rows))
 
 
 class _Bench:
