@@ -50,3 +50,15 @@ class NothingToCollectError(SondeError):
 
 class MissingExtraError(SondeError):
     """A part needs a package that an optional extra installs."""
+
+
+class RefusedStepError(SystemExit):
+    """An optimizer was kept from a step that would have spoiled the weights; ends the process.
+
+    Not under the root: a script that catches every exception would go on as if nothing were wrong.
+    """
+
+    def __init__(self, reason: str) -> None:
+        """Says on standard error why the process ends."""
+        super().__init__(f"sonde: the optimizer has not stepped, the job is stopped: {reason}")
+        self.reason = reason

@@ -89,8 +89,11 @@ def explain(
 def _judge(
     ending: Ending, kills: Kills, killed_by: str | None, failure: Failure | None
 ) -> tuple[JobState, ExitReason, str | None]:
-    if ending.stopped_by is not None:
-        return JobState.STOPPED, ExitReason.STOPPED, f"stopped by {ending.stopped_by}"
+    stopped_by = ending.stopped_by
+    if stopped_by is None and failure is not None and failure.reason is ExitReason.STOPPED:
+        stopped_by = failure.message  # it has stopped itself
+    if stopped_by is not None:
+        return JobState.STOPPED, ExitReason.STOPPED, f"stopped by {stopped_by}"
     if ending.code == 0:
         return JobState.COMPLETED, ExitReason.EXIT, None
     was_killed = ending.code in (-signal.SIGKILL, 128 + signal.SIGKILL)

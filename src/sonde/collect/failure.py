@@ -17,6 +17,7 @@ from typing import Any
 from sonde.clock import SystemClock
 from sonde.collect.bounded import within
 from sonde.collect.masking import mask_text
+from sonde.errors import RefusedStepError
 from sonde.guard import Guard
 from sonde.records.job import ExitReason
 from sonde.records.worker import Failure
@@ -124,6 +125,8 @@ def _judge(error: BaseException) -> tuple[ExitReason, str]:
             return ExitReason.DEVICE_OUT_OF_MEMORY, _allocator_summary()
         if names & _COLLECTIVE_ERRORS or _COLLECTIVE_MESSAGE.search(text):
             return ExitReason.EXCEPTION, f"in a collective: {_collective(one)}"
+    if isinstance(error, RefusedStepError):
+        return ExitReason.STOPPED, ""
     if isinstance(error, SystemExit):
         return ExitReason.EXIT, ""
     is_signal = isinstance(error, KeyboardInterrupt) or "SignalException" in _names(error)
@@ -178,6 +181,8 @@ def _of_a_child(error: Any, now_ns: int) -> Failure:
 
 
 def _message(error: BaseException) -> str:
+    if isinstance(error, RefusedStepError):
+        return error.reason
     lines = traceback.format_exception_only(error)
     said = next((line for line in lines if not line.startswith(" ")), lines[-1])
     return mask_text(said.strip())[:_LONGEST_MESSAGE]

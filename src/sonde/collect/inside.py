@@ -41,6 +41,7 @@ from sonde.settings import (
     read_collections,
     worker_place,
 )
+from sonde.store.control import PATIENCE
 from sonde.store.presence import this_process
 
 _STOP_GRACE_SECONDS = 10.0
@@ -303,6 +304,10 @@ class InsideJob:
     def _stop(self, request: Request) -> str:
         """Interrupts a notebook; a script is asked to end, and ended after the grace."""
         self._stopped_by = request.arguments.get("by", "a request")
+        patience = float(request.arguments.get(PATIENCE, 0.0))
+        if patience:
+            _later(patience, lambda: self._end_as_stopped(signal.SIGTERM))
+            return f"it ends by itself; SIGTERM follows after {patience:g} s if it is still there"
         if hasattr(sys, "ps1"):
             _later(_REPLY_SECONDS, lambda: self._end_as_stopped(signal.SIGINT))
             return "interrupted; the recording is over"

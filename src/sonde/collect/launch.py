@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from sonde.records.job import Attempt, Exit
 from sonde.records.request import Request
 from sonde.records.worker import Failure
 from sonde.settings import RunSettings, environment
+from sonde.store.control import PATIENCE
 from sonde.store.presence import this_process
 
 STOP_GRACE_SECONDS = 10.0
@@ -134,14 +135,19 @@ class Launcher:
     def _stop(self, request: Request) -> str:
         """Asks the command to end, and insists after the grace."""
         grace = float(request.arguments.get("grace_seconds", STOP_GRACE_SECONDS))
-        self._kill_due = self._clock.seconds() + grace
         self._stopped_by = request.arguments.get("by", "a request")
+        patience = float(request.arguments.get(PATIENCE, 0.0))
+        self._kill_due = self._clock.seconds() + patience + grace
+        _later(patience + grace, self._kill)
+        if patience:
+            _later(patience, self._terminate)
+            return f"it ends by itself; SIGTERM follows after {patience:g} s if it is still there"
+        self._terminate()
+        return f"sent SIGTERM; SIGKILL follows after {grace:g} s if it is still there"
+
+    def _terminate(self) -> None:
         if self._child is not None:
             self._child.send(signal.SIGTERM)
-        insist = threading.Timer(grace, self._kill)
-        insist.daemon = True
-        insist.start()
-        return f"sent SIGTERM; SIGKILL follows after {grace:g} s if it is still there"
 
     def _kill(self) -> None:
         self._signal_marked(signal.SIGKILL)
@@ -175,3 +181,9 @@ class Launcher:
     def _left_running(self) -> tuple[str, ...]:
         """Processes of the job that outlive its command: daemons, background jobs."""
         return tuple(f"{process.pid} {process.name}" for process in self._marked())
+
+
+def _later(seconds: float, call: Callable[[], None]) -> None:
+    timer = threading.Timer(seconds, call)
+    timer.daemon = True
+    timer.start()

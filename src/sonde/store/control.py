@@ -9,6 +9,8 @@ from sonde.store import layout
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts, encode_facts
 
+PATIENCE = "patience_seconds"  # of a request to stop: for so long the job may end by itself
+
 
 def send_request(
     backend: Backend, clock: Clock, kind: RequestKind, arguments: dict[str, str]

@@ -10,6 +10,7 @@ from torch.optim import Optimizer
 from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.session import Session
 from sonde.collect.steps import FinishedStep
+from sonde.collect.torch.checks import Checks
 from sonde.collect.torch.data import Waiting
 from sonde.collect.torch.ddp import Communication
 from sonde.collect.torch.gather import Gather
@@ -44,7 +45,8 @@ class PyTorch(Adapter):
         records = Records(session)
         gather = Gather(session, self._names, records)
         norms = Norms(session, scalars, self._loop.optimizers, gather)
-        self._loop.listeners += [gather, norms]
+        checks = Checks(session, self.modules, self._names, losses, self._loop)
+        self._loop.listeners += [gather, norms, checks]
         self.waiting = waiting = Waiting(session, self.modules.refresh)
         Communication(session, self.modules)
         session.tensors = Told(session, records, scalars)

@@ -101,11 +101,12 @@ class Losses:
         self._roots.append(root)
 
     @property
-    def is_finite(self) -> bool:
-        """Whether all losses of the step under way are, as far as they are known by now."""
-        return all(
-            not isinstance(root.value, float) or isfinite(root.value) for root in self._roots
-        )
+    def non_finite(self) -> float | None:
+        """A loss of the step under way that is not finite, if it is known by now."""
+        for root in self._roots:
+            if isinstance(root.value, float) and not isfinite(root.value):
+                return root.value
+        return None
 
     def _told_of(self, loss: Tensor) -> _Told | None:
         made, self._made = self._made, None

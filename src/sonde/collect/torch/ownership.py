@@ -1,0 +1,248 @@
+"""Parameters that do not learn: nobody owns them, no gradient reaches them, or they do not move.
+
+Looked at over a few steps of each optimizer: at the beginning of training, then now and then.
+"""
+
+import weakref
+from dataclasses import dataclass, field
+
+from torch import Tensor
+from torch.optim import Optimizer
+
+from sonde.clock import NANOSECONDS
+from sonde.collect.budget import Measurement
+from sonde.collect.session import At, Session
+from sonde.collect.torch.modules import Modules
+from sonde.collect.torch.names import Names
+from sonde.collect.torch.optimizers import Optimizers, parameters_of
+from sonde.collect.torch.samples import Fetched, can_sample
+from sonde.collect.torch.snapshots import local
+from sonde.records.observation import ObservationKind
+from sonde.records.step import Mode
+
+_FIRST_STEP = 2  # of an optimizer: the very first one may have a learning rate of zero
+_WINDOW_STEPS = 5
+_FIRST_WINDOWS = 3
+_PAUSE_STEPS = 500
+_MOST_PARAMETERS = 256  # in one window; of larger models others have their turn in the next
+_FEWEST_GRADIENTS = 4  # sampled elements with a gradient, to say that a parameter does not move
+_CONFIRMING_WINDOWS = 2
+
+
+@dataclass(slots=True)
+class _Parameter:
+    """One that is looked at."""
+
+    name: str
+    tensor: weakref.ref[Tensor]
+    is_owned: bool = True
+    is_replaced: bool = False  # an optimizer owns one of the same shape that no model has
+    learning_rate: float | None = None
+
+
+@dataclass(slots=True)
+class _Window:
+    """A few steps of one optimizer."""
+
+    first_step: int
+    sampled: list[_Parameter]
+    weights: Fetched
+    gradients: Fetched
+    without: list[_Parameter]  # a gradient, so far at every step
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What is known of one optimizer."""
+
+    steps: int = 0
+    due: int = _FIRST_STEP
+    windows: int = 0
+    cursor: int = 0
+    window: _Window | None = None
+
+
+@dataclass(slots=True)
+class _Comparison:
+    """A window that is over, until its samples are there."""
+
+    ownership: "Ownership"
+    window: _Window
+    later: Fetched
+    steps: int
+    at: At
+
+    def is_ready(self) -> bool:
+        return self.later.is_ready()
+
+    def take(self) -> None:
+        self.ownership.compare(self)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was said, and how often a parameter was seen not to move."""
+
+    said: set[tuple[str, str]] = field(default_factory=set)
+    unmoved: dict[str, int] = field(default_factory=dict)
+
+
+class Ownership:
+    """Looks at what each optimizer owns, and at what none does."""
+
+    def __init__(
+        self, session: Session, modules: Modules, names: Names, optimizers: Optimizers
+    ) -> None:
+        self._session = session
+        self._modules = modules
+        self._names = names
+        self._optimizers = optimizers
+        self._watches: dict[int, _Watch] = {}
+        self._price = Measurement()
+        self._known = _Known()
+
+    def before_update(self, optimizer: Optimizer, number: int) -> None:
+        """All gradients are there."""
+        watch = self._watches.get(number)
+        if watch is None:
+            watch = self._watches[number] = _Watch()
+        watch.steps += 1
+        if watch.window is not None:
+            self._go_on(watch, watch.window)
+        elif watch.steps >= watch.due and self._session.budget.has_room_for(self._price):
+            began_ns = self._session.clock.now_ns()
+            watch.window = self._begin(optimizer, watch)
+            self._price.inline.learn((self._session.clock.now_ns() - began_ns) / NANOSECONDS)
+
+    def compare(self, done: _Comparison) -> None:
+        """What has moved from the first to the last step of a window; called in the backroom."""
+        before, gradients = done.window.weights.values(), done.window.gradients.values()
+        after = done.later.values()
+        for place, parameter in enumerate(done.window.sampled):
+            pulled = [
+                old != new
+                for old, new, gradient in zip(
+                    before[place], after[place], gradients[place], strict=True
+                )
+                if gradient != 0.0
+            ]
+            if any(pulled):
+                self._moved(parameter, done.at)
+            elif len(pulled) >= min(_FEWEST_GRADIENTS, len(before[place])):
+                self._stood_still(parameter, done)
+
+    def _begin(self, optimizer: Optimizer, watch: _Watch) -> _Window:
+        with_gradient: list[_Parameter] = []
+        without: list[_Parameter] = []
+        for group in optimizer.param_groups:
+            rate = group.get("lr")
+            for tensor in group["params"]:
+                name = self._names.name_of(tensor)
+                if name is None or not tensor.requires_grad:
+                    continue
+                known = _Parameter(name, weakref.ref(tensor))
+                known.learning_rate = rate if isinstance(rate, float) else None
+                (without if tensor.grad is None else with_gradient).append(known)
+        if not with_gradient:
+            without = []
+        for parameter in with_gradient:
+            self._over(ObservationKind.NO_GRADIENT, parameter.name)
+        sampled = self._some_of([*self._unowned(), *with_gradient], watch)
+        tensors = [tensor for one in sampled if (tensor := one.tensor()) is not None]
+        gradients = [tensor.grad for tensor in tensors if tensor.grad is not None]
+        return _Window(
+            watch.steps,
+            sampled,
+            Fetched([local(tensor) for tensor in tensors]),
+            Fetched([local(gradient) for gradient in gradients]),
+            without,
+        )
+
+    def _some_of(self, parameters: list[_Parameter], watch: _Watch) -> list[_Parameter]:
+        fit = [one for one in parameters if _is_fit(one.tensor())]
+        if len(fit) <= _MOST_PARAMETERS:
+            return fit
+        start = watch.cursor % len(fit)
+        watch.cursor = start + _MOST_PARAMETERS
+        return [*fit[start:], *fit[:start]][:_MOST_PARAMETERS]
+
+    def _unowned(self) -> list[_Parameter]:
+        """Parameters with gradients that no optimizer has, of models that others are trained of."""
+        owned = {id(one): one for _, each in self._optimizers for one in parameters_of(each)}
+        roots = [list(root.parameters()) for root in self._modules.roots]
+        alive = {id(one) for root in roots for one in root}
+        dead_shapes = {tuple(one.shape) for key, one in owned.items() if key not in alive}
+        found = []
+        for root in roots:
+            left = [one for one in root if id(one) not in owned]
+            if len(left) == len(root):
+                continue
+            for tensor in left:
+                name = self._names.name_of(tensor)
+                if name is not None and tensor.requires_grad and tensor.grad is not None:
+                    is_replaced = tuple(tensor.shape) in dead_shapes
+                    known = _Parameter(name, weakref.ref(tensor), False, is_replaced)
+                    found.append(known)
+        return found
+
+    def _go_on(self, watch: _Watch, window: _Window) -> None:
+        if window.without:
+            window.without = [one for one in window.without if _has_no_gradient(one.tensor())]
+        steps = watch.steps - window.first_step
+        if steps < _WINDOW_STEPS:
+            return
+        watch.window = None
+        watch.windows += 1
+        watch.due = watch.steps + (1 if watch.windows < _FIRST_WINDOWS else _PAUSE_STEPS)
+        at = (Mode.TRAIN.value, self._session.steps.number)
+        for parameter in window.without:
+            self._say(ObservationKind.NO_GRADIENT, parameter.name, steps + 1, at)
+        tensors = [one.tensor() for one in window.sampled]
+        alive = [local(tensor) for tensor in tensors if tensor is not None]
+        if alive and len(alive) == len(tensors):
+            done = _Comparison(self, window, Fetched(alive), steps, at)
+            self._session.backroom.expect("ownership of parameters", done)
+
+    def _moved(self, parameter: _Parameter, at: At) -> None:
+        self._known.unmoved.pop(parameter.name, None)
+        for kind in (ObservationKind.UNMOVED_PARAMETER, ObservationKind.UNOWNED_PARAMETER):
+            self._over(kind, parameter.name, at)
+
+    def _stood_still(self, parameter: _Parameter, done: _Comparison) -> None:
+        if not parameter.is_owned:
+            replaced = float(parameter.is_replaced)
+            self._say(ObservationKind.UNOWNED_PARAMETER, parameter.name, replaced, done.at)
+            return
+        windows = self._known.unmoved[parameter.name] = (
+            self._known.unmoved.get(parameter.name, 0) + 1
+        )
+        if windows >= _CONFIRMING_WINDOWS:
+            rate = "" if parameter.learning_rate is None else f"{parameter.learning_rate:g}"
+            steps = windows * done.steps
+            self._say(ObservationKind.UNMOVED_PARAMETER, parameter.name, steps, done.at, rate)
+
+    def _say(
+        self, kind: ObservationKind, name: str, value: float, at: At, detail: str = ""
+    ) -> None:
+        if (kind, name) not in self._known.said:
+            self._known.said.add((kind, name))
+            self._session.observe(kind, name, value, detail, at)
+
+    def _over(self, kind: ObservationKind, name: str, at: At | None = None) -> None:
+        if (kind, name) in self._known.said:
+            self._known.said.remove((kind, name))
+            self._session.observe(kind, name, 0.0, "over", at)
+
+
+def _is_fit(tensor: Tensor | None) -> bool:
+    """Whether a parameter and its gradient can be compared element by element."""
+    if tensor is None or tensor.grad is None:
+        return False
+    weight, gradient = local(tensor.detach()), local(tensor.grad)
+    if not (can_sample(weight) and can_sample(gradient)):
+        return False
+    return weight.shape == gradient.shape and weight.stride() == gradient.stride()
+
+
+def _has_no_gradient(tensor: Tensor | None) -> bool:
+    return tensor is not None and tensor.requires_grad and tensor.grad is None

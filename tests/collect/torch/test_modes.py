@@ -1,0 +1,100 @@
+"""Models that are not in the mode of the step they are used in are found, once per change."""
+
+import json
+from typing import Any
+
+import torch
+from torch import nn
+
+from tests.fakes.session import Recorded, watched
+
+
+def model() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 1))
+
+
+def train(network: nn.Module, optimizer: torch.optim.Optimizer, steps: int = 3) -> None:
+    for _ in range(steps):
+        optimizer.zero_grad()
+        network(torch.randn(4, 3)).sum().backward()
+        optimizer.step()
+
+
+def evaluate(network: nn.Module, passes: int = 3) -> None:
+    with torch.no_grad():
+        for _ in range(passes):
+            network(torch.randn(4, 3))
+
+
+def found(recorded: Recorded) -> list[tuple[str, int, float, dict[str, Any]]]:
+    rows = recorded.observations("module-mode")
+    assert {row["subject"] for row in rows} <= {"Sequential"}
+    return [
+        (row["mode"], row["step"], row["value"], json.loads(row["detail"] or "{}")) for row in rows
+    ]
+
+
+def test_a_loop_that_switches_modes_is_left_alone() -> None:
+    with watched() as recorded:
+        network = model()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(3):
+            network.train()
+            train(network, optimizer)
+            network.eval()
+            evaluate(network)
+    assert found(recorded) == []
+
+
+def test_training_in_eval_mode_is_said_when_it_begins_and_when_it_ends() -> None:
+    with watched() as recorded:
+        network = model()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        train(network, optimizer)
+        network.eval()
+        train(network, optimizer)
+        network.train()
+        train(network, optimizer)
+    wrong = {"is": "eval", "modules": ["1", "2"]}
+    assert found(recorded) == [("train", 3, 2.0, wrong), ("train", 6, 0.0, {})]
+
+
+def test_a_single_module_in_eval_mode_is_named() -> None:
+    with watched() as recorded:
+        network = model()
+        network[1].eval()
+        train(network, torch.optim.SGD(network.parameters(), lr=0.1))
+    assert found(recorded) == [("train", 0, 1.0, {"is": "train", "modules": ["1"]})]
+
+
+def test_an_evaluation_in_training_mode_is_found() -> None:
+    with watched() as recorded:
+        network = model()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        train(network, optimizer)
+        evaluate(network)
+    assert found(recorded) == [("eval", 0, 2.0, {"is": "train", "modules": ["1", "2"]})]
+
+
+def test_modules_that_are_the_same_in_both_modes_do_not_count() -> None:
+    with watched() as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.0), nn.LSTM(4, 4))
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(2):
+            network(torch.randn(4, 3))[0].sum().backward()
+            optimizer.step()
+        evaluate(network)
+    assert found(recorded) == [("eval", 0, 0.0, {"is": "train", "modules": []})]
+
+
+def test_a_teacher_in_a_training_step_is_left_alone() -> None:
+    with watched() as recorded:
+        network, teacher = model(), model().eval()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(3):
+            batch = torch.randn(4, 3)
+            with torch.no_grad():
+                wanted = teacher(batch)
+            (network(batch) - wanted).square().sum().backward()
+            optimizer.step()
+    assert recorded.observations("module-mode") == []

@@ -1,0 +1,168 @@
+"""Parameters that do not learn are found; those that do, or need not, are left alone."""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from sonde.collect.torch.ownership import _PAUSE_STEPS
+from tests.fakes.session import Recorded, watched
+
+PLENTY = {"overhead_percent": 100.0}
+
+
+def train(network: nn.Module, optimizer: torch.optim.Optimizer, steps: int = 30) -> None:
+    for _ in range(steps):
+        optimizer.zero_grad()
+        network(torch.randn(4, 3)).square().sum().backward()
+        optimizer.step()
+
+
+def subjects(recorded: Recorded, kind: str) -> dict[str, tuple[float, str]]:
+    rows = recorded.observations(kind)
+    assert len({row["subject"] for row in rows}) == len(rows), "said more than once"
+    return {row["subject"]: (row["value"], row["detail"]) for row in rows}
+
+
+def nothing_found(recorded: Recorded) -> bool:
+    kinds = ("unowned-parameter", "no-gradient", "unmoved-parameter")
+    return not any(recorded.observations(kind) for kind in kinds)
+
+
+def test_a_healthy_training_is_left_alone() -> None:
+    with watched(**PLENTY) as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+        train(network, torch.optim.AdamW(network.parameters(), lr=1e-3))
+    assert nothing_found(recorded)
+
+
+def test_a_head_that_was_replaced_after_the_optimizer_was_made_is_unowned() -> None:
+    with watched(**PLENTY) as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
+        network[1] = nn.Linear(4, 2)
+        train(network, optimizer)
+    assert subjects(recorded, "unowned-parameter") == {"1.weight": (1.0, ""), "1.bias": (1.0, "")}
+
+
+def test_a_layer_that_was_forgotten_is_unowned_and_was_not_replaced() -> None:
+    with watched(**PLENTY) as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+        train(network, torch.optim.SGD(network[0].parameters(), lr=0.001))
+    assert subjects(recorded, "unowned-parameter") == {"1.weight": (0.0, ""), "1.bias": (0.0, "")}
+
+
+def test_what_somebody_else_updates_is_not_unowned() -> None:
+    with watched(**PLENTY) as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+        optimizer = torch.optim.SGD(network[0].parameters(), lr=0.001)
+        for _ in range(30):
+            network.zero_grad()
+            network(torch.randn(4, 3)).square().sum().backward()
+            optimizer.step()
+            with torch.no_grad():
+                for one in network[1].parameters():
+                    assert one.grad is not None
+                    one.data -= 0.001 * one.grad
+    assert nothing_found(recorded)
+
+
+def test_a_frozen_layer_is_no_finding() -> None:
+    with watched(**PLENTY) as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+        network[0].requires_grad_(False)
+        train(network, torch.optim.SGD(network.parameters(), lr=0.001))
+    assert nothing_found(recorded)
+
+
+class Branches(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.used = nn.Linear(3, 2)
+        self.other = nn.Linear(3, 2)
+        self.is_cut = True
+        self.is_now_and_then = False
+        self.passes = 0
+
+    def forward(self, x: torch.Tensor) -> Any:
+        self.passes += 1
+        is_cut = self.passes % 4 != 0 if self.is_now_and_then else self.is_cut
+        other = self.other(x)
+        return other.detach() + self.used(x) if is_cut else other + self.used(x)
+
+
+def test_a_parameter_that_no_gradient_reaches_is_found_with_the_number_of_steps() -> None:
+    with watched(**PLENTY) as recorded:
+        network = Branches()
+        train(network, torch.optim.SGD(network.parameters(), lr=0.001))
+    found = subjects(recorded, "no-gradient")
+    assert found == {"other.weight": (6.0, ""), "other.bias": (6.0, "")}
+
+
+def test_a_branch_that_is_taken_now_and_then_is_no_finding() -> None:
+    with watched(**PLENTY) as recorded:
+        network = Branches()
+        network.is_now_and_then = True
+        train(network, torch.optim.SGD(network.parameters(), lr=0.001))
+    assert nothing_found(recorded)
+
+
+def test_a_gradient_that_comes_after_all_is_said() -> None:
+    with watched(**PLENTY) as recorded:
+        network = Branches()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
+        train(network, optimizer)
+        network.is_cut = False
+        train(network, optimizer, _PAUSE_STEPS)
+    rows = [row for row in recorded.observations("no-gradient") if row["subject"] == "other.bias"]
+    assert [(row["value"], row["detail"]) for row in rows] == [(6.0, ""), (0.0, "over")]
+
+
+def test_a_parameter_that_does_not_move_is_found_with_its_learning_rate() -> None:
+    with watched(**PLENTY) as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+        groups = [
+            {"params": network[0].parameters(), "lr": 0.001},
+            {"params": network[1].parameters(), "lr": 0.0},
+        ]
+        train(network, torch.optim.SGD(groups, lr=0.001))
+    found = subjects(recorded, "unmoved-parameter")
+    assert found == {"1.weight": (10.0, "0"), "1.bias": (10.0, "0")}
+
+
+def test_updates_that_get_lost_in_low_precision_are_found() -> None:
+    with watched(**PLENTY) as recorded:
+        network = nn.Linear(3, 4, bias=False).to(torch.bfloat16)
+        nn.init.ones_(network.weight)
+        optimizer = torch.optim.SGD(network.parameters(), lr=1e-7)
+        for _ in range(30):
+            optimizer.zero_grad()
+            network(torch.ones(4, 3, dtype=torch.bfloat16)).sum().backward()
+            optimizer.step()
+    assert subjects(recorded, "unmoved-parameter") == {"weight": (10.0, "1e-07")}
+
+
+def test_parameters_of_odd_kinds_do_no_harm() -> None:
+    with watched(**PLENTY) as recorded:
+        words = nn.Embedding(10, 3, sparse=True)
+        image = nn.Conv2d(3, 4, 3, padding=1)
+        channels_last = torch.channels_last
+        image.weight.data = image.weight.data.contiguous(memory_format=channels_last)
+        odd = nn.ParameterList(
+            [
+                torch.tensor(1.0),
+                torch.zeros(0, 3),
+                torch.ones(2, 3).t(),
+                torch.ones(2, dtype=torch.complex64),
+            ]
+        )
+        network = nn.ModuleList([words, image, odd])
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
+        picture = torch.randn(1, 3, 4, 4).contiguous(memory_format=channels_last)
+        for _ in range(30):
+            optimizer.zero_grad()
+            loss = words(torch.tensor([1, 2])).sum() + image(picture).sum()
+            loss = loss + sum(one.abs().sum() for one in odd)
+            loss.backward()
+            optimizer.step()
+    assert nothing_found(recorded)
