@@ -86,7 +86,7 @@ def step() -> None:
         session.hook("sonde.step", session.end_step, None)()
 
 
-def phase(name: str) -> ContextDecorator:
+def phase(name: str) -> "Stretch":
     """A phase of the step: `with sonde.phase("tokenize"): …`, or `@sonde.phase("tokenize")`.
 
     The names of the phases that are recorded anyway (data_wait, forward, backward, …) mean those.
@@ -94,16 +94,16 @@ def phase(name: str) -> ContextDecorator:
     Args:
         name: What it is called.
     """
-    return _Stretch(str(name))
+    return Stretch(str(name))
 
 
-def mode(name: str) -> ContextDecorator:
+def mode(name: str) -> "Meant":
     """What the passes inside are for: `with sonde.mode("eval"): …`, also before a function.
 
     Args:
         name: train, eval or predict.
     """
-    return _Meant(_known_mode(name))
+    return Meant(_known_mode(name))
 
 
 def record_number(session: Session, name: str, value: Any, source: str, at: At) -> bool:
@@ -113,14 +113,16 @@ def record_number(session: Session, name: str, value: Any, source: str, at: At) 
     try:
         number = float(value)
     except OverflowError:
-        number = math.copysign(math.inf, value)
+        number = math.inf if value > 0 else -math.inf
     except (TypeError, ValueError, RuntimeError):
         return False
     session.scalar(name, number, source, at)
     return True
 
 
-class _Stretch(ContextDecorator):
+class Stretch(ContextDecorator):
+    """A phase that lasts as long as a block, or as a function."""
+
     def __init__(self, name: str) -> None:
         self._name = name
         self._starts_ns: list[int] = []  # several where the function calls itself
@@ -148,7 +150,9 @@ class _Stretch(ContextDecorator):
         session.event(row)
 
 
-class _Meant(ContextDecorator):
+class Meant(ContextDecorator):
+    """A mode that holds in a block, or in a function."""
+
     def __init__(self, name: str | None) -> None:
         self._name = name
         self._before: list[str | None] = []
