@@ -12,6 +12,9 @@ from sonde.guard import Guard
 
 _POLL_SECONDS = 0.1  # while a device still computes what was asked of it
 _NICENESS = 5
+# A thread that is in the middle of a framework's own code when the interpreter ends takes the whole
+# process down with it: what it has begun is waited for, longer than what it has not.
+_LAST_WORK_SECONDS = 60.0
 
 
 class Pending(Protocol):
@@ -75,11 +78,18 @@ class Backroom:
         """How much work has not been begun yet."""
         return len(self._work)
 
-    def close(self, timeout_seconds: float) -> None:
-        """Does what is left, within a time."""
+    def close(self, timeout_seconds: float) -> int:
+        """Does what is left, within a time; returns how much of it had to be given up."""
         self._is_closing = True
         self._news.set()
         self._thread.join(timeout_seconds)
+        given_up = 0
+        if self._thread.is_alive():
+            given_up = len(self._work) + len(self._pending)
+            self._work.clear()
+            self._pending.clear()
+            self._thread.join(_LAST_WORK_SECONDS)
+        return given_up
 
     def _run(self) -> None:
         with suppress(OSError, AttributeError):
@@ -103,8 +113,11 @@ class Backroom:
             self._clock.wait(self._news, pause)
 
     def _do_work(self) -> None:
-        while self._work:
-            part, work = self._work.popleft()
+        while True:
+            try:
+                part, work = self._work.popleft()
+            except IndexError:
+                break
             self._guard.call(part, work, None)
         # a device works in order: where the first is not ready, the others are not either
         while self._pending:
@@ -113,4 +126,5 @@ class Backroom:
                 if not self._guard.call(part, pending.is_ready, True):
                     return
                 self._guard.call(part, pending.take, None)
+            with suppress(IndexError):  # all was given up meanwhile
                 self._pending.popleft()

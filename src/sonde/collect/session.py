@@ -20,7 +20,7 @@ from sonde.collect.identity import claim_worker
 from sonde.collect.steps import EventRow, FinishedStep, Steps
 from sonde.collect.tensors.plan import Plan
 from sonde.guard import Guard
-from sonde.records.notice import NoticeKind
+from sonde.records.notice import Notice, NoticeKind
 from sonde.records.worker import TensorIndex, TensorInfo, WorkerBeat, WorkerInfo
 from sonde.settings import HookSettings, WorkerPlace, hook_settings, worker_place
 from sonde.store import layout
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 _FLUSH_SECONDS = 2.0
 _BEAT_SECONDS = 5.0
-_CLOSE_SECONDS = 5.0
+_WORK_SECONDS = 10.0  # what the end of training may wait for what was asked for before
+_FLUSH_END_SECONDS = 3.0
 _WAITING_LIMIT_BYTES = 64 * 1024 * 1024
 
 Result = TypeVar("Result")
@@ -286,14 +287,16 @@ class Session:
         if self._backroom is None:
             return
         self.is_on, self._is_paused = False, True
-        deadline = self.clock.seconds() + _CLOSE_SECONDS
+        self.guard.call("the last step", self.steps.close, None)
         for ending in self.at_end:
             self.guard.call("the end", ending, None)
-        self.guard.call("the last step", self.steps.close, None)
-        self._backroom.close(_CLOSE_SECONDS / 2)
+        given_up = self._backroom.close(_WORK_SECONDS)
         self._backroom = None
-        left = max(0.1, deadline - self.clock.seconds())
-        self.guard.attempt("the last flush", lambda: self._write_end(left), None)
+        if given_up:
+            now_ns = self.clock.now_ns()
+            what, reason = "statistics and values", f"{given_up} were not done at the end, in time"
+            self.writer.report_lost(Notice(NoticeKind.LOST, what, reason, now_ns, now_ns))
+        self.guard.attempt("the last flush", lambda: self._write_end(_FLUSH_END_SECONDS), None)
 
     def _begin(self) -> None:
         if self.place.job_uri is None:

@@ -10,6 +10,7 @@ from torch.optim import Optimizer
 from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.session import Session
 from sonde.collect.steps import FinishedStep
+from sonde.collect.torch.activations import Activations
 from sonde.collect.torch.checks import Checks
 from sonde.collect.torch.data import Waiting
 from sonde.collect.torch.ddp import Communication
@@ -20,6 +21,7 @@ from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.norms import Norms
+from sonde.collect.torch.offers import Offers
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.records import Records
 from sonde.collect.torch.scalars import Scalars
@@ -49,6 +51,7 @@ class PyTorch(Adapter):
         self._loop.listeners += [gather, norms, checks]
         self.waiting = waiting = Waiting(session, self.modules.refresh)
         Communication(session, self.modules)
+        Activations(session, self.modules, self._names, Offers(session, gather))
         session.tensors = Told(session, records, scalars)
         session.before_said_step.append(losses.take_all)
         session.at_end.append(scalars.send)

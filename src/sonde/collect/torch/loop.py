@@ -20,11 +20,10 @@ from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.uncompiled import leave_alone
-from sonde.records.notice import NoticeKind
+from sonde.collect.torch.unstepped import Unstepped
 from sonde.records.step import Phase
 
 _BACKWARD, _OPTIMIZER = Phase.BACKWARD.value, Phase.OPTIMIZER.value
-_UNSEEN_BACKWARDS = 50  # without a step of any optimizer: the loop's steps cannot be seen
 
 
 class UpdateListener(Protocol):
@@ -50,15 +49,16 @@ class TrainingLoop:
         self._start_ns = 0
         self._in_closure = 0  # backward passes inside an optimizer's closure
         self._has_closure = False
-        self._backwards = 0
+        self._unstepped = Unstepped(session)
         self._handles: list[Any] = []
         self._named: dict[int, tuple[int, int]] = {}  # optimizers whose parameters have names
-        self.optimizers = Optimizers(self._made)
+        self.optimizers = Optimizers(session.guard.shield("optimizers", self._made, None))
         self.listeners: list[UpdateListener] = []
 
     def attach(self, patches: Patches) -> None:
         """Sees backward passes and optimizer steps."""
         self.optimizers.attach(patches)
+        self._unstepped.attach(patches)
         patches.wrap(torch.autograd, "backward", self._backward)
         patches.wrap(Optimizer, "load_state_dict", self._loading)
         for scaler in (torch.amp.GradScaler,):
@@ -89,6 +89,7 @@ class TrainingLoop:
         self._handles.clear()
 
     def _made(self, optimizer: Optimizer) -> None:
+        self.optimizers.number_of(optimizer)
         self._modules.refresh()
         self._modules.owned.update(id(parameter) for parameter in parameters_of(optimizer))
 
@@ -123,14 +124,7 @@ class TrainingLoop:
                 self._steps.span(_BACKWARD, start_ns)
                 return
         self._steps.backward(start_ns)
-        self._backwards += 1
-        if self._backwards == _UNSEEN_BACKWARDS and not self._steps.counts["train"]:
-            self._session.say(
-                NoticeKind.NOT_COLLECTED,
-                "training steps",
-                f"{self._backwards} backward passes and no step of an optimizer of torch.optim: "
-                "call sonde.step() at the end of each step",
-            )
+        self._unstepped.computed()
 
     def _before_step(
         self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -114,6 +114,7 @@ class Modules:
 
     def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling, known = torch.compiler.is_compiling, self._all
+        leave_alone(known.add, with_callees=True)
 
         def noted(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
             result = original(module, *args, **kwargs)

@@ -8,6 +8,8 @@ from types import FrameType
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from sonde.collect.torch.identities import IdentityMap
+
 # wrappers whose one child is the model itself
 _WRAPPERS = {
     "CheckpointWrapper": "_checkpoint_wrapped_module",
@@ -65,6 +67,7 @@ class Names:
     def __init__(self) -> None:
         self._names: dict[int, tuple[weakref.ref[Tensor], str]] = {}
         self._roots: dict[int, str] = {}
+        self._modules: IdentityMap[nn.Module, str] = IdentityMap()
 
     def learn(self, roots: list[nn.Module]) -> None:
         """Names everything below these modules; what has a name already keeps it."""
@@ -75,6 +78,8 @@ class Names:
                 is_alone = len(with_parameters) == 1 and not self._roots
                 self._roots[id(model)] = "" if is_alone else self._title(model)
             for prefix, module in walk(root, self._roots[id(model)]):
+                if module not in self._modules:
+                    self._modules[module] = prefix
                 for own, parameter in module.named_parameters(recurse=False):
                     self._add(f"{prefix}.{own}" if prefix else own, parameter)
 
@@ -82,6 +87,10 @@ class Names:
         """The parameter's name, if a module has it."""
         known = self._names.get(id(parameter))
         return known[1] if known is not None and known[0]() is parameter else None
+
+    def module_name_of(self, module: nn.Module) -> str | None:
+        """The module's name, if it belongs to a model; empty for a single model itself."""
+        return self._modules.get(module)
 
     def prefix_of(self, root: nn.Module) -> str:
         """What stands before the names below a root; empty for a single model."""
@@ -109,19 +118,26 @@ class Names:
         return unique
 
 
-def _variable_that_holds(model: nn.Module) -> str | None:
+def callers() -> Iterator[FrameType]:
+    """Who has called whom, from the inside out, not too far."""
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 — there is no public way
     for _ in range(_FRAMES):
         if frame is None:
-            return None
+            return
+        yield frame
+        frame = frame.f_back
+
+
+def _variable_that_holds(model: nn.Module) -> str | None:
+    for frame in callers():
         for name, value in list(frame.f_locals.items()):
             if isinstance(value, nn.Module) and not name.startswith("_") and name != "self":
                 is_it = value is model or unwrapped(value) is model
-                if is_it and "/torch/" not in frame.f_code.co_filename and not _is_ours(frame):
+                if is_it and not _is_inside(frame):
                     return name
-        frame = frame.f_back
     return None
 
 
-def _is_ours(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).startswith("sonde.")
+def _is_inside(frame: FrameType) -> bool:
+    """Whether a frame is PyTorch's or ours, where names mean nothing to the script."""
+    return str(frame.f_globals.get("__name__", "")).startswith(("sonde.", "torch."))

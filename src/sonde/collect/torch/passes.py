@@ -6,7 +6,7 @@ from sonde.collect.steps import At, Pass, Steps
 
 
 class ForwardPass:
-    """One outermost forward pass.
+    """One outermost forward pass; its step may turn out to be `NO_STEP`.
 
     Most passes know their step when they begin. Where several optimizers take turns, or gradients
     are off, what follows decides: what was seen in such a pass waits for that.
@@ -31,6 +31,5 @@ class ForwardPass:
         """The step is certain now."""
         self.at = at
         waiting, self._waiting = self._waiting, []
-        if at[1] >= 0:
-            for tell in waiting:
-                tell(at)
+        for tell in waiting:
+            tell(at)

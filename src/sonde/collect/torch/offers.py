@@ -1,0 +1,124 @@
+"""Tensors that a forward pass shows: found in whatever it is given or returns, named, handed on."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch._C import _functorch
+
+from sonde.collect.session import Session
+from sonde.collect.steps import At
+from sonde.collect.torch.gather import Gather, Kinds
+from sonde.collect.torch.passes import ForwardPass
+from sonde.collect.torch.snapshots import local
+from sonde.records.notice import NoticeKind
+from sonde.records.step import Mode
+
+MOST_CALLS = 16  # of one module in one step
+_MOST_LEAVES = 64
+_DEEPEST = 4
+_MOST_HELD_BYTES = 1024**3
+
+Leaf = tuple[str, Tensor]  # what is added to the name, and the tensor
+
+
+def is_plain(value: Tensor) -> bool:
+    """Whether a tensor has values of its own: not while it is traced, mapped or differentiated."""
+    kind = type(value)
+    if kind is not Tensor and kind is not nn.Parameter and not hasattr(value, "to_local"):
+        return False
+    return not _functorch.is_functorch_wrapped_tensor(value) and not value.is_meta
+
+
+def leaves_of(value: Any, added: str = "", depth: int = _DEEPEST) -> Iterator[Leaf]:
+    """All tensors inside of dictionaries, tuples and dataclasses, with their places there."""
+    if isinstance(value, Tensor):
+        if is_plain(value):
+            yield added, value
+    elif depth:
+        for name, inside in _parts_of(value):
+            yield from leaves_of(inside, f"{added}.{name}", depth - 1)
+
+
+def leaves_of_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Leaf]:
+    """All tensors that a module is called with; one that is alone needs no number."""
+    yield from leaves_of(args[0] if len(args) == 1 else args)
+    yield from leaves_of(kwargs)
+
+
+def _parts_of(value: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(value, Mapping):
+        return value.items()
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return zip(value._fields, value, strict=True)
+    if isinstance(value, list | tuple):
+        return enumerate(value[:_MOST_LEAVES])
+    if is_dataclass(value) and not isinstance(value, type):
+        return [(one.name, getattr(value, one.name, None)) for one in fields(value)]
+    return ()
+
+
+class Offers:
+    """Hands on what is due. Calls of a module are counted within the step."""
+
+    def __init__(self, session: Session, gather: Gather) -> None:
+        self._session = session
+        self._gather = gather
+        self._counts: dict[str, tuple[int, dict[str, int]]] = {}  # by mode: the step's counts
+        self._held_bytes = 0
+
+    def is_due(self, forward: ForwardPass) -> bool:
+        """Whether anything may be due at the step of a pass."""
+        due_exactly = self._session.plan.due_exactly
+        return any(due_exactly(Mode(mode), number) for mode, number in forward.likely)
+
+    def offer(self, forward: ForwardPass, stem: str, kinds: Kinds, found: Iterable[Leaf]) -> None:
+        """Tensors of one call; where their step is not certain yet, copies of them wait."""
+        leaves = list(found)[:_MOST_LEAVES]
+        if not leaves:
+            return
+        if forward.at is not None:
+            self._record(forward.at, stem, kinds, leaves)
+            return
+        size = sum(tensor.nbytes for _, tensor in leaves)
+        if self._held_bytes + size > _MOST_HELD_BYTES:
+            self._session.say(
+                NoticeKind.NOT_COLLECTED,
+                f"{stem} at some steps",
+                "too much waits for the end of a step that is not certain before",
+            )
+            return
+        with torch.no_grad():
+            leaves = [(added, local(tensor.detach()).clone()) for added, tensor in leaves]
+        self._held_bytes += size
+
+        def settled(at: At) -> None:
+            self._held_bytes -= size
+            if at[1] >= 0:
+                self._record(at, stem, kinds, leaves)
+
+        forward.when_settled(settled)
+
+    def _record(self, at: At, stem: str, kinds: Kinds, leaves: list[Leaf]) -> None:
+        number = self._number(at, stem)
+        if number >= MOST_CALLS:
+            self._session.say(
+                NoticeKind.NOT_COLLECTED,
+                f"{stem}_{MOST_CALLS} and the following",
+                f"only the first {MOST_CALLS} calls in a step are recorded",
+            )
+            return
+        for added, tensor in leaves:
+            self._gather.offer(f"{stem}_{number}{added}", kinds, tensor, at)
+
+    def _number(self, at: At, stem: str) -> int:
+        """Counts the calls of a step."""
+        mode, step = at
+        known = self._counts.get(mode)
+        if known is None or known[0] != step:
+            known = self._counts[mode] = (step, {})
+        number = known[1].get(stem, 0)
+        known[1][stem] = number + 1
+        return number

@@ -1,0 +1,53 @@
+"""Loops whose steps no hook can see: gradients are computed, and no optimizer ever steps."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from sonde.collect.session import Session
+from sonde.collect.torch.patches import Patches
+from sonde.records.notice import NoticeKind
+
+_ENOUGH = 50
+
+
+class Unstepped:
+    """Says it, rather than to record nothing in silence."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._gradients = 0
+        session.at_end.append(self._say)
+
+    def attach(self, patches: Patches) -> None:
+        """Sees the other way to compute gradients, too."""
+        patches.wrap(torch.autograd, "grad", self._grad)
+
+    def computed(self) -> None:
+        """Gradients were computed."""
+        self._gradients += 1
+        if self._gradients == _ENOUGH:
+            self._say()
+
+    def _grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        is_compiling = torch.compiler.is_compiling
+        computed = self._session.hook("gradients", self.computed, None)
+
+        def grad(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if not is_compiling():
+                computed()
+            return result
+
+        return grad
+
+    def _say(self) -> None:
+        if self._gradients and not self._session.steps.counts["train"]:
+            self._session.say(
+                NoticeKind.NOT_COLLECTED,
+                "training steps",
+                "gradients are computed, and no optimizer of torch.optim is seen to step (it may "
+                "step inside a compiled function, or the script updates its weights itself): call "
+                "sonde.step() at the end of each step",
+            )
