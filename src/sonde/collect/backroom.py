@@ -66,11 +66,11 @@ class Backroom:
             self._news.set()
 
     def hold(self) -> None:
-        """Asks no device anything until `release`: a question would spoil a graph's recording."""
+        """Begins nothing until `release`: a question to a device would spoil a graph's recording."""
         self._asking.acquire()
 
     def release(self) -> None:
-        """Devices may be asked again."""
+        """Goes on."""
         self._asking.release()
 
     @property
@@ -118,7 +118,8 @@ class Backroom:
                 part, work = self._work.popleft()
             except IndexError:
                 break
-            self._guard.call(part, work, None)
+            with self._asking:
+                self._guard.call(part, work, None)
         # a device works in order: where the first is not ready, the others are not either
         while self._pending:
             with self._asking:

@@ -66,7 +66,7 @@ class Session:
         self.plan = Plan(settings)
         self.framework = ""
         self.versions: dict[str, str] = {}
-        self.device = "cpu"
+        self.find_device: Callable[[], str] = lambda: "cpu"
         self.guard = Guard(self._on_failure)
         self.after_step: list[Callable[[FinishedStep], None]] = []
         self.on_non_finite: list[Callable[[str, float, At], None]] = []  # in any thread
@@ -92,6 +92,7 @@ class Session:
         self._thread_id = 0  # of the thread that trains; 0: no hook was called yet
         self._is_paused = False
         self._is_held = False  # by somebody who found it on
+        self.value_bytes = 0  # written of full tensors
         self._hook_ns = 0
         self._least_ns: dict[str, int] = {}
         self._said: set[tuple[str, str]] = set()
@@ -331,7 +332,7 @@ class Session:
             local_rank=place.local_rank,
             framework=self.framework,
             versions=self.versions,
-            device=self.device,
+            device=self.find_device(),
         )
 
     def _step_over(self, step: FinishedStep) -> None:
@@ -378,7 +379,7 @@ class Session:
             hook_seconds=self.budget.hook_seconds,
             thread_seconds=self.budget.thread_seconds,
             training_seconds=self.budget.training_seconds,
-            bytes_written=self.writer.outbox.bytes_written,
+            bytes_written=self.writer.outbox.bytes_written + self.value_bytes,
             is_over=is_over,
         )
 

@@ -15,6 +15,7 @@ from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import parameters_of
 from sonde.collect.torch.records import Listener, Records, Taken
 from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.timed import Kernels
 from sonde.records.notice import NoticeKind
 from sonde.records.step import Mode
 from sonde.records.tensor import TensorKind
@@ -57,6 +58,7 @@ class Gather:
         self._plan = session.plan
         self._names = names
         self._records = records
+        self._kernels = Kernels(session)
         self._routine = Measurement()
         self._decision = _Decision()
         self._recipes: dict[tuple[int, Due], _Recipe] = {}
@@ -77,7 +79,7 @@ class Gather:
 
     def before_update(self, optimizer: Optimizer, number: int) -> None:
         """All gradients are there; nothing was updated yet."""
-        due = self._due()
+        due = self._due(optimizer)
         if not due:
             return
         began_ns = self._session.clock.now_ns()
@@ -103,14 +105,16 @@ class Gather:
             if not taken.is_empty:
                 self._records.keep(taken, None)
 
-    def _due(self) -> Due:
+    def _due(self, optimizer: Optimizer) -> Due:
         """Decides once a step; a routine measurement waits until the budget has room for it."""
         decision, session = self._decision, self._session
         step = session.steps.number
         if decision.step == step:
             return decision.due
         routine = self._routine
-        is_free = session.backroom.waiting < 2
+        first = next(parameters_of(optimizer), None)
+        is_ready = first is None or self._kernels.are_ready_for(local(first))
+        is_free = is_ready and session.backroom.waiting < 2
         decision.step = step
         decision.is_budgeted = is_free and session.budget.has_room_for(routine)
         if decision.is_budgeted:

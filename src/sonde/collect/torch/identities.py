@@ -4,7 +4,7 @@ Some modules compute their hash from attributes that they do not have yet when t
 """
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -58,8 +58,13 @@ class IdentitySet(Generic[Item]):
         """One more."""
         self._known[item] = True
 
-    def __contains__(self, item: Item) -> bool:
-        return item in self._known
+    def update(self, items: Iterable[Item]) -> None:
+        """All of these."""
+        for item in items:
+            self.add(item)
+
+    def __contains__(self, item: Item | None) -> bool:
+        return item is not None and item in self._known
 
     def __len__(self) -> int:
         return len(self._known)

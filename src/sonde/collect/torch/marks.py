@@ -84,7 +84,7 @@ class Marks:
     def _turn_on(self) -> None:
         if torch.cuda.is_current_stream_capturing():
             return
-        self._lane = f"cuda:{torch.cuda.current_device()}"
+        self._lane = device_in_use()
         self._origin = self._mark()
         self._origin_ns = self._session.clock.now_ns()
         self._is_on = True
@@ -93,3 +93,8 @@ class Marks:
         mark: Mark = self._free.popleft() if self._free else torch.Event("cuda", enable_timing=True)
         self._session.queue("mark", mark.record)
         return mark
+
+
+def device_in_use() -> str:
+    """The device of the calling thread, if the process uses any."""
+    return f"cuda:{torch.cuda.current_device()}" if _is_in_use() else "cpu"

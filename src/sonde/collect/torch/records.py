@@ -105,7 +105,8 @@ class Records:
                 pending = _OnTheWay(self, taken, timed, routine)
                 self._session.backroom.expect("statistics", pending)
         if taken.values:
-            self._values.keep(taken.at, Copies(copies(taken.values)))
+            copied = self._session.queue("copies", copies, taken.values)
+            self._values.keep(taken.at, Copies(copied))
         if taken.reductions:
             everything = taken.everything()
             factors = Copies(copies({name: everything[name] for _, name in taken.reductions}))

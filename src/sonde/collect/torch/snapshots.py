@@ -1,13 +1,16 @@
 """Copies of tensors that training is about to change, on their way to be measured or written."""
 
+import ctypes
 from collections import deque
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
+_PIECE_BYTES = 4 * 1024 * 1024
 _MOST_KEPT = 2  # sets of buffers: one is filled while the other is measured
 
 
@@ -42,16 +45,43 @@ class Copies:
         """Fetched on a stream of our own, so that the one that trains is not held up."""
         if self._made is None:
             return self._copied
-        stream = _own_stream()
-        with torch.no_grad(), torch.cuda.stream(stream):
-            stream.wait_event(self._made)
-            return {name: tensor.to("cpu") for name, tensor in self._copied.items()}
+        way = _way_to_the_host()
+        with torch.no_grad(), torch.cuda.stream(way.stream):
+            way.stream.wait_event(self._made)
+            return {name: way.fetch(tensor) for name, tensor in self._copied.items()}
+
+
+class _WayToTheHost:
+    """Takes tensors off the device in small pieces, through one piece of pinned memory.
+
+    A large copy into ordinary memory would keep everybody else from using the device meanwhile.
+    """
+
+    def __init__(self) -> None:
+        make_stream: Any = torch.cuda.Stream
+        make_event: Any = torch.cuda.Event
+        self.stream = make_stream()
+        self._arrived = make_event(blocking=True)
+        self._stage = torch.empty(_PIECE_BYTES, dtype=torch.uint8, device="cpu", pin_memory=True)
+
+    def fetch(self, tensor: Tensor) -> Tensor:
+        """The tensor on the host; waits for it."""
+        if tensor.is_complex() or tensor.layout is not torch.strided:
+            return tensor.to("cpu")
+        source = tensor.contiguous().view(-1).view(torch.uint8)
+        target = torch.empty(source.shape, dtype=torch.uint8, device="cpu")
+        for start in range(0, source.numel(), _PIECE_BYTES):
+            piece = source[start : start + _PIECE_BYTES]
+            self._stage[: piece.numel()].copy_(piece, non_blocking=True)
+            self._arrived.record(self.stream)
+            self._arrived.synchronize()
+            ctypes.memmove(target.data_ptr() + start, self._stage.data_ptr(), piece.numel())
+        return target.view(tensor.dtype).view(tensor.shape)
 
 
 @cache
-def _own_stream() -> Any:
-    make: Any = torch.cuda.Stream
-    return make()
+def _way_to_the_host() -> _WayToTheHost:
+    return _WayToTheHost()
 
 
 class Buffers:
@@ -87,3 +117,8 @@ class Buffers:
             if known == kind:
                 return targets
         return None
+
+
+def on_own_stream() -> AbstractContextManager[Any]:
+    """Device work of our own, beside that of the training."""
+    return torch.cuda.stream(_way_to_the_host().stream)

@@ -1,12 +1,18 @@
-"""Statistics on a device, and how long it took for them."""
+"""Statistics on a device: how long it took for them, and what has to be ready before."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from sonde.collect.session import Session
+from sonde.collect.torch.snapshots import on_own_stream
 from sonde.collect.torch.statistics import Pending, launch
+
+_SAMPLE = 64
+_COUNTS = (2, 16)  # multiples of 16 have a program of their own
 
 
 class Timed(NamedTuple):
@@ -33,3 +39,34 @@ def launch_timed(tensors: Mapping[str, Tensor], with_histogram: bool) -> Timed:
     last = torch.Event("cuda", enable_timing=True)
     last.record()
     return Timed(pending, first, last)
+
+
+class Kernels:
+    """The programs that a device needs for statistics are built behind the training's back.
+
+    That takes seconds; until it is done, whatever is not asked for by a person is left out.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._ready: dict[torch.dtype, bool] = {}
+
+    def are_ready_for(self, tensor: Tensor) -> bool:
+        """Whether statistics of such tensors can be had without building anything."""
+        if not tensor.is_cuda:
+            return True
+        known = self._ready.get(tensor.dtype)
+        if known is None:
+            known = self._ready[tensor.dtype] = False
+            dtype, device = tensor.dtype, tensor.device
+            self._session.backroom.hand("statistics", lambda: self._build(dtype, device))
+        return known
+
+    def _build(self, dtype: torch.dtype, device: torch.device) -> None:
+        try:
+            with torch.no_grad(), torch.cuda.device(device), on_own_stream():
+                one = torch.ones(_SAMPLE, dtype=dtype, device=device)
+                for count, with_histogram in product(_COUNTS, (False, True)):
+                    launch({str(number): one for number in range(count)}, with_histogram)
+        finally:
+            self._ready[dtype] = True

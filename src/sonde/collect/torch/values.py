@@ -72,6 +72,7 @@ class Values:
             key = layout.values_key(session.info.rank, mode, step, self._token(at))
             parts = parts_of_file(raw, {"step": str(step), "mode": mode})
             session.backend.write_parts(key, parts)
+            session.value_bytes += sum(map(len, parts))
         finally:
             with self._lock:
                 self._waiting_bytes -= size
