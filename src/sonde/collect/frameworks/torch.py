@@ -11,13 +11,16 @@ from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.session import Session
 from sonde.collect.steps import FinishedStep
 from sonde.collect.torch.activations import Activations
+from sonde.collect.torch.batches import Batches
+from sonde.collect.torch.capture import Captures
 from sonde.collect.torch.checks import Checks
+from sonde.collect.torch.criteria import Criteria
 from sonde.collect.torch.data import Waiting
 from sonde.collect.torch.ddp import Communication
 from sonde.collect.torch.gather import Gather
 from sonde.collect.torch.loop import TrainingLoop
 from sonde.collect.torch.losses import Losses
-from sonde.collect.torch.marks import Marks
+from sonde.collect.torch.marks import Marks, device_in_use
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.norms import Norms
@@ -26,6 +29,7 @@ from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.records import Records
 from sonde.collect.torch.scalars import Scalars
 from sonde.collect.torch.told import Told
+from sonde.collect.torch.unseen import unseen
 
 
 class PyTorch(Adapter):
@@ -37,6 +41,8 @@ class PyTorch(Adapter):
     def attach(self, session: Session) -> None:
         """Puts the hooks in place."""
         session.framework = "torch"
+        session.around = unseen
+        session.find_device = device_in_use
         session.versions |= {"torch": str(torch.__version__), "python": sys.version.split()[0]}
         self._names = Names()
         marks = Marks(session)
@@ -51,7 +57,10 @@ class PyTorch(Adapter):
         self._loop.listeners += [gather, norms, checks]
         self.waiting = waiting = Waiting(session, self.modules.refresh)
         Communication(session, self.modules)
-        Activations(session, self.modules, self._names, Offers(session, gather))
+        offers = Offers(session, gather)
+        Activations(session, self.modules, self._names, offers)
+        Batches(session, self.modules)
+        criteria = Criteria(session, self.modules, scalars, offers)
         session.tensors = Told(session, records, scalars)
         session.before_said_step.append(losses.take_all)
         session.at_end.append(scalars.send)
@@ -60,7 +69,7 @@ class PyTorch(Adapter):
             scalars.send()
 
         session.after_step.append(send)
-        for part in (self.modules, self._loop, norms, waiting):
+        for part in (Captures(session), self.modules, self._loop, norms, waiting, criteria):
             part.attach(self._patches)
 
     def part_loaded(self, name: str) -> None:

@@ -20,6 +20,7 @@ MOST_CALLS = 16  # of one module in one step
 _MOST_LEAVES = 64
 _DEEPEST = 4
 _MOST_HELD_BYTES = 1024**3
+_ALONE = ("labels", "predictions")  # mostly there is one of them in a step
 
 Leaf = tuple[str, Tensor]  # what is added to the name, and the tensor
 
@@ -110,8 +111,9 @@ class Offers:
                 f"only the first {MOST_CALLS} calls in a step are recorded",
             )
             return
+        called = stem if stem in _ALONE and not number else f"{stem}_{number}"
         for added, tensor in leaves:
-            self._gather.offer(f"{stem}_{number}{added}", kinds, tensor, at)
+            self._gather.offer(f"{called}{added}", kinds, tensor, at)
 
     def _number(self, at: At, stem: str) -> int:
         """Counts the calls of a step."""

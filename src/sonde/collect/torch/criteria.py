@@ -1,0 +1,225 @@
+"""Loss functions: what they return outside of training, and what they are given.
+
+In training the loss is what backward is called on. Without gradients there is no such moment, and
+what a loss function returns is the loss of the evaluation step whose pass came before.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+import torch
+import torch.nn.functional
+from torch import Tensor, nn
+from torch._C import _get_tracing_state
+
+from sonde.collect.session import Session
+from sonde.collect.steps import At, FinishedStep, Pass
+from sonde.collect.torch.identities import IdentitySet
+from sonde.collect.torch.labels import Labels
+from sonde.collect.torch.modules import Modules
+from sonde.collect.torch.offers import Offers, is_plain, leaves_of
+from sonde.collect.torch.passes import ForwardPass
+from sonde.collect.torch.patches import Patches
+from sonde.collect.torch.scalars import Scalars
+from sonde.records.tensor import TensorKind
+from sonde.records.worker import TensorInfo
+
+# those that compare a prediction with a label come first
+_WITH_LABELS = (
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "ctc_loss"),
+    *("gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "l1_loss", "mse_loss"),
+    *("multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss"),
+    *("poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss"),
+)
+_WITHOUT_LABELS = (
+    *("cosine_embedding_loss", "kl_div", "linear_cross_entropy", "margin_ranking_loss"),
+    *("triplet_margin_loss", "triplet_margin_with_distance_loss"),
+)
+_OF_CLASSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
+
+_LABEL = (TensorKind.LABEL,)
+_PREDICTION = (TensorKind.PREDICTION,)
+
+
+class Criteria:
+    """Sees every call of a loss function that is not compiled."""
+
+    def __init__(
+        self, session: Session, modules: Modules, scalars: Scalars, offers: Offers
+    ) -> None:
+        self._session = session
+        self._modules = modules
+        self._scalars = scalars
+        self._offers = offers
+        self._labels = Labels(session)
+        self._depth = 0  # a loss function may be made of others
+        self._hooked: IdentitySet[nn.Module] = IdentitySet()
+        self._of: ForwardPass | None = None  # the evaluation pass whose losses come in
+        self._losses: list[tuple[str, Tensor | float]] = []
+        modules.listen("losses of evaluations", self._pass_begins, self._pass_ends)
+        modules.on_found.append(session.guard.shield("loss modules", self._found, None))
+        session.after_step.append(self._step_over)
+        session.at_end.append(self._settle)
+
+    def attach(self, patches: Patches) -> None:
+        """Wraps the loss functions; loss modules call them, too."""
+        for name in (*_WITH_LABELS, *_WITHOUT_LABELS):
+            patches.wrap(torch.nn.functional, name, self._watching)
+
+    def _watching(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        is_compiling, session, name = torch.compiler.is_compiling, self._session, original.__name__
+        seen = session.hook("loss functions", self._seen, None)
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or self._depth or not session.is_on:
+                return original(*args, **kwargs)
+            self._depth = 1
+            try:
+                result = original(*args, **kwargs)
+            finally:
+                self._depth = 0
+            seen(name, args, kwargs, result)
+            return result
+
+        # TorchScript asks for what it should compile instead
+        vars(watched)["__prepare_scriptable__"] = lambda: original
+        return watched
+
+    def _found(self, roots: list[nn.Module]) -> None:
+        """Loss modules of the script's own may use no loss function at all."""
+        for root in roots:
+            for module in root.modules():
+                if _is_own_loss(module) and module not in self._hooked:
+                    self._hooked.add(module)
+                    self._put_hooks(module)
+
+    def _put_hooks(self, module: nn.Module) -> None:
+        is_compiling, name = torch.compiler.is_compiling, type(module).__name__
+        seen = self._session.hook("loss functions", self._seen, None)
+
+        def before(_module: nn.Module, _args: Any, _kwargs: Any) -> None:
+            if not is_compiling():
+                self._depth += 1
+
+        def after(_module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+            if not is_compiling():
+                self._depth = max(0, self._depth - 1)
+                if not self._depth:
+                    seen(name, args, kwargs, output)
+
+        self._modules.hooks.put(module, before, after)
+
+    def _seen(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        if _get_tracing_state() is not None:
+            return
+        forward = self._forward()
+        if forward is None:
+            return
+        if name not in _WITHOUT_LABELS:
+            self._look_at(name, forward, *_given(args, kwargs))
+        if forward.kind is not Pass.TRAIN and _is_number(result):
+            self._add(name, result, forward)
+            if not torch.is_grad_enabled() and not self._modules.is_running:
+                self._session.steps.evaluation_loss()
+
+    def _forward(self) -> ForwardPass | None:
+        """The pass that a loss belongs to; None where that cannot be told."""
+        latest, steps = self._modules.latest, self._session.steps
+        if not torch.is_grad_enabled():
+            is_training = latest is None or latest.kind is Pass.TRAIN
+            was_training = latest is not None and latest.at is not None and latest.at[0] == "train"
+            return None if is_training or was_training else latest
+        if latest is not None and (latest.at is None or latest.at == (steps.mode, steps.number)):
+            return latest
+        return ForwardPass(steps, Pass.TRAIN)
+
+    def _look_at(self, name: str, forward: ForwardPass, predictions: Any, labels: Any) -> None:
+        if forward.kind is Pass.TRAIN and name in _OF_CLASSES:
+            self._labels.count(predictions, labels)
+        plan = self._session.plan
+        for stem, kinds, tensor in (
+            ("labels", _LABEL, labels),
+            ("predictions", _PREDICTION, predictions),
+        ):
+            if plan.wants(kinds[0]) and self._offers.is_due(forward):
+                self._offers.offer(forward, stem, kinds, leaves_of(tensor))
+
+    def _add(self, name: str, result: Tensor, forward: ForwardPass) -> None:
+        if self._of is not forward:
+            self._settle()
+            self._of = forward
+        number = result.detach()
+        is_here = number.device.type == "cpu"
+        self._losses.append((name, float(number) if is_here else number.clone()))
+
+    def _pass_begins(self, *_: object) -> None:
+        self._depth = 0
+        self._settle()
+
+    def _pass_ends(self, forward: ForwardPass, _module: nn.Module, output: Any) -> None:
+        """What a model calls its loss is the loss, whatever it was made of."""
+        if forward.kind is Pass.TRAIN:
+            return
+        loss = output.get("loss") if isinstance(output, dict) else getattr(output, "loss", None)
+        if _is_number(loss):
+            self._losses.clear()
+            self._add("loss", loss, forward)
+
+    def _step_over(self, step: FinishedStep) -> None:
+        if step.mode == "train":
+            self._settle()
+
+    def _settle(self) -> None:
+        """No more losses come for a pass: one is the loss, several are parts of it."""
+        if self._of is None:
+            return
+        forward, losses = self._of, self._losses
+        self._of, self._losses = None, []
+
+        def record(at: At) -> None:
+            if at[0] != "train" and at[1] >= 0:
+                for name, value in _named(losses):
+                    self._record(name, value, at)
+
+        forward.when_settled(record)
+
+    def _record(self, name: str, value: Tensor | float, at: At) -> None:
+        self._scalars.record(name, [(value, 1.0)], at)
+        if not self._session.knows(name):
+            said = "as a loss function returned it, without gradients"
+            self._session.know(TensorInfo(name, ("losses",), "float32", (), said=said))
+
+
+def _named(losses: list[tuple[str, Tensor | float]]) -> list[tuple[str, Tensor | float]]:
+    if len(losses) == 1:
+        return [("loss", losses[0][1])]
+    totals, seen = Counter(name for name, _ in losses), Counter[str]()
+    named = []
+    for name, value in losses:
+        number = f"_{seen[name]}" if totals[name] > 1 else ""
+        seen[name] += 1
+        named.append((f"loss/{name}{number}", value))
+    return named
+
+
+def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """The predictions and the labels that a loss function was called with."""
+    predictions = args[0] if args else kwargs.get("input", kwargs.get("log_probs"))
+    labels = args[1] if len(args) > 1 else kwargs.get("target", kwargs.get("targets"))
+    return predictions, labels
+
+
+def _is_number(value: object) -> TypeGuard[Tensor]:
+    return (
+        isinstance(value, Tensor)
+        and is_plain(value)
+        and value.numel() == 1
+        and value.is_floating_point()
+    )
+
+
+def _is_own_loss(module: nn.Module) -> bool:
+    kind = type(module)
+    is_loss = kind.__name__.endswith(("Loss", "Criterion"))
+    return is_loss and not kind.__module__.startswith("torch.nn.")

@@ -1,0 +1,77 @@
+"""How often each class is seen in training, counted from the labels of loss functions."""
+
+import ctypes
+import json
+from array import array
+from collections import Counter
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sonde.collect.session import Session
+from sonde.collect.steps import At, FinishedStep
+from sonde.collect.torch.offers import is_plain
+from sonde.records.notice import NoticeKind
+
+_CODES = {torch.int64: "q", torch.int32: "i", torch.int16: "h", torch.uint8: "B"}
+_MOST_CLASSES = 1000
+_MOST_LABELS = 4096  # in one batch: copying them takes a few microseconds
+_EVERY_STEPS = 100
+_MOST_WAITING_BYTES = 4 * 1024 * 1024
+
+
+class Labels:
+    """Keeps the bytes of labels until they are counted, in the backroom."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._code = "q"
+        session.after_step.append(self._step_over)
+        session.at_end.append(self._hand_over)
+
+    def count(self, predictions: Any, labels: Any) -> None:
+        """The labels of one batch, if they are those of a few classes and cheap to copy."""
+        if not isinstance(labels, Tensor) or not isinstance(predictions, Tensor):
+            return
+        code = _CODES.get(labels.dtype)
+        shape = predictions.shape
+        if code is None or not shape or shape[1 if len(shape) > 1 else 0] > _MOST_CLASSES:
+            return
+        if not labels.is_cpu or labels.numel() > _MOST_LABELS:
+            self._session.say(
+                NoticeKind.NOT_COLLECTED,
+                "how often each class is seen",
+                "the labels are on a device" if not labels.is_cpu else "too many labels in a batch",
+            )
+            return
+        if not labels.is_contiguous() or not is_plain(labels):
+            return
+        if code != self._code:
+            self._hand_over()
+            self._code = code
+        self._waiting.append(ctypes.string_at(labels.data_ptr(), labels.nbytes))
+        self._waiting_bytes += labels.nbytes
+
+    def _step_over(self, step: FinishedStep) -> None:
+        if step.mode == "train":
+            is_time = step.number % _EVERY_STEPS == _EVERY_STEPS - 1
+            if is_time or self._waiting_bytes > _MOST_WAITING_BYTES:
+                self._hand_over((step.mode, step.number))
+
+    def _hand_over(self, at: At | None = None) -> None:
+        if not self._waiting:
+            return
+        waiting, code = self._waiting, self._code
+        self._waiting, self._waiting_bytes = [], 0
+        steps = self._session.steps
+        last = at or (steps.mode, max(0, steps.number - 1))
+        self._session.backroom.hand("labels", lambda: self._record(waiting, code, last))
+
+    def _record(self, waiting: list[bytes], code: str, at: At) -> None:
+        counts = Counter(array(code, b"".join(waiting)))
+        seen = {str(label): counts[label] for label in sorted(counts) if label >= 0}
+        detail = json.dumps(seen, separators=(",", ":"))
+        self._session.observe("label-histogram", "labels", float(sum(seen.values())), detail, at)
