@@ -7,10 +7,13 @@ import pytest
 from sonde.settings import (
     HookSettings,
     WorkerPlace,
+    announce,
     default_store,
+    environment,
     hook_settings,
     is_disabled,
     load_settings,
+    notebook_file,
     placement,
     read_collections,
     worker_place,
@@ -173,3 +176,31 @@ def test_what_the_hook_keeps_travels_in_a_variable(monkeypatch: pytest.MonkeyPat
     assert line.isascii()
     monkeypatch.setenv("SONDE_HOOK", line)
     assert hook_settings() == asked
+
+
+def test_variables_are_announced_and_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "mine")
+    monkeypatch.delenv("SONDE_JOB", raising=False)
+    before = announce({"PYTHONPATH": "ours:mine", "SONDE_JOB": "job"})
+    assert environment()["PYTHONPATH"] == "ours:mine"
+    announce(before)
+    assert environment()["PYTHONPATH"] == "mine"
+    assert "SONDE_JOB" not in environment()
+
+
+def test_a_disabled_worker_has_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SONDE_JOB_URI", "somewhere/job")
+    assert worker_place().job_uri == "somewhere/job"
+    monkeypatch.setenv("SONDE_DISABLE", "1")
+    assert worker_place().job_uri is None
+
+
+@pytest.mark.parametrize(
+    ("told", "file"),
+    [("/home/me/deep learning.ipynb", "/home/me/deep learning.ipynb"), ("x", None)],
+)
+def test_jupyter_tells_the_name_of_a_notebook(
+    monkeypatch: pytest.MonkeyPatch, told: str, file: str | None
+) -> None:
+    monkeypatch.setenv("JPY_SESSION_NAME", told)
+    assert notebook_file() == file
