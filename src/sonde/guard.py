@@ -31,13 +31,7 @@ class Guard:
             function: The call.
             default: What to give instead.
         """
-        if part in self.failed:
-            return default
-        try:
-            return function()
-        except Exception as error:  # noqa: BLE001 — the one broad except of the house
-            self._switch_off(part, error)
-            return default
+        return self.shield(part, function, default)()
 
     def attempt(self, part: str, function: Callable[[], Result], default: Result) -> Result:
         """Like `call`, but a failure is only logged: the next attempt is made as usual."""
@@ -58,7 +52,7 @@ class Guard:
                 return default
             try:
                 return function(*arguments)
-            except Exception as error:  # noqa: BLE001 — as above
+            except Exception as error:  # noqa: BLE001 — the one broad except of the house
                 self._switch_off(part, error)
                 return default
 

@@ -24,11 +24,14 @@ class Captures:
     def _begins(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def capture_begin(*args: Any, **kwargs: Any) -> Any:
             self._session.hold()
+            is_begun = False
             try:
-                return original(*args, **kwargs)
-            except BaseException:
-                self._session.release()
-                raise
+                result = original(*args, **kwargs)
+                is_begun = True
+                return result
+            finally:
+                if not is_begun:
+                    self._session.release()
 
         return capture_begin
 

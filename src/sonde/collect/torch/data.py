@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.utils.data.dataloader
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
@@ -30,8 +30,7 @@ class Waiting:
 
     def attach(self, patches: Patches) -> None:
         """Wraps the functions that make a step wait."""
-        loader = torch.utils.data.dataloader
-        patches.wrap(loader._BaseDataLoaderIter, "__next__", self._next)  # noqa: SLF001 — no public one
+        patches.wrap(_BaseDataLoaderIter, "__next__", self._next)
         patches.wrap(torch, "save", lambda original: self.timed(original, Phase.CHECKPOINT))
         if "torch.distributed.checkpoint" in sys.modules:
             self.attach_checkpoints(patches)

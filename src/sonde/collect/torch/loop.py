@@ -216,7 +216,7 @@ class TrainingLoop:
     ) -> None:
         """A scaler that found infinite gradients has left the optimizer alone: a skipped step."""
         number = self.optimizers.number_of(optimizer)
-        scale = scaler._scale  # noqa: SLF001 — get_scale() would wait for the device
+        scale = getattr(scaler, "_scale", None)  # get_scale() would wait for the device
         if isinstance(scale, Tensor) and scale.device.type == "cpu":
             self._session.scalar("loss_scale", float(scale))
         if self._start_ns >= start_ns:

@@ -1,8 +1,8 @@
 """Names that a person recognizes, stable across wrappers: `fc1.weight`, not `module._orig_mod…`."""
 
-import sys
 import weakref
 from collections.abc import Iterable, Iterator
+from inspect import currentframe
 from types import FrameType
 
 from torch import Tensor, nn
@@ -25,7 +25,7 @@ def wrapped_by(module: nn.Module) -> nn.Module | None:
     """The model inside a wrapper; None where the module is none."""
     for kind in type(module).__mro__:
         if kind.__name__ in _WRAPPERS:
-            return module._modules.get(_WRAPPERS[kind.__name__])  # noqa: SLF001 — the only way
+            return dict(module.named_children()).get(_WRAPPERS[kind.__name__])
     return None
 
 
@@ -120,7 +120,7 @@ class Names:
 
 def callers() -> Iterator[FrameType]:
     """Who has called whom, from the inside out, not too far."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 — there is no public way
+    frame = currentframe()
     for _ in range(_FRAMES):
         if frame is None:
             return

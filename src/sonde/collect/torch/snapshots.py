@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, _foreach_copy_
 
 _PIECE_BYTES = 4 * 1024 * 1024
 _MOST_KEPT = 2  # sets of buffers: one is filled while the other is measured
@@ -103,7 +103,7 @@ class Buffers:
                     torch.empty(source.shape, dtype=source.dtype, device="cpu")
                     for source in sources
                 ]
-            torch._foreach_copy_(targets, sources)
+            _foreach_copy_(targets, sources)
         return dict(zip(tensors, targets, strict=True))
 
     def give_back(self, copied: Mapping[str, Tensor]) -> None:
