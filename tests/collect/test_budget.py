@@ -1,0 +1,84 @@
+"""The budget: what is too expensive is measured less often, and its share stays within bounds."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.collect.budget import Budget, Measurement
+
+
+def measured_steps(budget: Budget, inline: float, behind: float, steps: int) -> list[int]:
+    """The steps of a second each at which a measurement of that price is made."""
+    measurement = Measurement()
+    made = []
+    for step in range(steps):
+        hook_seconds = 0.0
+        if budget.has_room_for(measurement):
+            made.append(step)
+            budget.begin(measurement, step)
+            measurement.inline.learn(inline)
+            measurement.behind.learn(behind)
+            budget.thread_took(behind)
+            hook_seconds = inline
+        budget.step_over(1.0, hook_seconds)
+    return made
+
+
+def test_what_fits_is_measured_at_every_step() -> None:
+    assert measured_steps(Budget(1.0), inline=0.005, behind=0.005, steps=50) == list(range(50))
+
+
+def test_what_costs_ten_times_too_much_is_measured_every_tenth_step() -> None:
+    made = measured_steps(Budget(1.0), inline=0.1, behind=0.0, steps=1000)
+
+    assert 95 <= len(made) <= 101
+
+
+def test_what_is_expensive_behind_the_step_waits_as_well() -> None:
+    made = measured_steps(Budget(1.0), inline=0.0, behind=0.2, steps=1000)
+
+    assert 48 <= len(made) <= 52
+
+
+def test_the_first_measurement_is_made_for_nobody_knows_its_price() -> None:
+    assert measured_steps(Budget(0.001), inline=10.0, behind=10.0, steps=5) == [0]
+
+
+def test_the_interval_is_known() -> None:
+    budget, measurement = Budget(1.0), Measurement()
+    for step in (0, 7, 21):
+        budget.begin(measurement, step)
+
+    assert measurement.interval == 14
+
+
+def test_norms_leave_half_of_the_room_to_the_rest() -> None:
+    budget, norm = Budget(1.0), Measurement()
+    norm.inline.learn(0.01)
+    norms = 0
+    for _ in range(100):
+        took = 0.0
+        if budget.has_room_for_norm(norm):
+            norms += 1
+            budget.norm_took(0.01)
+            took = 0.01
+        budget.step_over(1.0, took)
+
+    assert 45 <= norms <= 51
+    assert budget.inline.saved_seconds > 0.15
+
+
+@given(
+    st.floats(0.1, 10.0),
+    st.floats(1e-5, 0.5),
+    st.floats(1e-5, 0.5),
+)
+def test_no_price_breaks_the_promise_in_the_long_run(
+    percent: float, inline: float, behind: float
+) -> None:
+    budget = Budget(percent)
+
+    measured_steps(budget, inline, behind, 2000)
+
+    allowed = percent / 100 * 2000
+    assert budget.hook_seconds <= allowed + 2 * inline
+    assert budget.thread_seconds <= allowed + 2 * behind
