@@ -136,6 +136,8 @@ class Steps:
     def likely(self, kind: Pass) -> tuple[At, ...]:
         """The steps that a pass may turn out to belong to; just one where that is certain."""
         forced = self.forced_mode
+        if kind is Pass.TRAIN and forced is None and not self._open.stepped:
+            return ((_TRAIN, self.counts[_TRAIN]),)
         is_forced = forced not in (None, _TRAIN)
         mode = forced if is_forced and forced is not None else Mode.EVAL.value
         evaluation = (mode, self.counts.get(mode, 0) + len(self._undecided))

@@ -22,7 +22,7 @@ class Batches:
 
     def __init__(self, session: Session, modules: Modules) -> None:
         self._session = session
-        modules.listen("batches", self._begins, _nothing)
+        modules.listen("batches", begins=self._begins)
 
     def _begins(
         self,
@@ -39,7 +39,11 @@ class Batches:
         if not is_plain(tensor):
             return
         mark = float(_mark(tensor.data_ptr(), tensor.nbytes))
-        forward.when_settled(lambda at: self._session.observe("batch-hash", "input", mark, at=at))
+        observe, at = self._session.observe, forward.at
+        if at is not None:
+            observe("batch-hash", "input", mark, "", at)
+        else:
+            forward.when_settled(lambda at: observe("batch-hash", "input", mark, "", at))
 
 
 def _first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
@@ -59,12 +63,8 @@ def _mark(address: int, size: int) -> int:
     """A checksum of a few pieces, evenly spread from the first byte to the last."""
     if size <= _WHOLE_BYTES:
         return zlib.crc32(ctypes.string_at(address, size))
-    stride = (size - _PIECE_BYTES) // (_PIECES - 1)
-    mark = size
-    for start in range(address, address + size - _PIECE_BYTES + 1, stride):
-        mark = zlib.crc32(ctypes.string_at(start, _PIECE_BYTES), mark)
+    memory = memoryview((ctypes.c_char * size).from_address(address))
+    mark, crc32 = size, zlib.crc32
+    for start in range(0, size - _PIECE_BYTES + 1, (size - _PIECE_BYTES) // (_PIECES - 1)):
+        mark = crc32(memory[start : start + _PIECE_BYTES], mark)
     return mark
-
-
-def _nothing(*_: object) -> None:
-    """A pass that ends tells nothing of its batch."""

@@ -111,9 +111,9 @@ class Criteria:
         self._modules.hooks.put(module, before, after)
 
     def _seen(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        if _get_tracing_state() is not None:
+        if _get_tracing_state() is not None or not isinstance(result, Tensor):
             return
-        forward = self._forward()
+        forward = self._forward() if is_plain(result) else None
         if forward is None:
             return
         if name not in _WITHOUT_LABELS:

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from sonde.collect.session import Session
 from sonde.collect.steps import At, FinishedStep
-from sonde.collect.torch.offers import is_plain
 from sonde.records.notice import NoticeKind
 
 _CODES = {torch.int64: "q", torch.int32: "i", torch.int16: "h", torch.uint8: "B"}
@@ -34,26 +33,28 @@ class Labels:
 
     def count(self, predictions: Any, labels: Any) -> None:
         """The labels of one batch, if they are those of a few classes and cheap to copy."""
-        if not isinstance(labels, Tensor) or not isinstance(predictions, Tensor):
+        if type(labels) is not Tensor or type(predictions) is not Tensor:
             return
-        code = _CODES.get(labels.dtype)
-        shape = predictions.shape
+        code, shape = _CODES.get(labels.dtype), predictions.shape
         if code is None or not shape or shape[1 if len(shape) > 1 else 0] > _MOST_CLASSES:
             return
-        if not labels.is_cpu or labels.numel() > _MOST_LABELS:
-            self._session.say(
-                NoticeKind.NOT_COLLECTED,
-                "how often each class is seen",
-                "the labels are on a device" if not labels.is_cpu else "too many labels in a batch",
-            )
-            return
-        if not labels.is_contiguous() or not is_plain(labels):
-            return
+        if not labels.is_cpu:
+            self._leave_out("the labels are on a device")
+        elif labels.numel() > _MOST_LABELS:
+            self._leave_out("too many labels in a batch")
+        elif labels.is_contiguous():
+            self._keep(labels, code)
+
+    def _leave_out(self, reason: str) -> None:
+        self._session.say(NoticeKind.NOT_COLLECTED, "how often each class is seen", reason)
+
+    def _keep(self, labels: Tensor, code: str) -> None:
         if code != self._code:
             self._hand_over()
             self._code = code
-        self._waiting.append(ctypes.string_at(labels.data_ptr(), labels.nbytes))
-        self._waiting_bytes += labels.nbytes
+        size = labels.nbytes
+        self._waiting.append(ctypes.string_at(labels.data_ptr(), size))
+        self._waiting_bytes += size
 
     def _step_over(self, step: FinishedStep) -> None:
         if step.mode == "train":

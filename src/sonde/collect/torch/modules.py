@@ -38,7 +38,8 @@ class Modules:
         self._roots: list[weakref.ref[nn.Module]] = []
         self._watched: IdentitySet[nn.Module] = IdentitySet()
         self._calls: list[tuple[int, int]] = []  # modules whose outermost pass is under way
-        self._listeners: list[tuple[Begins, Ends]] = []
+        self._at_begin: list[Begins] = []
+        self._at_end: list[Ends] = []
         self.hooks = Hooks()
         self.latest: ForwardPass | None = None  # the pass under way, or the one before
         self.owned: set[int] = set()  # parameters that some optimizer trains
@@ -49,6 +50,7 @@ class Modules:
         patches.wrap(nn.Module, "__init__", self._noting)
         patches.wrap(nn.Module, "__setstate__", self._noting)
         patches.wrap(nn.Module, "compile", self._compiling)
+        patches.wrap(nn.Module, "eval", self._evaluating)
         self.hooks.attach(patches)
 
     def adopt(self, modules: Iterable[nn.Module]) -> None:
@@ -83,10 +85,13 @@ class Modules:
         for listener in self.on_found:
             listener(roots)
 
-    def listen(self, part: str, begins: Begins, ends: Ends) -> None:
+    def listen(self, part: str, begins: Begins | None = None, ends: Ends | None = None) -> None:
         """Tells somebody when an outermost pass begins and ends."""
         shield = self._session.guard.shield
-        self._listeners.append((shield(part, begins, None), shield(part, ends, None)))
+        if begins is not None:
+            self._at_begin.append(shield(part, begins, None))
+        if ends is not None:
+            self._at_end.append(shield(part, ends, None))
 
     def as_pass(
         self, function: Callable[..., Any], module_of: Callable[[Any], nn.Module]
@@ -150,6 +155,19 @@ class Modules:
         leave_alone(begins, with_callees=True)  # and with it all hooks: they share their code
         return begins, hook("forward passes", self._ends, None)
 
+    def _evaluating(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """A script that never trains says at least so much before it begins."""
+        look = self._session.guard.shield("modules", self.refresh, None)
+        is_compiling = torch.compiler.is_compiling
+
+        def switch_to_eval(module: nn.Module) -> Any:
+            result = original(module)
+            if not is_compiling():
+                look()
+            return result
+
+        return switch_to_eval
+
     def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A module that is compiled in place takes its hooks along into the compiled region."""
 
@@ -184,7 +202,7 @@ class Modules:
     def _begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if _current_graph_task_id() != -1 or _get_tracing_state() is not None:
             return  # a backward pass computes something again, or nothing is computed at all
-        if any(running == id(module) for running, _ in self._calls):
+        if self._calls and any(running == id(module) for running, _ in self._calls):
             self._calls.clear()  # the earlier pass has raised
         is_outermost = not self._calls
         if is_outermost:
@@ -192,7 +210,7 @@ class Modules:
         self._calls.append((id(module), self._session.clock.now_ns()))
         if is_outermost:
             self.latest = ForwardPass(self._session.steps, self._kind(module))
-            for begins, _ in self._listeners:
+            for begins in self._at_begin:
                 begins(self.latest, module, args, kwargs)
 
     def _ends(self, module: nn.Module, output: Any) -> None:
@@ -205,7 +223,7 @@ class Modules:
         if self._calls or forward is None:
             return
         self._marks.end(Phase.FORWARD.value)
-        for _, ends in self._listeners:
+        for ends in self._at_end:
             ends(forward, module, output)
         is_settled = forward.at is not None
         on_settled = None if is_settled else forward.settle

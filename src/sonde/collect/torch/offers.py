@@ -73,6 +73,8 @@ class Offers:
     def is_due(self, forward: ForwardPass) -> bool:
         """Whether anything may be due at the step of a pass."""
         due_exactly = self._session.plan.due_exactly
+        if forward.at is not None:
+            return bool(due_exactly(Mode(forward.at[0]), forward.at[1]))
         return any(due_exactly(Mode(mode), number) for mode, number in forward.likely)
 
     def offer(self, forward: ForwardPass, stem: str, kinds: Kinds, found: Iterable[Leaf]) -> None:
