@@ -26,11 +26,12 @@ class Effort:
     pairs: int = 150  # of blocks, inside one process
     steps: int = 6  # in a block
     tiny_steps: int = 120
-    processes: int = 6  # pairs of them
+    processes: int = 5  # of each kind
+    process_steps: int = 120
 
 
 _THOROUGH = Effort()
-_QUICK = Effort(pairs=10, tiny_steps=60, processes=2)
+_QUICK = Effort(pairs=10, tiny_steps=60, processes=2, process_steps=30)
 
 
 def main() -> list[Row]:
@@ -103,7 +104,9 @@ class _Bench:
         runs = (None, "", None)  # without, with the defaults, without
         found, noise = [], []
         for _ in range(self._effort.processes):
-            bare, hooked, again = (self._blocks(model, self._effort.steps, one) for one in runs)
+            bare, hooked, again = (
+                self._blocks(model, self._effort.process_steps, one, "--pairs", "1") for one in runs
+            )
             found.append((_median(hooked) / _median(bare), _cpu(hooked) / _cpu(bare)))
             noise.append((_median(again) / _median(bare), _cpu(again) / _cpu(bare)))
         (step, cpu), (step_noise, cpu_noise) = (
