@@ -71,6 +71,7 @@ class Session:
         self.after_step: list[Callable[[FinishedStep], None]] = []
         self.on_non_finite: list[Callable[[str, float, At], None]] = []  # in any thread
         self.around: Callable[[Callable[..., Any]], Callable[..., Any]] = _as_it_is  # every hook
+        self.at_begin: list[Callable[[], None]] = []
         self.before_flush: list[Callable[[], None]] = []
         self.at_end: list[Callable[[], None]] = []
         self.before_said_step: list[Callable[[], None]] = []
@@ -317,6 +318,8 @@ class Session:
         # processes of multiprocessing end without atexit
         multiprocessing.util.Finalize(None, self.close, exitpriority=1)
         atexit.register(self.close)
+        for beginning in self.at_begin:
+            self.guard.call("the beginning", beginning, None)
         self.is_on = True
 
     def _facts(self) -> WorkerInfo:

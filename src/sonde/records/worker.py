@@ -56,6 +56,13 @@ class TensorIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """Which files a worker has saved, and how many training steps it had done by then."""
+
+    steps: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """Why a worker died, as it saw it itself."""
 

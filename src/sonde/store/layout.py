@@ -40,6 +40,11 @@ def worker_key(rank: int, attempt: int, restart: int, what: str) -> str:
     return f"{worker_folder(rank)}/attempt-{attempt:03d}.{restart}/{what}.json"
 
 
+def checkpoints_key(rank: int) -> str:
+    """What a worker knows about the files it saved, for the life that resumes from one."""
+    return f"{worker_folder(rank)}/checkpoints.json"
+
+
 def attempt_key(node: str, number: int, what: str) -> str:
     """A document about one attempt of one node: its start, surroundings, heartbeat or exit."""
     return f"{node_folder(node)}/attempt-{number:03d}/{what}.json"

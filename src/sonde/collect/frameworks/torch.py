@@ -27,6 +27,7 @@ from sonde.collect.torch.norms import Norms
 from sonde.collect.torch.offers import Offers
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.records import Records
+from sonde.collect.torch.resuming import Resuming
 from sonde.collect.torch.scalars import Scalars
 from sonde.collect.torch.told import Told
 from sonde.collect.torch.unseen import unseen
@@ -69,7 +70,7 @@ class PyTorch(Adapter):
             scalars.send()
 
         session.after_step.append(send)
-        for part in (Captures(session), self.modules, self._loop, norms, waiting, criteria):
+        for part in (Captures(session), Resuming(session), self.modules, self._loop, norms, waiting, criteria):
             part.attach(self._patches)
 
     def part_loaded(self, name: str) -> None:

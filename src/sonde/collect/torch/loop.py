@@ -60,7 +60,6 @@ class TrainingLoop:
         self.optimizers.attach(patches)
         self._unstepped.attach(patches)
         patches.wrap(torch.autograd, "backward", self._backward)
-        patches.wrap(Optimizer, "load_state_dict", self._loading)
         for scaler in (torch.amp.GradScaler,):
             patches.wrap(scaler, "scale", self._scaling)
             patches.wrap(scaler, "step", self._scaled_step)
@@ -224,20 +223,3 @@ class TrainingLoop:
         self._steps.optimizer_begins(number)
         self._losses.optimizer_stepped(number)
         self._steps.optimizer_ends(number, start_ns, is_skipped=True)
-
-    def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        noted = self._session.hook("resuming", self._resumed, None)
-
-        def load_state_dict(optimizer: Optimizer, state_dict: Any) -> Any:
-            result = original(optimizer, state_dict)
-            noted(optimizer)
-            return result
-
-        return load_state_dict
-
-    def _resumed(self, optimizer: Optimizer) -> None:
-        """An optimizer that was restored from a checkpoint knows how often it has stepped."""
-        steps = [state.get("step") for state in optimizer.state.values()]
-        known = [int(step) for step in steps if step is not None]
-        if known and self._steps.counts["train"] == 0:
-            self._steps.resume_at(max(known))
