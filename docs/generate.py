@@ -19,9 +19,10 @@ from sonde.client.steps import PhaseStatistics, StepRows, Steps
 from sonde.client.system import Buckets, Statistics, SystemMetrics
 from sonde.client.tensors import Tensor, Tensors
 from sonde.collect.system import COLLECTORS
+from sonde.records.observation import ObservationKind
 from sonde.records.tensor import BUILT_IN_COLLECTIONS
 from sonde.settings import COLLECTION_KEYS, KEYS, VARIABLES, Key
-from sonde.store.format import FAMILIES, FORMAT_VERSION
+from sonde.store.format import FAMILIES, FORMAT_VERSION, OBSERVATIONS
 
 REFERENCE = Path(__file__).parent / "reference"
 _NOTE = "<!-- Written by `make docs`; change the code, not this page. -->"
@@ -173,6 +174,9 @@ def records() -> Iterator[str]:
         yield from ("| column | type |", "|---|---|")
         for column, code in family.columns:
             yield f"| `{column}` | {_TYPES[code]} |"
+        if family is OBSERVATIONS:
+            yield from ("", "| kind | what was found |", "|---|---|")
+            yield from (f"| `{kind}` | {kind.meaning} |" for kind in ObservationKind)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
 _MOST_NAMES = 16
-_EVERY_PASSES = 16  # the modules inside; the model as a whole is looked at in every pass
+_EVERY_PASSES = 64  # the modules inside; the model as a whole is looked at in every pass
 _WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
 
 Sensitive = list[tuple[str, "weakref.ref[nn.Module]"]]

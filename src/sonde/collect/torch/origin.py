@@ -9,7 +9,7 @@ modules, and waits for the device.
 import json
 import math
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -30,7 +30,7 @@ _MOST_TRACES = 8
 _TELLING = ("loss", "gradient_norm")
 
 Found = tuple[str, str, str]  # the subject, what was found, and in what
-Seen = list[tuple[str, "weakref.ref[Tensor]"]]
+Seen = list[tuple[Any, "weakref.ref[Tensor]"]]  # by place or name
 
 
 class Origin:
@@ -62,7 +62,9 @@ class Origin:
             return
         self._stop_tracing()
         self._model = weakref.ref(root)
-        self._inputs = _references(args, kwargs)
+        self._inputs = _references(enumerate(args))
+        if kwargs:
+            self._inputs += _references(kwargs.items())
         if self._is_due:
             self._is_due = False
             self._trace(root, args, kwargs)
@@ -71,7 +73,7 @@ class Origin:
         """An outermost pass ends: what came out, and what the trace has found."""
         if not torch.is_grad_enabled():
             return
-        self._outputs = _references((output,), {})
+        self._outputs = _references(_parts(output))
         if self._root is root:
             self._stop_tracing()
             bad = first_bad(tensors_in(output, self._name_of(root)))
@@ -218,10 +220,16 @@ def _of_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[st
         yield from tensors_in(value, f"input {name}")
 
 
-def _references(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Seen:
-    """The tensors themselves are not kept alive."""
-    return [(name, weakref.ref(one)) for name, one in _of_call(args, kwargs)]
+def _parts(output: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(output, dict):
+        return output.items()
+    return enumerate(output if isinstance(output, list | tuple) else (output,))
+
+
+def _references(values: Iterable[tuple[Any, Any]]) -> Seen:
+    """The tensors among them, which are not kept alive by that."""
+    return [(name, weakref.ref(one)) for name, one in values if isinstance(one, Tensor)]
 
 
 def _alive(seen: Seen) -> list[tuple[str, Tensor]]:
-    return [(name, one) for name, reference in seen if (one := reference()) is not None]
+    return [(f"input {name}", one) for name, reference in seen if (one := reference()) is not None]
