@@ -68,7 +68,7 @@ class Session:
         self.versions: dict[str, str] = {}
         self.find_device: Callable[[], str] = lambda: "cpu"
         self.guard = Guard(self._on_failure)
-        self.after_step: list[Callable[[FinishedStep], None]] = []
+        self._after_step: list[Callable[[FinishedStep], None]] = []
         self.on_non_finite: list[Callable[[str, float, At], None]] = []  # in any thread
         self.around: Callable[[Callable[..., Any]], Callable[..., Any]] = _as_it_is  # every hook
         self.at_begin: list[Callable[[], None]] = []
@@ -186,6 +186,10 @@ class Session:
             self._thread_id = threading.get_ident()
             return True
         return False
+
+    def each_step(self, part: str, listener: Callable[[FinishedStep], None]) -> None:
+        """Tells somebody of every step that is over; who fails is told no more."""
+        self._after_step.append(self.guard.shield(part, listener, None))
 
     def queue(self, kind: str, function: Callable[..., Result], *arguments: object) -> Result:
         """Calls what fills a device's queue.
@@ -339,7 +343,7 @@ class Session:
         )
 
     def _step_over(self, step: FinishedStep) -> None:
-        for listener in self.after_step:
+        for listener in self._after_step:
             listener(step)
         if step.mode == "train":
             hook_ns, self._hook_ns = self._hook_ns, 0

@@ -22,7 +22,7 @@ class Bench:
 
     def recorded(self) -> dict[str, float]:
         self.losses.optimizer_stepped(0)
-        for listener in self.session.after_step:
+        for listener in self.session._after_step:
             listener(FinishedStep("train", 0, 0, 1))
         rows = self.session._rows["scalars"]
         return {str(row[0]): float(row[4]) for row in rows}

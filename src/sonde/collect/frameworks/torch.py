@@ -17,6 +17,7 @@ from sonde.collect.torch.checks import Checks
 from sonde.collect.torch.criteria import Criteria
 from sonde.collect.torch.data import Waiting
 from sonde.collect.torch.ddp import Communication
+from sonde.collect.torch.functional import Functional
 from sonde.collect.torch.gather import Gather
 from sonde.collect.torch.loop import TrainingLoop
 from sonde.collect.torch.losses import Losses
@@ -55,13 +56,12 @@ class PyTorch(Adapter):
         gather = Gather(session, self._names, records)
         norms = Norms(session, scalars, self._loop.optimizers, gather)
         checks = Checks(session, self.modules, self._names, losses, self._loop)
-        self._loop.listeners += [gather, norms, checks]
+        self._loop.listen("tensors", gather)
+        self._loop.listen("norms", norms)
+        self._loop.listen("state checks", checks)
         self.waiting = waiting = Waiting(session, self.modules.refresh)
         Communication(session, self.modules)
-        offers = Offers(session, gather)
-        Activations(session, self.modules, self._names, offers)
-        Batches(session, self.modules)
-        criteria = Criteria(session, self.modules, scalars, offers)
+        inside = self._inside_of_passes(session, gather, scalars)
         session.tensors = Told(session, records, scalars)
         session.before_said_step.append(losses.take_all)
         session.at_end.append(scalars.send)
@@ -69,9 +69,22 @@ class PyTorch(Adapter):
         def send(_step: FinishedStep) -> None:
             scalars.send()
 
-        session.after_step.append(send)
-        for part in (Captures(session), Resuming(session), self.modules, self._loop, norms, waiting, criteria):
+        session.each_step("scalars", send)
+        outside = (Captures(session), Resuming(session), self.modules, self._loop, norms, waiting)
+        for part in (*outside, *inside):
             part.attach(self._patches)
+
+    def _inside_of_passes(
+        self, session: Session, gather: Gather, scalars: Scalars
+    ) -> tuple[Criteria, Functional]:
+        """What is seen while a model computes."""
+        offers = Offers(session, gather)
+        activations = Activations(session, self.modules, self._names, offers)
+        Batches(session, self.modules)
+        return (
+            Criteria(session, self.modules, scalars, offers),
+            Functional(session, self.modules, self._names, offers, activations),
+        )
 
     def part_loaded(self, name: str) -> None:
         """Checkpoints of many processes are often a later import."""

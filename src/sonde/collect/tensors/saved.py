@@ -22,7 +22,7 @@ class SavedArrays:
         self._session = session
         self._kept: dict[At, dict[str, RawTensor]] = {}
         self._files = 0
-        session.after_step.append(self._step_over)
+        session.each_step("saved arrays", self._step_over)
         session.at_end.append(self._write_all)
 
     def scalar(self, _name: str, _value: Any, _source: str, _at: At) -> bool:

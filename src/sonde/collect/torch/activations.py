@@ -78,7 +78,7 @@ class Activations:
         self.due: ForwardPass | None = None  # the pass under way, if anything is due in it
         modules.on_found.append(session.guard.shield("activations", self._found, None))
         modules.listen("activations", self._begins, self._ends)
-        session.after_step.append(self._step_over)
+        session.each_step("activations", self._step_over)
 
     def _begins(
         self, forward: ForwardPass, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]

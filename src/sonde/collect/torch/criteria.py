@@ -59,7 +59,7 @@ class Criteria:
         self._losses: list[tuple[str, Tensor | float]] = []
         modules.listen("losses of evaluations", self._pass_begins, self._pass_ends)
         modules.on_found.append(session.guard.shield("loss modules", self._found, None))
-        session.after_step.append(self._step_over)
+        session.each_step("losses outside of training", self._step_over)
         session.at_end.append(self._settle)
 
     def attach(self, patches: Patches) -> None:

@@ -27,7 +27,7 @@ class Communication:
     def __init__(self, session: Session, modules: Modules) -> None:
         self._session = session
         self._modules = modules
-        session.after_step.append(self._step_over)
+        session.each_step("communication", self._step_over)
 
     def _step_over(self, step: FinishedStep) -> None:
         if step.mode == "train" and step.number % _EVERY_STEPS == _EVERY_STEPS - 1:

@@ -28,7 +28,7 @@ class Labels:
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._code = "q"
-        session.after_step.append(self._step_over)
+        session.each_step("labels", self._step_over)
         session.at_end.append(self._hand_over)
 
     def count(self, predictions: Any, labels: Any) -> None:

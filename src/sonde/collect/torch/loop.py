@@ -53,7 +53,7 @@ class TrainingLoop:
         self._handles: list[Any] = []
         self._named: dict[int, tuple[int, int]] = {}  # optimizers whose parameters have names
         self.optimizers = Optimizers(session.guard.shield("optimizers", self._made, None))
-        self.listeners: list[UpdateListener] = []
+        self._listeners: list[Callable[..., None]] = []
 
     def attach(self, patches: Patches) -> None:
         """Sees backward passes and optimizer steps."""
@@ -80,6 +80,11 @@ class TrainingLoop:
             register_optimizer_step_pre_hook(pre_hook),
             register_optimizer_step_post_hook(post_hook),
         ]
+
+    def listen(self, part: str, listener: UpdateListener) -> None:
+        """Tells somebody before every update; who fails is told no more, and steps count on."""
+        shield = self._session.guard.shield
+        self._listeners.append(shield(part, listener.before_update, None))
 
     def detach(self) -> None:
         """Takes the hooks away."""
@@ -175,8 +180,8 @@ class TrainingLoop:
             self._named[number] = known
             self._names.learn(self._modules.roots)
             self._names.adopt(optimizer, number)
-        for listener in self.listeners:
-            listener.before_update(optimizer, number)
+        for before_update in self._listeners:
+            before_update(optimizer, number)
 
     def _after_step(self, optimizer: Optimizer) -> None:
         number = self.optimizers.number_of(optimizer)

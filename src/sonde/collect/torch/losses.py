@@ -50,7 +50,7 @@ class Losses:
         self._made: tuple[int, _Told] | None = None
         self._told: _Told | None = None
         self._said = ""
-        session.after_step.append(self._step_over)
+        session.each_step("losses", self._step_over)
 
     def scaled(self, loss: Any, output: Any) -> None:
         """A gradient scaler has made one from the other."""
@@ -83,7 +83,7 @@ class Losses:
         """Backward is called on these."""
         if isinstance(tensors, list | tuple):
             tensors = tensors[0] if len(tensors) == 1 else None
-        if not isinstance(tensors, Tensor) or tensors.numel() != 1:
+        if not isinstance(tensors, Tensor) or tensors.numel() != 1 or tensors.is_meta:
             return
         loss, said = tensors, AS_GIVEN
         if self._scaled is not None and self._scaled[0] == id(tensors):

@@ -50,7 +50,7 @@ class Marks:
         self._begun: dict[str, Mark] = {}
         self._stretches: list[_Stretch] = []
         self._free: deque[Mark] = deque()
-        session.after_step.append(self._step_over)
+        session.each_step("device phases", self._step_over)
 
     def begin(self, phase: str) -> None:
         """A phase begins."""

@@ -39,7 +39,7 @@ class Copies:
     @property
     def nbytes(self) -> int:
         """Their size."""
-        return sum(tensor.nbytes for tensor in self._copied.values())
+        return sum(one.numel() * one.element_size() for one in self._copied.values())
 
     def on_the_host(self) -> dict[str, Tensor]:
         """Fetched on a stream of our own, so that the one that trains is not held up."""

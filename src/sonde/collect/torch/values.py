@@ -26,7 +26,7 @@ class Values:
         self._waiting_bytes = 0
         self._lock = threading.Lock()
         self._room = threading.Event()
-        session.after_step.append(self._step_over)
+        session.each_step("tensor values", self._step_over)
         session.at_end.append(self._write_all)
 
     def keep(self, at: At, copied: Copies) -> None:

@@ -1,0 +1,176 @@
+"""The training loop as PyTorch shows it."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from sonde.collect.torch.gather import Gather
+from tests.fakes.session import watched
+
+
+def model_and(optimizer: type[torch.optim.Optimizer], **settings: Any) -> tuple[Any, Any]:
+    model = nn.Linear(4, 2)
+    return model, optimizer(model.parameters(), **settings)
+
+
+def loss_of(model: nn.Module) -> Any:
+    return model(torch.ones(3, 4)).square().mean()
+
+
+def test_steps_are_counted_on_when_the_taking_of_tensors_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_arguments: object) -> None:
+        raise RuntimeError("no such tensor")
+
+    monkeypatch.setattr(Gather, "before_update", broken)
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(5):
+            loss_of(model).backward()
+            optimizer.step()
+        failed = recorded.session.guard.failed
+        assert failed.pop("tensors") == "RuntimeError: no such tensor"
+
+    assert len(recorded.scalars("loss")) == 5
+
+
+def test_a_closure_is_called_as_often_as_without_us_and_the_gradients_are_its_own() -> None:
+    calls = 0
+    with watched("gradients:every=1,values") as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        used = []
+
+        def closure() -> Any:
+            nonlocal calls
+            calls += 1
+            optimizer.zero_grad()
+            loss = loss_of(model)
+            loss.backward()
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+            used.append(model.weight.grad.clone())
+
+    assert calls == 3
+    for step, gradient in enumerate(used):
+        found = recorded.values["train", step]["gradient/weight"]
+        assert found.tobytes() == gradient.numpy().tobytes()
+
+
+def test_a_line_search_is_one_step_with_the_loss_it_began_with() -> None:
+    first_losses = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.LBFGS, lr=0.5, max_iter=4)
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = loss_of(model)
+            loss.backward()
+            losses.append(loss.item())
+            return loss
+
+        for _ in range(3):
+            losses: list[float] = []
+            optimizer.step(closure)
+            first_losses.append(losses[0])
+
+    assert list(recorded.scalars("loss").values()) == first_losses
+    assert recorded.session.steps.counts["train"] == 3
+
+
+def test_a_loss_that_the_loop_divides_is_recorded_as_it_was() -> None:
+    true_losses = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(2):
+            parts = []
+            for _ in range(4):
+                loss = loss_of(model)
+                parts.append(loss.item())
+                (loss / 4).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            true_losses.append(sum(parts) / 4)
+
+    assert recorded.scalars("loss") == pytest.approx(dict(enumerate(true_losses)))
+    assert recorded.scalars("loss/factor") == {0: 4.0, 1: 4.0}
+
+
+def test_an_optimizer_that_raises_does_not_end_the_counting() -> None:
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+
+        def closure() -> Any:
+            raise ValueError("a batch that cannot be read")
+
+        with pytest.raises(ValueError, match="cannot be read"):
+            optimizer.step(closure)
+        for _ in range(3):
+            loss_of(model).backward()
+            optimizer.step()
+
+    assert len(recorded.scalars("loss")) == 3
+
+
+def test_the_gradient_norm_is_the_script_s_own() -> None:
+    norms = []
+    with watched(statistics=("gradients",), overhead_percent=100.0) as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            loss_of(model).backward()
+            gradients = [one.grad for one in model.parameters() if one.grad is not None]
+            norms.append(float(torch.cat([one.reshape(-1) for one in gradients]).norm()))
+            optimizer.step()
+
+    found = recorded.scalars("gradient_norm")
+    assert [found[step] for step in found] == pytest.approx([norms[step] for step in found])
+    assert 0 in found
+
+
+def test_the_norm_before_clipping_and_the_factor_are_recorded() -> None:
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        loss_of(model).backward()
+        norm = float(nn.utils.clip_grad_norm_(model.parameters(), 0.01))
+        optimizer.step()
+
+    assert recorded.scalars("gradient_norm") == {0: pytest.approx(norm)}
+    assert recorded.scalars("clip_factor") == {0: pytest.approx(0.01 / (norm + 1e-6))}
+
+
+def test_learning_rates_are_those_of_the_step() -> None:
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.8)
+        schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+        for _ in range(3):
+            loss_of(model).backward()
+            optimizer.step()
+            schedule.step()
+
+    assert recorded.scalars("learning_rate/0") == {0: 0.8, 1: 0.4, 2: 0.2}
+
+
+def test_after_detaching_nothing_of_us_is_left() -> None:
+    names = [
+        (torch.autograd, "backward"),
+        (torch.autograd, "grad"),
+        (torch, "save"),
+        (torch, "load"),
+        (nn.Module, "__init__"),
+        (torch.optim.Optimizer, "__init__"),
+        (nn.utils, "clip_grad_norm_"),
+        (nn.functional, "cross_entropy"),
+    ]
+    before = [getattr(owner, name) for owner, name in names]
+    with watched():
+        assert all(
+            getattr(owner, name) is not one
+            for (owner, name), one in zip(names, before, strict=True)
+        )
+
+    assert [getattr(owner, name) for owner, name in names] == before
