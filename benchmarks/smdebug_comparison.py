@@ -4,6 +4,7 @@ Both record the same: losses; statistics of all weights, biases and gradients at
 full values now and then. No budget holds Sonde back here, so that it does as much as it is asked.
 """
 
+import json
 import os
 import sys
 import tempfile
@@ -95,7 +96,9 @@ class _Bench:
         before = sonde_run(self._folder, job, task.config + _NO_BUDGET)
         run([*before, *training, *self._words, "--switch"])
         workers = self._folder / "jobs" / job / "workers"
-        return added(load_blocks(file)), size(workers) / self._steps
+        beat = next(workers.rglob("beat.json")).read_text(encoding="utf-8")
+        recorded = json.loads(beat)["steps"]["train"]  # those before the first block too
+        return added(load_blocks(file)), size(workers) / recorded
 
     def _smdebug(self, model: str, task: Task) -> tuple[Added, float]:
         self._count += 1
