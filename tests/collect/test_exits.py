@@ -153,3 +153,13 @@ def test_an_interrupt_is_not_said_twice() -> None:
     interrupted = Failure(-1, 4, ExitReason.SIGNAL, "KeyboardInterrupt", "Traceback …")
     exit_ = explain(Ending(-signal.SIGINT, 5), NOTHING, failure=interrupted)
     assert (exit_.message, exit_.traceback) == ("killed by SIGINT", "Traceback …")
+
+
+def test_a_job_that_has_stopped_itself_is_stopped_and_not_failed() -> None:
+    refused = Failure(
+        1, 4, ExitReason.STOPPED, "non-finite gradients in w at step 5", "Traceback …"
+    )
+    exit_ = explain(Ending(1, 5), NOTHING, failure=refused)
+    assert (exit_.state, exit_.reason) == (JobState.STOPPED, ExitReason.STOPPED)
+    assert exit_.message == "stopped by non-finite gradients in w at step 5"
+    assert exit_.traceback is None

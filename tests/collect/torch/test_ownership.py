@@ -43,6 +43,7 @@ def test_a_head_that_was_replaced_after_the_optimizer_was_made_is_unowned() -> N
         network[1] = nn.Linear(4, 2)
         train(network, optimizer)
     assert subjects(recorded, "unowned-parameter") == {"1.weight": (1.0, ""), "1.bias": (1.0, "")}
+    assert recorded.observations("no-gradient") == []
 
 
 def test_a_layer_that_was_forgotten_is_unowned_and_was_not_replaced() -> None:

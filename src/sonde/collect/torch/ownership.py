@@ -134,6 +134,7 @@ class Ownership:
     def _begin(self, optimizer: Optimizer, watch: _Watch) -> _Window:
         with_gradient: list[_Parameter] = []
         without: list[_Parameter] = []
+        alive = {id(one) for root in self._modules.roots for one in root.parameters()}
         for group in optimizer.param_groups:
             rate = group.get("lr")
             for tensor in group["params"]:
@@ -142,7 +143,10 @@ class Ownership:
                     continue
                 known = _Parameter(name, weakref.ref(tensor))
                 known.learning_rate = rate if isinstance(rate, float) else None
-                (without if tensor.grad is None else with_gradient).append(known)
+                if tensor.grad is not None:
+                    with_gradient.append(known)
+                elif id(tensor) in alive:  # not one of a layer that was replaced
+                    without.append(known)
         if not with_gradient:
             without = []
         for parameter in with_gradient:
