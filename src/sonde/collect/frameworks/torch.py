@@ -14,6 +14,7 @@ from sonde.collect.torch.activations import Activations
 from sonde.collect.torch.batches import Batches
 from sonde.collect.torch.capture import Captures
 from sonde.collect.torch.checks import Checks
+from sonde.collect.torch.compiler import Compiler
 from sonde.collect.torch.criteria import Criteria
 from sonde.collect.torch.data import Waiting
 from sonde.collect.torch.ddp import Communication
@@ -62,6 +63,7 @@ class PyTorch(Adapter):
         self.waiting = waiting = Waiting(session, self.modules.refresh)
         Communication(session, self.modules)
         inside = self._inside_of_passes(session, gather, scalars)
+        self._compiler = Compiler(session)
         session.tensors = Told(session, records, scalars)
         session.before_said_step.append(losses.take_all)
         session.at_end.append(scalars.send)
@@ -71,7 +73,7 @@ class PyTorch(Adapter):
 
         session.each_step("scalars", send)
         outside = (Captures(session), Resuming(session), self.modules, self._loop, norms, waiting)
-        for part in (*outside, *inside):
+        for part in (*outside, *inside, self._compiler):
             part.attach(self._patches)
 
     def _inside_of_passes(
@@ -106,4 +108,5 @@ class PyTorch(Adapter):
         """Takes everything away."""
         self._loop.detach()
         self.modules.detach()
+        self._compiler.detach(self._patches)
         self._patches.undo()

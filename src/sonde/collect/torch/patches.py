@@ -29,6 +29,10 @@ class Patches:
         setattr(owner, name, replacement)
         self._replaced.append((owner, name, own, replacement))
 
+    def replaced(self) -> Iterator[tuple[Any, Any]]:
+        """The original functions, and those that stand in their places."""
+        return ((vars(one[3])["__wrapped__"], one[3]) for one in self._replaced)
+
     def undo(self) -> None:
         """Puts everything back that is still as we left it."""
         for owner, name, own, replacement in reversed(self._replaced):
