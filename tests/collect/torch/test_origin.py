@@ -135,6 +135,20 @@ def test_gradients_that_are_not_finite_lead_to_the_layer_next_to_the_origin() ->
     assert found(recorded) == [("1.bias", 2, 2.0, "nan", "gradient")]
 
 
+def test_a_loop_that_leaves_out_bad_steps_learns_where_they_came_from() -> None:
+    with watched() as recorded:
+        network = Net()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
+        for factor in (1.0, math.inf, 1.0, 1.0):
+            batch = torch.ones(4, 3) * factor
+            loss = network(batch).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            if math.isfinite(loss.item()):
+                optimizer.step()
+    assert found(recorded) == [("input 0", 1, 1.0, "inf", "input")]
+
+
 def test_the_hooks_of_a_trace_are_gone_after_it() -> None:
     with watched():
         network = Net()

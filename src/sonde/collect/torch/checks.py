@@ -9,7 +9,7 @@ from sonde.collect.torch.losses import Losses
 from sonde.collect.torch.modes import Modes
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
-from sonde.collect.torch.origin import Origin
+from sonde.collect.torch.origin import PART, Origin
 from sonde.collect.torch.ownership import Ownership
 from sonde.collect.torch.refusal import Refusal
 
@@ -29,11 +29,11 @@ class Checks:
         self._before_update = [
             shield("ownership of parameters", ownership.before_update, None),
             shield("checksums of replicas", checksums.before_update, None),
-            shield("origin of non-finite values", origin.before_update, None),
+            shield(PART, origin.before_update, None),
             shield("stop on non-finite gradients", refusal.before_update, None),
         ]
         modules.listen("modes of modules", modes.begins, modes.ends)
-        modules.listen("origin of non-finite values", origin.begins, origin.ends)
+        modules.listen(PART, origin.begins, origin.ends)
 
     def before_update(self, optimizer: Optimizer, number: int) -> None:
         """All gradients are there; nothing was updated yet."""

@@ -4,6 +4,7 @@ Loops divide the loss by the number of micro-steps, gradient scalers multiply it
 comes from whoever did that, or from the graph: the last operation on the root tells its divisor.
 """
 
+from collections.abc import Callable
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ AS_GIVEN = "as given to backward"
 _DIVIDED = "divided by the loop: multiplied by its divisor, which the graph tells"
 _SCALED = "scaled by a gradient scaler: taken before"
 
+Listener = Callable[[float], None]
+
 
 class _Told(NamedTuple):
     """What a framework says of the backward passes that it is about to make."""
@@ -25,6 +28,9 @@ class _Told(NamedTuple):
     divisor: float
     said: str
     loss: Tensor | float | None  # before it was divided; None: only the divisor is known
+
+
+DIVISIONS = ("DivBackward0", "MulBackward0")  # operations that may have divided a loss
 
 
 class _Root(NamedTuple):
@@ -50,6 +56,7 @@ class Losses:
         self._made: tuple[int, _Told] | None = None
         self._told: _Told | None = None
         self._said = ""
+        self.on_non_finite: list[Listener] = []  # told a loss before its backward pass
         session.each_step("losses", self._step_over)
 
     def scaled(self, loss: Any, output: Any) -> None:
@@ -93,12 +100,24 @@ class Losses:
         unscaled = value if loss is tensors else _value_of(loss)
         told = self._told_of(loss)
         if told is None:
-            root = _Root(value, unscaled, _divisor_of(loss), said, is_sure=False)
+            root = _Root(value, unscaled, divisor_of(loss), said, is_sure=False)
         elif told.loss is None:
             root = _Root(value, unscaled, told.divisor, told.said, is_sure=True)
         else:
             root = _Root(value, told.loss, 1.0, told.said, is_sure=True, factor=told.divisor)
         self._roots.append(root)
+        if isinstance(value, float) and not isfinite(value):
+            for listener in self.on_non_finite:
+                listener(value)
+
+    def noted(self, value: float, divisor: float) -> None:
+        """Backward was called on a loss that nobody but the loop itself has changed."""
+        self._roots.append(_Root(value, value, divisor, AS_GIVEN, is_sure=False))
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a framework or a scaler has something to say about the next loss."""
+        return not (self._told is self._made is self._scaled is None)
 
     @property
     def non_finite(self) -> float | None:
@@ -176,11 +195,11 @@ def _value_of(tensor: Tensor) -> Tensor | float:
     return float(detached) if detached.device.type == "cpu" else detached
 
 
-def _divisor_of(loss: Tensor) -> float:
+def divisor_of(loss: Tensor) -> float:
     """What the last operation on a loss divided it by, if it was a division by a number."""
     operation = loss.grad_fn
     name = type(operation).__name__
-    if name not in ("DivBackward0", "MulBackward0"):
+    if name not in DIVISIONS:
         return 1.0
     other = getattr(operation, "_saved_other", None)
     if not isinstance(other, Tensor) or other.numel() != 1 or other.device.type != "cpu":

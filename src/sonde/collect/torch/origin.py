@@ -26,6 +26,7 @@ from sonde.collect.torch.passes import ForwardPass
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
+PART = "origin of non-finite values"
 _MOST_TRACES = 8
 _TELLING = ("loss", "gradient_norm")
 
@@ -53,6 +54,7 @@ class Origin:
         self._outputs: Seen = []
         self._model: weakref.ref[nn.Module] | None = None
         session.on_non_finite.append(self._told)
+        losses.on_non_finite.append(session.guard.shield(PART, self._loss_is_bad, None))
 
     def begins(
         self, forward: ForwardPass, root: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -81,31 +83,34 @@ class Origin:
                 self._found = (self._name_of(root), bad[1], "output")
             self._record_trace()
 
-    def before_update(self, optimizer: Optimizer, _number: int) -> None:
-        """The loss is known by now where it is in the host's memory."""
-        step = self._session.steps.number
-        loss = self._losses.non_finite
-        if self._bad_step != step and loss is None:
-            return
-        if self._bad_step != step and loss is not None:
-            self._told("loss", loss, (Mode.TRAIN.value, step))
-        if self._is_due and not any(one.is_cuda for one in parameters_of(optimizer)):
-            self.look(optimizer)
+    def _loss_is_bad(self, loss: float) -> None:
+        """Told before the backward pass, where the loss is in the host's memory."""
+        self._told("loss", loss, (Mode.TRAIN.value, self._session.steps.number))
+        model = self._model() if self._model is not None else None
+        if self._is_due and model is not None:
+            self.look(model.parameters())
 
-    def look(self, optimizer: Optimizer) -> None:
+    def before_update(self, optimizer: Optimizer, _number: int) -> None:
+        """The gradients are there, and their norm may be known by now."""
+        if self._is_due and self._bad_step == self._session.steps.number:
+            parameters = list(parameters_of(optimizer))
+            if not any(one.is_cuda for one in parameters):
+                self.look(parameters)
+
+    def look(self, parameters: Iterable[Tensor]) -> None:
         """What can be told before the optimizer spreads it; waits for the device."""
         step = self._session.steps.number
         if self._looked_step == step:
             return
         self._looked_step = step
         self._bad_step = max(self._bad_step, step)
-        found = self._bad_now(optimizer)
+        found = self._bad_now(parameters)
         self._is_due = self._were_weights_finite = found is None or found[2] == "model"
         if found is not None:
             self._record(*found, (Mode.TRAIN.value, step))
 
-    def _bad_now(self, optimizer: Optimizer) -> Found | None:
-        weights = list(self._named(optimizer))
+    def _bad_now(self, parameters: Iterable[Tensor]) -> Found | None:
+        weights = [(self._names.name_of(one) or "", one) for one in parameters]
         for where, named in (("input", _alive(self._inputs)), ("weight", weights)):
             bad = first_bad(named)
             if bad is not None:
@@ -137,10 +142,6 @@ class Origin:
             self._were_weights_finite = False
             self._is_due = True
 
-    def _named(self, optimizer: Optimizer) -> Iterator[tuple[str, Tensor]]:
-        for one in parameters_of(optimizer):
-            yield self._names.name_of(one) or "", one
-
     def _trace(self, root: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._root, self._found = root, None
         bad = first_bad(_of_call(args, kwargs))
@@ -155,7 +156,7 @@ class Origin:
 
     def _after(self, name: str) -> Any:
         is_compiling = torch.compiler.is_compiling
-        look = self._session.guard.shield("origin of non-finite values", self._look_at, None)
+        look = self._session.guard.shield(PART, self._look_at, None)
 
         def after(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
             if not is_compiling() and self._found is None:

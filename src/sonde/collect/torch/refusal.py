@@ -16,7 +16,7 @@ from sonde.collect.stopping import stop_job
 from sonde.collect.torch.finiteness import bad_value
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import parameters_of
-from sonde.collect.torch.origin import Origin
+from sonde.collect.torch.origin import PART, Origin
 from sonde.collect.torch.snapshots import local
 from sonde.errors import RefusedStepError
 from sonde.records.observation import ObservationKind
@@ -51,7 +51,7 @@ class Refusal:
         names = [self._names.name_of(one) or "a parameter" for one in bad]
         subject = ", ".join(names[:_MOST_NAMES])
         if bad:
-            session.guard.call("origin", lambda: self._origin.look(optimizer), None)
+            session.guard.call(PART, lambda: self._origin.look(parameters_of(optimizer)), None)
         session.observe(ObservationKind.REFUSED_STEP, subject, float(len(workers)))
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         whose = f" of worker {workers[0]}" if _are_several() else ""
