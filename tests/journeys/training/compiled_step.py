@@ -22,7 +22,6 @@ def train(points: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 for step in range(10):
     points = torch.randn(16, 8)
     tell("loss", train(points, points.sum(1, keepdim=True)))
-print("frames", dict(torch._dynamo.utils.counters["frames"]))
 print("graph breaks", sum(torch._dynamo.utils.counters["graph_break"].values()))
 print("graphs", torch._dynamo.utils.counters["stats"]["unique_graphs"])
 tell_end(model, optimizer)
