@@ -81,14 +81,16 @@ class Recorded:
 
 
 @contextmanager
-def watched(*saves: str, **settings: Any) -> Iterator[Recorded]:
-    """Everything inside is watched; afterwards it is recorded."""
+def watched(*saves: str, closely: Any = True, **settings: Any) -> Iterator[Recorded]:
+    """Everything inside is watched, every step of it closely; afterwards it is recorded."""
     place = WorkerPlace(node="node-a", job_uri=f"memory://watched-{next(_NUMBERS)}", rank=0)
     collections = read_collections(list(saves))
     hook = HookSettings(**{"collections": collections, "statistics": (), **settings})
     session = Session(place, hook, SystemClock())
     adapter = PyTorch()
     adapter.attach(session)
+    if closely:
+        adapter.modules.quiet.most_steps = 0
     recorded = Recorded(session)
     try:
         yield recorded

@@ -66,7 +66,7 @@ class Backroom:
             self._news.set()
 
     def hold(self) -> None:
-        """Begins nothing until `release`: a question to a device would spoil a graph's recording."""
+        """Begins nothing until `release`: to ask a device would spoil a graph's recording."""
         self._asking.acquire()
 
     def release(self) -> None:

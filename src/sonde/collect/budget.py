@@ -6,6 +6,7 @@ by itself on a model for which it is expensive.
 """
 
 from dataclasses import dataclass, field
+from math import ceil
 
 _REMEMBERED_SECONDS = 20.0  # of training: allowances do not pile up beyond what that earns
 _SMOOTHING = 0.3
@@ -23,6 +24,10 @@ class Allowance:
         saved = self.saved_seconds + self.share * training_seconds
         most = self.share * _REMEMBERED_SECONDS
         self.saved_seconds = saved if saved < most else most
+
+    def steps_until(self, seconds: float, step_seconds: float) -> int:
+        """Steps of that length until so much is saved."""
+        return max(0, ceil((seconds - self.saved_seconds) / (self.share * step_seconds)))
 
     def spend(self, seconds: float) -> None:
         """Something was measured."""
@@ -102,6 +107,13 @@ class Budget:
         if self.inline.saved_seconds < inline:
             return False
         return behind is None or self.behind.saved_seconds >= behind
+
+    def steps_until_room(self, measurement: Measurement, step_seconds: float) -> int:
+        """Steps of that length until there is room; 0: there is now."""
+        return max(
+            self.inline.steps_until(measurement.inline.seconds or 0.0, step_seconds),
+            self.behind.steps_until(measurement.behind.seconds or 0.0, step_seconds),
+        )
 
     def begin(self, measurement: Measurement, step: int) -> None:
         """It is made at this step."""

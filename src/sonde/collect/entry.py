@@ -8,8 +8,8 @@ from sonde.collect.session import Session
 def framework_loaded(name: str) -> None:
     """Attaches the framework's adapter to this process's session.
 
-    Whatever goes wrong with the first one is the caller's to swallow: nothing is recorded that could
-    say it. One that comes on top of another is switched off alone.
+    Whatever goes wrong with the first one is the caller's to swallow: nothing is recorded that
+    could say it. One that comes on top of another is switched off alone.
 
     Args:
         name: The module that was imported: a framework, or a part of one.

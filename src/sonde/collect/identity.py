@@ -1,15 +1,36 @@
 """Which worker this process is: its rank, or the first number that is free."""
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.worker import WorkerInfo
+from sonde.settings import WorkerPlace
 from sonde.store import layout
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts, encode_facts
+
+
+def facts_of(
+    place: WorkerPlace, start_ns: int, *, framework: str, versions: Mapping[str, str], device: str
+) -> WorkerInfo:
+    """What a process knows about itself before it has its place in the store."""
+    return WorkerInfo(
+        rank=place.rank if place.rank is not None else -1,
+        node=place.node,
+        attempt=place.attempt,
+        restart=place.restart,
+        pid=os.getpid(),
+        start_ns=start_ns,
+        world_size=place.world_size,
+        local_rank=place.local_rank,
+        framework=framework,
+        versions=versions,
+        device=device,
+    )
 
 
 def claim_worker(backend: Backend, facts: WorkerInfo) -> WorkerInfo:

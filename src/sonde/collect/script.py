@@ -172,6 +172,8 @@ def _session() -> Session | None:
     """The session, if this process is watched; one that only serves data does not begin one."""
     session = Session.of_process()
     if session.is_on:
+        if session.is_behind and session.is_training_thread():
+            session.guard.call("notes", session.catch_up, None)
         return session
     if session.place.job_uri is None or multiprocessing.current_process().daemon:
         return None

@@ -8,15 +8,15 @@ import atexit
 import multiprocessing.util
 import os
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Optional, Protocol, TypeVar
 
 from sonde.clock import NANOSECONDS, Clock, SystemClock, ticks_ns
 from sonde.collect.backroom import Backroom
 from sonde.collect.budget import Budget
-from sonde.collect.identity import claim_worker
+from sonde.collect.identity import claim_worker, facts_of
+from sonde.collect.rows import Rows
 from sonde.collect.steps import EventRow, FinishedStep, Steps
 from sonde.collect.tensors.plan import Plan
 from sonde.guard import Guard
@@ -26,7 +26,7 @@ from sonde.settings import HookSettings, WorkerPlace, hook_settings, worker_plac
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import encode_facts
-from sonde.store.format import EVENTS, OBSERVATIONS, SCALARS, Family
+from sonde.store.format import EVENTS, OBSERVATIONS, SCALARS
 from sonde.store.writer import Writer
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class Session:
         self.guard = Guard(self._on_failure)
         self._after_step: list[Callable[[FinishedStep], None]] = []
         self.on_non_finite: list[Callable[[str, float, At], None]] = []  # in any thread
+        self.catch_up: Callable[[], None] = lambda: None  # goes through all notes
         self.around: Callable[[Callable[..., Any]], Callable[..., Any]] = _as_it_is  # every hook
         self.at_begin: list[Callable[[], None]] = []
         self.before_flush: list[Callable[[], None]] = []
@@ -77,12 +78,10 @@ class Session:
         self.before_said_step: list[Callable[[], None]] = []
         self.adapters: dict[str, Adapter] = {}
         self.tensors: Tensors | None = None
-        self._rows: dict[str, deque[Sequence[Any]]] = {
-            family.name: deque() for family in (EVENTS, SCALARS, OBSERVATIONS)
-        }
+        self._rows = Rows(EVENTS, SCALARS, OBSERVATIONS)
         self._now_ns = clock.now_ns
-        self._add_scalar = self._rows[SCALARS.name].append
-        self.steps = Steps(clock.now_ns, self._rows[EVENTS.name].append, self._step_over)
+        self._add_scalar = self._rows.adder(SCALARS)
+        self.steps = Steps(clock.now_ns, self._rows.adder(EVENTS), self._step_over)
         self._begin_life()
 
     def _begin_life(self) -> None:
@@ -90,11 +89,12 @@ class Session:
         self.is_on = False
         self.info: WorkerInfo | None = None
         self.budget = Budget(self.settings.overhead_percent)
-        self._thread_id = 0  # of the thread that trains; 0: no hook was called yet
+        self.thread_id = 0  # of the thread that trains; 0: no hook was called yet
         self._is_paused = False
         self._is_held = False  # by somebody who found it on
         self.value_bytes = 0  # written of full tensors
-        self._hook_ns = 0
+        self.hook_ns = 0
+        self.is_behind = False  # notes were left that nobody has gone through yet
         self._least_ns: dict[str, int] = {}
         self._said: set[tuple[str, str]] = set()
         self._unsaid: list[tuple[NoticeKind, str, str]] = []  # until there is a writer
@@ -116,8 +116,7 @@ class Session:
 
     def start_anew(self) -> None:
         """In a forked child what the parent recorded is not ours, and its thread is not here."""
-        for rows in self._rows.values():
-            rows.clear()
+        self._rows.clear()
         self.steps.start_anew()
         self._begin_life()
 
@@ -168,22 +167,29 @@ class Session:
         def timed(*arguments: object) -> Result:
             if not (self.is_on or self.activate()):
                 return default
-            if get_ident() != self._thread_id and not self._claim_training():
+            if get_ident() != self.thread_id and not self._claim_training():
                 return default
             began_ns = ticks_ns()
+            if self.is_behind:
+                self.guard.call("notes", self.catch_up, None)
             result = shielded(*arguments)
-            self._hook_ns += ticks_ns() - began_ns
+            self.hook_ns += ticks_ns() - began_ns
             return result
 
         return timed
 
+    def take_time_from(self, now_ns: Callable[[], int]) -> None:
+        """What is recorded from now on carries the times that this tells."""
+        self._now_ns = now_ns
+        self.steps.take_time_from(now_ns)
+
     def is_training_thread(self) -> bool:
         """Whether the caller trains; before anybody has begun to, it may."""
-        return self._thread_id in (0, threading.get_ident())
+        return self.thread_id in (0, threading.get_ident())
 
     def _claim_training(self) -> bool:
-        if not self._thread_id:
-            self._thread_id = threading.get_ident()
+        if not self.thread_id:
+            self.thread_id = threading.get_ident()
             return True
         return False
 
@@ -202,7 +208,7 @@ class Session:
         took_ns = ticks_ns() - began_ns
         least_ns = min(took_ns, self._least_ns.get(kind, took_ns))
         self._least_ns[kind] = least_ns
-        self._hook_ns -= took_ns - least_ns
+        self.hook_ns -= took_ns - least_ns
         return result
 
     def scalar(
@@ -230,7 +236,7 @@ class Session:
         """A fact for rules, of the step under way or of another one."""
         mode, number = at or (self.steps.mode, self.steps.number)
         row = (kind, subject, self._now_ns(), number, mode, value, detail)
-        self._rows[OBSERVATIONS.name].append(row)
+        self._rows.of(OBSERVATIONS).append(row)
 
     def say(self, kind: NoticeKind, what: str, reason: str) -> None:
         """Something about the recording, said once."""
@@ -249,7 +255,7 @@ class Session:
 
     def event(self, row: EventRow) -> None:
         """An event that belongs to no phase of the training thread."""
-        self._rows[EVENTS.name].append(row)
+        self._rows.of(EVENTS).append(row)
 
     def know(self, info: TensorInfo) -> None:
         """A tensor that is recorded from now on."""
@@ -280,6 +286,7 @@ class Session:
     def pause(self) -> None:
         """Nothing is seen until `resume`; what was seen is written."""
         if self.is_on:
+            self.guard.call("notes", self.catch_up, None)
             self.guard.call("a pause", self.steps.close, None)
         self._is_paused, self.is_on = True, False
 
@@ -293,6 +300,7 @@ class Session:
         if self._backroom is None:
             return
         self.is_on, self._is_paused = False, True
+        self.guard.call("notes", self.catch_up, None)
         self.guard.call("the last step", self.steps.close, None)
         for ending in self.at_end:
             self.guard.call("the end", ending, None)
@@ -309,7 +317,16 @@ class Session:
             self._is_paused = True
             return
         self._backend = open_backend(self.place.job_uri)
-        self.info = claim_worker(self._backend, self._facts())
+        self.info = claim_worker(
+            self._backend,
+            facts_of(
+                self.place,
+                self.clock.now_ns(),
+                framework=self.framework,
+                versions=self.versions,
+                device=self.find_device(),
+            ),
+        )
         folder = layout.worker_folder(self.info.rank)
         self._writer = Writer(self._backend, folder, self.clock, _WAITING_LIMIT_BYTES)
         for unsaid in self._unsaid:
@@ -326,27 +343,11 @@ class Session:
             self.guard.call("the beginning", beginning, None)
         self.is_on = True
 
-    def _facts(self) -> WorkerInfo:
-        place = self.place
-        return WorkerInfo(
-            rank=place.rank if place.rank is not None else -1,
-            node=place.node,
-            attempt=place.attempt,
-            restart=place.restart,
-            pid=os.getpid(),
-            start_ns=self.clock.now_ns(),
-            world_size=place.world_size,
-            local_rank=place.local_rank,
-            framework=self.framework,
-            versions=self.versions,
-            device=self.find_device(),
-        )
-
     def _step_over(self, step: FinishedStep) -> None:
         for listener in self._after_step:
             listener(step)
         if step.mode == "train":
-            hook_ns, self._hook_ns = self._hook_ns, 0
+            hook_ns, self.hook_ns = self.hook_ns, 0
             seconds = (step.end_ns - step.start_ns) / NANOSECONDS
             self.budget.step_over(seconds, hook_ns / NANOSECONDS)
 
@@ -354,8 +355,7 @@ class Session:
         """Writes what has come together; called in the backroom."""
         for prepare in self.before_flush:
             prepare()
-        for family in (EVENTS, SCALARS, OBSERVATIONS):
-            self._write_rows(family)
+        self._rows.write(self.writer)
         self.writer.flush()
         if len(self._tensors) != self._tensors_written:
             self._tensors_written = len(self._tensors)
@@ -363,14 +363,6 @@ class Session:
         if self.clock.seconds() >= self._beat_due:
             self._beat_due = self.clock.seconds() + _BEAT_SECONDS
             self._document("beat", self._beat(is_over=False))
-
-    def _write_rows(self, family: Family) -> None:
-        waiting = self._rows[family.name]
-        rows = [waiting.popleft() for _ in range(len(waiting))]
-        if rows:
-            place = [name for name, _ in family.columns].index(family.time_column)
-            columns = list(zip(*rows, strict=True))
-            self.writer.add_columns(family, columns, min(columns[place]), max(columns[place]))
 
     def _write_end(self, seconds: float) -> None:
         self._tidy()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
 
+from sonde.clock import NANOSECONDS
 from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
 
 EventRow = tuple[str, str, str, int, int, int, str, str]
@@ -84,6 +85,7 @@ class Steps:
         self.optimizers_alive = 1
         self.is_explicit = False  # the script says itself where its steps end
         self.training_ns = 0
+        self._latest_ns = 0
         self._open = _Open()
         self._last_end_ns = 0
         self._undecided: list[list[_Span]] = []
@@ -99,6 +101,11 @@ class Steps:
     def number(self) -> int:
         """The step under way, in its mode."""
         return self.counts.get(self.mode, 0)
+
+    @property
+    def latest_seconds(self) -> float:
+        """How long the training step before took."""
+        return self._latest_ns / NANOSECONDS
 
     @property
     def latest(self) -> tuple[str, int]:
@@ -118,6 +125,16 @@ class Steps:
         self._decide(is_eval=True)
         before, self.forced_mode = self.forced_mode, mode
         return before
+
+    def take_time_from(self, now_ns: Callable[[], int]) -> None:
+        """From now on the time is what this tells."""
+        self._now_ns = now_ns
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is under way, and nobody says what the steps are."""
+        is_said = self.is_explicit or self.forced_mode is not None
+        return not (is_said or self._undecided or self.optimizers_alive > 1)
 
     def resume_at(self, number: int) -> None:
         """Goes on counting training steps from a checkpoint."""
@@ -301,7 +318,8 @@ class Steps:
         start_ns = self._last_end_ns or _beginning(step)
         self._settle_evaluation(step, start_ns)
         self._last_end_ns = step.end_ns
-        self.training_ns += step.end_ns - start_ns
+        self._latest_ns = step.end_ns - start_ns
+        self.training_ns += self._latest_ns
         for one in step.spans:
             self._emit_span(one, number, _TRAIN)
         finished = FinishedStep(

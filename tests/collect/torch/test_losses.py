@@ -11,6 +11,7 @@ from sonde.collect.steps import FinishedStep
 from sonde.collect.torch.losses import Losses
 from sonde.collect.torch.scalars import Scalars
 from sonde.settings import HookSettings, WorkerPlace
+from sonde.store.format import SCALARS
 
 
 class Bench:
@@ -24,7 +25,7 @@ class Bench:
         self.losses.optimizer_stepped(0)
         for listener in self.session._after_step:
             listener(FinishedStep("train", 0, 0, 1))
-        rows = self.session._rows["scalars"]
+        rows = self.session._rows.of(SCALARS)
         return {str(row[0]): float(row[4]) for row in rows}
 
 

@@ -65,17 +65,6 @@ def test_a_function_that_is_not_there_is_left_alone() -> None:
     assert not hasattr(Parent, "wave")
 
 
-def test_meanwhile_everything_is_as_it_was() -> None:
-    patches = Patches()
-    patches.wrap(Parent, "greet", louder)
-
-    with patches.suspended():
-        assert Parent().greet() == "parent"
-
-    assert Parent().greet() == "PARENT"
-    patches.undo()
-
-
 def test_the_replacement_looks_like_the_original() -> None:
     patches = Patches()
     original = Parent.greet
@@ -83,4 +72,13 @@ def test_the_replacement_looks_like_the_original() -> None:
 
     assert Parent.greet.__name__ == "greet"
     assert Parent.greet.__wrapped__ is original  # type: ignore[attr-defined]
+    patches.undo()
+
+
+def test_what_was_replaced_is_told_with_its_replacement() -> None:
+    patches = Patches()
+    original = Parent.greet
+    patches.wrap(Parent, "greet", louder)
+
+    assert list(patches.replaced()) == [(original, Parent.greet)]
     patches.undo()

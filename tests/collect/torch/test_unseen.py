@@ -11,7 +11,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from sonde.collect.torch.unseen import unseen
 from tests.fakes.session import watched
 
-
 Mode: Any = TorchDispatchMode
 
 

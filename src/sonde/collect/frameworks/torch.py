@@ -9,7 +9,6 @@ from torch.optim import Optimizer
 
 from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.session import Session
-from sonde.collect.steps import FinishedStep
 from sonde.collect.torch.activations import Activations
 from sonde.collect.torch.batches import Batches
 from sonde.collect.torch.capture import Captures
@@ -20,7 +19,7 @@ from sonde.collect.torch.data import Waiting
 from sonde.collect.torch.ddp import Communication
 from sonde.collect.torch.functional import Functional
 from sonde.collect.torch.gather import Gather
-from sonde.collect.torch.loop import TrainingLoop
+from sonde.collect.torch.loop import TrainingLoop, Watch
 from sonde.collect.torch.losses import Losses
 from sonde.collect.torch.marks import Marks, device_in_use
 from sonde.collect.torch.modules import Modules
@@ -28,6 +27,7 @@ from sonde.collect.torch.names import Names
 from sonde.collect.torch.norms import Norms
 from sonde.collect.torch.offers import Offers
 from sonde.collect.torch.patches import Patches
+from sonde.collect.torch.quiet import Quiet
 from sonde.collect.torch.records import Records
 from sonde.collect.torch.resuming import Resuming
 from sonde.collect.torch.scalars import Scalars
@@ -48,30 +48,27 @@ class PyTorch(Adapter):
         session.find_device = device_in_use
         session.versions |= {"torch": str(torch.__version__), "python": sys.version.split()[0]}
         self._names = Names()
-        marks = Marks(session)
-        self.modules = Modules(session, self._names, marks)
-        scalars = Scalars(session)
-        self.losses = losses = Losses(session, scalars)
-        self._loop = TrainingLoop(session, self.modules, self._names, losses, marks)
         records = Records(session)
         gather = Gather(session, self._names, records)
+        marks, quiet = Marks(session), Quiet(session, gather.steps_until_due)
+        self.modules = Modules(session, self._names, marks, quiet)
+        scalars = Scalars(session)
+        self.losses = losses = Losses(session, scalars)
+        watch = Watch(session, quiet, self.modules, self._names, losses, marks)
+        self._loop = TrainingLoop(watch)
         norms = Norms(session, scalars, self._loop.optimizers, gather)
         checks = Checks(session, self.modules, self._names, losses, self._loop)
         self._loop.listen("tensors", gather)
         self._loop.listen("norms", norms)
         self._loop.listen("state checks", checks)
-        self.waiting = waiting = Waiting(session, self.modules.refresh)
+        self.waiting = waiting = Waiting(session, quiet, self.modules.refresh)
         Communication(session, self.modules)
         inside = self._inside_of_passes(session, gather, scalars)
         self._compiler = Compiler(session)
         session.tensors = Told(session, records, scalars)
         session.before_said_step.append(losses.take_all)
         session.at_end.append(scalars.send)
-
-        def send(_step: FinishedStep) -> None:
-            scalars.send()
-
-        session.each_step("scalars", send)
+        session.each_step("scalars", lambda _step: scalars.send())
         outside = (Captures(session), Resuming(session), self.modules, self._loop, norms, waiting)
         for part in (*outside, *inside, self._compiler):
             part.attach(self._patches)

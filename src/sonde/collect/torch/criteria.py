@@ -69,10 +69,13 @@ class Criteria:
 
     def _watching(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling, session, name = torch.compiler.is_compiling, self._session, original.__name__
+        quiet, has_gradients = self._modules.quiet, torch.is_grad_enabled
         seen = session.hook("loss functions", self._seen, None)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
             if is_compiling() or self._depth or not session.is_on:
+                return original(*args, **kwargs)
+            if quiet.is_on and has_gradients():
                 return original(*args, **kwargs)
             self._depth = 1
             try:

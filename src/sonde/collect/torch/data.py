@@ -1,6 +1,7 @@
 """What a step waits for beside its own computing: data, transfers, checkpoints, collectives."""
 
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
+from sonde.collect.torch.quiet import DATA_WAIT, Quiet
 from sonde.records.step import Phase
 
 _COLLECTIVES = (
@@ -21,8 +23,9 @@ _COLLECTIVES = (
 class Waiting:
     """Times what is not computing."""
 
-    def __init__(self, session: Session, on_batch: Callable[[], None]) -> None:
+    def __init__(self, session: Session, quiet: Quiet, on_batch: Callable[[], None]) -> None:
         self._session = session
+        self._quiet = quiet
         self._on_batch = on_batch
         self._span = session.hook("phases", session.steps.span, None)
         self._data_wait = session.hook("data wait", self._waited, None)
@@ -52,7 +55,7 @@ class Waiting:
             patches.wrap(checkpoint, name, lambda original: self.timed(original, Phase.CHECKPOINT))
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        now_ns = self._session.clock.now_ns
+        now_ns, get_ident, quiet = self._session.clock.now_ns, threading.get_ident, self._quiet
 
         def awaited(iterator: Any) -> Any:
             start_ns, is_exhausted = now_ns(), True
@@ -61,7 +64,10 @@ class Waiting:
                 is_exhausted = False
                 return batch
             finally:
-                self._data_wait(start_ns, is_exhausted)
+                if quiet.is_on and not is_exhausted and get_ident() == quiet.thread_id:
+                    quiet.notes.append((DATA_WAIT, start_ns, now_ns(), None, None))
+                else:
+                    self._data_wait(start_ns, is_exhausted)
 
         return awaited
 

@@ -68,6 +68,10 @@ class Gather:
         self._said_interval = 1
         self._said_of_gradients = "as the optimizer uses them"
 
+    def steps_until_due(self, step_seconds: float) -> int:
+        """Steps of that length until the budget has room for the next measurement."""
+        return self._session.budget.steps_until_room(self._routine, step_seconds)
+
     def gives_norm(self) -> bool:
         """Whether the gradient norm of the step under way comes with its statistics."""
         decision = self._decision

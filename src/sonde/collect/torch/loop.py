@@ -1,7 +1,9 @@
 """The training loop as PyTorch shows it: backward passes and optimizer steps."""
 
+import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from math import isfinite
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -13,12 +15,23 @@ from torch.optim.optimizer import (
 )
 
 from sonde.collect.session import Session
-from sonde.collect.torch.losses import Losses
+from sonde.collect.steps import Pass
+from sonde.collect.torch.losses import DIVISIONS, Losses, divisor_of
 from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.patches import Patches
+from sonde.collect.torch.quiet import (
+    BACKWARD,
+    DATA_WAIT,
+    FORWARD,
+    OPTIMIZER,
+    RATES,
+    Note,
+    Quiet,
+    is_plain_root,
+)
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.collect.torch.unstepped import Unstepped
 from sonde.records.step import Phase
@@ -33,18 +46,29 @@ class UpdateListener(Protocol):
         """All gradients of the step are there; nothing was updated yet."""
 
 
+class Watch(NamedTuple):
+    """The parts that see a training loop together."""
+
+    session: Session
+    quiet: Quiet
+    modules: Modules
+    names: Names
+    losses: Losses
+    marks: Marks
+
+
 class TrainingLoop:
     """Tells the session's steps what the loop does."""
 
-    def __init__(
-        self, session: Session, modules: Modules, names: Names, losses: Losses, marks: Marks
-    ) -> None:
+    def __init__(self, watch: Watch) -> None:
+        session = watch.session
+        self._quiet = watch.quiet
         self._session = session
         self._steps = session.steps
-        self._modules = modules
-        self._names = names
-        self._losses = losses
-        self._marks = marks
+        self._modules = watch.modules
+        self._names = watch.names
+        self._losses = watch.losses
+        self._marks = watch.marks
         self._stepping: int | None = None  # the optimizer that steps just now
         self._start_ns = 0
         self._in_closure = 0  # backward passes inside an optimizer's closure
@@ -60,26 +84,53 @@ class TrainingLoop:
         self.optimizers.attach(patches)
         self._unstepped.attach(patches)
         patches.wrap(torch.autograd, "backward", self._backward)
+        self._quiet.told_to(self)
         for scaler in (torch.amp.GradScaler,):
             patches.wrap(scaler, "scale", self._scaling)
             patches.wrap(scaler, "step", self._scaled_step)
-        before = self._session.hook("optimizer steps", self._before_step, None)
-        after = self._session.hook("optimizer steps", self._after_step, None)
-        is_compiling = torch.compiler.is_compiling
-
-        def pre_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
-            return None if is_compiling() else before(optimizer, args, kwargs)
-
-        def post_hook(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-            if not is_compiling():
-                after(optimizer)
-
+        pre_hook, post_hook = self._before_steps(), self._after_steps()
         leave_alone(pre_hook)
         leave_alone(post_hook)
         self._handles = [
             register_optimizer_step_pre_hook(pre_hook),
             register_optimizer_step_post_hook(post_hook),
         ]
+
+    def _before_steps(self) -> Callable[..., Any]:
+        before = self._session.hook("optimizer steps", self._before_step, None)
+        is_compiling, now_ns = torch.compiler.is_compiling, self._session.clock.now_ns
+        quiet = self._quiet
+
+        def pre_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
+            if is_compiling():
+                return None
+            if quiet.is_on and optimizer is quiet.optimizer and len(args) == 1 and not kwargs:
+                quiet.optimizer_ns = start_ns = now_ns()
+                rates = [group["lr"] for group in optimizer.param_groups]
+                if rates != quiet.rates:
+                    quiet.rates = rates
+                    quiet.notes.append((RATES, start_ns, start_ns, rates, None))
+                return None
+            return before(optimizer, args, kwargs)
+
+        return pre_hook
+
+    def _after_steps(self) -> Callable[..., None]:
+        after = self._session.hook("optimizer steps", self._after_step, None)
+        is_compiling, now_ns = torch.compiler.is_compiling, self._session.clock.now_ns
+        quiet = self._quiet
+
+        def post_hook(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+            if is_compiling():
+                return
+            if quiet.is_on and optimizer is quiet.optimizer:
+                end_ns = now_ns()
+                quiet.notes.append((OPTIMIZER, quiet.optimizer_ns, end_ns, optimizer, None))
+                quiet.step_over(end_ns)
+            else:
+                after(optimizer)
+
+        return post_hook
 
     def listen(self, part: str, listener: UpdateListener) -> None:
         """Tells somebody before every update; who fails is told no more, and steps count on."""
@@ -93,6 +144,8 @@ class TrainingLoop:
         self._handles.clear()
 
     def _made(self, optimizer: Optimizer) -> None:
+        if self._session.is_behind:
+            self._session.catch_up()
         self.optimizers.number_of(optimizer)
         self._modules.refresh()
         self._modules.owned.update(id(parameter) for parameter in parameters_of(optimizer))
@@ -101,18 +154,60 @@ class TrainingLoop:
         now_ns, is_compiling = self._session.clock.now_ns, torch.compiler.is_compiling
         begins = self._session.hook("backward passes", self._backward_begins, None)
         ends = self._session.hook("backward passes", self._backward_ends, None)
+        quiet, get_ident = self._quiet, threading.get_ident
 
         def backward(*args: Any, **kwargs: Any) -> Any:
             # checkpointing may call it inside of a backward pass
             if is_compiling() or _current_graph_task_id() != -1:
                 return original(*args, **kwargs)
+            if quiet.is_on and args and get_ident() == quiet.thread_id and is_plain_root(args[0]):
+                return noted(*args, **kwargs)
+            return closely(*args, **kwargs)
+
+        def closely(*args: Any, **kwargs: Any) -> Any:
             begins(args[0] if args else kwargs.get("tensors"))
             start_ns = now_ns()
             result = original(*args, **kwargs)
             ends(start_ns)
             return result
 
+        def noted(root: Tensor, *args: Any, **kwargs: Any) -> Any:
+            value, divisor = root.item(), 1.0
+            if not isfinite(value):
+                return closely(root, *args, **kwargs)
+            if type(root.grad_fn).__name__ in DIVISIONS:
+                divisor = divisor_of(root)
+            quiet.depth, quiet.is_in_backward = 0, True
+            start_ns = now_ns()
+            try:
+                return original(root, *args, **kwargs)
+            finally:
+                quiet.is_in_backward = False
+                quiet.note((BACKWARD, start_ns, now_ns(), value, divisor))
+
+        leave_alone(noted)
+        leave_alone(closely)
         return backward
+
+    def read_note(self, note: Note) -> None:
+        """What a hook would have told, had it not left a note."""
+        what, start_ns, _, first, second = note
+        if what == FORWARD:
+            self._steps.forward(start_ns, Pass.TRAIN)
+        elif what == BACKWARD:
+            self._losses.noted(first, second)
+            self._steps.backward(start_ns)
+            self._unstepped.computed()
+        elif what == OPTIMIZER:
+            number, self._start_ns = self.optimizers.number_of(first), start_ns
+            self._steps.optimizer_begins(number)
+            self._losses.optimizer_stepped(number)
+            self._steps.optimizer_ends(number, start_ns)
+        elif what == DATA_WAIT:
+            self._steps.data_wait(start_ns, is_exhausted=False)
+        elif what == RATES:
+            for group, rate in enumerate(first):
+                self._session.scalar(f"learning_rate/{group}", rate)
 
     def _backward_begins(self, tensors: Any) -> None:
         self._modules.forget_calls()
@@ -187,11 +282,14 @@ class TrainingLoop:
         number = self.optimizers.number_of(optimizer)
         if self._stepping != number:
             return
-        self._stepping = None
-        self._has_closure = False
+        has_closure = self._has_closure
+        self._stepping, self._has_closure = None, False
         self._marks.end(_OPTIMIZER)
+        is_finite = self._losses.non_finite is None
         self._losses.optimizer_stepped(number)
         self._steps.optimizer_ends(number, self._start_ns)
+        if is_finite and not (has_closure or self._losses.is_told):
+            self._quiet.consider(optimizer, self._steps.latest_seconds)
 
     def _scaling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         noted = self._session.hook("losses", self._losses.scaled, None)

@@ -117,7 +117,7 @@ class Losses:
     @property
     def is_told(self) -> bool:
         """Whether a framework or a scaler has something to say about the next loss."""
-        return not (self._told is self._made is self._scaled is None)
+        return any(said is not None for said in (self._told, self._made, self._scaled))
 
     @property
     def non_finite(self) -> float | None:

@@ -1,5 +1,6 @@
 """The models of a script: found as they are made, and watched at their outermost call."""
 
+import threading
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,12 +11,13 @@ from torch._C import _current_graph_task_id, _get_tracing_state
 
 from sonde.collect.session import Session
 from sonde.collect.steps import Pass
-from sonde.collect.torch.hooks import Hooks
+from sonde.collect.torch.hooks import After, Before, Hooks
 from sonde.collect.torch.identities import IdentitySet
 from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.names import Names, outermost, wrapped_by
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
+from sonde.collect.torch.quiet import FORWARD, Quiet
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.records.step import Phase
 
@@ -28,10 +30,11 @@ _COMPILED = "_compiled_call_impl"  # what a module calls that was compiled in pl
 class Modules:
     """All modules that exist, the outermost ones, and what their forward passes are for."""
 
-    def __init__(self, session: Session, names: Names, marks: Marks) -> None:
+    def __init__(self, session: Session, names: Names, marks: Marks, quiet: Quiet) -> None:
         self._session = session
         self._names = names
         self._marks = marks
+        self.quiet = quiet
         self._all: IdentitySet[nn.Module] = IdentitySet()
         self.made = 0  # modules that were made so far
         self._made_before = -1
@@ -136,18 +139,43 @@ class Modules:
             return
         self._watched.add(module)
         begins, ends = self._begins_and_ends()
-        is_compiling = torch.compiler.is_compiling
+        self.hooks.put(module, self._before(begins), self._after(ends))
+
+    def _before(self, begins: Callable[..., None]) -> Before:
+        is_compiling, has_gradients = torch.compiler.is_compiling, torch.is_grad_enabled
+        quiet, now_ns, get_ident = self.quiet, self._session.clock.now_ns, threading.get_ident
 
         def before(watched: nn.Module, args: Any, kwargs: Any) -> None:
             # in a compiled region this is known when it is traced, and nothing of us is left
-            if not is_compiling():
-                begins(watched, args, kwargs)
+            if is_compiling():
+                return
+            if quiet.is_on and get_ident() == quiet.thread_id:
+                if quiet.is_in_backward:
+                    return
+                if has_gradients() and watched.training:
+                    if not quiet.depth:
+                        quiet.forward_ns = now_ns()
+                    quiet.depth += 1
+                    return
+            begins(watched, args, kwargs)
+
+        return before
+
+    def _after(self, ends: Callable[..., None]) -> After:
+        is_compiling = torch.compiler.is_compiling
+        quiet, now_ns, get_ident = self.quiet, self._session.clock.now_ns, threading.get_ident
 
         def after(watched: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
-            if not is_compiling():
+            if is_compiling():
+                return
+            if quiet.depth and get_ident() == quiet.thread_id:
+                quiet.depth -= 1
+                if not quiet.depth:
+                    quiet.note((FORWARD, quiet.forward_ns, now_ns(), None, None))
+            elif not (quiet.is_on and quiet.is_in_backward):
                 ends(watched, output)
 
-        self.hooks.put(module, before, after)
+        return after
 
     def _begins_and_ends(self) -> tuple[Callable[..., None], Callable[..., None]]:
         hook = self._session.hook

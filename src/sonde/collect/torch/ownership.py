@@ -101,6 +101,11 @@ class Ownership:
         self._price = Measurement()
         self._known = _Known()
 
+    @property
+    def is_comparing(self) -> bool:
+        """Whether every step counts just now."""
+        return any(watch.window is not None for watch in self._watches.values())
+
     def before_update(self, optimizer: Optimizer, number: int) -> None:
         """All gradients are there."""
         watch = self._watches.get(number)

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from sonde.collect.torch.uncompiled import leave_alone
@@ -39,19 +38,6 @@ class Patches:
             if vars(owner).get(name) is replacement:
                 _restore(owner, name, own)
         self._replaced.clear()
-
-    @contextmanager
-    def suspended(self) -> Iterator[None]:
-        """As if nothing were replaced, for those who read the source of functions."""
-        for owner, name, own, replacement in reversed(self._replaced):
-            if vars(owner).get(name) is replacement:
-                _restore(owner, name, own)
-        try:
-            yield
-        finally:
-            for owner, name, own, replacement in self._replaced:
-                if vars(owner).get(name, _MISSING) is own:
-                    setattr(owner, name, replacement)
 
 
 def _restore(owner: Any, name: str, own: Any) -> None:

@@ -1,0 +1,148 @@
+"""Quiet steps: between two steps that are watched closely, only times and losses are noted.
+
+Whatever Python does right after a framework's own work finds cold caches and costs several times
+what it costs in a row. So in a plain loop the hooks leave notes, a few words each, and all notes
+are gone through together: at the next step that is watched closely, a moment later.
+"""
+
+from collections.abc import Callable
+from math import ceil
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from sonde.clock import NANOSECONDS
+from sonde.collect.session import Session
+from sonde.records.step import Mode
+
+DATA_WAIT, FORWARD, BACKWARD, OPTIMIZER, RATES = range(5)
+Note = tuple[int, int, int, Any, Any]  # what, from when to when, and two things it came with
+
+_MOST_STEPS = 64
+_LONGEST_NS = NANOSECONDS  # readers do not wait longer
+_WATCHING_SECONDS = 0.12  # a step that is watched closely costs 0.2 % of so much training
+_NOTE_NS = 2_000  # what a note costs, measured with benchmarks/hook_overhead.py
+_SETTLED_STEPS = 3  # a loop is watched closely until it has shown what it does
+_in_use: Callable[[], bool] = torch.cuda.is_initialized
+
+
+class Reader(Protocol):
+    """Who goes through the notes as if it had been told at once."""
+
+    def read_note(self, note: Note) -> None:
+        """What a hook would have told."""
+
+
+class Quiet:
+    """Whether the hooks leave notes now, and the notes."""
+
+    __slots__ = (
+        *("is_on", "notes", "depth", "forward_ns", "optimizer", "optimizer_ns", "rates"),
+        *(
+            "thread_id",
+            "is_in_backward",
+            "most_steps",
+            "_left",
+            "_deadline_ns",
+            "_session",
+            "_reader",
+        ),
+        *("_moment_ns", "_steps_until_due", "vetoes"),
+    )
+
+    def __init__(self, session: Session, steps_until_due: Callable[[float], int]) -> None:
+        self.is_on = False
+        self.notes: list[Note] = []
+        self.depth = 0  # of the forward pass that is under way and noted
+        self.forward_ns = 0
+        self.optimizer: Optimizer | None = None
+        self.optimizer_ns = 0
+        self.rates: list[object] = []
+        self.thread_id = 0
+        self.is_in_backward = False
+        self.most_steps = _MOST_STEPS
+        self.vetoes: list[Callable[[], bool]] = []  # who wants to see every step just now
+        self._left = 0
+        self._deadline_ns = 0
+        self._session = session
+        self._reader: Reader | None = None
+        self._moment_ns = 0
+        self._steps_until_due = steps_until_due
+        session.catch_up = self.catch_up
+
+    def told_to(self, reader: Reader) -> None:
+        """Who reads the notes."""
+        self._reader = reader
+
+    def note(self, note: Note) -> None:
+        """Something that began while notes were taken; they may have been read meanwhile."""
+        self.notes.append(note)
+        if not self.is_on:
+            self.catch_up()
+
+    def step_over(self, end_ns: int) -> None:
+        """An optimizer has stepped; whether the next step is quiet, too."""
+        self._left -= 1
+        if self._left <= 0 or end_ns >= self._deadline_ns:
+            self.is_on = False
+
+    def consider(self, optimizer: Optimizer, step_seconds: float) -> None:
+        """After a step that was watched closely: how many quiet ones may follow."""
+        session = self._session
+        rates = [group.get("lr") for group in optimizer.param_groups]
+        is_plain = (
+            session.steps.counts["train"] >= _SETTLED_STEPS
+            and session.steps.is_plain
+            and not session.settings.stop_on_non_finite
+            and all(type(rate) is float for rate in rates)
+            and not _in_use()
+            and not any(veto() for veto in self.vetoes)
+        )
+        if not is_plain or step_seconds <= 0:
+            return
+        count = min(self.most_steps, ceil(_WATCHING_SECONDS / step_seconds) - 1)
+        count = min(count, self._until_asked_for(count), self._steps_until_due(step_seconds))
+        if count < 1:
+            return
+        self.optimizer, self.rates = optimizer, rates
+        self.thread_id = session.thread_id
+        self.depth, self.is_in_backward = 0, False
+        self._left = count
+        self._deadline_ns = session.clock.now_ns() + _LONGEST_NS
+        self.is_on = session.is_behind = True
+
+    def _until_asked_for(self, most: int) -> int:
+        """Steps until the next one at which somebody wants something exactly then."""
+        session, first = self._session, self._session.steps.number
+        every = session.settings.replica_check_every if session.place.world_size > 1 else 0
+        for count in range(most):
+            number = first + count
+            if session.plan.due_exactly(Mode.TRAIN, number) or (every and number % every == 0):
+                return count
+        return most
+
+    def catch_up(self) -> None:
+        """Goes through all notes, at the times at which they were made."""
+        session, reader = self._session, self._reader
+        self.is_on = session.is_behind = False
+        notes, self.notes = self.notes, []
+        if not notes or reader is None:
+            return
+        session.hook_ns += _NOTE_NS * len(notes)
+        session.take_time_from(self._moment)
+        try:
+            for note in notes:
+                self._moment_ns = note[2]
+                reader.read_note(note)
+        finally:
+            session.take_time_from(session.clock.now_ns)
+
+    def _moment(self) -> int:
+        return self._moment_ns
+
+
+def is_plain_root(tensors: object) -> bool:
+    """Whether backward is called on a single number."""
+    return type(tensors) is Tensor and tensors.dim() == 0
