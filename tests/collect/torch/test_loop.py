@@ -116,6 +116,29 @@ def test_an_optimizer_that_raises_does_not_end_the_counting() -> None:
     assert len(recorded.scalars("loss")) == 3
 
 
+@pytest.mark.parametrize("closely", [True, False])
+def test_a_backward_pass_that_raises_is_none(closely: bool) -> None:
+    def refuse(_gradient: torch.Tensor) -> None:
+        raise ValueError("not this time")
+
+    losses = []
+    with watched(closely=closely) as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for step in range(30):
+            if step % 10 == 5:
+                handle = model.weight.register_hook(refuse)
+                with pytest.raises(ValueError, match="not this time"):
+                    (10 * loss_of(model)).backward()
+                handle.remove()
+            loss = loss_of(model)
+            losses.append(loss.item())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    assert list(recorded.scalars("loss").values()) == losses
+
+
 def test_the_gradient_norm_is_the_script_s_own() -> None:
     norms = []
     with watched(statistics=("gradients",), overhead_percent=100.0) as recorded:

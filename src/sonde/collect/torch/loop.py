@@ -73,6 +73,7 @@ class TrainingLoop:
         self._start_ns = 0
         self._in_closure = 0  # backward passes inside an optimizer's closure
         self._has_closure = False
+        self._is_in_backward = False
         self._unstepped = Unstepped(session)
         self._handles: list[Any] = []
         self._named: dict[int, tuple[int, int]] = {}  # optimizers whose parameters have names
@@ -180,10 +181,11 @@ class TrainingLoop:
             quiet.depth, quiet.is_in_backward = 0, True
             start_ns = now_ns()
             try:
-                return original(root, *args, **kwargs)
+                result = original(root, *args, **kwargs)
             finally:
                 quiet.is_in_backward = False
-                quiet.note((BACKWARD, start_ns, now_ns(), value, divisor))
+            quiet.note((BACKWARD, start_ns, now_ns(), value, divisor))
+            return result
 
         leave_alone(noted)
         leave_alone(closely)
@@ -211,11 +213,15 @@ class TrainingLoop:
 
     def _backward_begins(self, tensors: Any) -> None:
         self._modules.forget_calls()
+        if self._is_in_backward:  # the one before has raised
+            self._losses.forget_last()
+        self._is_in_backward = True
         if self._stepping is None or not self._in_closure:
             self._losses.root(tensors)
         self._marks.begin(_BACKWARD)
 
     def _backward_ends(self, start_ns: int) -> None:
+        self._is_in_backward = False
         self._marks.end(_BACKWARD)
         if self._has_closure and self._stepping is not None:
             self._in_closure += 1

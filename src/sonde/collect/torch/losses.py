@@ -110,6 +110,11 @@ class Losses:
             for listener in self.on_non_finite:
                 listener(value)
 
+    def forget_last(self) -> None:
+        """The backward pass that was begun last has raised."""
+        if self._roots:
+            self._roots.pop()
+
     def noted(self, value: float, divisor: float) -> None:
         """Backward was called on a loss that nobody but the loop itself has changed."""
         self._roots.append(_Root(value, value, divisor, AS_GIVEN, is_sure=False))
