@@ -47,6 +47,25 @@ def trained() -> FakeJob:
     return job
 
 
+def resumed() -> FakeJob:
+    """The same, and three seconds of preparation in a second attempt."""
+    job = trained().end()
+    job.clock.advance(1000)  # nobody's time
+    start_ns = job.clock.now_ns()
+    attempt = Attempt("node-a", 2, start_ns, ("x",), "/", 1, Launcher(1, "0", "elsewhere"), 0.5)
+    job.backend.write(attempt_key("node-a", 2, "start"), encode_facts(attempt))
+    job.clock.advance(3)
+    return job
+
+
+def end_again(job: FakeJob) -> FakeJob:
+    """The second attempt clears up for a second."""
+    job.clock.advance(1)
+    over = Exit(JobState.COMPLETED, ExitReason.EXIT, job.clock.now_ns(), code=0)
+    job.backend.write(attempt_key("node-a", 2, "exit"), encode_facts(over))
+    return job
+
+
 def test_training_lasts_from_the_start_of_the_first_step_to_the_end_of_the_last() -> None:
     found = stages(trained().end())
     assert [one.stage.value for one in found] == [
@@ -108,17 +127,16 @@ def test_a_job_that_does_not_train_has_no_stages() -> None:
 
 
 def test_of_several_attempts_the_stages_add_up() -> None:
-    job = trained().end()
-    job.clock.advance(1000)  # nobody's time
-    start_ns = job.clock.now_ns()
-    attempt = Attempt("node-a", 2, start_ns, ("x",), "/", 1, Launcher(1, "0", "elsewhere"), 0.5)
-    job.backend.write(attempt_key("node-a", 2, "start"), encode_facts(attempt))
-    job.clock.advance(3)
+    job = resumed()
     job.worker(attempt=2).step(1, STEP).step(2, STEP).flush()
-    job.clock.advance(1)
-    over = Exit(JobState.COMPLETED, ExitReason.EXIT, job.clock.now_ns(), code=0)
-    job.backend.write(attempt_key("node-a", 2, "exit"), encode_facts(over))
-    assert seconds(job) == [6.0, 4.0, 5.0]
+    assert seconds(end_again(job)) == [6.0, 4.0, 5.0]
+
+
+def test_a_first_step_that_began_before_its_worker_was_known_is_of_its_own_attempt() -> None:
+    job = resumed()
+    worker = job.worker(attempt=2).stretch("step", -0.5, 2.5, step=2, category="step").flush()
+    worker.clock.advance(2)
+    assert seconds(end_again(job)) == [5.5, 4.5, 5.0]
 
 
 def test_a_step_that_was_done_twice_counts_once() -> None:

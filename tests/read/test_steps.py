@@ -135,6 +135,21 @@ def test_the_last_life_of_a_worker_stands_for_steps_that_were_done_twice(restart
     assert seconds(table, "forward") == [1.0, 1.0, 3.0, 3.0, 3.0]
 
 
+def test_a_first_step_that_began_before_its_life_was_known_keeps_its_phases() -> None:
+    job = FakeJob()
+    job.worker().step(0, {"forward": 1.0}).flush()
+    job.clock.advance(10)
+    again = job.worker(attempt=2)  # known by the first batch, whose wait had begun before
+    again.stretch("data_wait", -0.5, 1.0, step=1)
+    again.stretch("forward", 0.5, 2.0, step=1)
+    again.stretch("step", -0.5, 3.0, step=1, category="step")
+
+    table = steps_of(again)
+
+    assert seconds(table, "data_wait") == [0.0, 1.0]
+    assert seconds(table, "forward") == [1.0, 2.0]
+
+
 def test_a_range_of_steps_is_enough() -> None:
     worker = FakeJob().worker()
     for number in range(10):

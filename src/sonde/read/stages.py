@@ -60,13 +60,14 @@ def read_marks(reader: WorkerReader) -> StepMarks:
     table = reader.folder(EVENTS).rows(columns=_COLUMNS, only=only)
     modes, chosen = texts_of(table["mode"])
     starts_ns = to_numpy(table["start_ns"])
+    ends_ns = starts_ns + to_numpy(table["duration_ns"])
     known = [life.info.attempt for life in reader.lives] or [1]
-    lives = np.maximum(reader.lives_of(starts_ns), 0)
+    lives = np.maximum(reader.lives_of(ends_ns), 0)
     return StepMarks(
         np.array(known, dtype=np.int64)[lives],
         to_numpy(table["step"]),
         starts_ns,
-        starts_ns + to_numpy(table["duration_ns"]),
+        ends_ns,
         {mode: chosen == number for number, mode in enumerate(modes)},
     )
 

@@ -103,13 +103,13 @@ def read_steps(
 
 
 def _rows(reader: WorkerReader, table: pa.Table) -> _Rows:
-    starts_ns = to_numpy(table["start_ns"])
+    starts_ns, durations_ns = to_numpy(table["start_ns"]), to_numpy(table["duration_ns"])
     return _Rows(
         texts_of(table["name"])[1],
         starts_ns,
-        to_numpy(table["duration_ns"]),
+        durations_ns,
         to_numpy(table["step"]),
-        reader.lives_of(starts_ns),
+        reader.lives_of(starts_ns + durations_ns),
         texts_of(table["detail"])[1],
     )
 

@@ -65,7 +65,11 @@ class WorkerReader:
         return [text for folder in self._folders.values() for text in folder.damages]
 
     def lives_of(self, times_ns: Instants) -> Numbers:
-        """Which life each instant belongs to; -1 before the first that is known."""
+        """Which life each instant belongs to; -1 before the first that is known.
+
+        Of a stretch its end is asked for: the wait for a first batch began before its worker was
+        known.
+        """
         return np.searchsorted(self._starts_ns, times_ns, side="right").astype(np.int64) - 1
 
     def life_starts_ns(self, times_ns: Instants) -> Instants:
