@@ -39,6 +39,32 @@ def test_a_trained_model_is_saved_and_copied_without_our_hooks() -> None:
         assert b"sonde" not in file.getvalue() + pickled
 
 
+class WithStateOfItsOwn(nn.Linear):
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(vars(self), is_told=True)
+
+
+def test_a_model_that_says_itself_what_is_saved_is_saved_so() -> None:
+    with watched("activations"):
+        network = WithStateOfItsOwn(3, 1)
+        train(network)
+        saved = pickle.dumps(network)
+        copied = copy.deepcopy(network)
+
+    assert b"sonde" not in saved
+    assert vars(pickle.loads(saved))["is_told"]
+    assert vars(copied)["is_told"]
+    assert not copied._forward_hooks
+
+
+def test_a_traced_graph_is_saved_without_our_hooks() -> None:
+    with watched("activations"):
+        network = torch.fx.symbolic_trace(model())
+        train(network)
+
+        assert b"sonde" not in pickle.dumps(network)
+
+
 def test_hooks_of_the_script_itself_are_saved_and_copied() -> None:
     with watched():
         network = model()

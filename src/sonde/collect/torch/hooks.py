@@ -25,7 +25,7 @@ class Hooks:
 
     def attach(self, patches: Patches) -> None:
         """Hides our hooks from those who would take them along."""
-        patches.wrap(nn.Module, "__getstate__", _without_hooks)
+        patches.wrap(nn.Module, "__reduce_ex__", _without_hooks)
         patches.wrap(_recursive, "create_script_module", _scripting)
 
     def put(self, module: nn.Module, before: Before | None, after: After | None) -> None:
@@ -50,18 +50,25 @@ def _is_ours(hook: Any) -> bool:
     return str(getattr(hook, "__module__", "")).startswith("sonde.")
 
 
-def _without_hooks(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def state_of(module: Any) -> Any:
-        state = original(module)
-        for kind in _HOOKS:
-            ours = [key for key, hook in state.get(kind, {}).items() if _is_ours(hook)]
-            for name in (kind, f"{kind}_with_kwargs") if ours else ():
-                state[name] = OrderedDict(
-                    (key, value) for key, value in state[name].items() if key not in ours
-                )
-        return state
+def _without_hooks(_original: Callable[..., Any]) -> Callable[..., Any]:
+    """What is left of a module in a file or a copy, whoever says what its state is."""
 
-    return state_of
+    def reduced(module: nn.Module, protocol: Any) -> Any:
+        # a class that is inherited beside Module may have a way of its own
+        return _cleaned(super(nn.Module, module).__reduce_ex__(protocol))
+
+    return reduced
+
+
+def _cleaned(part: Any) -> Any:
+    if type(part) is tuple:
+        return tuple([_cleaned(one) for one in part])
+    for kind in _HOOKS if isinstance(part, dict) and _HOOKS[0] in part else ():
+        ours = [key for key, hook in part[kind].items() if _is_ours(hook)]
+        for name in (kind, f"{kind}_with_kwargs") if ours else ():
+            left = OrderedDict((key, one) for key, one in part[name].items() if key not in ours)
+            part = {**part, name: left}
+    return part
 
 
 def _scripting(original: Callable[..., Any]) -> Callable[..., Any]:
