@@ -1,5 +1,7 @@
 """Quiet steps leave nothing out that is recorded of every step."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from math import isnan
 from typing import Any
@@ -31,6 +33,7 @@ class Script:
         self.model: Any = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
         self.optimizer: Any = torch.optim.SGD(self.model.parameters(), lr=0.1)
         self.losses: list[float] = []
+        self.evaluated: list[float] = []
 
     def loss(self) -> Any:
         return functional.cross_entropy(self.model(torch.randn(5, 4)), torch.randint(0, 3, (5,)))
@@ -140,20 +143,89 @@ def test_what_is_asked_for_comes_exactly_when_it_is_due() -> None:
     assert sorted(step for _, step in recorded.values) == list(range(0, STEPS, 7))
 
 
-def test_an_evaluation_between_quiet_steps_is_seen() -> None:
+def evaluate(script: Script, batches: int = 3) -> None:
+    script.model.eval()
+    with torch.no_grad():
+        for _ in range(batches):
+            script.evaluated.append(script.loss().item())
+    script.model.train()
+
+
+def test_evaluations_between_quiet_steps_are_seen_with_their_losses() -> None:
     def loop(script: Script) -> None:
         for step in range(STEPS):
             script.step()
             if step % 50 == 49:
-                script.model.eval()
+                evaluate(script)
+
+    script, recorded = recorded_of(loop)
+
+    assert list(recorded.scalars("loss", "eval").values()) == script.evaluated
+    assert list(recorded.scalars("loss").values()) == script.losses
+    assert recorded.phases("eval", 11) == ["forward"]
+    assert recorded.phases(step=50).count("evaluation") == 1
+
+
+def test_evaluations_are_noted_in_the_quiet_and_seen_closely_where_something_is_asked_of_them() -> (
+    None
+):
+    def loop(script: Script) -> None:
+        for _ in range(30):
+            script.step()
+        evaluate(script, 40)
+
+    _, recorded = recorded_of(loop, "outputs:eval.every=10,values")
+
+    assert sorted(step for mode, step in recorded.values if mode == "eval") == [0, 10, 20, 30]
+
+
+def test_a_long_evaluation_does_not_pile_up_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_NOTES", 20)
+    most = 0
+
+    def loop(script: Script) -> None:
+        nonlocal most
+        for _ in range(50):
+            script.step()
+        for _ in range(20):
+            evaluate(script, 10)
+            most = max(most, len(recorded.session.catch_up.__self__.notes))  # type: ignore[attr-defined]
+
+    with watched(closely=False) as recorded:
+        script = Script()
+        loop(script)
+
+    assert most <= 21
+    assert list(recorded.scalars("loss", "eval").values()) == script.evaluated
+
+
+def test_a_model_that_returns_its_loss_is_believed() -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 3)
+
+        def forward(self, features: torch.Tensor) -> dict[str, torch.Tensor]:
+            output = self.layer(features)
+            labels = torch.zeros(len(features), dtype=torch.int64)
+            return {"loss": 2 * functional.cross_entropy(output, labels), "output": output}
+
+    def loop(script: Script) -> None:
+        model: Any = Model()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        script.optimizer = None
+        for step in range(60):
+            model(torch.randn(5, 4))["loss"].backward()
+            optimizer.step()
+            if step % 20 == 19:
+                model.eval()
                 with torch.no_grad():
-                    script.loss()
-                script.model.train()
+                    script.evaluated.append(model(torch.randn(5, 4))["loss"].item())
+                model.train()
 
-    _, recorded = recorded_of(loop)
+    script, recorded = recorded_of(loop)
 
-    assert len(recorded.scalars("loss", "eval")) == 4
-    assert len(recorded.scalars("loss")) == STEPS
+    assert list(recorded.scalars("loss", "eval").values()) == script.evaluated
 
 
 def test_a_pass_that_raises_in_a_quiet_step_leaves_the_next_ones_right() -> None:
@@ -197,3 +269,30 @@ def test_a_loss_that_turns_bad_in_a_quiet_step_is_recorded() -> None:
     losses = recorded.scalars("loss")
     assert next(step for step, loss in losses.items() if isnan(loss)) == 120
     assert recorded.observations("first-non-finite")
+
+
+@pytest.mark.parametrize("steps", [4, 30])
+def test_nothing_of_a_model_is_kept_when_the_script_has_forgotten_it(steps: int) -> None:
+    def forgotten() -> list[weakref.ref[Any]]:
+        script = Script()
+        for _ in range(steps):
+            script.step()
+        return [weakref.ref(one) for one in (script.optimizer, *script.model.parameters())]
+
+    with watched(closely=False, statistics=("weights", "gradients")):
+        references = forgotten()
+        gc.collect()
+        alive = [one() for one in references]
+
+    assert alive == [None] * 5
+
+
+def test_the_next_model_of_a_script_is_alone_again() -> None:
+    with watched(closely=False) as recorded:
+        for _ in range(2):
+            plain(Script())
+            gc.collect()
+
+    assert recorded.scalars("learning_rate/0")
+    assert recorded.scalars("learning_rate/1/0") == {}
+    assert max(recorded.scalars("loss")) == 2 * STEPS - 1

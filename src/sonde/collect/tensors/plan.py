@@ -56,6 +56,10 @@ class Plan:
         is_histogram_due = every and step // every > before // every
         return exact + (self._with_histograms if is_histogram_due else self._plain)
 
+    def asks_for(self, mode: Mode) -> bool:
+        """Whether a person asked for anything of the steps of a mode."""
+        return bool(self._exact[mode])
+
     def due_exactly(self, mode: Mode, step: int) -> Due:
         """What is due at a step whatever it costs, because a person asked for it."""
         return tuple([one for is_due, one in self._exact[mode] if is_due(step)])

@@ -4,6 +4,7 @@ In training the loss is what backward is called on. Without gradients there is n
 what a loss function returns is the loss of the evaluation step whose pass came before.
 """
 
+import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeGuard
@@ -21,6 +22,7 @@ from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.offers import Offers, is_plain, leaves_of
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
+from sonde.collect.torch.quiet import LOSS, Note
 from sonde.collect.torch.scalars import Scalars
 from sonde.records.tensor import TensorKind
 from sonde.records.worker import TensorInfo
@@ -58,6 +60,8 @@ class Criteria:
         self._of: ForwardPass | None = None  # the evaluation pass whose losses come in
         self._losses: list[tuple[str, Tensor | float]] = []
         modules.listen("losses of evaluations", self._pass_begins, self._pass_ends)
+        modules.at_evaluation.append(self._pass_noted)
+        modules.quiet.readers[LOSS] = self._loss_noted
         modules.on_found.append(session.guard.shield("loss modules", self._found, None))
         session.each_step("losses outside of training", self._step_over)
         session.at_end.append(self._settle)
@@ -70,19 +74,28 @@ class Criteria:
     def _watching(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling, session, name = torch.compiler.is_compiling, self._session, original.__name__
         quiet, has_gradients = self._modules.quiet, torch.is_grad_enabled
+        get_ident, now_ns = threading.get_ident, session.clock.now_ns
         seen = session.hook("loss functions", self._seen, None)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
             if is_compiling() or self._depth or not session.is_on:
                 return original(*args, **kwargs)
-            if quiet.is_on and has_gradients():
+            is_quiet = quiet.is_on and get_ident() == quiet.thread_id
+            if is_quiet and has_gradients():
                 return original(*args, **kwargs)
             self._depth = 1
             try:
                 result = original(*args, **kwargs)
             finally:
                 self._depth = 0
-            seen(name, args, kwargs, result)
+            if is_quiet and quiet.is_evaluating and type(result) is Tensor and not result.dim():
+                if quiet.depth:
+                    quiet.inner.append((name, result.item()))
+                else:
+                    instant_ns = now_ns()
+                    quiet.notes.append((LOSS, instant_ns, instant_ns, name, result.item()))
+            else:
+                seen(name, args, kwargs, result)
             return result
 
         # TorchScript asks for what it should compile instead
@@ -148,13 +161,27 @@ class Criteria:
             if plan.wants(kinds[0]) and self._offers.is_due(forward):
                 self._offers.offer(forward, stem, kinds, leaves_of(tensor))
 
+    def _pass_noted(self, forward: ForwardPass, losses: list[tuple[str, float]]) -> None:
+        self._pass_begins()
+        for name, value in losses:
+            self._add_number(name, value, forward)
+
+    def _loss_noted(self, note: Note) -> None:
+        _, _, _, name, value = note
+        forward = self._modules.latest
+        if forward is not None:
+            self._add_number(name, value, forward)
+
     def _add(self, name: str, result: Tensor, forward: ForwardPass) -> None:
+        number = result.detach()
+        is_here = number.device.type == "cpu"
+        self._add_number(name, float(number) if is_here else number.clone(), forward)
+
+    def _add_number(self, name: str, number: Tensor | float, forward: ForwardPass) -> None:
         if self._of is not forward:
             self._settle()
             self._of = forward
-        number = result.detach()
-        is_here = number.device.type == "cpu"
-        self._losses.append((name, float(number) if is_here else number.clone()))
+        self._losses.append((name, number))
 
     def _pass_begins(self, *_: object) -> None:
         self._depth = 0

@@ -11,6 +11,7 @@ from sonde.collect.budget import Measurement
 from sonde.collect.session import Session
 from sonde.collect.tensors.collections import Wanted
 from sonde.collect.tensors.plan import Due
+from sonde.collect.torch.identities import IdentityMap
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import parameters_of
 from sonde.collect.torch.records import Listener, Records, Taken
@@ -61,7 +62,7 @@ class Gather:
         self._kernels = Kernels(session)
         self._routine = Measurement()
         self._decision = _Decision()
-        self._recipes: dict[tuple[int, Due], _Recipe] = {}
+        self._recipes: IdentityMap[Optimizer, dict[Due, _Recipe]] = IdentityMap()
         self.listen: Callable[[int], Listener | None] | None = (
             None  # who looks at an optimizer's numbers
         )
@@ -88,7 +89,7 @@ class Gather:
             return
         began_ns = self._session.clock.now_ns()
         at = (Mode.TRAIN.value, self._decision.step)
-        taken = self._follow(self._recipe(optimizer, number, due), at, began_ns)
+        taken = self._follow(self._recipe(optimizer, due), at, began_ns)
         if any(TensorKind.OPTIMIZER_STATE in one.kinds for one in due):
             self._add(taken, self._states(optimizer), due)
         if taken.is_empty:
@@ -142,14 +143,17 @@ class Gather:
                 f"{self._session.settings.overhead_percent:g} % of the step",
             )
 
-    def _recipe(self, optimizer: Optimizer, number: int, due: Due) -> _Recipe:
+    def _recipe(self, optimizer: Optimizer, due: Due) -> _Recipe:
         groups = optimizer.param_groups
         first, last = groups[0]["params"], groups[-1]["params"]
         ends = (id(first[0]) if first else 0, id(last[-1]) if last else 0)
         shape = (sum([len(group["params"]) for group in groups]), *ends)
-        known = self._recipes.get((number, due))
+        recipes = self._recipes.get(optimizer)
+        if recipes is None:
+            recipes = self._recipes[optimizer] = {}
+        known = recipes.get(due)
         if known is None or known.shape != shape:
-            known = self._recipes[number, due] = self._work_out(optimizer, due, shape)
+            known = recipes[due] = self._work_out(optimizer, due, shape)
         return known
 
     def _work_out(self, optimizer: Optimizer, due: Due, shape: tuple[object, ...]) -> _Recipe:

@@ -85,7 +85,7 @@ class TrainingLoop:
         self.optimizers.attach(patches)
         self._unstepped.attach(patches)
         patches.wrap(torch.autograd, "backward", self._backward)
-        self._quiet.told_to(self)
+        self._quiet.readers |= self._readers()
         for scaler in (torch.amp.GradScaler,):
             patches.wrap(scaler, "scale", self._scaling)
             patches.wrap(scaler, "step", self._scaled_step)
@@ -105,7 +105,8 @@ class TrainingLoop:
         def pre_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
             if is_compiling():
                 return None
-            if quiet.is_on and optimizer is quiet.optimizer and len(args) == 1 and not kwargs:
+            is_noted = quiet.is_on and id(optimizer) == quiet.optimizer
+            if is_noted and len(args) == 1 and not kwargs:
                 quiet.optimizer_ns = start_ns = now_ns()
                 rates = [group["lr"] for group in optimizer.param_groups]
                 if rates != quiet.rates:
@@ -124,9 +125,9 @@ class TrainingLoop:
         def post_hook(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
             if is_compiling():
                 return
-            if quiet.is_on and optimizer is quiet.optimizer:
+            if quiet.is_on and id(optimizer) == quiet.optimizer:
                 end_ns = now_ns()
-                quiet.notes.append((OPTIMIZER, quiet.optimizer_ns, end_ns, optimizer, None))
+                quiet.notes.append((OPTIMIZER, quiet.optimizer_ns, end_ns, quiet.number, None))
                 quiet.step_over(end_ns)
             else:
                 after(optimizer)
@@ -191,25 +192,32 @@ class TrainingLoop:
         leave_alone(closely)
         return backward
 
-    def read_note(self, note: Note) -> None:
-        """What a hook would have told, had it not left a note."""
-        what, start_ns, _, first, second = note
-        if what == FORWARD:
-            self._steps.forward(start_ns, Pass.TRAIN)
-        elif what == BACKWARD:
-            self._losses.noted(first, second)
-            self._steps.backward(start_ns)
-            self._unstepped.computed()
-        elif what == OPTIMIZER:
-            number, self._start_ns = self.optimizers.number_of(first), start_ns
-            self._steps.optimizer_begins(number)
-            self._losses.optimizer_stepped(number)
-            self._steps.optimizer_ends(number, start_ns)
-        elif what == DATA_WAIT:
-            self._steps.data_wait(start_ns, is_exhausted=False)
-        elif what == RATES:
-            for group, rate in enumerate(first):
-                self._session.scalar(f"learning_rate/{group}", rate)
+    def _readers(self) -> dict[int, Callable[[Note], None]]:
+        """What hooks would have told, had they not left notes."""
+        return {
+            DATA_WAIT: lambda note: self._steps.data_wait(note[1], is_exhausted=False),
+            FORWARD: lambda note: self._steps.forward(note[1], Pass.TRAIN),
+            BACKWARD: self._read_backward,
+            OPTIMIZER: self._read_step,
+            RATES: self._read_rates,
+        }
+
+    def _read_backward(self, note: Note) -> None:
+        _, start_ns, _, value, divisor = note
+        self._losses.noted(value, divisor)
+        self._steps.backward(start_ns)
+        self._unstepped.computed()
+
+    def _read_step(self, note: Note) -> None:
+        _, self._start_ns, _, optimizer, _ = note
+        number = self.optimizers.number_of(optimizer)
+        self._steps.optimizer_begins(number)
+        self._losses.optimizer_stepped(number)
+        self._steps.optimizer_ends(number, self._start_ns)
+
+    def _read_rates(self, note: Note) -> None:
+        for group, rate in enumerate(note[3]):
+            self._session.scalar(f"learning_rate/{group}", rate)
 
     def _backward_begins(self, tensors: Any) -> None:
         self._modules.forget_calls()
@@ -295,7 +303,7 @@ class TrainingLoop:
         self._losses.optimizer_stepped(number)
         self._steps.optimizer_ends(number, self._start_ns)
         if is_finite and not (has_closure or self._losses.is_told):
-            self._quiet.consider(optimizer, self._steps.latest_seconds)
+            self._quiet.consider(optimizer, number, self._steps.latest_seconds)
 
     def _scaling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         noted = self._session.hook("losses", self._losses.scaled, None)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch._C import _current_graph_task_id, _get_tracing_state
 
 from sonde.collect.session import Session
@@ -17,7 +17,7 @@ from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.names import Names, outermost, wrapped_by
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
-from sonde.collect.torch.quiet import FORWARD, Quiet
+from sonde.collect.torch.quiet import EVALUATION, FORWARD, Note, Quiet
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.records.step import Phase
 
@@ -45,6 +45,8 @@ class Modules:
         self._at_end: list[Ends] = []
         self.hooks = Hooks()
         self.latest: ForwardPass | None = None  # the pass under way, or the one before
+        # told of passes of evaluations that were noted, with the losses that were seen inside
+        self.at_evaluation: list[Callable[[ForwardPass, list[tuple[str, float]]], None]] = []
         self.owned: set[int] = set()  # parameters that some optimizer trains
         self.on_found: list[Callable[[list[nn.Module]], None]] = []
 
@@ -54,6 +56,7 @@ class Modules:
         patches.wrap(nn.Module, "__setstate__", self._noting)
         patches.wrap(nn.Module, "compile", self._compiling)
         patches.wrap(nn.Module, "eval", self._evaluating)
+        self.quiet.readers[EVALUATION] = self._read_evaluation
         self.hooks.attach(patches)
 
     def adopt(self, modules: Iterable[nn.Module]) -> None:
@@ -144,6 +147,7 @@ class Modules:
     def _before(self, begins: Callable[..., None]) -> Before:
         is_compiling, has_gradients = torch.compiler.is_compiling, torch.is_grad_enabled
         quiet, now_ns, get_ident = self.quiet, self._session.clock.now_ns, threading.get_ident
+        is_trained = self._is_trained
 
         def before(watched: nn.Module, args: Any, kwargs: Any) -> None:
             # in a compiled region this is known when it is traced, and nothing of us is left
@@ -152,9 +156,13 @@ class Modules:
             if quiet.is_on and get_ident() == quiet.thread_id:
                 if quiet.is_in_backward:
                     return
-                if has_gradients() and watched.training:
+                if has_gradients():
+                    is_noted = watched.training
+                else:
+                    is_noted = not watched.training and quiet.may_evaluate and is_trained(watched)
+                if is_noted:
                     if not quiet.depth:
-                        quiet.forward_ns = now_ns()
+                        quiet.forward_ns, quiet.is_evaluating = now_ns(), not watched.training
                     quiet.depth += 1
                     return
             begins(watched, args, kwargs)
@@ -171,7 +179,10 @@ class Modules:
             if quiet.depth and get_ident() == quiet.thread_id:
                 quiet.depth -= 1
                 if not quiet.depth:
-                    quiet.note((FORWARD, quiet.forward_ns, now_ns(), None, None))
+                    what = EVALUATION if quiet.is_evaluating else FORWARD
+                    loss = None if type(output) is Tensor else loss_in(output)
+                    inner, quiet.inner = quiet.inner, []
+                    quiet.note((what, quiet.forward_ns, now_ns(), loss, inner))
             elif not (quiet.is_on and quiet.is_in_backward):
                 ends(watched, output)
 
@@ -257,10 +268,27 @@ class Modules:
         on_settled = None if is_settled else forward.settle
         self._session.steps.forward(start_ns, forward.kind, on_settled)
 
+    def _is_trained(self, module: nn.Module) -> bool:
+        return any(id(parameter) in self.owned for parameter in module.parameters())
+
+    def _read_evaluation(self, note: Note) -> None:
+        """What hooks would have told of a pass of an evaluation, had they not left a note."""
+        _, start_ns, _, loss, inner = note
+        self.latest = forward = ForwardPass(self._session.steps, Pass.EVAL)
+        for begins in self.at_evaluation:
+            begins(forward, inner if loss is None else [("loss", loss)])
+        is_settled = forward.at is not None
+        self._session.steps.forward(start_ns, Pass.EVAL, None if is_settled else forward.settle)
+
     def _kind(self, module: nn.Module) -> Pass:
         has_gradients = torch.is_grad_enabled()
         if has_gradients and module.training:
             return Pass.TRAIN
-        is_trained = any(id(parameter) in self.owned for parameter in module.parameters())
-        is_sure = is_trained and not has_gradients and not module.training
+        is_sure = not (has_gradients or module.training) and self._is_trained(module)
         return Pass.EVAL if is_sure else Pass.UNDECIDED
+
+
+def loss_in(output: Any) -> float | None:
+    """What a model returns as its loss, while it is evaluated on the processor."""
+    loss = output.get("loss") if isinstance(output, dict) else getattr(output, "loss", None)
+    return float(loss.detach()) if isinstance(loss, Tensor) and loss.numel() == 1 else None

@@ -104,7 +104,8 @@ class Ownership:
     @property
     def is_comparing(self) -> bool:
         """Whether every step counts just now."""
-        return any(watch.window is not None for watch in self._watches.values())
+        alive = [self._watches.get(number) for number, _ in self._optimizers]
+        return any(watch is not None and watch.window is not None for watch in alive)
 
     def before_update(self, optimizer: Optimizer, number: int) -> None:
         """All gradients are there."""

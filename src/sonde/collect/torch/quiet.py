@@ -7,7 +7,7 @@ are gone through together: at the next step that is watched closely, a moment la
 
 from collections.abc import Callable
 from math import ceil
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,70 +17,65 @@ from sonde.clock import NANOSECONDS
 from sonde.collect.session import Session
 from sonde.records.step import Mode
 
-DATA_WAIT, FORWARD, BACKWARD, OPTIMIZER, RATES = range(5)
+DATA_WAIT, FORWARD, EVALUATION, LOSS, BACKWARD, OPTIMIZER, RATES = range(7)
 Note = tuple[int, int, int, Any, Any]  # what, from when to when, and two things it came with
 
-_MOST_STEPS = 64
+_MOST_STEPS = 128
+_MOST_NOTES = 1024
 _LONGEST_NS = NANOSECONDS  # readers do not wait longer
-_WATCHING_SECONDS = 0.12  # a step that is watched closely costs 0.2 % of so much training
+_WATCHING_SECONDS = 0.5  # of which a step that is watched closely costs about 0.2 %
 _NOTE_NS = 2_000  # what a note costs, measured with benchmarks/hook_overhead.py
 _SETTLED_STEPS = 3  # a loop is watched closely until it has shown what it does
 _in_use: Callable[[], bool] = torch.cuda.is_initialized
-
-
-class Reader(Protocol):
-    """Who goes through the notes as if it had been told at once."""
-
-    def read_note(self, note: Note) -> None:
-        """What a hook would have told."""
 
 
 class Quiet:
     """Whether the hooks leave notes now, and the notes."""
 
     __slots__ = (
-        *("is_on", "notes", "depth", "forward_ns", "optimizer", "optimizer_ns", "rates"),
-        *(
-            "thread_id",
-            "is_in_backward",
-            "most_steps",
-            "_left",
-            "_deadline_ns",
-            "_session",
-            "_reader",
-        ),
-        *("_moment_ns", "_steps_until_due", "vetoes"),
+        *("is_on", "notes", "depth", "is_evaluating", "may_evaluate", "forward_ns", "optimizer"),
+        *("optimizer_ns", "rates", "thread_id", "is_in_backward", "most_steps", "readers"),
+        *("inner", "vetoes", "_left", "_deadline_ns", "_session", "_moment_ns", "_steps_until_due"),
     )
 
     def __init__(self, session: Session, steps_until_due: Callable[[float], int]) -> None:
         self.is_on = False
         self.notes: list[Note] = []
         self.depth = 0  # of the forward pass that is under way and noted
+        self.is_evaluating = False  # the latest pass was one of an evaluation
+        self.inner: list[tuple[str, float]] = []  # losses inside the pass that is under way
+        self.may_evaluate = False  # nobody asked for anything of evaluation steps
         self.forward_ns = 0
-        self.optimizer: Optimizer | None = None
-        self.optimizer_ns = 0
+        self.optimizer = 0  # the one that may be noted, by its identity: it may be gone by then
+        self.number = 0
+        self.optimizer_ns = 0  # when it began to step, if that was noted
         self.rates: list[object] = []
         self.thread_id = 0
         self.is_in_backward = False
         self.most_steps = _MOST_STEPS
         self.vetoes: list[Callable[[], bool]] = []  # who wants to see every step just now
+        # who goes through the notes of a kind, as if told at once
+        self.readers: dict[int, Callable[[Note], None]] = {}
         self._left = 0
         self._deadline_ns = 0
         self._session = session
-        self._reader: Reader | None = None
         self._moment_ns = 0
         self._steps_until_due = steps_until_due
         session.catch_up = self.catch_up
 
-    def told_to(self, reader: Reader) -> None:
-        """Who reads the notes."""
-        self._reader = reader
-
     def note(self, note: Note) -> None:
         """Something that began while notes were taken; they may have been read meanwhile."""
         self.notes.append(note)
-        if not self.is_on:
-            self.catch_up()
+        if not self.is_on or len(self.notes) > _MOST_NOTES or note[2] >= self._deadline_ns:
+            self._breathe()
+
+    def _breathe(self) -> None:
+        """A loop without optimizer steps, such as an evaluation, has no other time for it."""
+        is_on = self.is_on
+        self._session.guard.call("notes", self.catch_up, None)
+        if is_on:
+            self._deadline_ns = self._session.clock.now_ns() + _LONGEST_NS
+            self.is_on = self._session.is_behind = True
 
     def step_over(self, end_ns: int) -> None:
         """An optimizer has stepped; whether the next step is quiet, too."""
@@ -88,7 +83,7 @@ class Quiet:
         if self._left <= 0 or end_ns >= self._deadline_ns:
             self.is_on = False
 
-    def consider(self, optimizer: Optimizer, step_seconds: float) -> None:
+    def consider(self, optimizer: Optimizer, number: int, step_seconds: float) -> None:
         """After a step that was watched closely: how many quiet ones may follow."""
         session = self._session
         rates = [group.get("lr") for group in optimizer.param_groups]
@@ -99,6 +94,7 @@ class Quiet:
             and all(type(rate) is float for rate in rates)
             and not _in_use()
             and not any(veto() for veto in self.vetoes)
+            and "notes" not in session.guard.failed
         )
         if not is_plain or step_seconds <= 0:
             return
@@ -106,9 +102,11 @@ class Quiet:
         count = min(count, self._until_asked_for(count), self._steps_until_due(step_seconds))
         if count < 1:
             return
-        self.optimizer, self.rates = optimizer, rates
+        self.optimizer, self.number, self.rates = id(optimizer), number, rates
         self.thread_id = session.thread_id
-        self.depth, self.is_in_backward = 0, False
+        self.depth, self.is_in_backward, self.is_evaluating = 0, False, False
+        self.inner = []
+        self.may_evaluate = not session.plan.asks_for(Mode.EVAL)
         self._left = count
         self._deadline_ns = session.clock.now_ns() + _LONGEST_NS
         self.is_on = session.is_behind = True
@@ -125,17 +123,17 @@ class Quiet:
 
     def catch_up(self) -> None:
         """Goes through all notes, at the times at which they were made."""
-        session, reader = self._session, self._reader
+        session = self._session
         self.is_on = session.is_behind = False
         notes, self.notes = self.notes, []
-        if not notes or reader is None:
+        if not notes:
             return
         session.hook_ns += _NOTE_NS * len(notes)
         session.take_time_from(self._moment)
         try:
             for note in notes:
                 self._moment_ns = note[2]
-                reader.read_note(note)
+                self.readers[note[0]](note)
         finally:
             session.take_time_from(session.clock.now_ns)
 
