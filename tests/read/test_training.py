@@ -33,6 +33,23 @@ def test_fewer_workers_after_a_restart_are_all_there_are() -> None:
     assert losses(job) == {"train": LastLoss(3, 1.0)}
 
 
+def test_where_several_optimizers_step_each_has_its_loss() -> None:
+    job = FakeJob()
+    worker = job.worker().scalar("loss/root", 0, 9.0)
+    for step in range(3):
+        worker.scalar("loss/0", step, float(step)).scalar("loss/1", step, 10.0 + step)
+    worker.flush()
+    assert losses(job) == {"train/0": LastLoss(2, 2.0), "train/1": LastLoss(2, 12.0)}
+
+
+def test_what_was_logged_as_a_loss_counts_where_no_hook_saw_one() -> None:
+    job = FakeJob()
+    worker = job.worker().scalar("loss", 0, 5.0, source="log").flush()
+    assert losses(job) == {"train": LastLoss(0, 5.0)}
+    worker.scalar("loss", 1, 4.0).scalar("loss", 2, 9.0, source="log").flush()
+    assert losses(job) == {"train": LastLoss(1, 4.0)}
+
+
 def test_without_a_loss_there_is_none() -> None:
     job = FakeJob()
     job.worker().scalar("accuracy", 0, 1.0).flush()

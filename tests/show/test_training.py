@@ -38,6 +38,19 @@ def test_status_tells_steps_stages_the_loss_and_the_cost() -> None:
     assert any("0.50 % of the steps" in line for line in lines)
 
 
+def test_losses_of_several_optimizers_are_told_apart() -> None:
+    job = record("", machine())
+    worker = job.worker()
+    for step in range(2):
+        worker.scalar("loss/0", step, 0.5).scalar("loss/1", step, 1.5)
+        worker.step(step, {"forward": 0.2})
+    worker.beat(0.01, 2.0).flush()
+    lines = shown(job)
+    assert "last loss      0.5 (train, loss/0, step 1), 1.5 (train, loss/1, step 1)" in lines
+    beat(job, job.node)
+    assert any(line.plain.endswith("loss/0 0.5   loss/1 1.5") for line in frame(look(job), 100))
+
+
 def test_status_tells_where_the_time_of_a_step_goes() -> None:
     lines = shown(trained())
     first = lines.index("time of a step      train     eval")
@@ -71,6 +84,18 @@ def test_only_the_first_line_of_an_exception_is_the_verdict() -> None:
     first, *rest = shown(job.fail())
     assert first.endswith(": RuntimeError: one")
     assert "and two" in rest
+
+
+def test_of_several_workers_the_one_that_failed_first_is_named() -> None:
+    job = trained()
+    job.worker(1).fail("RuntimeError: one")
+    assert "failed first   worker 1" in shown(job.fail())
+
+
+def test_a_worker_that_trains_alone_is_not_named() -> None:
+    job = trained()
+    job.worker().fail("RuntimeError: one")
+    assert not any(line.startswith("failed first") for line in shown(job.fail()))
 
 
 @pytest.mark.parametrize(

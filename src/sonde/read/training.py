@@ -1,14 +1,15 @@
 """What training has done so far, in a few numbers: stages, steps, phases, losses."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from sonde.clock import NANOSECONDS, iso
 from sonde.read.jobs import JobFacts
-from sonde.read.scalars import LOSS, ScalarQuestion, read_scalars, reduce_scalars
+from sonde.read.scalars import LOSS, Losses, ScalarQuestion, read_scalars, reduce_scalars
 from sonde.read.stages import StageSpan, find_stages, read_marks
 from sonde.read.steps import read_steps
 from sonde.read.workers import WorkerReader
@@ -119,21 +120,27 @@ def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> Ph
 def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> dict[str, LastLoss]:
     """Per mode the last value of the loss, of a step that all workers have recorded.
 
-    A step with fewer workers than the one before is taken for one that some have yet to record.
+    With several optimizers it is `train/0`, `train/1`, as the losses are `loss/0`, `loss/1`. What
+    was logged as a loss counts where no hook has seen one. A step with fewer workers than the one
+    before is taken for one that some have yet to record.
     """
-    question = ScalarQuestion((LOSS,), source="hook", within=within)
-    rows = reduce_scalars(read_scalars(readers, question))
-    modes, chosen = texts_of(rows["mode"])
+    question = ScalarQuestion(Losses(), source="hook", within=within)
+    rows = read_scalars(readers, question)
+    if not rows.num_rows:
+        rows = read_scalars(readers, replace(question, source=None))
+    rows = reduce_scalars(rows)
+    (modes, in_mode), (names, named) = texts_of(rows["mode"]), texts_of(rows["name"])
     steps, workers = to_numpy(rows["step"]), to_numpy(rows["workers"])
     values = to_numpy(rows["value"])
     found = {}
-    for number, mode in enumerate(modes):
-        mine = np.flatnonzero(chosen == number)
+    for mode, name in product(range(len(modes)), range(len(names))):
+        mine = np.flatnonzero((in_mode == mode) & (named == name))
         if len(mine):
             mine = mine[np.argsort(steps[mine])]
             is_whole = np.append(True, np.diff(workers[mine]) >= 0)
             last = mine[np.flatnonzero(is_whole)[-1]]
-            found[mode] = LastLoss(int(steps[last]), float(values[last]))
+            label = f"{modes[mode]}{names[name].removeprefix(LOSS)}"
+            found[label] = LastLoss(int(steps[last]), float(values[last]))
     return found
 
 

@@ -139,6 +139,8 @@ def _facts(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     if exit_.get("code") is not None:
         signal = f" ({exit_['signal']})" if exit_.get("signal") else ""
         rows.append(("exit code", f"{exit_['code']}{signal}"))
+    if exit_.get("worker") is not None and status["workers"] > 1:
+        rows.append(("failed first", f"worker {exit_['worker']}"))
     rows.append(("still running", ", ".join(exit_.get("left_running") or ())))
     return rows
 

@@ -29,10 +29,29 @@ def training_rows(status: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def last_losses(losses: Mapping[str, Any]) -> str:
-    """The last loss of each mode."""
+    """The last loss of each mode; with several optimizers, of each of them."""
     return ", ".join(
-        f"{one['value']:.5g} ({mode}, step {one['step']})" for mode, one in losses.items()
+        f"{one['value']:.5g} ({_whose(label)}, step {one['step']})" for label, one in losses.items()
     )
+
+
+def losses_of_first_mode(losses: Mapping[str, Any]) -> list[str]:
+    """The last losses of one mode, by their names."""
+    first = next(iter(losses), "").partition("/")[0]
+    return [
+        f"{_loss_name(label)} {one['value']:.5g}"
+        for label, one in losses.items()
+        if label.partition("/")[0] == first
+    ]
+
+
+def _whose(label: str) -> str:
+    mode = label.partition("/")[0]
+    return mode if label == mode else f"{mode}, {_loss_name(label)}"
+
+
+def _loss_name(label: str) -> str:
+    return "".join(("loss", *label.partition("/")[1:]))
 
 
 def _workers(status: Mapping[str, Any]) -> str:

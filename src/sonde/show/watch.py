@@ -17,7 +17,7 @@ from sonde.show.present import JobNow, Level, NodeNow
 from sonde.show.recent import COLUMN_SECONDS
 from sonde.show.styles import CPU, LABEL, MEMORY, PERCENT, QUIET, fullness, state_style
 from sonde.show.terminal import readable
-from sonde.show.training import phase_names, watching_cost
+from sonde.show.training import losses_of_first_mode, phase_names, watching_cost
 from sonde.show.units import UNKNOWN, counted, duration, local_hour, percent, rate, short_time, size
 from sonde.show.verdict import verdict
 
@@ -139,7 +139,7 @@ def _training(status: dict[str, Any]) -> list[Text]:
         parts.append(f"{short_time(one['seconds']['p50'])} a step")
         names = phase_names({mode: one})
         rows.append("   ".join(f"{name} {percent(one['percent'][name])}" for name in names))
-    parts += [f"loss {one['value']:.5g}" for one in list(status["losses"].values())[:1]]
+    parts += losses_of_first_mode(status["losses"])
     labels = ("Steps", "Phases")
     lines = zip(labels, ["   ".join(parts), *rows], strict=False)
     return [*(Text(f"{label:<{LABEL}}{text}") for label, text in lines), Text()]
