@@ -51,6 +51,11 @@ def test_the_summary_and_the_status_say_the_same(sonde: Sonde) -> None:
     assert b" s: exit code 1; watching took" in done.stderr
 
 
+def test_the_summary_of_a_long_exception_is_one_line(sonde: Sonde) -> None:
+    done = sonde.run("run", "--name", "job", PYTHON, "-c", r"raise ValueError('one\ntwo')")
+    assert b": ValueError: one; watching took" in done.stderr
+
+
 def test_a_name_in_use_is_no_reason_to_resume_an_attachment(sonde: Sonde) -> None:
     sonde.run("run", "--name", "job", "true")
     sleeper = sonde.start("run", "--name", "other", "sleep", "60")

@@ -22,7 +22,7 @@ from sonde.settings import (
     placement,
 )
 from sonde.show.units import cost
-from sonde.show.verdict import ending
+from sonde.show.verdict import ending, first_line
 
 # What a second launcher on the same node still measures: the machine is measured by the first.
 _OWN_COLLECTORS = ("process_tree",)
@@ -117,7 +117,7 @@ def _reference(registration: Registration, wish: Wish) -> str:
 
 def _summary(launched: Launched, registration: Registration, wish: Wish) -> list[str]:
     exit_, outcome = launched.exit, launched.outcome
-    why = "" if exit_.state is JobState.COMPLETED else exit_.message or ""
+    why = "" if exit_.state is JobState.COMPLETED else first_line(exit_.message, exit_.traceback)
     said = ending(registration.job, exit_.state.value, launched.seconds, why)
     overhead = outcome.overhead
     took = cost(overhead.cpu_seconds, overhead.percent)

@@ -33,6 +33,9 @@ def reason(status: Mapping[str, Any]) -> str:
     message = exit_.get("message")
     if message is None and status["state"] == "lost":
         return _LOST
-    if message and exit_.get("traceback"):  # the rest of a longer one is in there
-        return str(message).partition("\n")[0]
-    return message or ""
+    return first_line(message, exit_.get("traceback"))
+
+
+def first_line(message: str | None, traceback: str | None) -> str:
+    """A message, cut where the rest of it is in the traceback."""
+    return (message or "").partition("\n")[0] if traceback else message or ""
