@@ -86,6 +86,18 @@ def test_steps_print_the_last_ones_and_the_statistics() -> None:
     assert "p95" in text
 
 
+def test_of_several_workers_the_last_steps_of_each_are_printed() -> None:
+    job = FakeJob()
+    workers = [job.worker(rank, world_size=2) for rank in range(2)]
+    for step in range(20):
+        for worker in workers:
+            worker.step(step, {"forward": 1.0})
+    for worker in workers:
+        worker.flush()
+    rows = [line.split()[:3] for line in repr(job.job().steps()).splitlines()[2:12]]
+    assert rows == [[str(rank), "train", str(step)] for step in range(15, 20) for rank in range(2)]
+
+
 def test_events_are_chosen_by_name_category_worker_step_and_time() -> None:
     job = trained().job()
     forward = job.events("for*", category="phase", worker=0, steps=(1, 3))
@@ -136,6 +148,15 @@ def test_stages_are_a_table_and_found_by_name() -> None:
     assert stages.to_arrow()["stage"].to_pylist()[0] == "initialization"
     assert repr(stages).splitlines()[0].split() == ["stage", "seconds", "percent", "start", "end"]
     assert repr(FakeJob().job().stages) == "no training has been recorded"
+
+
+def test_a_stage_that_is_not_there_is_said_plainly() -> None:
+    with pytest.raises(
+        UsageError, match=r"no stage 'loop'\. Known: initialization, training_loop, "
+    ):
+        trained().job().stages["loop"]
+    with pytest.raises(UsageError, match="no training has been recorded"):
+        FakeJob().job().stages["training_loop"]
 
 
 def test_workers_are_in_the_order_of_counting_and_their_lives_are_known() -> None:

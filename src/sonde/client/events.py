@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sonde.client.frames import TIME, Frame, aligned
 from sonde.clock import NANOSECONDS, iso
+from sonde.errors import UsageError
 from sonde.read.scalars import Matching
 from sonde.read.stages import StageSpan
 from sonde.read.workers import WorkerReader
@@ -97,7 +98,11 @@ class Stages(Frame):
 
     def __getitem__(self, stage: str) -> StageSpan:
         """One of `initialization`, `training_loop`, `finalization`."""
-        return {one.stage.value: one for one in self.spans}[Stage(stage).value]
+        found = {one.stage.value: one for one in self.spans}
+        if stage not in found:
+            known = ", ".join(Stage) if found else "none, no training has been recorded"
+            raise UsageError(f"There is no stage {stage!r}. Known: {known}")
+        return found[stage]
 
     def to_arrow(self) -> pa.Table:
         """One row per stage."""

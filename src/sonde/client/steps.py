@@ -110,14 +110,19 @@ class Steps(Frame):
     def __repr__(self) -> str:
         if not len(self):
             return f"no steps have been recorded ({', '.join(self.modes)})"
-        last = StepRows(self._table.slice(max(0, self._table.num_rows - _SHOWN)))
         counts = dict.fromkeys(self.modes, 0)
         for table in self.tables:
             counts[table.mode] = max(counts[table.mode], len(table.steps))
         said = ", ".join(f"{count} {mode} steps" for mode, count in counts.items() if count)
         workers = len({table.worker for table in self.tables})
         whose = f" of {workers} workers" if workers > 1 else ""
-        return f"{said}{whose}; the last ones:\n{last}\n\n{self.statistics()}"
+        return f"{said}{whose}; the last ones:\n{self._latest()}\n\n{self.statistics()}"
+
+    def _latest(self) -> "StepRows":
+        """The steps that ended last, over all workers."""
+        ends_ns = np.concatenate([table.ends_ns for table in self.tables])
+        order = np.argsort(ends_ns, kind="stable")[-_SHOWN:]
+        return StepRows(self._table.take(from_numpy(order)))
 
 
 def _column(phase: str) -> str:
