@@ -209,8 +209,7 @@ class TrainingLoop:
         self._unstepped.computed()
 
     def _read_step(self, note: Note) -> None:
-        _, self._start_ns, _, optimizer, _ = note
-        number = self.optimizers.number_of(optimizer)
+        _, self._start_ns, _, number, _ = note
         self._steps.optimizer_begins(number)
         self._losses.optimizer_stepped(number)
         self._steps.optimizer_ends(number, self._start_ns)

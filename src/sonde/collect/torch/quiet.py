@@ -34,8 +34,9 @@ class Quiet:
 
     __slots__ = (
         *("is_on", "notes", "depth", "is_evaluating", "may_evaluate", "forward_ns", "optimizer"),
-        *("optimizer_ns", "rates", "thread_id", "is_in_backward", "most_steps", "readers"),
-        *("inner", "vetoes", "_left", "_deadline_ns", "_session", "_moment_ns", "_steps_until_due"),
+        *("number", "optimizer_ns", "rates", "thread_id", "is_in_backward", "most_steps"),
+        *("readers", "inner", "vetoes", "_left", "_deadline_ns", "_session", "_moment_ns"),
+        "_steps_until_due",
     )
 
     def __init__(self, session: Session, steps_until_due: Callable[[float], int]) -> None:
