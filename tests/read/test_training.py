@@ -37,9 +37,11 @@ def test_where_several_optimizers_step_each_has_its_loss() -> None:
     job = FakeJob()
     worker = job.worker().scalar("loss/root", 0, 9.0)
     for step in range(3):
-        worker.scalar("loss/0", step, float(step)).scalar("loss/1", step, 10.0 + step)
+        worker.scalar("loss/1", step, 10.0 + step).scalar("loss/0", step, float(step))
     worker.flush()
-    assert losses(job) == {"train/0": LastLoss(2, 2.0), "train/1": LastLoss(2, 12.0)}
+    found = losses(job)
+    assert found == {"train/0": LastLoss(2, 2.0), "train/1": LastLoss(2, 12.0)}
+    assert list(found) == ["train/0", "train/1"]  # by optimizer, not by who stepped first
 
 
 def test_what_was_logged_as_a_loss_counts_where_no_hook_saw_one() -> None:

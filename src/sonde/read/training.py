@@ -133,7 +133,7 @@ def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> di
     steps, workers = to_numpy(rows["step"]), to_numpy(rows["workers"])
     values = to_numpy(rows["value"])
     found = {}
-    for mode, name in product(range(len(modes)), range(len(names))):
+    for mode, name in product(range(len(modes)), np.argsort(names)):
         mine = np.flatnonzero((in_mode == mode) & (named == name))
         if len(mine):
             mine = mine[np.argsort(steps[mine])]
