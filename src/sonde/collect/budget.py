@@ -10,6 +10,7 @@ from math import ceil
 
 _REMEMBERED_SECONDS = 20.0  # of training: allowances do not pile up beyond what that earns
 _SMOOTHING = 0.3
+_AFTER_THE_FIRST = 0.3
 
 
 @dataclass(slots=True)
@@ -41,9 +42,12 @@ class Price:
     seconds: float | None = None
 
     def learn(self, seconds: float) -> None:
-        """Remembers what it cost just now."""
+        """Remembers what it cost just now; the first time, memory is found for it, which is dear."""
         known = self.seconds
-        self.seconds = seconds if known is None else known + _SMOOTHING * (seconds - known)
+        if known is None:
+            self.seconds = _AFTER_THE_FIRST * seconds
+        else:
+            self.seconds = known + _SMOOTHING * (seconds - known)
 
 
 @dataclass(slots=True)

@@ -64,8 +64,8 @@ class Waiting:
                 is_exhausted = False
                 return batch
             finally:
-                if quiet.is_on and not is_exhausted and get_ident() == quiet.thread_id:
-                    quiet.notes.append((DATA_WAIT, start_ns, now_ns(), None, None))
+                if quiet.is_on and get_ident() == quiet.thread_id:
+                    quiet.notes.append((DATA_WAIT, start_ns, now_ns(), is_exhausted, None))
                 else:
                     self._data_wait(start_ns, is_exhausted)
 

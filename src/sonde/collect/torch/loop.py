@@ -30,7 +30,7 @@ from sonde.collect.torch.quiet import (
     RATES,
     Note,
     Quiet,
-    is_plain_root,
+    number_in,
 )
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.collect.torch.unstepped import Unstepped
@@ -100,19 +100,20 @@ class TrainingLoop:
     def _before_steps(self) -> Callable[..., Any]:
         before = self._session.hook("optimizer steps", self._before_step, None)
         is_compiling, now_ns = torch.compiler.is_compiling, self._session.clock.now_ns
-        quiet = self._quiet
+        quiet, get_ident = self._quiet, threading.get_ident
 
         def pre_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
             if is_compiling():
                 return None
-            is_noted = quiet.is_on and id(optimizer) == quiet.optimizer
-            if is_noted and len(args) == 1 and not kwargs:
+            is_known = quiet.is_on and id(optimizer) == quiet.optimizer
+            if is_known and len(args) == 1 and not kwargs and get_ident() == quiet.thread_id:
                 quiet.optimizer_ns = start_ns = now_ns()
                 rates = [group["lr"] for group in optimizer.param_groups]
                 if rates != quiet.rates:
                     quiet.rates = rates
                     quiet.notes.append((RATES, start_ns, start_ns, rates, None))
                 return None
+            quiet.optimizer_ns = 0
             return before(optimizer, args, kwargs)
 
         return pre_hook
@@ -125,9 +126,9 @@ class TrainingLoop:
         def post_hook(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
             if is_compiling():
                 return
-            if quiet.is_on and id(optimizer) == quiet.optimizer:
-                end_ns = now_ns()
-                quiet.notes.append((OPTIMIZER, quiet.optimizer_ns, end_ns, quiet.number, None))
+            if quiet.optimizer_ns and id(optimizer) == quiet.optimizer:
+                end_ns, start_ns, quiet.optimizer_ns = now_ns(), quiet.optimizer_ns, 0
+                quiet.notes.append((OPTIMIZER, start_ns, end_ns, quiet.number, None))
                 quiet.step_over(end_ns)
             else:
                 after(optimizer)
@@ -146,7 +147,7 @@ class TrainingLoop:
         self._handles.clear()
 
     def _made(self, optimizer: Optimizer) -> None:
-        if self._session.is_behind:
+        if self._session.is_behind and self._session.is_training_thread():
             self._session.catch_up()
         self.optimizers.number_of(optimizer)
         self._modules.refresh()
@@ -162,8 +163,10 @@ class TrainingLoop:
             # checkpointing may call it inside of a backward pass
             if is_compiling() or _current_graph_task_id() != -1:
                 return original(*args, **kwargs)
-            if quiet.is_on and args and get_ident() == quiet.thread_id and is_plain_root(args[0]):
-                return noted(*args, **kwargs)
+            if quiet.is_on and args and get_ident() == quiet.thread_id:
+                value = number_in(args[0])
+                if value is not None and isfinite(value):
+                    return noted(value, *args, **kwargs)
             return closely(*args, **kwargs)
 
         def closely(*args: Any, **kwargs: Any) -> Any:
@@ -173,12 +176,9 @@ class TrainingLoop:
             ends(start_ns)
             return result
 
-        def noted(root: Tensor, *args: Any, **kwargs: Any) -> Any:
-            value, divisor = root.item(), 1.0
-            if not isfinite(value):
-                return closely(root, *args, **kwargs)
-            if type(root.grad_fn).__name__ in DIVISIONS:
-                divisor = divisor_of(root)
+        def noted(value: float, root: Tensor, *args: Any, **kwargs: Any) -> Any:
+            is_divided = type(root.grad_fn).__name__ in DIVISIONS
+            divisor = divisor_of(root) if is_divided else 1.0
             quiet.depth, quiet.is_in_backward = 0, True
             start_ns = now_ns()
             try:
@@ -195,7 +195,7 @@ class TrainingLoop:
     def _readers(self) -> dict[int, Callable[[Note], None]]:
         """What hooks would have told, had they not left notes."""
         return {
-            DATA_WAIT: lambda note: self._steps.data_wait(note[1], is_exhausted=False),
+            DATA_WAIT: lambda note: self._steps.data_wait(note[1], is_exhausted=note[3]),
             FORWARD: lambda note: self._steps.forward(note[1], Pass.TRAIN),
             BACKWARD: self._read_backward,
             OPTIMIZER: self._read_step,
