@@ -13,6 +13,7 @@ from pathlib import Path
 import sonde
 from sonde.cli import COMMANDS
 from sonde.client.events import Events, Stages
+from sonde.client.observations import Observations
 from sonde.client.scalars import ReducedScalars, Scalars
 from sonde.client.series import Histogram, Quantiles, Reduction
 from sonde.client.steps import PhaseStatistics, StepRows, Steps
@@ -130,6 +131,7 @@ def python() -> Iterator[str]:
     yield from _kinds(SystemMetrics, Buckets, Statistics)
     yield from ("", "# What the questions about training return")
     yield from _kinds(Stages, Steps, StepRows, PhaseStatistics, Events, Scalars, ReducedScalars)
+    yield from _kinds(Observations)
     yield from _kinds(Tensors, Tensor, Reduction, Quantiles, Histogram)
 
 

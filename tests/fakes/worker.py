@@ -13,7 +13,7 @@ from sonde.records.notice import NoticeKind
 from sonde.records.worker import Failure, TensorIndex, TensorInfo, WorkerBeat, WorkerInfo
 from sonde.store.backends import Backend
 from sonde.store.facts import encode_facts
-from sonde.store.format import EVENTS, FAMILIES, SCALARS, STATISTICS, Family
+from sonde.store.format import EVENTS, FAMILIES, OBSERVATIONS, SCALARS, STATISTICS, Family
 from sonde.store.layout import values_key, worker_folder, worker_key
 from sonde.store.seal import Place, seal_folder
 from sonde.store.statistics import BINS, bin_of, encode_histogram
@@ -93,6 +93,12 @@ class FakeWorker:
     ) -> "FakeWorker":
         """One number."""
         self.writer.add(SCALARS, (name, self.clock.now_ns(), step, mode, value, source))
+        return self
+
+    def observation(self, kind: str, subject: str, step: int, detail: str = "") -> "FakeWorker":
+        """One fact that needs no threshold."""
+        row = (kind, subject, self.clock.now_ns(), step, "train", 0.0, detail)
+        self.writer.add(OBSERVATIONS, row)
         return self
 
     def statistics(

@@ -1,6 +1,7 @@
 """The live view on a real terminal, beside a real job."""
 
 import os
+import re
 
 import pytest
 
@@ -83,10 +84,30 @@ def test_a_reader_that_goes_away_is_no_error(sonde: Sonde) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_the_demo_shows_what_it_planted(sonde: Sonde) -> None:
+def test_the_demo_shows_the_inside_of_a_training_and_what_it_planted(sonde: Sonde) -> None:
     done = sonde.run("demo", "--seconds", "5", "--store", "demos")
     assert done.returncode == 0, done.stderr
     shown = done.stdout.decode()
     assert "demo completed" in shown
-    assert "slow data loader, 1 s to 2 s" in shown
+    assert "60 train; a train step takes" in shown
+    assert "l2_norm of gradient/body.0.weight" in shown
+    assert "forgotten layer: head.bias, head.weight: gradients come" in shown
+    slow = re.search(r"slow data loader: steps (\d+) to (\d+) waited", shown)
+    assert slow is not None
+    assert int(slow[1]) <= 15  # a busy machine may have kept others waiting
+    assert int(slow[2]) >= 26
+    assert "spike of the learning rate: 2 instead of 0.05 from step 42 on" in shown
     assert (sonde.folder / "demos" / "demo").is_dir()
+
+
+def test_where_pytorch_cannot_be_imported_the_demo_is_seen_from_outside(sonde: Sonde) -> None:
+    broken = sonde.folder / "packages"
+    broken.mkdir()
+    (broken / "torch.py").write_text("raise ImportError('libtorch.so is missing')")
+    done = sonde.run(
+        *("demo", "--seconds", "5", "--store", "demos"), env={"PYTHONPATH": str(broken)}
+    )
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.decode()
+    assert "PyTorch cannot be imported here" in shown
+    assert "slow data loader, 1 s to 2 s" in shown

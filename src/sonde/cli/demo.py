@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import importlib.util
 import math
 import shlex
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 from rich.text import Text
 
 from sonde.cli._command import Command, Options, add_json, say, say_json
+from sonde.cli._demo_inside import SAVE, inside, traces
 from sonde.cli.status import resources
 from sonde.client.job import Job
 from sonde.clock import SystemClock
@@ -27,6 +29,8 @@ from sonde.store.backends import Backend
 from sonde.store.places import absolute_store, find_job, job_uri
 
 _NAME = "demo"
+_SECONDS_WITH_TORCH = 35.0
+_SCRIPT = Path(demo_training.__file__).with_name("demo_pytorch.py")
 _START_SECONDS = 20.0
 _LEAST_SECONDS = 5.0  # in less the faults would last no longer than a few samples
 _EDGE = 0.25  # of a fault's time, left out at both ends: what is slow to show is not measured
@@ -35,8 +39,10 @@ _EDGE = 0.25  # of a fault's time, left out at both ends: what is slow to show i
 class Demo(Command):
     """Run a small real training job with planted faults, watch it, and show what was recorded.
 
-    Twenty seconds of a perceptron in numpy: a slow data loader, a memory leak and a burst of disk
-    writes, each for a while. On a terminal the live view is shown; q leaves it.
+    With PyTorch: about 35 seconds of a classifier whose last layer no optimizer owns, a loader that
+    is slow for a while, and a few steps with a learning rate that is far too high. Without: 20
+    seconds of a perceptron in numpy, with a slow loader, a memory leak and a burst of disk writes.
+    On a terminal the live view is shown; q leaves it.
     """
 
     example = "sonde demo"
@@ -49,19 +55,22 @@ class Demo(Command):
             "--seconds",
             metavar="N",
             type=float,
-            default=demo_training.SECONDS,
-            help="how long it trains (default: %(default)g, at least 5)",
+            help="about how long it trains (default: 35, without PyTorch 20; at least 5)",
         )
         add_json(parser)
 
     def execute(self, options: Options) -> int:
+        with_torch = _has_torch()
+        if options.seconds is None:
+            options.seconds = _SECONDS_WITH_TORCH if with_torch else demo_training.SECONDS
         if not _LEAST_SECONDS <= options.seconds < math.inf:
             raise UsageError(f"--seconds {options.seconds:g} is too short or endless: 5 or more.")
         store = absolute_store(options.store or tempfile.mkdtemp(prefix="sonde-demo-"))
         name = _free_name(store)
+        training = _with_torch(options.seconds) if with_torch else _without(options.seconds)
         with (
             tempfile.TemporaryFile() as output,  # the view has the terminal for itself
-            _started(store, name, options.seconds, output) as process,
+            _started(store, name, training, output) as process,
         ):
             if not options.json:
                 _accompany(process, store, name, options.seconds)
@@ -70,10 +79,29 @@ class Demo(Command):
             printed = output.read().decode(errors="replace").splitlines()
         job = Job(find_job(name, store))
         if options.json:
-            say_json({"job": job.name, "uri": job_uri(store, name), "planted": _seen(job, options)})
+            planted = _seen_inside(job) if with_torch else _seen(job, options)
+            say_json({"job": job.name, "uri": job_uri(store, name), "planted": planted})
         else:
-            _tell(job, options, job_uri(store, name), printed)
+            _tell(job, printed)
+            _tell_inside(job) if with_torch else _tell_curves(job, options)
+            _tell_more(options, job_uri(store, name), with_torch=with_torch)
         return 0 if code == 0 else 1
+
+
+def _has_torch() -> bool:
+    """Whether this Python can import PyTorch: one that is installed may still be broken."""
+    if importlib.util.find_spec("torch") is None:
+        return False
+    tried = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, check=False)
+    return tried.returncode == 0
+
+
+def _with_torch(seconds: float) -> list[str]:
+    return ["--save", SAVE, "--", sys.executable, str(_SCRIPT), f"{seconds:g}"]
+
+
+def _without(seconds: float) -> list[str]:
+    return ["--", sys.executable, "-m", demo_training.__name__, f"{seconds:g}"]
 
 
 def _free_name(store: str) -> str:
@@ -87,17 +115,16 @@ def _free_name(store: str) -> str:
 
 
 def _started(
-    store: str, name: str, seconds: float, output: "subprocess._FILE"
+    store: str, name: str, training: list[str], output: "subprocess._FILE"
 ) -> "subprocess.Popen[bytes]":
     sonde = [sys.executable, "-m", "sonde", "run", "--quiet", "--store", store, "--name", name]
-    training = [sys.executable, "-m", demo_training.__name__, str(seconds)]
-    return subprocess.Popen([*sonde, "--", *training], stdin=subprocess.DEVNULL, stdout=output)
+    return subprocess.Popen([*sonde, *training], stdin=subprocess.DEVNULL, stdout=output)
 
 
 def _accompany(process: "subprocess.Popen[bytes]", store: str, name: str, seconds: float) -> None:
     """The live view, until the job is over or somebody has seen enough."""
     if not sys.stdout.isatty():
-        say(f"training for {seconds:g} s under: sonde run --store {store} --name {name}")
+        say(f"training for about {seconds:g} s under: sonde run --store {store} --name {name}")
         return
     backend = _wait_for(process, store, name)
     if backend is None:
@@ -123,22 +150,49 @@ def _wait_for(process: "subprocess.Popen[bytes]", store: str, name: str) -> Back
     return None
 
 
-def _tell(job: Job, options: Options, uri: str, printed: list[str]) -> None:
+def _tell(job: Job, printed: list[str]) -> None:
     document = {**job.summary, "resources": resources(job)}
     print_lines(status_lines(document))
     say("")
     say("What it printed: " + (f"{printed[0]} … {printed[-1]}" if printed else "nothing"))
     say("")
+
+
+def _tell_inside(job: Job) -> None:
+    say("What was recorded from inside; the script has no word of Sonde:")
+    for text in inside(job):
+        print_lines(Text(f"  {line}") for line in ("", *text.splitlines()))
+    say("")
+    say("What was planted, and what the record says of it:")
+    for trace in traces(job):
+        print_lines(Text(f"  {line}") for line in (f"{trace.fault}: {trace.text}.", trace.asked))
+    say("")
+
+
+def _tell_curves(job: Job, options: Options) -> None:
+    say("PyTorch cannot be imported here: this is what is seen from outside.")
     say("What was planted, and where the recorded curves show it:")
     for fault in FAULTS:
         print_lines(Text(f"  {line}") for line in _sentences(job, fault, options.seconds))
     say("")
-    say(f"More: sonde export {uri} --format csv --metric 'process_tree.*'")
-    say(f"      sonde.open_job({uri!r}).system('process_tree.*').to_pandas()")
+
+
+def _tell_more(options: Options, uri: str, *, with_torch: bool) -> None:
+    say(f"More: sonde export {shlex.quote(uri)} --format csv --metric 'process_tree.*'")
+    say(f"      sonde watch {shlex.quote(uri)} --once")
+    say(f"      job = sonde.open_job({uri!r})")
+    say("      job.system('process_tree.*').to_pandas()")
+    if with_torch:
+        say("      job.steps().statistics(), job.scalars(), job.tensors(), job.stages")
+        say(f"Its script: {_SCRIPT}")
     say(f"It is kept in {uri}")
     folder = shlex.quote(str(Path(uri).parent))  # a temporary one goes with its only job
     remove = f"sonde rm {shlex.quote(uri)} --yes" if options.store else f"rm -r {folder}"
     say(f"Remove it: {remove}")
+
+
+def _seen_inside(job: Job) -> list[dict[str, object]]:
+    return [trace.document for trace in traces(job)]
 
 
 def _seen(job: Job, options: Options) -> list[dict[str, object]]:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sonde.client.events import Events, Stages
+from sonde.client.observations import Observations
 from sonde.client.scalars import Scalars
 from sonde.client.steps import Steps
 from sonde.client.system import SystemMetrics
@@ -199,6 +200,15 @@ class Job:
         known = None if mode is None else _known_mode(mode)
         question = ScalarQuestion(Matching(name), known, source, steps)
         return Scalars(self._workers_of(worker), question)
+
+    def observations(self, kind: str = "*", *, worker: int | str | None = None) -> Observations:
+        """What the hook found that needs no threshold, such as a parameter without an optimizer.
+
+        Args:
+            kind: A kind of the reference, such as `unowned-parameter`, or a pattern.
+            worker: One rank; all of them by default.
+        """
+        return Observations(self._workers_of(worker), kind)
 
     def tensors(self, name: str = "*", *, collection: str | None = None) -> Tensors:
         """The tensors that were recorded: names to iterate over, and what is known of each.

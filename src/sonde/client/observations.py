@@ -1,0 +1,66 @@
+"""Observations of a job: what its workers found that needs no threshold, as a data frame."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.client.frames import TIME, Frame, aligned
+from sonde.read.scalars import Matching
+from sonde.read.workers import WorkerReader
+from sonde.store.format import OBSERVATIONS
+from sonde.store.tables import from_numpy
+
+_MOST_LINES = 40
+
+
+@dataclass(frozen=True)
+class Observations(Frame):
+    """Some observations of some workers, of all their lives; read when they are asked for."""
+
+    readers: tuple[WorkerReader, ...]
+    kind: str = "*"
+
+    def to_arrow(self) -> pa.Table:
+        """One row per observation, in the order in which each worker made them."""
+        return self._table
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        parts = [self._part(reader) for reader in self.readers]
+        return pa.concat_tables(parts) if parts else pa.table({})
+
+    def _part(self, reader: WorkerReader) -> pa.Table:
+        rows = reader.folder(OBSERVATIONS).rows(only={"kind": Matching(self.kind)})
+        texts = {
+            name: rows[name].cast(pa.string()) for name in ("kind", "subject", "mode", "detail")
+        }
+        return pa.table(
+            {
+                "kind": texts["kind"],
+                "subject": texts["subject"],
+                "worker": from_numpy(np.full(rows.num_rows, reader.rank, dtype=np.int64)),
+                "mode": texts["mode"],
+                "step": rows["step"],
+                "time": rows["time_ns"].cast(TIME),
+                "value": rows["value"],
+                "detail": texts["detail"],
+            }
+        )
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "no such observation has been recorded"
+        steps: dict[tuple[str, str], list[int]] = {}
+        for row in self._table.select(["kind", "subject", "step"]).to_pylist():
+            steps.setdefault((row["kind"], row["subject"]), []).append(row["step"])
+        rows = [
+            (*of, str(len(all_)), f"{min(all_)}–{max(all_)}") for of, all_ in sorted(steps.items())
+        ]
+        titles = ("kind", "subject", "observations", "steps")
+        more = f"\n… and {len(rows) - _MOST_LINES} more" if len(rows) > _MOST_LINES else ""
+        return aligned([titles, *rows[:_MOST_LINES]], left=2) + more

@@ -1,0 +1,77 @@
+"""A small network learns which of eight centers a point came from, with three faults planted."""
+
+import sys
+import time
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset
+
+STEPS_PER_SECOND = 12
+BATCH = 64
+RATE = 0.05
+
+
+class Points(Dataset[tuple[Tensor, Tensor]]):
+    """Points around eight centers; some of them lie on a slow disk."""
+
+    def __init__(self, count: int) -> None:
+        centers = torch.randn(8, 64)
+        self.labels = torch.randint(0, 8, (count,))
+        self.points = centers[self.labels] + 2 * torch.randn(count, 64)
+        self.slow = range(count // 4, count * 45 // 100)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        if index in self.slow:
+            time.sleep(0.004)  # the first fault: a batch takes a quarter of a second
+        return self.points[index], self.labels[index]
+
+
+class Classifier(nn.Module):
+    """Three hidden layers and a head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            *(nn.Linear(64, 1024), nn.ReLU()),
+            *(nn.Linear(1024, 1024), nn.ReLU()),
+            *(nn.Linear(1024, 1024), nn.ReLU()),
+        )
+        self.head = nn.Linear(1024, 8)
+
+    def forward(self, points: Tensor) -> Tensor:
+        """A score for each center."""
+        scores: Tensor = self.head(self.body(points))
+        return scores
+
+
+def train(seconds: float) -> None:
+    """Trains for about so long, on a slow machine for at most a minute longer."""
+    torch.manual_seed(7)
+    steps = int(seconds * STEPS_PER_SECOND)
+    high_rates = range(steps * 70 // 100, steps * 73 // 100)
+    loader = DataLoader(Points(steps * BATCH), batch_size=BATCH)
+    model = Classifier()
+    loss_function = nn.CrossEntropyLoss()
+    # the second fault: the head is forgotten, and stays as it was made
+    optimizer = torch.optim.SGD(model.body.parameters(), lr=RATE)
+    end = time.monotonic() + seconds + 60
+    for step, (points, labels) in enumerate(loader):
+        if time.monotonic() > end:
+            break
+        # the third fault: some steps are far too long
+        optimizer.param_groups[0]["lr"] = 40 * RATE if step in high_rates else RATE
+        optimizer.zero_grad()
+        loss = loss_function(model(points), labels)
+        loss.backward()
+        optimizer.step()
+        if step % 20 == 0:
+            print(f"step {step:4d}  loss {loss.item():.4f}", flush=True)
+    print("done", flush=True)
+
+
+if __name__ == "__main__":
+    train(float(sys.argv[1]) if len(sys.argv) > 1 else 35.0)

@@ -1,0 +1,30 @@
+"""What the demo finds of its planted faults in a record."""
+
+from sonde.cli._demo_inside import traces
+from tests.fakes.job import FakeJob
+
+
+def trained(rate_at: dict[int, float], wait_at: dict[int, float]) -> FakeJob:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(20):
+        worker.scalar("learning_rate/0", step, rate_at.get(step, 0.5))
+        worker.scalar("loss", step, 8.0 if step - 1 in rate_at else 1.0)
+        worker.step(step, {"data_wait": wait_at.get(step, 0.125), "forward": 1.0})
+    worker.flush()
+    return job
+
+
+def test_each_planted_fault_is_found_where_it_is() -> None:
+    job = trained(rate_at={12: 4.0, 13: 4.0}, wait_at=dict.fromkeys(range(4, 8), 2.0))
+    job.worker(restart=1).observation("unowned-parameter", "head.bias", 6).flush()
+    forgotten, slow, spike = (trace.document for trace in traces(job.job()))
+    assert forgotten["parameters"] == ["head.bias"]
+    assert [slow[name] for name in ("first_step", "last_step")] == [4, 7]
+    assert [slow[name] for name in ("usual", "during")] == [0.125, 2.0]
+    assert [spike[name] for name in ("first_step", "last_step")] == [12, 13]
+    assert [spike[name] for name in ("usual", "during")] == [1.0, 8.0]
+
+
+def test_a_fault_that_left_no_trace_is_said_to_be_not_seen() -> None:
+    assert [trace.text for trace in traces(trained({}, {}).job())] == ["not seen"] * 3
