@@ -42,7 +42,7 @@ class Price:
     seconds: float | None = None
 
     def learn(self, seconds: float) -> None:
-        """Remembers what it cost just now; the first time, memory is found for it, which is dear."""
+        """Remembers what it cost just now; the first time is dear: memory is found for it."""
         known = self.seconds
         if known is None:
             self.seconds = _AFTER_THE_FIRST * seconds
