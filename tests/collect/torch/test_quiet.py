@@ -296,3 +296,55 @@ def test_the_next_model_of_a_script_is_alone_again() -> None:
     assert recorded.scalars("learning_rate/0")
     assert recorded.scalars("learning_rate/1/0") == {}
     assert max(recorded.scalars("loss")) == 2 * STEPS - 1
+
+
+def test_a_step_in_which_the_quiet_ends_is_counted() -> None:
+    def loop(script: Script) -> None:
+        model = script.model
+        script.optimizer.register_step_post_hook(lambda *_: model.eval()(torch.ones(1, 4)))
+        for _ in range(STEPS):
+            model.train()
+            script.step()
+
+    script, recorded = recorded_of(loop)
+
+    assert list(recorded.scalars("loss").values()) == script.losses
+
+
+def test_roots_that_are_no_plain_numbers_are_backpropagated_in_the_quiet() -> None:
+    weight: Any = torch.ones((), dtype=torch.complex64, requires_grad=True)
+
+    def loop(script: Script) -> None:
+        plain(script)
+        (2 * weight).backward(gradient=torch.ones((), dtype=torch.complex64))
+
+    recorded_of(loop)
+
+    assert weight.grad == 2.0
+
+
+def test_losses_of_single_samples_are_computed_in_the_quiet() -> None:
+    def loop(script: Script) -> None:
+        plain(script)
+        script.model.eval()
+        with torch.no_grad():
+            output = script.model(torch.randn(5, 4))
+            labels = torch.zeros(5, dtype=torch.int64)
+            script.evaluated = torch.vmap(functional.cross_entropy)(output, labels).tolist()
+
+    script, _ = recorded_of(loop)
+
+    assert len(script.evaluated) == 5
+
+
+def test_evaluations_are_seen_after_one_that_raised_in_the_quiet() -> None:
+    def loop(script: Script) -> None:
+        plain(script)
+        script.model.eval()
+        with torch.no_grad(), pytest.raises(RuntimeError):
+            script.model(torch.randn(5, 99))
+        evaluate(script, 7)
+
+    script, recorded = recorded_of(loop)
+
+    assert list(recorded.scalars("loss", "eval").values()) == script.evaluated

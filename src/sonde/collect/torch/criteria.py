@@ -22,7 +22,7 @@ from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.offers import Offers, is_plain, leaves_of
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
-from sonde.collect.torch.quiet import LOSS, Note
+from sonde.collect.torch.quiet import LOSS, Note, number_in
 from sonde.collect.torch.scalars import Scalars
 from sonde.records.tensor import TensorKind
 from sonde.records.worker import TensorInfo
@@ -88,14 +88,14 @@ class Criteria:
                 result = original(*args, **kwargs)
             finally:
                 self._depth = 0
-            if is_quiet and quiet.is_evaluating and type(result) is Tensor and not result.dim():
-                if quiet.depth:
-                    quiet.inner.append((name, result.item()))
-                else:
-                    instant_ns = now_ns()
-                    quiet.notes.append((LOSS, instant_ns, instant_ns, name, result.item()))
-            else:
+            value = number_in(result) if is_quiet and quiet.is_evaluating else None
+            if value is None:
                 seen(name, args, kwargs, result)
+            elif quiet.depth:
+                quiet.inner.append((name, value))
+            else:
+                instant_ns = now_ns()
+                quiet.note((LOSS, instant_ns, instant_ns, name, value))
             return result
 
         # TorchScript asks for what it should compile instead

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch._C import _current_graph_task_id, _get_tracing_state
 
 from sonde.collect.session import Session
@@ -17,7 +17,7 @@ from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.names import Names, outermost, wrapped_by
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
-from sonde.collect.torch.quiet import EVALUATION, FORWARD, Note, Quiet
+from sonde.collect.torch.quiet import EVALUATION, FORWARD, Note, Quiet, number_in
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.records.step import Phase
 
@@ -161,7 +161,9 @@ class Modules:
                 else:
                     is_noted = not watched.training and quiet.may_evaluate and is_trained(watched)
                 if is_noted:
-                    if not quiet.depth:
+                    # the same one inside of itself: the earlier pass has raised
+                    if not quiet.depth or id(watched) == quiet.outermost:
+                        quiet.depth, quiet.inner, quiet.outermost = 0, [], id(watched)
                         quiet.forward_ns, quiet.is_evaluating = now_ns(), not watched.training
                     quiet.depth += 1
                     return
@@ -172,6 +174,7 @@ class Modules:
     def _after(self, ends: Callable[..., None]) -> After:
         is_compiling = torch.compiler.is_compiling
         quiet, now_ns, get_ident = self.quiet, self._session.clock.now_ns, threading.get_ident
+        told_loss = self._session.guard.shield("losses of evaluations", loss_in, None)
 
         def after(watched: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
             if is_compiling():
@@ -180,7 +183,7 @@ class Modules:
                 quiet.depth -= 1
                 if not quiet.depth:
                     what = EVALUATION if quiet.is_evaluating else FORWARD
-                    loss = None if type(output) is Tensor else loss_in(output)
+                    loss = told_loss(output) if quiet.is_evaluating else None
                     inner, quiet.inner = quiet.inner, []
                     quiet.note((what, quiet.forward_ns, now_ns(), loss, inner))
             elif not (quiet.is_on and quiet.is_in_backward):
@@ -290,5 +293,5 @@ class Modules:
 
 def loss_in(output: Any) -> float | None:
     """What a model returns as its loss, while it is evaluated on the processor."""
-    loss = output.get("loss") if isinstance(output, dict) else getattr(output, "loss", None)
-    return float(loss.detach()) if isinstance(loss, Tensor) and loss.numel() == 1 else None
+    is_table = isinstance(output, dict)
+    return number_in(output.get("loss") if is_table else getattr(output, "loss", None))

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C import _functorch, _len_torch_dispatch_stack
 from torch.optim import Optimizer
 
 from sonde.clock import NANOSECONDS
@@ -35,8 +36,8 @@ class Quiet:
     __slots__ = (
         *("is_on", "notes", "depth", "is_evaluating", "may_evaluate", "forward_ns", "optimizer"),
         *("number", "optimizer_ns", "rates", "thread_id", "is_in_backward", "most_steps"),
-        *("readers", "inner", "vetoes", "_left", "_deadline_ns", "_session", "_moment_ns"),
-        "_steps_until_due",
+        *("readers", "inner", "outermost", "vetoes", "_left", "_deadline_ns", "_session"),
+        *("_moment_ns", "_steps_until_due"),
     )
 
     def __init__(self, session: Session, steps_until_due: Callable[[float], int]) -> None:
@@ -46,6 +47,7 @@ class Quiet:
         self.is_evaluating = False  # the latest pass was one of an evaluation
         self.inner: list[tuple[str, float]] = []  # losses inside the pass that is under way
         self.may_evaluate = False  # nobody asked for anything of evaluation steps
+        self.outermost = 0  # the module of that pass, by its identity
         self.forward_ns = 0
         self.optimizer = 0  # the one that may be noted, by its identity: it may be gone by then
         self.number = 0
@@ -81,7 +83,9 @@ class Quiet:
     def step_over(self, end_ns: int) -> None:
         """An optimizer has stepped; whether the next step is quiet, too."""
         self._left -= 1
-        if self._left <= 0 or end_ns >= self._deadline_ns:
+        if not self.is_on:  # something inside of the step has ended the quiet
+            self._session.guard.call("notes", self.catch_up, None)
+        elif self._left <= 0 or end_ns >= self._deadline_ns:
             self.is_on = False
 
     def consider(self, optimizer: Optimizer, number: int, step_seconds: float) -> None:
@@ -142,6 +146,9 @@ class Quiet:
         return self._moment_ns
 
 
-def is_plain_root(tensors: object) -> bool:
-    """Whether backward is called on a single number."""
-    return type(tensors) is Tensor and tensors.dim() == 0
+def number_in(value: object) -> float | None:
+    """The number in a tensor of one, where it can be had without anybody noticing; else None."""
+    if type(value) is not Tensor or value.dim() or not value.is_cpu:
+        return None
+    is_real = value.is_floating_point() and not _functorch.is_functorch_wrapped_tensor(value)
+    return value.item() if is_real and not _len_torch_dispatch_stack() else None
