@@ -119,8 +119,10 @@ class Names:
 
 
 def callers() -> Iterator[FrameType]:
-    """Who has called whom, from the inside out, not too far."""
+    """Who has called the one who asks, from the inside out, not too far."""
     frame = currentframe()
+    for _ in range(2):  # a frame that looks at its own variables would keep itself alive
+        frame = frame and frame.f_back
     for _ in range(_FRAMES):
         if frame is None:
             return
