@@ -90,3 +90,23 @@ def test_another_root_is_not_taken_for_the_divided_one(bench: Bench) -> None:
     other = loss_of(0.5)
     bench.losses.root(other)
     assert bench.recorded() == {"loss": 0.5}
+
+
+def test_what_the_script_has_stored_elsewhere_is_not_asked_for(bench: Bench) -> None:
+    stored: list[torch.Tensor] = []
+    asked: list[int] = []
+
+    def store(tensor: torch.Tensor) -> int:
+        stored.append(tensor)
+        return len(stored) - 1
+
+    def fetch(place: int) -> torch.Tensor:
+        asked.append(place)
+        return stored[place]
+
+    with torch.autograd.graph.saved_tensors_hooks(store, fetch):
+        loss = loss_of(0.7) / torch.tensor(2.0)
+    bench.losses.root(loss)
+
+    assert stored
+    assert asked == []
