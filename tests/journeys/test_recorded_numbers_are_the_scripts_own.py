@@ -70,7 +70,7 @@ ONE_LOSS = (
 DIVIDED = {"accelerate_loop": 4, "accumulation_clipping": 4, "lightning_module": 3}
 
 # loops whose steps no hook can see
-UNSEEN = ("autograd_grad", "functional", "own_optimizer")
+UNSEEN = ("autograd_grad", "compiled_step", "functional", "own_optimizer")
 
 
 def recorded(job: Job, name: str, mode: str = "train", worker: int = 0) -> list[float]:
