@@ -39,8 +39,6 @@ _FLUSH_END_SECONDS = 3.0
 _WAITING_LIMIT_BYTES = 64 * 1024 * 1024
 
 Result = TypeVar("Result")
-
-
 At = tuple[str, int]  # a mode, and the number of a step in it
 
 
@@ -71,6 +69,7 @@ class Session:
         self._after_step: list[Callable[[FinishedStep], None]] = []
         self.on_non_finite: list[Callable[[str, float, At], None]] = []  # in any thread
         self.catch_up: Callable[[], None] = lambda: None  # goes through all notes
+        self.forget_notes: Callable[[], None] = lambda: None
         self.around: Callable[[Callable[..., Any]], Callable[..., Any]] = _as_it_is  # every hook
         self.at_begin: list[Callable[[], None]] = []
         self.before_flush: list[Callable[[], None]] = []
@@ -91,7 +90,7 @@ class Session:
         self.budget = Budget(self.settings.overhead_percent)
         self.thread_id = 0  # of the thread that trains; 0: no hook was called yet
         self._is_paused = False
-        self._is_held = False  # by somebody who found it on
+        self._holds = 0  # graphs that are being recorded
         self.value_bytes = 0  # written of full tensors
         self.hook_ns = 0
         self.is_behind = False  # notes were left that nobody has gone through yet
@@ -117,6 +116,7 @@ class Session:
     def start_anew(self) -> None:
         """In a forked child what the parent recorded is not ours, and its thread is not here."""
         self._rows.clear()
+        self.forget_notes()
         self.steps.start_anew()
         self._begin_life()
 
@@ -152,7 +152,7 @@ class Session:
 
     def activate(self) -> bool:
         """Training begins; whether anything is recorded."""
-        if self.is_on or self._is_held or self._is_paused or "the session" in self.guard.failed:
+        if self.is_on or self._holds or self._is_paused or "the session" in self.guard.failed:
             return self.is_on
         self.guard.call("the session", self._begin, None)
         return self.is_on
@@ -272,16 +272,18 @@ class Session:
         return self._backroom
 
     def hold(self) -> None:
-        """Does nothing at all until `release`, and asks no device anything."""
-        if self._backroom is not None:
+        """Does nothing at all until `release`, and asks no device anything; it may be nested."""
+        self._holds += 1
+        if self._holds == 1 and self._backroom is not None:
             self._backroom.hold()
-        self.is_on, self._is_held = False, self.is_on
+        self.is_on = False
 
     def release(self) -> None:
-        """Goes on after a hold."""
-        self.is_on, self._is_held = self._is_held, False
-        if self._backroom is not None:
+        """Goes on after a hold; what was closed meanwhile does not."""
+        was_held, self._holds = self._holds == 1, max(0, self._holds - 1)
+        if was_held and self._backroom is not None:
             self._backroom.release()
+            self.is_on = not self._is_paused
 
     def pause(self) -> None:
         """Nothing is seen until `resume`; what was seen is written."""
@@ -299,6 +301,8 @@ class Session:
         """Writes what is left; returns in a few seconds, whatever the store does."""
         if self._backroom is None:
             return
+        while self._holds:
+            self.release()
         self.is_on, self._is_paused = False, True
         self.guard.call("notes", self.catch_up, None)
         self.guard.call("the last step", self.steps.close, None)

@@ -25,11 +25,15 @@ class Labels:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._waiting: list[bytes] = []
-        self._waiting_bytes = 0
         self._code = "q"
+        self._start_anew()
+        session.at_begin.append(self._start_anew)
         session.each_step("labels", self._step_over)
         session.at_end.append(self._hand_over)
+
+    def _start_anew(self) -> None:
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
 
     def count(self, predictions: Any, labels: Any) -> None:
         """The labels of one batch, if they are those of a few classes and cheap to copy."""
@@ -55,12 +59,12 @@ class Labels:
         size = labels.nbytes
         self._waiting.append(ctypes.string_at(labels.data_ptr(), size))
         self._waiting_bytes += size
+        if self._waiting_bytes > _MOST_WAITING_BYTES:
+            self._hand_over()
 
     def _step_over(self, step: FinishedStep) -> None:
-        if step.mode == "train":
-            is_time = step.number % _EVERY_STEPS == _EVERY_STEPS - 1
-            if is_time or self._waiting_bytes > _MOST_WAITING_BYTES:
-                self._hand_over((step.mode, step.number))
+        if step.mode == "train" and step.number % _EVERY_STEPS == _EVERY_STEPS - 1:
+            self._hand_over((step.mode, step.number))
 
     def _hand_over(self, at: At | None = None) -> None:
         if not self._waiting:

@@ -58,6 +58,11 @@ class Losses:
         self._said = ""
         self.on_non_finite: list[Listener] = []  # told a loss before its backward pass
         session.each_step("losses", self._step_over)
+        session.at_begin.append(self._start_anew)
+
+    def _start_anew(self) -> None:
+        """What a forked child knows of its parent is not its own."""
+        self._roots, self._by_optimizer = [], {}
 
     def scaled(self, loss: Any, output: Any) -> None:
         """A gradient scaler has made one from the other."""

@@ -64,7 +64,12 @@ class Quiet:
         self._session = session
         self._moment_ns = 0
         self._steps_until_due = steps_until_due
-        session.catch_up = self.catch_up
+        session.catch_up, session.forget_notes = self.catch_up, self.forget
+
+    def forget(self) -> None:
+        """In a forked child, what was noted is the parent's."""
+        self.is_on, self.depth, self.optimizer_ns = False, 0, 0
+        self.notes = []
 
     def note(self, note: Note) -> None:
         """Something that began while notes were taken; they may have been read meanwhile."""

@@ -64,7 +64,11 @@ class Records:
         self._values = Values(session)
         self._buffers = Buffers()
         self._log = _StatisticsLog()
+        session.at_begin.append(self._start_anew)
         session.before_flush.append(self._flush)
+
+    def _start_anew(self) -> None:
+        self._log = _StatisticsLog()
 
     def keep(self, taken: Taken, routine: Measurement | None) -> bool:
         """Copies what training is about to change, and leaves the rest to the backroom.

@@ -21,13 +21,18 @@ class Values:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._start_anew()
+        session.at_begin.append(self._start_anew)
+        session.each_step("tensor values", self._step_over)
+        session.at_end.append(self._write_all)
+
+    def _start_anew(self) -> None:
+        """Nothing waits; a forked child has neither its parent's copies nor its locks."""
         self._kept: dict[At, list[Copies]] = {}
         self._written: dict[At, int] = {}  # how often
         self._waiting_bytes = 0
         self._lock = threading.Lock()
         self._room = threading.Event()
-        session.each_step("tensor values", self._step_over)
-        session.at_end.append(self._write_all)
 
     def keep(self, at: At, copied: Copies) -> None:
         """Values of a step."""
