@@ -3,6 +3,7 @@
 import pytest
 
 from sonde.records.job import JobState
+from sonde.records.notice import NoticeKind
 from sonde.show.terminal import status_lines
 from sonde.show.units import short_time
 from sonde.show.watch import frame
@@ -84,6 +85,30 @@ def test_only_the_first_line_of_an_exception_is_the_verdict() -> None:
     first, *rest = shown(job.fail())
     assert first.endswith(": RuntimeError: one")
     assert "and two" in rest
+
+
+def changed_often() -> FakeJob:
+    job = trained()
+    worker = job.worker().notice("compiled regions", "no hooks")
+    for number in range(10):
+        job.clock.advance(1)
+        worker.writer.notice(NoticeKind.CHANGED, "statistics", f"every {number} steps")
+    worker.flush()
+    return job
+
+
+def test_what_has_changed_several_times_takes_one_line_of_the_status() -> None:
+    job = changed_often()
+    notes = [line.split(maxsplit=2)[2] for line in shown(job) if line.startswith("note ")]
+    assert notes == ["statistics: every 9 steps (the last of 10 such notes)"]
+    assert len(job.job().summary["notices"]) == 10
+
+
+def test_what_changes_often_does_not_hide_what_is_missing_while_watching() -> None:
+    job = changed_often()
+    beat(job, job.node)
+    lines = [line.plain for line in frame(look(job), 100)]
+    assert "not collected: compiled regions: no hooks" in lines
 
 
 def test_of_several_workers_the_one_that_failed_first_is_named() -> None:

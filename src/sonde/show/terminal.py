@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Span, Text
 
+from sonde.show.notices import latest_notices
 from sonde.show.output import is_visible, writing, written_out
 from sonde.show.styles import QUIET, state_style
 from sonde.show.training import phase_lines, training_rows, watching_cost
@@ -164,7 +165,8 @@ def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows += [("lost", _lost(gap)) for gap in status["lost"]]
     rows += [("not collected", f"{o['what']}: {o['reason']}") for o in status["not_collected"]]
     rows += [
-        ("note", f"{local_hour(n['time'])} {n['what']}: {n['text']}") for n in status["notices"]
+        ("note", f"{local_hour(n['time'])} {n['what']}: {n['text']}")
+        for n in latest_notices(status["notices"])
     ]
     return rows
 

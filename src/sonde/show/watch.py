@@ -13,6 +13,7 @@ from sonde.clock import iso
 from sonde.show.bars import bar, sparkline
 from sonde.show.fleet import fleet_lines
 from sonde.show.gpus import amount_of, gpu_lines
+from sonde.show.notices import latest_notices
 from sonde.show.present import JobNow, Level, NodeNow
 from sonde.show.recent import COLUMN_SECONDS
 from sonde.show.styles import CPU, LABEL, MEMORY, PERCENT, QUIET, fullness, state_style
@@ -287,7 +288,8 @@ def _notices(status: dict[str, Any]) -> list[Text]:
     """What was lost or switched off, the latest last."""
     lost = [(gap["from"], "lost", gap["what"], gap["reason"]) for gap in status["lost"]]
     off = [(None, "not collected", one["what"], one["reason"]) for one in status["not_collected"]]
-    changed = [(one["time"], "note", one["what"], one["text"]) for one in status["notices"]]
+    notes = latest_notices(status["notices"])
+    changed = [(one["time"], "note", one["what"], one["text"]) for one in notes]
     said = sorted([*off, *lost, *changed], key=lambda one: one[0] or "")[-_MOST_NOTICES:]
     lines = [] if status["end_time"] else _dead_nodes(status)
     for time, kind, what, reason in said:
