@@ -10,6 +10,7 @@ from sonde.records.observation import ObservationKind
 from sonde.show.units import counted, short_time
 
 SAVE = "gradients:every=20,histogram"
+_NEVER = 1 << 62
 _BEFORE, _AFTER = 20, 5  # steps before and after a high learning rate that its losses are from
 
 
@@ -81,8 +82,10 @@ def _spike(job: Job) -> tuple[str, dict[str, object]]:
     table = job.scalars("learning_rate/*").to_arrow()
     rates, steps = (np.array(table[name]) for name in ("value", "step"))
     usual_rate = np.median(rates) if len(rates) else np.nan
-    high = steps[rates > 2 * usual_rate]
-    first, last = (int(high.min()), int(high.max())) if len(high) else (0, 0)
+    is_high = rates > 2 * usual_rate
+    first = int(steps[is_high].min(initial=_NEVER))
+    # a rate is recorded when it changes, so it lasts until the next one
+    last = int(steps[(steps > first) & ~is_high].min(initial=_NEVER)) - 1
     losses = dict(job.losses.reduced())
     before = [loss for step, loss in losses.items() if first - _BEFORE <= step < first]
     around = {step: loss for step, loss in losses.items() if first <= step <= last + _AFTER}

@@ -161,11 +161,14 @@ def _tell(job: Job, printed: list[str]) -> None:
 def _tell_inside(job: Job) -> None:
     say("What was recorded from inside; the script has no word of Sonde:")
     for text in inside(job):
-        print_lines(Text(f"  {line}") for line in ("", *text.splitlines()))
+        say("")
+        print_lines(Text(f"  {line}") for line in text.splitlines())
     say("")
     say("What was planted, and what the record says of it:")
     for trace in traces(job):
-        print_lines(Text(f"  {line}") for line in (f"{trace.fault}: {trace.text}.", trace.asked))
+        print_lines(
+            Text(f"  {line}") for line in (f"{trace.fault}: {trace.text}.", f"  {trace.asked}")
+        )
     say("")
 
 

@@ -36,11 +36,11 @@ class Classifier(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.body = nn.Sequential(
-            *(nn.Linear(64, 1024), nn.ReLU()),
-            *(nn.Linear(1024, 1024), nn.ReLU()),
-            *(nn.Linear(1024, 1024), nn.ReLU()),
+            *(nn.Linear(64, 768), nn.ReLU()),
+            *(nn.Linear(768, 768), nn.ReLU()),
+            *(nn.Linear(768, 768), nn.ReLU()),
         )
-        self.head = nn.Linear(1024, 8)
+        self.head = nn.Linear(768, 8)
 
     def forward(self, points: Tensor) -> Tensor:
         """A score for each center."""
