@@ -79,6 +79,14 @@ def test_watching_shows_steps_and_phases() -> None:
     assert look(job).document()["steps"] == {"train": 4, "eval": 1}
 
 
+def test_watching_counts_steps_that_came_after_the_last_sign_of_life() -> None:
+    job = trained()
+    job.worker().step(4, {"forward": 0.5}).scalar("loss", 4, 0.25).flush()
+    beat(job, job.node)
+    lines = [line.plain for line in frame(look(job), 100)]
+    assert "Steps    5 train, 1 eval   500 ms a step   loss 0.25" in lines
+
+
 def test_only_the_first_line_of_an_exception_is_the_verdict() -> None:
     job = trained()
     job.worker(1).fail("RuntimeError: one\nand two")

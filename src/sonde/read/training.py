@@ -25,6 +25,7 @@ class PhaseShares:
     """Where the time of steps goes, over all workers: shares that add up to the step."""
 
     steps: int
+    last_step: int
     mean_seconds: float
     p50_seconds: float
     p95_seconds: float
@@ -71,11 +72,15 @@ def read_training(readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int)
 
 
 def read_recent_training(readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int) -> Training:
-    """What is quick to read again and again: steps as told, phases and losses of the last steps."""
+    """What is quick to read again and again: phases and losses of the last steps.
+
+    How many steps there are is told by the workers, seldom, and by the last step that they wrote.
+    """
     until_ns = facts.end_ns or now_ns
     within = TimeRange(until_ns - _RECENT_SECONDS * NANOSECONDS)
     steps = steps_told(facts)
     phases = _all_phases(readers, steps, within)
+    steps |= {mode: max(steps[mode], one.last_step + 1) for mode, one in phases.items()}
     return Training((), steps, phases, last_losses(readers, within))
 
 
@@ -109,6 +114,7 @@ def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> Ph
     p50, p95 = np.percentile(durations, (50, 95)) / NANOSECONDS
     return PhaseShares(
         steps=max(len(table.steps) for table in tables),
+        last_step=max(int(table.steps[-1]) for table in tables if len(table.steps)),
         mean_seconds=float(durations.mean()) / NANOSECONDS,
         p50_seconds=float(p50),
         p95_seconds=float(p95),
