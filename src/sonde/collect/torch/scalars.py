@@ -10,6 +10,10 @@ from torch import Tensor
 
 from sonde.collect.session import Session
 
+_MOST_WANTED = 256
+
+_new_event: Callable[[], Any] = torch.cuda.Event
+
 Part = tuple[Tensor | float, float]  # a value and its weight
 Then = Callable[[float], float]  # what is done with their sum
 
@@ -61,7 +65,7 @@ class Scalars:
         if len(parts) == 1 and type(parts[0][0]) is float and then is None:
             self.session.scalar(name, parts[0][0] * parts[0][1], at=at)
         elif any(isinstance(value, Tensor) for value, _ in parts):
-            self._wanted.append(_Wanted(name, list(parts), at, then))
+            self._want(_Wanted(name, list(parts), at, then))
         else:
             total = sum(weight * float(value) for value, weight in parts)
             self.session.scalar(name, total if then is None else then(total), at=at)
@@ -72,25 +76,36 @@ class Scalars:
         if number.device.type == "cpu":
             self.session.scalar(name, float(number), source, at)
         else:
-            self._wanted.append(_Wanted(name, [(number.clone(), 1.0)], at, source=source))
+            self._want(_Wanted(name, [(number.clone(), 1.0)], at, source=source))
+
+    def _want(self, wanted: _Wanted) -> None:
+        """Until the step is over; but there are loops whose steps nobody sees."""
+        self._wanted.append(wanted)
+        if len(self._wanted) >= _MOST_WANTED and self.session.is_training_thread():
+            self.send()
 
     def send(self) -> None:
         """Starts the copy of all numbers that were asked for since the last time."""
         if not self._wanted:
             return
         wanted, self._wanted = self._wanted, []
-        self.session.queue("scalars", self._send, wanted)
+        by_device: dict[torch.device, list[_Wanted]] = {}
+        for one in wanted:
+            tensors = [value for value, _ in one.parts if isinstance(value, Tensor)]
+            by_device.setdefault(tensors[0].device, []).append(one)
+        for device, group in by_device.items():
+            self.session.queue("scalars", self._send, group, device)
 
-    def _send(self, wanted: list[_Wanted]) -> None:
+    def _send(self, wanted: list[_Wanted], device: torch.device) -> None:
         tensors = [value for one in wanted for value, _ in one.parts if isinstance(value, Tensor)]
         with torch.no_grad():
-            stacked = torch.stack([tensor.reshape(()).to(torch.float64) for tensor in tensors])
+            stacked = torch.stack([one.reshape(()).to(device, torch.float64) for one in tensors])
             memory = self.free.popleft() if self.free else None
             if memory is None or memory.numel() != stacked.numel():
                 memory = torch.empty(
                     stacked.numel(), dtype=torch.float64, device="cpu", pin_memory=True
                 )
             memory.copy_(stacked, non_blocking=True)
-        event: Any = torch.Event("cuda")
-        event.record()
+        event = _new_event()
+        event.record(torch.cuda.current_stream(device))
         self.session.backroom.expect("scalars", _OnTheWay(self, event, memory, wanted))

@@ -31,10 +31,8 @@ class Copies:
 
     def __init__(self, copied: dict[str, Tensor]) -> None:
         self._copied = copied
-        self._made: Any = None  # a mark in the device's queue behind which they are complete
-        if any(tensor.is_cuda for tensor in copied.values()):
-            self._made = torch.Event("cuda")
-            self._made.record()
+        # marks in the queues of devices behind which they are complete
+        self._made = {one.device: _mark(one.device) for one in copied.values() if one.is_cuda}
 
     @property
     def nbytes(self) -> int:
@@ -43,12 +41,22 @@ class Copies:
 
     def on_the_host(self) -> dict[str, Tensor]:
         """Fetched on a stream of our own, so that the one that trains is not held up."""
-        if self._made is None:
-            return self._copied
-        way = _way_to_the_host()
-        with torch.no_grad(), torch.cuda.stream(way.stream):
-            way.stream.wait_event(self._made)
-            return {name: way.fetch(tensor) for name, tensor in self._copied.items()}
+        return {name: self._fetched(tensor) for name, tensor in self._copied.items()}
+
+    def _fetched(self, tensor: Tensor) -> Tensor:
+        if not tensor.is_cuda:
+            return tensor
+        with torch.no_grad(), on_own_stream(tensor.device):
+            way = _way_to_the_host(tensor.device)
+            way.stream.wait_event(self._made[tensor.device])
+            return way.fetch(tensor)
+
+
+def _mark(device: torch.device) -> Any:
+    make_event: Any = torch.cuda.Event
+    event = make_event()
+    event.record(torch.cuda.current_stream(device))
+    return event
 
 
 class _WayToTheHost:
@@ -57,10 +65,10 @@ class _WayToTheHost:
     A large copy into ordinary memory would keep everybody else from using the device meanwhile.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, device: torch.device) -> None:
         make_stream: Any = torch.cuda.Stream
         make_event: Any = torch.cuda.Event
-        self.stream = make_stream()
+        self.stream = make_stream(device)
         self._arrived = make_event(blocking=True)
         self._stage = torch.empty(_PIECE_BYTES, dtype=torch.uint8, device="cpu", pin_memory=True)
 
@@ -80,8 +88,8 @@ class _WayToTheHost:
 
 
 @cache
-def _way_to_the_host() -> _WayToTheHost:
-    return _WayToTheHost()
+def _way_to_the_host(device: torch.device) -> _WayToTheHost:
+    return _WayToTheHost(device)
 
 
 class Buffers:
@@ -119,6 +127,10 @@ class Buffers:
         return None
 
 
-def on_own_stream() -> AbstractContextManager[Any]:
-    """Device work of our own, beside that of the training."""
-    return torch.cuda.stream(_way_to_the_host().stream)
+def on_own_stream(device: torch.device) -> AbstractContextManager[Any]:
+    """Device work of our own, beside that of the training; for the backroom.
+
+    A thread that was not told otherwise uses the first device, and takes memory there by that.
+    """
+    torch.cuda.set_device(device)
+    return torch.cuda.stream(_way_to_the_host(device).stream)

@@ -64,7 +64,7 @@ class Kernels:
 
     def _build(self, dtype: torch.dtype, device: torch.device) -> None:
         try:
-            with torch.no_grad(), torch.cuda.device(device), on_own_stream():
+            with torch.no_grad(), on_own_stream(device):
                 one = torch.ones(_SAMPLE, dtype=dtype, device=device)
                 for count, with_histogram in product(_COUNTS, (False, True)):
                     launch({str(number): one for number in range(count)}, with_histogram)
