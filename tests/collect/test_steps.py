@@ -310,3 +310,22 @@ def test_steps_follow_each_other_without_gap_or_overlap_whatever_a_loop_does(
             step = steps[row[5]]
             assert step.start_ns <= row[3]
             assert row[3] + row[4] <= step.end_ns
+
+
+def test_a_loop_that_never_ends_a_step_does_not_pile_up_its_phases() -> None:
+    loop = Loop()
+    for _ in range(5000):
+        loop.forward().backward()
+    loop.optimizer()
+
+    rows = [row for row in loop.rows if row[1] == "phase"]
+    assert len(rows) < 5000
+    assert sum(row[4] for row in rows) == 10001 * NANOSECONDS
+
+
+def test_passes_that_nothing_ever_follows_become_evaluations() -> None:
+    loop = Loop()
+    for _ in range(20000):
+        loop.forward(Pass.UNDECIDED)
+
+    assert loop.steps.counts["eval"] > 10000

@@ -18,6 +18,8 @@ EventRow = tuple[str, str, str, int, int, int, str, str]
 
 LANE = "main"
 _MOST_SPANS = 64  # in one step; further ones lengthen the last where it is of the same phase
+_MOST_OF_ALL = 4096  # and then the last of their phase: there are loops that never end a step
+_MOST_UNDECIDED = 16384  # passes; what is never decided is no part of a training
 
 # plain texts: an enumeration's members cost more to look up than all else here
 _TRAIN, _PHASE, _STEP = Mode.TRAIN.value, EventCategory.PHASE.value, EventCategory.STEP.value
@@ -184,6 +186,8 @@ class Steps:
             self._finish_evaluation([*leading, span])
         else:
             self._undecided.append([*leading, span])
+            if len(self._undecided) >= _MOST_UNDECIDED:
+                self._decide(is_eval=True)
 
     def evaluation_loss(self) -> None:
         """A loss was computed without gradients: so the passes before were an evaluation."""
@@ -255,9 +259,10 @@ class Steps:
     def _keep(self, span: _Span) -> None:
         spans = self._open.spans
         if len(spans) >= _MOST_SPANS:
-            phase, category, start_ns, duration_ns = spans[-1]
+            place = _place_of_last(spans, span[0]) if len(spans) >= _MOST_OF_ALL else -1
+            phase, category, start_ns, duration_ns = spans[place]
             if phase == span[0]:
-                spans[-1] = (phase, category, start_ns, duration_ns + span[3])
+                spans[place] = (phase, category, start_ns, duration_ns + span[3])
                 if span[2] in self._awaiting:
                     more = self._awaiting.pop(span[2])
                     self._awaiting.setdefault(start_ns, []).extend(more)
@@ -343,6 +348,12 @@ class Steps:
         length_ns = step.end_ns - step.start_ns
         self._emit((_STEP, _STEP, LANE, step.start_ns, length_ns, step.number, step.mode, detail))
         self._on_finished(step)
+
+
+def _place_of_last(spans: list[_Span], phase: str) -> int:
+    """Where the last stretch of a phase is; the last of all where there is none."""
+    places = range(len(spans) - 1, -1, -1)
+    return next((place for place in places if spans[place][0] == phase), -1)
 
 
 def _beginning(step: _Open) -> int:

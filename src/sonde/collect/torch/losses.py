@@ -4,6 +4,7 @@ Loops divide the loss by the number of micro-steps, gradient scalers multiply it
 comes from whoever did that, or from the graph: the last operation on the root tells its divisor.
 """
 
+from collections import deque
 from collections.abc import Callable
 from math import isfinite
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from sonde.records.worker import TensorInfo
 
 AS_GIVEN = "as given to backward"
 _DIVIDED = "divided by the loop: multiplied by its divisor, which the graph tells"
+_MOST_ROOTS = 4096  # loops whose steps nobody sees have no end of them
 _SCALED = "scaled by a gradient scaler: taken before"
 
 Listener = Callable[[float], None]
@@ -50,7 +52,7 @@ class Losses:
     def __init__(self, session: Session, scalars: Scalars) -> None:
         self._session = session
         self._scalars = scalars
-        self._roots: list[_Root] = []
+        self._roots: deque[_Root] = deque(maxlen=_MOST_ROOTS)
         self._by_optimizer: dict[int, list[_Root]] = {}
         self._scaled: tuple[int, Tensor] | None = None
         self._made: tuple[int, _Told] | None = None
@@ -62,7 +64,8 @@ class Losses:
 
     def _start_anew(self) -> None:
         """What a forked child knows of its parent is not its own."""
-        self._roots, self._by_optimizer = [], {}
+        self._roots.clear()
+        self._by_optimizer = {}
 
     def scaled(self, loss: Any, output: Any) -> None:
         """A gradient scaler has made one from the other."""
@@ -145,8 +148,8 @@ class Losses:
 
     def optimizer_stepped(self, optimizer: int) -> None:
         """What was backpropagated since belongs to that optimizer."""
-        roots, self._roots = self._roots, []
-        self._by_optimizer.setdefault(optimizer, []).extend(roots)
+        self._by_optimizer.setdefault(optimizer, []).extend(self._roots)
+        self._roots.clear()
 
     def take_all(self) -> None:
         """The script says that the step is over: what was backpropagated belongs to it."""
@@ -200,9 +203,12 @@ def _factor(root: _Root, micro_steps: int) -> float:
 
 
 def _value_of(tensor: Tensor) -> Tensor | float:
-    """The number, where it can be had without waiting for a device."""
+    """The number, where it can be had without waiting for a device; else a copy of it there.
+
+    Scripts add up the losses of all workers in place, before the step is over.
+    """
     detached = tensor.detach()
-    return float(detached) if detached.device.type == "cpu" else detached
+    return float(detached) if detached.device.type == "cpu" else detached.clone()
 
 
 def divisor_of(loss: Tensor) -> float:
