@@ -52,7 +52,7 @@ def train(seconds: float) -> None:
     """Trains for about so long, on a slow machine for at most a minute longer."""
     torch.manual_seed(7)
     steps = int(seconds * STEPS_PER_SECOND)
-    high_rates = range(steps * 70 // 100, steps * 73 // 100)
+    high_rates = range(steps * 55 // 100, steps * 58 // 100)
     loader = DataLoader(Points(steps * BATCH), batch_size=BATCH)
     model = Classifier()
     loss_function = nn.CrossEntropyLoss()
