@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from sonde.collect.torch import values
 from sonde.collect.torch.gather import Gather
 from tests.fakes.session import watched
 
@@ -197,3 +198,35 @@ def test_after_detaching_nothing_of_us_is_left() -> None:
         )
 
     assert [getattr(owner, name) for owner, name in names] == before
+
+
+def test_a_parameter_that_was_replaced_in_its_optimizer_is_not_recorded_as_it_was() -> None:
+    with watched("weights:every=1,values") as recorded:
+        model: Any = nn.Sequential(nn.Linear(4, 2), nn.Linear(2, 2), nn.Linear(2, 2))
+        optimizer: Any = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(4):
+            if step == 2:
+                model[1] = nn.Linear(2, 2)
+                optimizer.param_groups[0]["params"][2:4] = list(model[1].parameters())
+                replaced = model[1].weight.detach().clone()
+            loss_of(model).backward()
+            optimizer.step()
+
+    found = recorded.values["train", 2]["1.weight"]
+    assert found.tobytes() == replaced.numpy().tobytes()
+
+
+def test_what_is_saved_outside_of_steps_is_written_before_it_fills_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(values, "_MOST_KEPT_BYTES", 1000)
+    with watched() as recorded:
+        tensors = recorded.session.tensors
+        assert tensors is not None
+        recorded.session.activate()
+        for number in range(20):
+            tensors.save(f"saved_{number}", torch.ones(100), ("train", 0))
+        kept = tensors._records._values._kept  # type: ignore[attr-defined]
+        assert sum(len(one) for one in kept.values()) <= 2
+
+    assert len(recorded.values["train", 0]) == 20

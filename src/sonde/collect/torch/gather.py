@@ -46,7 +46,7 @@ class _Decision:
 class _Recipe:
     """What to take from one optimizer for what is due: worked out once, followed at every step."""
 
-    shape: tuple[object, ...]  # of the optimizer: another one needs another recipe
+    shape: tuple[int, ...]  # the parameters by their identities: others need another recipe
     weights: Taken
     gradients: list[tuple[str, Tensor, Wanted]]  # the parameters whose gradients they are
 
@@ -144,19 +144,16 @@ class Gather:
             )
 
     def _recipe(self, optimizer: Optimizer, due: Due) -> _Recipe:
-        groups = optimizer.param_groups
-        first, last = groups[0]["params"], groups[-1]["params"]
-        ends = (id(first[0]) if first else 0, id(last[-1]) if last else 0)
-        shape = (sum([len(group["params"]) for group in groups]), *ends)
+        shape = tuple([id(one) for one in parameters_of(optimizer)])
         recipes = self._recipes.get(optimizer)
-        if recipes is None:
+        if recipes is None or any(one.shape != shape for one in recipes.values()):
             recipes = self._recipes[optimizer] = {}
         known = recipes.get(due)
-        if known is None or known.shape != shape:
+        if known is None:
             known = recipes[due] = self._work_out(optimizer, due, shape)
         return known
 
-    def _work_out(self, optimizer: Optimizer, due: Due, shape: tuple[object, ...]) -> _Recipe:
+    def _work_out(self, optimizer: Optimizer, due: Due, shape: tuple[int, ...]) -> _Recipe:
         weights = Taken(("", 0), 0)
         gradients = []
         for parameter in parameters_of(optimizer):

@@ -12,6 +12,8 @@ from sonde.store.tensors import parts_of_file
 
 _WAITING_LIMIT_BYTES = 4 * 1024**3
 _LONGEST_WAIT_SECONDS = 60.0
+_MOST_KEPT_BYTES = 1024**3  # until a step is over: there are loops whose steps nobody sees
+_MOST_REMEMBERED = 10_000
 
 At = tuple[str, int]
 
@@ -29,6 +31,7 @@ class Values:
     def _start_anew(self) -> None:
         """Nothing waits; a forked child has neither its parent's copies nor its locks."""
         self._kept: dict[At, list[Copies]] = {}
+        self._kept_bytes = 0
         self._written: dict[At, int] = {}  # how often
         self._waiting_bytes = 0
         self._lock = threading.Lock()
@@ -36,7 +39,10 @@ class Values:
 
     def keep(self, at: At, copied: Copies) -> None:
         """Values of a step."""
+        if self._kept and self._kept_bytes + copied.nbytes > _MOST_KEPT_BYTES:
+            self._write_all()
         self._kept.setdefault(at, []).append(copied)
+        self._kept_bytes += copied.nbytes
 
     def _step_over(self, step: FinishedStep) -> None:
         for at in [at for at in self._kept if _is_over(at, step)]:
@@ -48,6 +54,7 @@ class Values:
 
     def _hand_over(self, at: At, kept: list[Copies]) -> None:
         size = sum(copied.nbytes for copied in kept)
+        self._kept_bytes -= size
         self._wait_for_room(size)
         with self._lock:
             self._waiting_bytes += size
@@ -86,6 +93,8 @@ class Values:
     def _token(self, at: At) -> str:
         """What is saved of a step after it was written goes into another file."""
         times = self._written[at] = self._written.get(at, 0) + 1
+        if len(self._written) > _MOST_REMEMBERED:
+            del self._written[next(iter(self._written))]
         token = self._session.writer.token
         return token if times == 1 else f"{token}_{times}"
 
