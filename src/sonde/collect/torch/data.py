@@ -81,7 +81,8 @@ class Waiting:
         now_ns, is_compiling = session.clock.now_ns, torch.compiler.is_compiling
 
         def timed(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or not session.is_on or self._depth:
+            is_seen = session.is_on and session.is_training_thread() and not self._depth
+            if is_compiling() or not is_seen:
                 return original(*args, **kwargs)
             start_ns = now_ns()
             self._depth += 1

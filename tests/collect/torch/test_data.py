@@ -1,0 +1,42 @@
+"""What a step waits for beside its own computing."""
+
+import io
+import threading
+from typing import Any
+
+import torch
+from torch import nn
+
+from tests.fakes.session import watched
+
+
+class SlowFile(io.BytesIO):
+    """A file that waits at its first byte until it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_begun, self.may_go_on = threading.Event(), threading.Event()
+
+    def write(self, content: Any) -> int:
+        self.has_begun.set()
+        self.may_go_on.wait(30)
+        return super().write(content)
+
+
+def test_a_checkpoint_is_seen_while_another_thread_writes_one() -> None:
+    with watched() as recorded:
+        model: Any = nn.Linear(4, 2)
+        optimizer: Any = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(3):
+            model(torch.ones(3, 4)).sum().backward()
+            if step == 1:
+                slow = SlowFile()
+                other = threading.Thread(target=torch.save, args=(model.state_dict(), slow))
+                other.start()
+                assert slow.has_begun.wait(30)
+                torch.save(model.state_dict(), io.BytesIO())
+                slow.may_go_on.set()
+                other.join()
+            optimizer.step()
+
+    assert recorded.phases(step=1).count("checkpoint") == 1
