@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from sonde.collect.identity import claim_worker
-from sonde.records.worker import WorkerInfo
+from sonde.collect.identity import claim_worker, earlier_counts
+from sonde.records.worker import WorkerBeat, WorkerInfo
+from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
+from sonde.store.facts import encode_facts
 
 GONE = 2**22 + 1  # no process has such a number
 FACTS = WorkerInfo(
@@ -54,3 +56,18 @@ def test_a_rank_that_was_given_is_kept(backend: Backend) -> None:
 
     assert (first.rank, first.restart) == (5, 2)
     assert (second.rank, second.restart) == (5, 3)
+
+
+def test_the_counts_of_the_life_before_are_found(backend: Backend) -> None:
+    for attempt, restart, count in ((1, 0, 5), (1, 1, 7), (2, 0, 9)):
+        beat = WorkerBeat(1, {"train": 10, "eval": count}, 0.0, 0.0, 0.0, 0)
+        backend.write(layout.worker_key(0, attempt, restart, "beat"), encode_facts(beat))
+
+    def counts(attempt: int, restart: int) -> dict[str, int]:
+        info = replace(FACTS, rank=0, attempt=attempt, restart=restart)
+        return earlier_counts(backend, info)
+
+    assert counts(1, 0) == {}
+    assert counts(1, 1)["eval"] == 5
+    assert counts(2, 0)["eval"] == 7
+    assert counts(3, 0)["eval"] == 9

@@ -94,6 +94,8 @@ def test_what_is_not_understood_is_warned_of_once_and_left_out(watched: Watched)
     with pytest.warns(UserWarning, match="loss is not a number but a str"):
         sonde.log(loss="low", accuracy=1)
     sonde.log(loss="low", accuracy=2)
+    with pytest.warns(UserWarning, match="a list is left out"):
+        sonde.log([1, 2])  # type: ignore[arg-type]
     with pytest.warns(UserWarning, match="there is no mode 'test', but train, eval, predict"):
         sonde.log(accuracy=3, mode="test")
     with pytest.warns(UserWarning, match="step='one' is not a number"):

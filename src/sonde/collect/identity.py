@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import count
 
 from sonde.errors import DamagedError, KeyMissingError
-from sonde.records.worker import WorkerInfo
+from sonde.records.step import Mode
+from sonde.records.worker import WorkerBeat, WorkerInfo
 from sonde.settings import WorkerPlace
 from sonde.store import layout
 from sonde.store.backends import Backend
@@ -49,6 +50,26 @@ def claim_worker(backend: Backend, facts: WorkerInfo) -> WorkerInfo:
             if not is_ranked and _is_alive(backend, key, facts):
                 break
     raise AssertionError("numbers do not run out")
+
+
+def earlier_counts(backend: Backend, info: WorkerInfo) -> dict[str, int]:
+    """How many steps of each mode but training an earlier life of this worker had done.
+
+    Training steps go on from a checkpoint, others from here: none of them is done twice.
+    """
+    prefix = "attempt-"
+    own = (info.attempt, info.restart)
+    lives = []
+    for name in backend.folders(layout.worker_folder(info.rank)):
+        attempt, _, restart = name.removeprefix(prefix).partition(".")
+        if name.startswith(prefix) and attempt.isdigit() and restart.isdigit():
+            lives.append((int(attempt), int(restart)))
+    for life in sorted((life for life in lives if life < own), reverse=True):
+        key = layout.worker_key(info.rank, *life, "beat")
+        with suppress(KeyMissingError, DamagedError):
+            counts = decode_facts(WorkerBeat, backend.read(key), key).steps
+            return {mode: count for mode, count in counts.items() if mode != Mode.TRAIN}
+    return {}
 
 
 def _is_alive(backend: Backend, key: str, facts: WorkerInfo) -> bool:

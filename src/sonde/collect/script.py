@@ -47,7 +47,7 @@ def log(
 
     def record() -> None:
         at = _at(session, step, mode)
-        for name, value in {**(values or {}), **named}.items():
+        for name, value in {**_mapping(values), **named}.items():
             if not record_number(session, str(name), value, "log", at):
                 kind = type(value).__name__
                 _warn(f"sonde.log: {name} is not a number but a {kind}; it is left out")
@@ -192,6 +192,14 @@ def _at(session: Session, number: int | None, mode_name: str | None) -> At:
     except (TypeError, ValueError):
         _warn(f"sonde.log: step={number!r} is not a number; the present step is taken")
         return now_mode, now_number
+
+
+def _mapping(values: Any) -> Mapping[str, Any]:
+    if values is None or isinstance(values, Mapping):
+        return values or {}
+    kind = type(values).__name__
+    _warn(f"sonde.log: numbers have names, as in sonde.log(loss=0.3); a {kind} is left out")
+    return {}
 
 
 def _known_mode(name: str) -> str | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Optional, Protocol, TypeVar
 from sonde.clock import NANOSECONDS, Clock, SystemClock, ticks_ns
 from sonde.collect.backroom import Backroom
 from sonde.collect.budget import Budget
-from sonde.collect.identity import claim_worker, facts_of
+from sonde.collect.identity import claim_worker, earlier_counts, facts_of
 from sonde.collect.rows import Rows
 from sonde.collect.steps import EventRow, FinishedStep, Steps
 from sonde.collect.tensors.plan import Plan
@@ -343,6 +343,7 @@ class Session:
         # processes of multiprocessing end without atexit
         multiprocessing.util.Finalize(None, self.close, exitpriority=1)
         atexit.register(self.close)
+        self.steps.counts |= earlier_counts(self._backend, self.info)
         for beginning in self.at_begin:
             self.guard.call("the beginning", beginning, None)
         self.is_on = True

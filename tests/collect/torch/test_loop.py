@@ -230,3 +230,19 @@ def test_what_is_saved_outside_of_steps_is_written_before_it_fills_the_memory(
         assert sum(len(one) for one in kept.values()) <= 2
 
     assert len(recorded.values["train", 0]) == 20
+
+
+def test_the_loss_scale_is_that_of_its_step() -> None:
+    scales = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        scaler: Any = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=2)
+        for step in range(6):
+            loss = loss_of(model) * (float("inf") if step == 3 else 1.0)
+            scaler.scale(loss).backward()
+            scales.append(scaler.get_scale())
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+
+    assert recorded.scalars("loss_scale") == dict(enumerate(scales))

@@ -348,3 +348,22 @@ def test_evaluations_are_seen_after_one_that_raised_in_the_quiet() -> None:
     script, recorded = recorded_of(loop)
 
     assert list(recorded.scalars("loss", "eval").values()) == script.evaluated
+
+
+@pytest.mark.parametrize("step", [4, 100, 133])
+def test_bad_data_in_a_quiet_step_is_found_to_be_bad_data(step: int) -> None:
+    def loop(script: Script) -> None:
+        for number in range(STEPS):
+            features = torch.randn(5, 4)
+            if number == step:
+                features[0, 0] = float("nan")
+            loss: Any = script.model(features).square().mean()
+            loss.backward()
+            if number < step:
+                script.optimizer.step()
+            script.optimizer.zero_grad()
+
+    _, recorded = recorded_of(loop)
+
+    found = recorded.observations("first-non-finite")
+    assert [(row["subject"], row["step"]) for row in found][:1] == [("input 0", step)]

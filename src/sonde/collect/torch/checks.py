@@ -24,6 +24,7 @@ class Checks:
         origin = Origin(session, names, losses)
         modes = Modes(session, modules, names)
         ownership = Ownership(session, modules, names, loop.optimizers)
+        modules.quiet.on_bad.append(shield("origin of non-finite values", origin.noted, None))
         modules.quiet.vetoes.append(lambda: ownership.is_comparing)
         checksums = Checksums(session, modules, names)
         refusal = Refusal(session, names, origin)

@@ -30,7 +30,7 @@ _STATE = (TensorKind.OPTIMIZER_STATE,)
 Kinds = tuple[TensorKind, ...]
 Found = tuple[str, Kinds, Tensor]
 
-_STRETCHED = 2.0  # said when the interval has changed by that much
+_STRETCHED = 4  # said when the interval has grown by that much
 
 
 @dataclass(slots=True)
@@ -131,10 +131,7 @@ class Gather:
         return decision.due
 
     def _say_interval(self, interval: int) -> None:
-        if (
-            interval > _STRETCHED * self._said_interval
-            or interval * _STRETCHED < self._said_interval
-        ):
+        if interval > _STRETCHED * self._said_interval:
             self._said_interval = interval
             self._session.say(
                 NoticeKind.CHANGED,

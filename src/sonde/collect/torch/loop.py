@@ -34,7 +34,7 @@ from sonde.collect.torch.quiet import (
 )
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.collect.torch.unstepped import Unstepped
-from sonde.records.step import Phase
+from sonde.records.step import Mode, Phase
 
 _BACKWARD, _OPTIMIZER = Phase.BACKWARD.value, Phase.OPTIMIZER.value
 
@@ -167,6 +167,8 @@ class TrainingLoop:
                 value = number_in(args[0])
                 if value is not None and isfinite(value):
                     return noted(value, *args, **kwargs)
+                for tell in quiet.on_bad:
+                    tell(quiet.inputs)
             return closely(*args, **kwargs)
 
         def closely(*args: Any, **kwargs: Any) -> Any:
@@ -179,7 +181,7 @@ class TrainingLoop:
         def noted(value: float, root: Tensor, *args: Any, **kwargs: Any) -> Any:
             is_divided = type(root.grad_fn).__name__ in DIVISIONS
             divisor = divisor_of(root) if is_divided else 1.0
-            quiet.depth, quiet.is_in_backward = 0, True
+            quiet.depth, quiet.is_in_backward, quiet.inputs = 0, True, ()
             start_ns = now_ns()
             try:
                 result = original(root, *args, **kwargs)
@@ -333,7 +335,7 @@ class TrainingLoop:
         number = self.optimizers.number_of(optimizer)
         scale = getattr(scaler, "_scale", None)  # get_scale() would wait for the device
         if isinstance(scale, Tensor) and scale.device.type == "cpu":
-            self._session.scalar("loss_scale", float(scale))
+            self._session.scalar("loss_scale", float(scale), at=(Mode.TRAIN.value, before))
         if self._start_ns >= start_ns:
             return
         self._steps.optimizer_begins(number)

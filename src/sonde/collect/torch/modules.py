@@ -164,6 +164,7 @@ class Modules:
                     # the same one inside of itself: the earlier pass has raised
                     if not quiet.depth or id(watched) == quiet.outermost:
                         quiet.depth, quiet.inner, quiet.outermost = 0, [], id(watched)
+                        quiet.inputs = args
                         quiet.forward_ns, quiet.is_evaluating = now_ns(), not watched.training
                     quiet.depth += 1
                     return

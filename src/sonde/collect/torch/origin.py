@@ -83,6 +83,10 @@ class Origin:
                 self._found = (self._name_of(root), bad[1], "output")
             self._record_trace()
 
+    def noted(self, inputs: tuple[Any, ...]) -> None:
+        """The latest pass was not watched closely; this went in, and what came out is gone."""
+        self._inputs, self._outputs = _references(enumerate(inputs)), []
+
     def _loss_is_bad(self, loss: float) -> None:
         """Told before the backward pass, where the loss is in the host's memory."""
         self._told("loss", loss, (Mode.TRAIN.value, self._session.steps.number))

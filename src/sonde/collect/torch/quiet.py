@@ -36,7 +36,17 @@ class Quiet:
     __slots__ = (
         *("is_on", "notes", "depth", "is_evaluating", "may_evaluate", "forward_ns", "optimizer"),
         *("number", "optimizer_ns", "rates", "thread_id", "is_in_backward", "most_steps"),
-        *("readers", "inner", "outermost", "vetoes", "_left", "_deadline_ns", "_session"),
+        *(
+            "readers",
+            "inner",
+            "inputs",
+            "on_bad",
+            "outermost",
+            "vetoes",
+            "_left",
+            "_deadline_ns",
+            "_session",
+        ),
         *("_moment_ns", "_steps_until_due"),
     )
 
@@ -46,6 +56,8 @@ class Quiet:
         self.depth = 0  # of the forward pass that is under way and noted
         self.is_evaluating = False  # the latest pass was one of an evaluation
         self.inner: list[tuple[str, float]] = []  # losses inside the pass that is under way
+        self.inputs: tuple[Any, ...] = ()  # of the latest pass, until its backward pass begins
+        self.on_bad: list[Callable[[tuple[Any, ...]], None]] = []  # told them, if its loss is bad
         self.may_evaluate = False  # nobody asked for anything of evaluation steps
         self.outermost = 0  # the module of that pass, by its identity
         self.forward_ns = 0
