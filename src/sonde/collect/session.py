@@ -70,7 +70,7 @@ class Session:
         self.on_non_finite: list[Callable[[str, float, At], None]] = []  # in any thread
         self.catch_up: Callable[[], None] = lambda: None  # goes through all notes
         self.forget_notes: Callable[[], None] = lambda: None
-        self.around: Callable[[Callable[..., Any]], Callable[..., Any]] = _as_it_is  # every hook
+        self.around: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda hook: hook
         self.at_begin: list[Callable[[], None]] = []
         self.before_flush: list[Callable[[], None]] = []
         self.at_end: list[Callable[[], None]] = []
@@ -395,7 +395,3 @@ class Session:
 
     def _on_failure(self, part: str, error: BaseException) -> None:
         self.say(NoticeKind.SWITCHED_OFF, part, f"{type(error).__name__}: {error}")
-
-
-def _as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
-    return function

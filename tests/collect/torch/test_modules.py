@@ -1,6 +1,7 @@
 """Forward passes of whole models are seen, and the hooks for that leave no trace."""
 
 import copy
+import gc
 import io
 import pickle
 import warnings
@@ -11,6 +12,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from sonde.collect.torch.modules import Modules
 from tests.fakes.session import watched
 
 
@@ -127,3 +129,23 @@ def test_a_pass_that_raised_does_not_hide_the_next_one() -> None:
         optimizer.step()
 
     assert recorded.phases() == ["forward", "backward", "optimizer"]
+
+
+def test_modules_that_are_made_at_every_step_are_not_looked_for_again() -> None:
+    looks: list[list[nn.Module]] = []
+    with watched() as recorded:
+        adapter = next(one for one in gc.get_objects() if type(one) is Modules)
+        adapter.on_found.append(looks.append)
+        network = model()
+        optimizer: Any = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(10):
+            criterion = nn.MSELoss()
+            output = nn.Tanh()(network(torch.ones(2, 3)))
+            criterion(output, torch.zeros(2, 1)).backward()
+            optimizer.step()
+        before = len(looks)
+        train(nn.Linear(3, 1))
+
+    assert before <= 2
+    assert len(looks) > before
+    assert len(recorded.scalars("loss")) >= 10

@@ -24,6 +24,7 @@ from sonde.records.step import Phase
 Begins = Callable[[ForwardPass, nn.Module, tuple[Any, ...], dict[str, Any]], None]
 Ends = Callable[[ForwardPass, nn.Module, Any], None]
 
+_LOSSES_LIVE_IN = "torch.nn.modules.loss"
 _COMPILED = "_compiled_call_impl"  # what a module calls that was compiled in place
 
 
@@ -36,7 +37,8 @@ class Modules:
         self._marks = marks
         self.quiet = quiet
         self._all: IdentitySet[nn.Module] = IdentitySet()
-        self.made = 0  # modules that were made so far
+        self._fresh: IdentitySet[nn.Module] = IdentitySet()  # made since the last look
+        self.made = 0  # looks at which there were new ones
         self._made_before = -1
         self._roots: list[weakref.ref[nn.Module]] = []
         self._watched: IdentitySet[nn.Module] = IdentitySet()
@@ -77,6 +79,9 @@ class Modules:
 
     def refresh(self) -> None:
         """Looks for new outermost modules, if any module was made since the last look."""
+        if self._fresh:
+            self.made += any(_may_matter(module) for module in self._fresh)
+            self._fresh.clear()
         if self.made == self._made_before:
             return
         self._made_before = self.made
@@ -124,14 +129,14 @@ class Modules:
         self._calls.clear()
 
     def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        is_compiling, known = torch.compiler.is_compiling, self._all
+        is_compiling, known, fresh = torch.compiler.is_compiling, self._all, self._fresh
         leave_alone(known.add, with_callees=True)
 
         def noted(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
             result = original(module, *args, **kwargs)
             if not is_compiling():
                 known.add(module)
-                self.made += 1
+                fresh.add(module)
             return result
 
         return noted
@@ -290,6 +295,11 @@ class Modules:
             return Pass.TRAIN
         is_sure = not (has_gradients or module.training) and self._is_trained(module)
         return Pass.EVAL if is_sure else Pass.UNDECIDED
+
+
+def _may_matter(module: nn.Module) -> bool:
+    """Whether a module may be a part of a model; some scripts make a loss for every step."""
+    return type(module).__module__ != _LOSSES_LIVE_IN
 
 
 def loss_in(output: Any) -> float | None:
