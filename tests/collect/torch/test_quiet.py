@@ -367,3 +367,16 @@ def test_bad_data_in_a_quiet_step_is_found_to_be_bad_data(step: int) -> None:
 
     found = recorded.observations("first-non-finite")
     assert [(row["subject"], row["step"]) for row in found][:1] == [("input 0", step)]
+
+
+def test_what_goes_into_a_model_is_not_kept_in_the_quiet() -> None:
+    with watched(closely=False):
+        script = Script()
+        plain(script)
+        features = torch.randn(5, 4)
+        script.model(features)
+        reference = weakref.ref(features)
+        del features
+        is_alive = reference() is not None
+
+    assert not is_alive

@@ -181,7 +181,7 @@ class TrainingLoop:
         def noted(value: float, root: Tensor, *args: Any, **kwargs: Any) -> Any:
             is_divided = type(root.grad_fn).__name__ in DIVISIONS
             divisor = divisor_of(root) if is_divided else 1.0
-            quiet.depth, quiet.is_in_backward, quiet.inputs = 0, True, ()
+            quiet.depth, quiet.is_in_backward, quiet.inputs = 0, True, []
             start_ns = now_ns()
             try:
                 result = original(root, *args, **kwargs)

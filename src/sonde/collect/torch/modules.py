@@ -17,7 +17,7 @@ from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.names import Names, outermost, wrapped_by
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
-from sonde.collect.torch.quiet import EVALUATION, FORWARD, Note, Quiet, number_in
+from sonde.collect.torch.quiet import EVALUATION, FORWARD, Note, Quiet, number_in, references
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.records.step import Phase
 
@@ -169,7 +169,7 @@ class Modules:
                     # the same one inside of itself: the earlier pass has raised
                     if not quiet.depth or id(watched) == quiet.outermost:
                         quiet.depth, quiet.inner, quiet.outermost = 0, [], id(watched)
-                        quiet.inputs = args
+                        quiet.inputs = references(enumerate(args))
                         quiet.forward_ns, quiet.is_evaluating = now_ns(), not watched.training
                     quiet.depth += 1
                     return

@@ -23,6 +23,7 @@ from sonde.collect.torch.losses import Losses
 from sonde.collect.torch.names import Names, unwrapped, walk
 from sonde.collect.torch.optimizers import parameters_of
 from sonde.collect.torch.passes import ForwardPass
+from sonde.collect.torch.quiet import Seen, references
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
@@ -31,7 +32,6 @@ _MOST_TRACES = 8
 _TELLING = ("loss", "gradient_norm")
 
 Found = tuple[str, str, str]  # the subject, what was found, and in what
-Seen = list[tuple[Any, "weakref.ref[Tensor]"]]  # by place or name
 
 
 class Origin:
@@ -64,9 +64,9 @@ class Origin:
             return
         self._stop_tracing()
         self._model = weakref.ref(root)
-        self._inputs = _references(enumerate(args))
+        self._inputs = references(enumerate(args))
         if kwargs:
-            self._inputs += _references(kwargs.items())
+            self._inputs += references(kwargs.items())
         if self._is_due:
             self._is_due = False
             self._trace(root, args, kwargs)
@@ -75,7 +75,7 @@ class Origin:
         """An outermost pass ends: what came out, and what the trace has found."""
         if not torch.is_grad_enabled():
             return
-        self._outputs = _references(_parts(output))
+        self._outputs = references(_parts(output))
         if self._root is root:
             self._stop_tracing()
             bad = first_bad(tensors_in(output, self._name_of(root)))
@@ -83,9 +83,9 @@ class Origin:
                 self._found = (self._name_of(root), bad[1], "output")
             self._record_trace()
 
-    def noted(self, inputs: tuple[Any, ...]) -> None:
+    def noted(self, inputs: Seen) -> None:
         """The latest pass was not watched closely; this went in, and what came out is gone."""
-        self._inputs, self._outputs = _references(enumerate(inputs)), []
+        self._inputs, self._outputs = inputs, []
 
     def _loss_is_bad(self, loss: float) -> None:
         """Told before the backward pass, where the loss is in the host's memory."""
@@ -229,11 +229,6 @@ def _parts(output: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(output, dict):
         return output.items()
     return enumerate(output if isinstance(output, list | tuple) else (output,))
-
-
-def _references(values: Iterable[tuple[Any, Any]]) -> Seen:
-    """The tensors among them, which are not kept alive by that."""
-    return [(name, weakref.ref(one)) for name, one in values if isinstance(one, Tensor)]
 
 
 def _alive(seen: Seen) -> list[tuple[str, Tensor]]:

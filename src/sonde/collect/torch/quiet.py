@@ -5,7 +5,8 @@ what it costs in a row. So in a plain loop the hooks leave notes, a few words ea
 are gone through together: at the next step that is watched closely, a moment later.
 """
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
 from math import ceil
 from typing import Any
 
@@ -20,6 +21,8 @@ from sonde.records.step import Mode
 
 DATA_WAIT, FORWARD, EVALUATION, LOSS, BACKWARD, OPTIMIZER, RATES = range(7)
 Note = tuple[int, int, int, Any, Any]  # what, from when to when, and two things it came with
+
+Seen = list[tuple[Any, "weakref.ref[Tensor]"]]  # by place or name
 
 _MOST_STEPS = 128
 _MOST_NOTES = 1024
@@ -56,8 +59,8 @@ class Quiet:
         self.depth = 0  # of the forward pass that is under way and noted
         self.is_evaluating = False  # the latest pass was one of an evaluation
         self.inner: list[tuple[str, float]] = []  # losses inside the pass that is under way
-        self.inputs: tuple[Any, ...] = ()  # of the latest pass, until its backward pass begins
-        self.on_bad: list[Callable[[tuple[Any, ...]], None]] = []  # told them, if its loss is bad
+        self.inputs: Seen = []  # of the latest pass, until its backward pass begins
+        self.on_bad: list[Callable[[Seen], None]] = []  # told them, if its loss is bad
         self.may_evaluate = False  # nobody asked for anything of evaluation steps
         self.outermost = 0  # the module of that pass, by its identity
         self.forward_ns = 0
@@ -161,6 +164,11 @@ class Quiet:
 
     def _moment(self) -> int:
         return self._moment_ns
+
+
+def references(values: Iterable[tuple[Any, Any]]) -> Seen:
+    """The tensors among them, which are not kept alive by that."""
+    return [(name, weakref.ref(one)) for name, one in values if isinstance(one, Tensor)]
 
 
 def number_in(value: object) -> float | None:
