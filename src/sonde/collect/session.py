@@ -65,6 +65,7 @@ class Session:
         self.framework = ""
         self.versions: dict[str, str] = {}
         self.find_device: Callable[[], str] = lambda: "cpu"
+        self.may_begin: Callable[[], bool] = lambda: True  # not in a process that only serves data
         self.guard = Guard(self._on_failure)
         self._after_step: list[Callable[[FinishedStep], None]] = []
         self.on_non_finite: list[Callable[[str, float, At], None]] = []  # in any thread
@@ -317,7 +318,7 @@ class Session:
         self.guard.attempt("the last flush", lambda: self._write_end(_FLUSH_END_SECONDS), None)
 
     def _begin(self) -> None:
-        if self.place.job_uri is None:
+        if self.place.job_uri is None or not self.may_begin():
             self._is_paused = True
             return
         self._backend = open_backend(self.place.job_uri)

@@ -8,6 +8,7 @@ from torch import nn
 
 from sonde.collect.torch import values
 from sonde.collect.torch.gather import Gather
+from sonde.collect.torch.timed import Kernels
 from tests.fakes.session import watched
 
 
@@ -246,3 +247,32 @@ def test_the_loss_scale_is_that_of_its_step() -> None:
             optimizer.zero_grad()
 
     assert recorded.scalars("loss_scale") == dict(enumerate(scales))
+
+
+def test_a_process_that_only_serves_data_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonde.collect.frameworks.torch.get_worker_info", object)
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        loss_of(model).backward()
+        optimizer.step()
+
+    assert recorded.rows["events"] == []
+
+
+@pytest.mark.parametrize("statistics", [(), ("gradients",)])
+def test_kernels_are_built_only_for_who_wants_statistics(
+    monkeypatch: pytest.MonkeyPatch, statistics: tuple[str, ...]
+) -> None:
+    asked = []
+
+    def are_ready_for(_kernels: Kernels, tensor: torch.Tensor) -> bool:
+        asked.append(tensor)
+        return True
+
+    monkeypatch.setattr(Kernels, "are_ready_for", are_ready_for)
+    with watched(statistics=statistics):
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        loss_of(model).backward()
+        optimizer.step()
+
+    assert bool(asked) == bool(statistics)

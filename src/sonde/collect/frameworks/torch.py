@@ -6,6 +6,7 @@ import sys
 import torch
 from torch import nn
 from torch.optim import Optimizer
+from torch.utils.data import get_worker_info
 
 from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.session import Session
@@ -46,6 +47,7 @@ class PyTorch(Adapter):
         session.framework = "torch"
         session.around = unseen
         session.find_device = device_in_use
+        session.may_begin = lambda: get_worker_info() is None
         session.versions |= {"torch": str(torch.__version__), "python": sys.version.split()[0]}
         self._names = Names()
         records = Records(session)

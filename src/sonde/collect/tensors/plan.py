@@ -56,6 +56,11 @@ class Plan:
         is_histogram_due = every and step // every > before // every
         return exact + (self._with_histograms if is_histogram_due else self._plain)
 
+    @property
+    def has_routine(self) -> bool:
+        """Whether anything is recorded as often as the budget allows."""
+        return bool(self._plain)
+
     def asks_for(self, mode: Mode) -> bool:
         """Whether a person asked for anything of the steps of a mode."""
         return bool(self._exact[mode])

@@ -117,11 +117,13 @@ class Gather:
         if decision.step == step:
             return decision.due
         routine = self._routine
-        first = next(parameters_of(optimizer), None)
-        is_ready = first is None or self._kernels.are_ready_for(local(first))
-        is_free = is_ready and session.backroom.waiting < 2
         decision.step = step
-        decision.is_budgeted = is_free and session.budget.has_room_for(routine)
+        decision.is_budgeted = (
+            self._plan.has_routine
+            and self._is_ready_for(optimizer)
+            and session.backroom.waiting < 2
+            and session.budget.has_room_for(routine)
+        )
         if decision.is_budgeted:
             decision.due = self._plan.due(Mode.TRAIN, step, routine.last_step)
             session.budget.begin(routine, step)
@@ -129,6 +131,10 @@ class Gather:
         else:
             decision.due = self._plan.due_exactly(Mode.TRAIN, step)
         return decision.due
+
+    def _is_ready_for(self, optimizer: Optimizer) -> bool:
+        first = next(parameters_of(optimizer), None)
+        return first is None or self._kernels.are_ready_for(local(first))
 
     def _say_interval(self, interval: int) -> None:
         if interval > _STRETCHED * self._said_interval:

@@ -89,7 +89,10 @@ class Norms:
             return
         with torch.no_grad():
             norms = _foreach_norm(gradients)
-            total = torch.linalg.vector_norm(torch.stack([one.to(torch.float32) for one in norms]))
+            # of a model that is spread over several devices, they come together on the first
+            device = norms[0].device
+            together = [one.to(device, torch.float32, non_blocking=True) for one in norms]
+            total = torch.linalg.vector_norm(torch.stack(together))
         value = float(total) if total.device.type == "cpu" else total
         self._scalars.record(f"gradient_norm{after}", [(value, 1.0)], (_TRAIN, step))
         seconds = (self._session.clock.now_ns() - began_ns) / NANOSECONDS

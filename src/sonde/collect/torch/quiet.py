@@ -96,7 +96,7 @@ class Quiet:
         """A loop without optimizer steps, such as an evaluation, has no other time for it."""
         is_on = self.is_on
         self._session.guard.call("notes", self.catch_up, None)
-        if is_on:
+        if is_on and "notes" not in self._session.guard.failed:
             self._deadline_ns = self._session.clock.now_ns() + _LONGEST_NS
             self.is_on = self._session.is_behind = True
 
