@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.report import Row
 from sonde.collect.torch import statistics_cuda
 from sonde.collect.torch.statistics import Measured, Pending, measure
 from sonde.collect.torch.statistics_operators import ByOperators
@@ -51,6 +52,33 @@ def main() -> int:
     document["reference"] = _reference()
     print(json.dumps(document, indent=1))
     return int(bool(document["wrong"]))
+
+
+def rows_of(document: dict[str, Any]) -> list[Row]:
+    """What was printed, as rows of the page of results."""
+    reference = document["reference"]["one_sum_over_a_flat_tensor_gigabytes_per_second"]
+    rows = []
+    for what, speed in document["speed"].items():
+        plain, bar = speed["plain_gigabytes_per_second"], speed["bar_gigabytes_per_second"]
+        is_promised = what == "float32"
+        note = (
+            f"{speed['tensors']} tensors, {speed['gigabytes']:.2f} GB in "
+            f"{speed['plain_milliseconds']:.3f} ms; with histograms "
+            f"{speed['histogram_milliseconds']:.3f} ms; the host takes "
+            f"{speed['plain_host_microseconds']:.0f} µs; a plain sum over one flat tensor "
+            f"reaches {reference:,.0f} GB/s"
+        )
+        rows.append(
+            Row(
+                f"statistics of all weights and gradients, {what}",
+                plain,
+                "GB/s",
+                f"≥ {bar:,.0f} GB/s" if is_promised else "",
+                plain >= bar and not document["wrong"] if is_promised else None,
+                note=note,
+            )
+        )
+    return rows
 
 
 def _wrong(launch: Launch) -> Iterator[str]:
