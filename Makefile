@@ -32,7 +32,8 @@ test: $(READY) ## Run everything that CI runs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest tests
+	$(BIN)/pytest tests --ignore=tests/journeys --numprocesses=2 --dist=loadfile
+	$(BIN)/pytest tests/journeys
 
 .PHONY: lint
 lint: $(READY) ## Format, lint and check types
