@@ -24,6 +24,13 @@ WAYS = {
     ALL_KEPT: (*_SONDE, "--save", "all:every=1,values,histogram"),
 }
 
+# a process takes seconds to load PyTorch: the others are watched in the harder way only
+_ALSO_AS_USUAL = (
+    *("accumulation_clipping", "cnn_evaluation", "compiled_model", "ddp", "default_device"),
+    *("fsdp2", "gan", "killed", "lightning_module", "loader_workers", "plain_loop", "raises"),
+    *("released", "scaler_fp16", "transformer_tied"),
+)
+
 _TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 
 
@@ -46,25 +53,30 @@ class Scripts:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._ended: dict[tuple[str, str], Ended] = {}
+        self._ended: dict[str, dict[str, Ended]] = {}
 
-    def run(self, name: str, *ways: str) -> list[Ended]:
-        """How a script ends in these ways, all at the same time."""
-        missing = [way for way in ways if (name, way) not in self._ended]
-        with ThreadPoolExecutor() as pool:
-            runs = {
-                way: pool.submit(end_of, self.folder(name, way), (*WAYS[way], *command(name)))
-                for way in missing
-            }
-        self._ended |= {(name, way): run.result() for way, run in runs.items()}
-        return [self._ended[name, way] for way in ways]
+    def run(self, name: str) -> dict[str, Ended]:
+        """How a script ends alone and watched, all at the same time."""
+        if name not in self._ended:
+            ways = [way for way in WAYS if way != AS_USUAL or name in _ALSO_AS_USUAL]
+            with ThreadPoolExecutor() as pool:
+                runs = {
+                    way: pool.submit(end_of, self.folder(name, way), (*WAYS[way], *command(name)))
+                    for way in ways
+                }
+            self._ended[name] = {way: run.result() for way, run in runs.items()}
+        return self._ended[name]
 
-    def job(self, name: str, way: str = ALL_KEPT) -> Job:
-        """The job that a watched script has become."""
-        self.run(name, way)
-        return open_job(str(self.folder(name, way) / STORE / "job"))
+    def watched(self, name: str) -> Ended:
+        """How it ends when everything is kept."""
+        return self.run(name)[ALL_KEPT]
 
-    def folder(self, name: str, way: str) -> Path:
+    def job(self, name: str) -> Job:
+        """The job that it has become then."""
+        self.run(name)
+        return open_job(str(self.folder(name) / STORE / "job"))
+
+    def folder(self, name: str, way: str = ALL_KEPT) -> Path:
         """Where a script runs."""
         return self._folder / name / way
 

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 from sonde.client.job import Job, open_job
-from tests.journeys.scripts import AS_USUAL, Scripts
+from tests.journeys.scripts import Scripts
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
 MODULE = """
@@ -118,10 +118,10 @@ def test_lightning_under_its_other_name(sonde: Sonde) -> None:
 
 
 def test_lightning_logs_at_the_step_it_has_made(scripts: Scripts) -> None:
-    job = scripts.job("lightning_module", AS_USUAL)
+    job = scripts.job("lightning_module")
     found = numbers(job, "lightning")
     assert [step for step, _ in found["train_loss", "train"]] == list(range(8))
-    [ended] = scripts.run("lightning_module", AS_USUAL)
+    ended = scripts.watched("lightning_module")
     assert found["val_loss", "eval"][-1][1] == ended.told("val_loss")[-1]
 
 

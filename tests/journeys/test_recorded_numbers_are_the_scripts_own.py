@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sonde.client.job import Job
-from tests.journeys.scripts import ALL_KEPT, Scripts
+from tests.journeys.scripts import Scripts
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -104,7 +104,7 @@ def test_backward_passes_of_a_step_are_its_micro_steps(name: str, scripts: Scrip
 
 
 def test_steps_that_a_scaler_leaves_out_are_marked(scripts: Scripts) -> None:
-    [ended] = scripts.run("scaler_fp16", ALL_KEPT)
+    ended = scripts.watched("scaler_fp16")
     scales = [2.0**24, *ended.told("scale")]
     expected = [after < before for before, after in pairwise(scales)]
     rows = scripts.job("scaler_fp16").steps("train").to_arrow().to_pylist()
@@ -119,13 +119,13 @@ def test_what_cannot_be_seen_is_said(name: str, scripts: Scripts) -> None:
 
 @pytest.mark.parametrize("name", ONE_LOSS)
 def test_a_loss_is_the_scripts_own_to_the_last_bit(name: str, scripts: Scripts) -> None:
-    [ended] = scripts.run(name, ALL_KEPT)
+    ended = scripts.watched(name)
     assert recorded(scripts.job(name), "loss") == ended.told("loss")
 
 
 @pytest.mark.parametrize("name", DIVIDED)
 def test_a_loss_that_the_loop_divides_is_recorded_undivided(name: str, scripts: Scripts) -> None:
-    [ended] = scripts.run(name, ALL_KEPT)
+    ended = scripts.watched(name)
     expected = means(ended.told("loss"), DIVIDED[name])
     job = scripts.job(name)
     assert recorded(job, "loss") == pytest.approx(expected, rel=1e-6)
@@ -135,7 +135,7 @@ def test_a_loss_that_the_loop_divides_is_recorded_undivided(name: str, scripts: 
 
 
 def test_the_trainers_loss_is_the_one_that_it_logs(scripts: Scripts) -> None:
-    [ended] = scripts.run("huggingface_trainer", ALL_KEPT)
+    ended = scripts.watched("huggingface_trainer")
     job = scripts.job("huggingface_trainer")
     assert recorded(job, "loss") == pytest.approx(ended.told("loss"), rel=1e-6)
     rows = job.scalars("loss", source="huggingface").to_arrow().to_pylist()
@@ -145,52 +145,52 @@ def test_the_trainers_loss_is_the_one_that_it_logs(scripts: Scripts) -> None:
 
 
 def test_each_of_two_optimizers_has_its_loss(scripts: Scripts) -> None:
-    [ended] = scripts.run("gan", ALL_KEPT)
+    ended = scripts.watched("gan")
     job = scripts.job("gan")
     losses = {name: recorded(job, name) for name in ("loss/0", "loss/1")}
     assert losses == {"loss/0": ended.told("generator"), "loss/1": ended.told("critic")}
 
 
 def test_every_worker_records_the_loss_of_its_own_share(scripts: Scripts) -> None:
-    [ended] = scripts.run("fsdp2", ALL_KEPT)
+    ended = scripts.watched("fsdp2")
     job, told = scripts.job("fsdp2"), ended.told("loss")
     assert recorded(job, "loss", worker=0) == told[0::2]
     assert recorded(job, "loss", worker=1) == told[1::2]
 
 
 def test_losses_go_on_where_the_checkpoint_left_off(scripts: Scripts) -> None:
-    [ended] = scripts.run("checkpoint_resume", ALL_KEPT)
+    ended = scripts.watched("checkpoint_resume")
     expected = [ended.told(f"loss {step}")[0] for step in range(30)]
     assert recorded(scripts.job("checkpoint_resume"), "loss") == expected
 
 
 def test_evaluation_losses_are_recorded_with_their_steps(scripts: Scripts) -> None:
-    [ended] = scripts.run("cnn_evaluation", ALL_KEPT)
+    ended = scripts.watched("cnn_evaluation")
     job = scripts.job("cnn_evaluation")
     assert recorded(job, "loss", mode="eval") == ended.told("evaluation loss")
 
 
 def test_the_scale_of_a_loss_is_that_of_its_step(scripts: Scripts) -> None:
-    [ended] = scripts.run("scaler_fp16", ALL_KEPT)
+    ended = scripts.watched("scaler_fp16")
     expected = [2.0**24, *ended.told("scale")[:-1]]
     assert recorded(scripts.job("scaler_fp16"), "loss_scale") == expected
 
 
 @pytest.mark.parametrize("name", ["accumulation_clipping", "transformer_tied", "accelerate_loop"])
 def test_the_gradient_norm_is_what_clipping_returned(name: str, scripts: Scripts) -> None:
-    [ended] = scripts.run(name, ALL_KEPT)
+    ended = scripts.watched(name)
     assert recorded(scripts.job(name), "gradient_norm") == ended.told("norm")
 
 
 def test_clipping_is_recorded_with_its_factor(scripts: Scripts) -> None:
-    [ended] = scripts.run("accumulation_clipping", ALL_KEPT)
+    ended = scripts.watched("accumulation_clipping")
     expected = [min(1.0, 0.5 / (norm + 1e-6)) for norm in ended.told("norm")]
     factors = recorded(scripts.job("accumulation_clipping"), "clip_factor")
     assert factors == pytest.approx(expected, rel=1e-6)
 
 
 def test_norms_and_rates_are_those_of_the_step(scripts: Scripts) -> None:
-    [ended] = scripts.run("keeps_account", ALL_KEPT)
+    ended = scripts.watched("keeps_account")
     job = scripts.job("keeps_account")
     assert recorded(job, "gradient_norm") == pytest.approx(ended.told("norm"), rel=1e-6)
     for group in (0, 1):
@@ -199,7 +199,7 @@ def test_norms_and_rates_are_those_of_the_step(scripts: Scripts) -> None:
 
 def test_tensors_are_kept_to_the_last_bit(scripts: Scripts) -> None:
     job = scripts.job("keeps_account")
-    account = np.load(scripts.folder("keeps_account", ALL_KEPT) / "account.npz")
+    account = np.load(scripts.folder("keeps_account") / "account.npz")
     compared = Counter[str]()
     for name in account.files:
         if name in ("input", "relu"):
@@ -218,14 +218,14 @@ def test_tensors_are_kept_to_the_last_bit(scripts: Scripts) -> None:
 @pytest.mark.parametrize(("name", "told"), [("relu_output_0", "relu"), ("fc1_input_0", "input")])
 def test_activations_are_kept_to_the_last_bit(name: str, told: str, scripts: Scripts) -> None:
     job = scripts.job("keeps_account")
-    account = np.load(scripts.folder("keeps_account", ALL_KEPT) / "account.npz")
+    account = np.load(scripts.folder("keeps_account") / "account.npz")
     for step, expected in enumerate(account[told]):
         assert job.tensor(name).value(step).tobytes() == expected.tobytes()
 
 
 def test_reductions_are_what_numpy_says(scripts: Scripts) -> None:
     job = scripts.job("keeps_account")
-    account = np.load(scripts.folder("keeps_account", ALL_KEPT) / "account.npz")
+    account = np.load(scripts.folder("keeps_account") / "account.npz")
     for name in ("fc1.weight", "gradient/fc2.weight", "gradient/scale"):
         values = account[name].astype(np.float64)
         flat = values.reshape(len(values), -1)
@@ -243,7 +243,7 @@ def test_reductions_are_what_numpy_says(scripts: Scripts) -> None:
 
 
 def test_shards_add_up_to_the_whole_tensor(scripts: Scripts) -> None:
-    [ended] = scripts.run("fsdp2", ALL_KEPT)
+    ended = scripts.watched("fsdp2")
     job = scripts.job("fsdp2")
     squares = np.zeros(10)
     for name in job.tensors("gradient/*"):
