@@ -204,6 +204,10 @@ class Steps:
         else:
             step.backwards += 1
 
+    def discard_micro_steps(self) -> None:
+        """The backward passes since an optimizer stepped lead to no step."""
+        self._open.backwards = 0
+
     def optimizer_begins(self, optimizer: int) -> None:
         """An optimizer is about to step: if it has stepped already, another step is under way."""
         if self._undecided:

@@ -276,3 +276,24 @@ def test_kernels_are_built_only_for_who_wants_statistics(
         optimizer.step()
 
     assert bool(asked) == bool(statistics)
+
+
+@pytest.mark.parametrize("closely", [True, False])
+@pytest.mark.parametrize("by", ["optimizer", "model"])
+def test_a_batch_whose_gradients_are_thrown_away_is_no_micro_step(closely: bool, by: str) -> None:
+    losses = []
+    with watched(closely=closely) as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for step in range(40):
+            if step % 10 == 7:
+                (10 * loss_of(model)).backward()
+                (optimizer if by == "optimizer" else model).zero_grad()
+            loss = loss_of(model)
+            losses.append(loss.item())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    assert list(recorded.scalars("loss").values()) == losses
+    details = [row["detail"] for row in recorded.rows["events"] if row["category"] == "step"]
+    assert set(details) == {""}

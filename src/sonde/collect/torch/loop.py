@@ -74,6 +74,7 @@ class TrainingLoop:
         self._in_closure = 0  # backward passes inside an optimizer's closure
         self._has_closure = False
         self._is_in_backward = False
+        self._backwards = 0  # since an optimizer has stepped
         self._unstepped = Unstepped(session)
         self._handles: list[Any] = []
         self._named: dict[int, tuple[int, int]] = {}  # optimizers whose parameters have names
@@ -85,6 +86,8 @@ class TrainingLoop:
         self.optimizers.attach(patches)
         self._unstepped.attach(patches)
         patches.wrap(torch.autograd, "backward", self._backward)
+        for owner in (Optimizer, torch.nn.Module):
+            patches.wrap(owner, "zero_grad", self._zeroing)
         self._quiet.readers |= self._readers()
         for scaler in (torch.amp.GradScaler,):
             patches.wrap(scaler, "scale", self._scaling)
@@ -194,6 +197,29 @@ class TrainingLoop:
         leave_alone(closely)
         return backward
 
+    def _zeroing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """A loop that leaves a batch out throws its gradients away: that was no micro-step."""
+        is_compiling, quiet = torch.compiler.is_compiling, self._quiet
+        discarded = self._session.hook("gradients thrown away", self._discard, None)
+
+        def zero_grad(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if is_compiling():
+                return result
+            notes = quiet.notes
+            if self._backwards or (notes and notes[-1][0] == BACKWARD):
+                discarded()
+            return result
+
+        return zero_grad
+
+    def _discard(self) -> None:
+        is_between = self._stepping is None and not self._is_in_backward
+        if is_between and self.optimizers.alive == 1 and not self._steps.is_explicit:
+            self._backwards = 0
+            self._losses.discard()
+            self._steps.discard_micro_steps()
+
     def _readers(self) -> dict[int, Callable[[Note], None]]:
         """What hooks would have told, had they not left notes."""
         return {
@@ -207,12 +233,14 @@ class TrainingLoop:
     def _read_backward(self, note: Note) -> None:
         _, start_ns, _, value, divisor = note
         self._losses.noted(value, divisor)
+        self._backwards += 1
         self._steps.backward(start_ns)
         self._unstepped.computed()
 
     def _read_step(self, note: Note) -> None:
         _, self._start_ns, _, number, _ = note
         self._steps.optimizer_begins(number)
+        self._backwards = 0
         self._losses.optimizer_stepped(number)
         self._steps.optimizer_ends(number, self._start_ns)
 
@@ -237,6 +265,7 @@ class TrainingLoop:
             if self._in_closure > 1:  # a line search: the same step looks again
                 self._steps.span(_BACKWARD, start_ns)
                 return
+        self._backwards += 1
         self._steps.backward(start_ns)
         self._unstepped.computed()
 
@@ -301,6 +330,7 @@ class TrainingLoop:
         self._stepping, self._has_closure = None, False
         self._marks.end(_OPTIMIZER)
         is_finite = self._losses.non_finite is None
+        self._backwards = 0
         self._losses.optimizer_stepped(number)
         self._steps.optimizer_ends(number, self._start_ns)
         if is_finite and not (has_closure or self._losses.is_told):
@@ -339,5 +369,6 @@ class TrainingLoop:
         if self._start_ns >= start_ns:
             return
         self._steps.optimizer_begins(number)
+        self._backwards = 0
         self._losses.optimizer_stepped(number)
         self._steps.optimizer_ends(number, start_ns, is_skipped=True)

@@ -118,6 +118,10 @@ class Losses:
             for listener in self.on_non_finite:
                 listener(value)
 
+    def discard(self) -> None:
+        """What was backpropagated since an optimizer stepped leads to no step."""
+        self._roots.clear()
+
     def forget_last(self) -> None:
         """The backward pass that was begun last has raised."""
         if self._roots:
