@@ -23,10 +23,10 @@ _NOTHING_DUE = "[save]\nstatistics = []\n"
 class Effort:
     """How long everything is measured."""
 
-    pairs: int = 70  # of blocks, inside one process
+    pairs: int = 40  # of blocks, inside one process
     steps: int = 18  # in a block: as long as one step is watched closely and the others are quiet
     tiny_steps: int = 120
-    processes: int = 3  # of each kind
+    processes: int = 2  # of each kind
     process_steps: int = 120
 
 

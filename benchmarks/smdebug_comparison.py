@@ -55,7 +55,7 @@ _TASKS = (
 
 def main() -> list[Row]:
     """Every model and task; SONDE_BENCHMARK_QUICK=1 only shows that everything works."""
-    pairs = 2 if os.environ.get("SONDE_BENCHMARK_QUICK") else 12
+    pairs = 2 if os.environ.get("SONDE_BENCHMARK_QUICK") else 5
     with tempfile.TemporaryDirectory() as folder:
         bench = _Bench(Path(folder), pairs)
         return [row for model in _MODELS for task in _TASKS for row in bench.compare(model, task)]
