@@ -1,20 +1,17 @@
 """Workers that cannot reach an object store write into a folder, and the launcher carries it on."""
 
-import logging
 import subprocess
 import venv
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from moto.core.models import DEFAULT_ACCOUNT_ID
-from moto.s3.models import s3_backends
-from moto.server import ThreadedMotoServer
 
 from sonde.client.job import open_job
 from sonde.store.backends import open_backend
 from tests.fakes.eventually import eventually
 from tests.fakes.flaky_proxy import FlakyProxy
+from tests.fakes.s3 import lead_to, s3_server
 from tests.journeys.sonde_cli import Sonde
 
 BUCKET = "sonde-workers"
@@ -22,23 +19,14 @@ BUCKET = "sonde-workers"
 
 @pytest.fixture(scope="module")
 def server_port() -> Iterator[int]:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    s3_backends[DEFAULT_ACCOUNT_ID]["aws"].create_bucket(BUCKET, "us-east-1")
-    yield server.get_host_and_port()[1]
-    server.stop()
+    with s3_server(BUCKET) as port:
+        yield port
 
 
 @pytest.fixture
 def proxy(server_port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[FlakyProxy]:
     with FlakyProxy(server_port) as flaky:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{flaky.port}")
-        monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test-key-id")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
-        monkeypatch.setenv("AWS_REGION", "us-east-1")
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        lead_to(flaky.port, monkeypatch)
         yield flaky
 
 

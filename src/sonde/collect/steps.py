@@ -86,7 +86,6 @@ class Steps:
         self.forced_mode: str | None = None  # said by the script
         self.optimizers_alive = 1
         self.is_explicit = False  # the script says itself where its steps end
-        self.training_ns = 0
         self._latest_ns = 0
         self._open = _Open()
         self._last_end_ns = 0
@@ -328,7 +327,6 @@ class Steps:
         self._settle_evaluation(step, start_ns)
         self._last_end_ns = step.end_ns
         self._latest_ns = step.end_ns - start_ns
-        self.training_ns += self._latest_ns
         for one in step.spans:
             self._emit_span(one, number, _TRAIN)
         finished = FinishedStep(

@@ -28,7 +28,7 @@ _MOST_STEPS = 128
 _MOST_NOTES = 1024
 _LONGEST_NS = NANOSECONDS  # readers do not wait longer
 _WATCHING_SECONDS = 0.5  # of which a step that is watched closely costs about 0.2 %
-_NOTE_NS = 2_000  # what a note costs, measured with benchmarks/hook_overhead.py
+_NOTE_NS = 2_000  # what a note is taken to cost: to time each one would cost as much again
 _SETTLED_STEPS = 3  # a loop is watched closely until it has shown what it does
 _in_use: Callable[[], bool] = torch.cuda.is_initialized
 
