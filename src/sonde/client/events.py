@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from sonde.client.frames import TIME, Frame, aligned
+from sonde.client.worker_rows import WorkerRows
 from sonde.clock import NANOSECONDS, iso
 from sonde.errors import UsageError
 from sonde.read.scalars import Matching
@@ -22,26 +22,13 @@ _MOST_LINES = 40
 
 
 @dataclass(frozen=True)
-class Events(Frame):
-    """Some events of some workers, of all their lives; read when they are asked for."""
+class Events(WorkerRows):
+    """Some events of some workers: what, of which worker and step, when, and how many seconds."""
 
-    readers: tuple[WorkerReader, ...]
     name: str = "*"
     category: str | None = None
     within: TimeRange = EVER
     steps: StepRange = ANY_STEP
-
-    def to_arrow(self) -> pa.Table:
-        """One row per event: what, of which worker and step, when, and how many seconds."""
-        return self._table
-
-    def __len__(self) -> int:
-        return int(self._table.num_rows)
-
-    @cached_property
-    def _table(self) -> pa.Table:
-        parts = [self._part(reader) for reader in self.readers]
-        return pa.concat_tables(parts) if parts else pa.table({})
 
     def _part(self, reader: WorkerReader) -> pa.Table:
         categories = Matching(self.category or "*")

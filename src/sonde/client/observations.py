@@ -1,12 +1,12 @@
 """Observations of a job: what its workers found that needs no threshold, as a data frame."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from sonde.client.frames import TIME, Frame, aligned
+from sonde.client.frames import TIME, aligned
+from sonde.client.worker_rows import WorkerRows
 from sonde.read.scalars import Matching
 from sonde.read.workers import WorkerReader
 from sonde.store.format import OBSERVATIONS
@@ -16,23 +16,10 @@ _MOST_LINES = 40
 
 
 @dataclass(frozen=True)
-class Observations(Frame):
-    """Some observations of some workers, of all their lives; read when they are asked for."""
+class Observations(WorkerRows):
+    """Some observations of some workers."""
 
-    readers: tuple[WorkerReader, ...]
     kind: str = "*"
-
-    def to_arrow(self) -> pa.Table:
-        """One row per observation, in the order in which each worker made them."""
-        return self._table
-
-    def __len__(self) -> int:
-        return int(self._table.num_rows)
-
-    @cached_property
-    def _table(self) -> pa.Table:
-        parts = [self._part(reader) for reader in self.readers]
-        return pa.concat_tables(parts) if parts else pa.table({})
 
     def _part(self, reader: WorkerReader) -> pa.Table:
         rows = reader.folder(OBSERVATIONS).rows(only={"kind": Matching(self.kind)})
