@@ -33,7 +33,7 @@ test: $(READY) ## Run everything that CI runs
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest tests --ignore=tests/journeys --numprocesses=2 --dist=loadfile
-	$(BIN)/pytest tests/journeys
+	$(BIN)/pytest tests/journeys --numprocesses=3 --dist=worksteal
 
 .PHONY: lint
 lint: $(READY) ## Format, lint and check types

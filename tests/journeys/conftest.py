@@ -1,5 +1,6 @@
 """Every journey has a folder, and signals as an interactive shell would have set them."""
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,4 +42,6 @@ def terminal(sonde: Sonde) -> Iterator[Terminal]:
 @pytest.fixture(scope="session")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
     """Runs of training scripts, which several tests look at."""
-    return Scripts(tmp_path_factory.mktemp("scripts"))
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    return Scripts(shared / "scripts")
