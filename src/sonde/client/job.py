@@ -6,6 +6,7 @@ from typing import Any
 
 from sonde.client.events import Events, Stages
 from sonde.client.observations import Observations
+from sonde.client.profiled import Profiled
 from sonde.client.scalars import Scalars
 from sonde.client.steps import Steps
 from sonde.client.system import SystemMetrics
@@ -32,7 +33,7 @@ log = logging.getLogger("sonde")
 Moment = datetime | str | float | int | None
 
 
-class Job:
+class Job(Profiled):
     """One training run, live or over, here or in an object store."""
 
     def __init__(self, backend: Backend, clock: Clock | None = None) -> None:

@@ -26,7 +26,7 @@ from sonde.settings import HookSettings, WorkerPlace, hook_settings, worker_plac
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import encode_facts
-from sonde.store.format import EVENTS, OBSERVATIONS, SCALARS
+from sonde.store.format import EVENTS, OBSERVATIONS, OPERATIONS, SCALARS
 from sonde.store.writer import Writer
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ class Session:
         self.before_said_step: list[Callable[[], None]] = []
         self.adapters: dict[str, Adapter] = {}
         self.tensors: Tensors | None = None
-        self._rows = Rows(EVENTS, SCALARS, OBSERVATIONS)
+        self._rows = Rows(EVENTS, SCALARS, OBSERVATIONS, OPERATIONS)
+        self.operation = self._rows.adder(OPERATIONS)  # what a profiler saw, by any thread
         self._now_ns = clock.now_ns
         self._add_scalar = self._rows.adder(SCALARS)
         self.steps = Steps(clock.now_ns, self._rows.adder(EVENTS), self._step_over)

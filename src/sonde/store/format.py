@@ -110,6 +110,25 @@ OBSERVATIONS = Family(
     step_column="step",
 )
 
+# What profilers saw, call by call; steps and phases come from the events of the same time.
+OPERATIONS = Family(
+    "operations",
+    "operations",
+    (
+        ("name", TEXT),
+        ("category", TEXT),
+        ("lane", TEXT),  # the thread or stream it ran on; operations of a lane nest
+        ("device", TEXT),
+        ("start_ns", INTEGER),
+        ("duration_ns", INTEGER),
+        ("self_ns", INTEGER),  # without what ran inside of it on the same lane
+        ("correlation", INTEGER),  # the same for a call of the driver and what it started
+        ("module", TEXT),
+        ("detail", TEXT),
+    ),
+    time_column="start_ns",
+)
+
 FINDINGS = Family(
     "findings",
     "findings",
@@ -137,5 +156,5 @@ NOTICES = Family(
 
 FAMILIES = {
     family.name: family
-    for family in (SYSTEM, EVENTS, SCALARS, STATISTICS, OBSERVATIONS, FINDINGS, NOTICES)
+    for family in (SYSTEM, EVENTS, SCALARS, STATISTICS, OBSERVATIONS, OPERATIONS, FINDINGS, NOTICES)
 }

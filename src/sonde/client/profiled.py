@@ -1,0 +1,13 @@
+"""What a job answers about its profiles: the deep looks at a few of its steps."""
+
+from abc import ABC, abstractmethod
+
+from sonde.read.workers import WorkerReader
+
+
+class Profiled(ABC):
+    """The half of a job that profilers have filled."""
+
+    @abstractmethod
+    def _workers_of(self, worker: int | str | None) -> tuple[WorkerReader, ...]:
+        """Readers of one rank, or of all of them."""

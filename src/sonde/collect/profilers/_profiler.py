@@ -1,0 +1,31 @@
+"""What a profiler is: something that can be switched on right before a step and off after it."""
+
+from abc import ABC, abstractmethod
+
+from sonde.collect.session import Session
+from sonde.records.profile import Window
+
+
+class Profiler(ABC):
+    """Records deeply while a window is open.
+
+    One object per process and kind; its file is imported when its first window is near. Where a
+    look is impossible just now (another profiler is at work), `begin` says why.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def prepare(self, window: Window) -> None:
+        """Does beforehand, in the backroom, what would take time in the step."""
+
+    @abstractmethod
+    def begin(self, window: Window) -> str | None:
+        """Switches on, in the training thread, between two steps; or the reason why it cannot."""
+
+    @abstractmethod
+    def end(self, window: Window) -> None:
+        """Switches off, in the training thread, between two steps.
+
+        What takes time belongs into the backroom: `session.backroom.hand`.
+        """
