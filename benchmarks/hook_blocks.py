@@ -5,6 +5,7 @@ of one process that follow each other differ by much less.
 """
 
 import json
+import random
 import statistics
 import sys
 import time
@@ -12,8 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 _INTERRUPTED = 3.0  # times the usual step
+_UNSETTLED = 2  # steps after one that was watched closely: its work goes on in another thread
+_RESAMPLED = 400
 
 Step = Callable[[], None]
 Switch = Callable[[bool], None]
@@ -28,6 +32,7 @@ class Block:
     wall_seconds: float
     cpu_seconds: float  # of the thread that trains
     other_cpu_seconds: float  # of all other threads
+    is_quiet: tuple[bool, ...] = ()  # of each step: nothing but notes were taken, nor just before
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +80,27 @@ class Plan:
     steps: int
     switch: Switch
     watch: Watch = field(default_factory=Watch)
+    is_quiet: Callable[[], bool] = lambda: True  # whether the step that begins is
 
 
 def session_switch() -> Switch:
     """Pauses and resumes the session that `sonde run` opened in this process."""
+    session = _session()
+    return lambda is_on: session.resume() if is_on else session.pause()
+
+
+def session_is_quiet() -> Callable[[], bool]:
+    """Whether that session takes nothing but notes just now."""
+    session = _session()
+    return lambda: bool(session.is_behind)
+
+
+def _session() -> Any:
     module = sys.modules.get("sonde.collect.session")
     session = module.Session.of_process() if module is not None else None
     if session is None or not session.is_on:
         raise SystemExit("no session records this process: was it started by sonde run?")
-    return lambda is_on: session.resume() if is_on else session.pause()
+    return session
 
 
 def no_switch(is_on: bool) -> None:
@@ -105,15 +122,18 @@ def run_block(step: Step, plan: Plan, is_hooked: bool) -> Block:
     """Steps one after the other, each from the end of the one before."""
     watch = plan.watch
     watch.finish()
+    quiet = []
     own, all_threads, wall = time.thread_time(), time.process_time(), time.perf_counter()
     watch.mark()
     for _ in range(plan.steps):
+        quiet.append(plan.is_quiet())
         step()
         watch.mark()
     watch.finish()
     wall = time.perf_counter() - wall
     own, all_threads = time.thread_time() - own, time.process_time() - all_threads
-    return Block(is_hooked, watch.take(), wall, own, all_threads - own)
+    settled = tuple(all(quiet[max(0, at - _UNSETTLED) : at + 1]) for at in range(len(quiet)))
+    return Block(is_hooked, watch.take(), wall, own, all_threads - own, settled)
 
 
 def save_blocks(blocks: Sequence[Block], path: Path) -> None:
@@ -138,6 +158,44 @@ def added(blocks: Sequence[Block]) -> Added:
         return statistics.fmean(min(one, _INTERRUPTED * usual) for one in block.step_seconds)
 
     return _compare(blocks, mean)
+
+
+def added_by_kind(blocks: Sequence[Block]) -> Added:
+    """The same, of a hook that is quiet at most steps, and surer.
+
+    A machine disturbs steps by many times what the hook adds to a quiet one, always to the worse:
+    of these the quicker halves are compared. Those that are watched closely, and those right after
+    them, count with their means.
+    """
+    pairs = list(zip(blocks[::2], blocks[1::2], strict=True))
+    usual = statistics.median(one for block in blocks for one in block.step_seconds)
+    rest = random.Random(0)
+    found = _by_kind(pairs, usual)
+    again = [_by_kind(rest.choices(pairs, k=len(pairs)), usual) for _ in range(_RESAMPLED)]
+    bare = [one for block in blocks if not block.is_hooked for one in block.step_seconds]
+    return Added(found, statistics.stdev(again), statistics.median(bare))
+
+
+def _by_kind(pairs: Sequence[tuple[Block, Block]], usual: float) -> float:
+    bare: list[float] = []
+    quiet: list[float] = []
+    watched: list[float] = []
+    for block in (block for pair in pairs for block in pair):
+        for one, is_quiet in zip(block.step_seconds, block.is_quiet, strict=True):
+            kind = bare if not block.is_hooked else quiet if is_quiet else watched
+            kind.append(min(one, _INTERRUPTED * usual))
+    share = len(quiet) / (len(quiet) + len(watched))
+    percent = 0.0
+    if quiet:
+        percent += 100 * share * (_quick(quiet) / _quick(bare) - 1)
+    if watched:
+        percent += 100 * (1 - share) * (statistics.fmean(watched) / statistics.fmean(bare) - 1)
+    return percent
+
+
+def _quick(seconds: Sequence[float]) -> float:
+    """The mean of the quicker half."""
+    return statistics.fmean(sorted(seconds)[: max(1, len(seconds) // 2)])
 
 
 def added_wall(blocks: Sequence[Block]) -> Added:

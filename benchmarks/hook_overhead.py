@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.hook_blocks import Added, Block, added, added_cpu, load_blocks, mean_added
+from benchmarks.hook_blocks import (
+    Added,
+    Block,
+    added_by_kind,
+    added_cpu,
+    load_blocks,
+    mean_added,
+)
 from benchmarks.report import Row
 
 _MODELS = ("perceptron", "convolutions", "transformer")
@@ -23,15 +30,16 @@ _NOTHING_DUE = "[save]\nstatistics = []\n"
 class Effort:
     """How long everything is measured."""
 
-    pairs: int = 40  # of blocks, inside one process
+    pairs: int = 150  # of blocks, inside one process
     steps: int = 18  # in a block: as long as one step is watched closely and the others are quiet
+    tiny_pairs: int = 60
     tiny_steps: int = 120
     processes: int = 2  # of each kind
     process_steps: int = 120
 
 
 _THOROUGH = Effort()
-_QUICK = Effort(pairs=10, tiny_steps=60, processes=2, process_steps=30)
+_QUICK = Effort(pairs=10, tiny_pairs=10, tiny_steps=60, processes=2, process_steps=30)
 
 
 def main() -> list[Row]:
@@ -59,7 +67,7 @@ class _Bench:
     def defaults(self, model: str) -> list[Row]:
         """The hook as it comes, switched off and on inside one process."""
         blocks = self._blocks(model, self._effort.steps, "", "--switch")
-        step, cpu = added(blocks), added_cpu(blocks)
+        step, cpu = added_by_kind(blocks), added_cpu(blocks)
         name = f"{model}, {1000 * step.bare:.3g} ms a step: defaults"
         longest = max(max(block.step_seconds) for block in blocks if block.is_hooked)
         return [
@@ -75,7 +83,7 @@ class _Bench:
 
     def noise(self, model: str) -> Row:
         """The same with nothing to switch."""
-        found = added(self._blocks(model, self._effort.steps, None))
+        found = added_by_kind(self._blocks(model, self._effort.steps, None))
         note = f"± {found.error_percent:.2f} %: bare against bare, blocks as above"
         return Row(f"{model}: noise", found.percent, "%", note=note)
 
@@ -83,7 +91,8 @@ class _Bench:
         """Microseconds per step where no statistics are asked for."""
         rows = []
         for what, config in (("nothing due", _NOTHING_DUE), ("defaults", "")):
-            found = added(self._blocks("tiny", self._effort.tiny_steps, config, "--switch"))
+            words = ("--switch", "--pairs", str(self._effort.tiny_pairs))
+            found = added_by_kind(self._blocks("tiny", self._effort.tiny_steps, config, *words))
             microseconds = 1e6 * found.amount
             error = found.bare * found.error_percent * 1e4
             bar = _NOTHING_DUE_BAR_MICROSECONDS if config else None

@@ -2,11 +2,19 @@
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
-from benchmarks.hook_blocks import Plan, no_switch, run_blocks, save_blocks, session_switch
+from benchmarks.hook_blocks import (
+    Plan,
+    no_switch,
+    run_blocks,
+    save_blocks,
+    session_is_quiet,
+    session_switch,
+)
 from benchmarks.training_models import MODELS, Training, one_step, prepare
 
 
@@ -29,8 +37,10 @@ def main() -> None:
 
     for _ in range(options.warm_up):
         step()
-    switch = session_switch() if options.switch else no_switch
-    save_blocks(run_blocks(step, Plan(options.pairs, options.steps, switch)), options.file)
+    plan = Plan(options.pairs, options.steps, no_switch)
+    if options.switch:
+        plan = replace(plan, switch=session_switch(), is_quiet=session_is_quiet())
+    save_blocks(run_blocks(step, plan), options.file)
 
 
 def endless(training: Training) -> Iterator[list[torch.Tensor]]:
