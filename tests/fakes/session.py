@@ -89,6 +89,7 @@ def watched(*saves: str, closely: Any = True, **settings: Any) -> Iterator[Recor
     session = Session(place, hook, SystemClock())
     adapter = PyTorch()
     adapter.attach(session)
+    session.adapters["torch"] = adapter
     if closely:
         adapter.modules.quiet.most_steps = 0
     recorded = Recorded(session)

@@ -14,10 +14,14 @@ from sonde.collect.torch.quiet import DATA_WAIT, Quiet
 from sonde.records.step import Phase
 
 _COLLECTIVES = (
-    *("all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all"),
-    *("all_to_all_single", "barrier", "broadcast", "broadcast_object_list", "gather", "recv"),
-    *("reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send"),
+    *("all_gather", "all_gather_into_tensor", "all_gather_object", "all_gather_single"),
+    *("all_reduce", "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv"),
+    *("broadcast", "broadcast_object_list", "gather", "gather_object", "recv", "reduce"),
+    *("reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor", "scatter"),
+    *("scatter_object_list", "send"),
 )
+
+Observed = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 
 class Waiting:
@@ -30,6 +34,7 @@ class Waiting:
         self._span = session.hook("phases", session.steps.span, None)
         self._data_wait = session.hook("data wait", self._waited, None)
         self._depth = 0
+        self.observed: Observed | None = None  # calls a collective, while a profiler looks
 
     def attach(self, patches: Patches) -> None:
         """Wraps the functions that make a step wait."""
@@ -79,6 +84,7 @@ class Waiting:
         """The function as a phase of the step, unless it is called inside another such one."""
         session = self._session
         now_ns, is_compiling = session.clock.now_ns, torch.compiler.is_compiling
+        is_collective = phase is Phase.COLLECTIVE
 
         def timed(*args: Any, **kwargs: Any) -> Any:
             is_seen = session.is_on and session.is_training_thread() and not self._depth
@@ -87,6 +93,8 @@ class Waiting:
             start_ns = now_ns()
             self._depth += 1
             try:
+                if is_collective and self.observed is not None:
+                    return self.observed(original, args, kwargs)
                 return original(*args, **kwargs)
             finally:
                 self._depth -= 1
