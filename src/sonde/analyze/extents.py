@@ -1,0 +1,124 @@
+"""Sets of instants: what some stretches cover together, and how two such sets overlap."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Extents:
+    """Stretches in order, none empty, none touching another; ends are not included."""
+
+    starts_ns: Numbers
+    ends_ns: Numbers
+
+    @classmethod
+    def of(cls, starts_ns: Numbers, ends_ns: Numbers) -> "Extents":
+        """What any of the stretches covers."""
+        return cls(*_at_least(1, starts_ns, ends_ns))
+
+    @classmethod
+    def one(cls, start_ns: int, end_ns: int) -> "Extents":
+        """A single stretch; nothing where it is empty."""
+        return cls.of(np.array([start_ns]), np.array([end_ns]))
+
+    def __len__(self) -> int:
+        return len(self.starts_ns)
+
+    @property
+    def total_ns(self) -> int:
+        """How long they are together."""
+        return int((self.ends_ns - self.starts_ns).sum())
+
+    def __or__(self, other: "Extents") -> "Extents":
+        return Extents.of(*_both(self, other))
+
+    def __and__(self, other: "Extents") -> "Extents":
+        return Extents(*_at_least(2, *_both(self, other)))
+
+    def __sub__(self, other: "Extents") -> "Extents":
+        if not len(self):
+            return self
+        first, last = int(self.starts_ns[0]), int(self.ends_ns[-1])
+        return self & other.gaps(first, last)
+
+    def gaps(self, start_ns: int, end_ns: int) -> "Extents":
+        """What they leave free between two instants."""
+        inside = self & Extents.one(start_ns, end_ns)
+        starts = np.append(start_ns, inside.ends_ns).astype(np.int64)
+        ends = np.append(inside.starts_ns, end_ns).astype(np.int64)
+        return Extents.of(starts, ends)
+
+    def covered_ns(self, starts_ns: Numbers, ends_ns: Numbers) -> Numbers:
+        """How much of each of some other stretches they cover."""
+        return self._before(ends_ns) - self._before(starts_ns)
+
+    def holds(self, instants_ns: Numbers) -> Marks:
+        """Which instants lie inside."""
+        if not len(self):
+            return np.zeros(len(instants_ns), dtype=np.bool_)
+        places = np.searchsorted(self.starts_ns, instants_ns, side="right") - 1
+        return np.asarray((places >= 0) & (instants_ns < self.ends_ns[places]))
+
+    def _before(self, instants_ns: Numbers) -> Numbers:
+        if not len(self):
+            return np.zeros(len(instants_ns), dtype=np.int64)
+        lengths = self.ends_ns - self.starts_ns
+        sums = np.append(0, np.cumsum(lengths))
+        places = np.searchsorted(self.starts_ns, instants_ns, side="right") - 1
+        into = np.minimum(instants_ns - self.starts_ns[places], lengths[places])
+        return np.where(places < 0, 0, sums[places] + into)
+
+
+class SharedTime:
+    """Time that several do something in is shared by them equally: shares add up to what passed."""
+
+    def __init__(self, starts_ns: Numbers, ends_ns: Numbers) -> None:
+        times, depths = _depths(starts_ns, ends_ns)
+        self._times = times
+        # before the first edge nothing runs, nor after the last
+        each = np.diff(times) / np.maximum(depths[:-1], 1) * (depths[:-1] > 0)
+        self._passed = np.append(0.0, np.cumsum(each))
+
+    def of(self, starts_ns: Numbers, ends_ns: Numbers) -> Reals:
+        """The part of each stretch, in nanoseconds, for one that was counted over all of it."""
+        if not len(self._times):
+            return np.zeros(len(starts_ns))
+        return self._until(ends_ns) - self._until(starts_ns)
+
+    def _until(self, instants_ns: Numbers) -> Reals:
+        # relative to the first instant: the clock's own numbers are too large to be exact
+        first = self._times[0]
+        passed = np.interp(instants_ns - first, self._times - first, self._passed)
+        return np.asarray(passed, dtype=np.float64)
+
+
+def _both(one: Extents, other: Extents) -> tuple[Numbers, Numbers]:
+    return (
+        np.concatenate([one.starts_ns, other.starts_ns]),
+        np.concatenate([one.ends_ns, other.ends_ns]),
+    )
+
+
+def _depths(starts_ns: Numbers, ends_ns: Numbers) -> tuple[Numbers, Numbers]:
+    """All edges in order, and how many stretches hold what follows each; starts before ends."""
+    is_real = ends_ns > starts_ns
+    starts_ns, ends_ns = starts_ns[is_real], ends_ns[is_real]
+    times = np.concatenate([starts_ns, ends_ns]).astype(np.int64)
+    changes = np.repeat(np.array([1, -1], dtype=np.int64), len(starts_ns))
+    order = np.lexsort((-changes, times))
+    return times[order], np.cumsum(changes[order])
+
+
+def _at_least(depth: int, starts_ns: Numbers, ends_ns: Numbers) -> tuple[Numbers, Numbers]:
+    """Where at least so many of the stretches are at once."""
+    times, depths = _depths(starts_ns, ends_ns)
+    is_in = np.concatenate([[False], depths >= depth])
+    starts, ends = times[is_in[1:] & ~is_in[:-1]], times[~is_in[1:] & is_in[:-1]]
+    is_real = ends > starts
+    return starts[is_real], ends[is_real]

@@ -1,0 +1,78 @@
+"""What it costs to start kernels: calls of the host, the way to the device, kernels too short."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonde.analyze.extents import Numbers, Reals
+from sonde.analyze.operations import NOBODY, Profile
+from sonde.analyze.percentiles import percentiles
+from sonde.records.profile import OperationCategory
+
+SHORT_NS = 10_000  # a kernel that takes less is done before the host can launch the next
+
+
+@dataclass(frozen=True)
+class LaunchCost:
+    """The kernels of one device of one worker, and how they were started."""
+
+    worker: int
+    device: str
+    kernels: int
+    kernel_mean_ns: float
+    kernel_p50_ns: float
+    short_percent: float  # of the kernels take less than SHORT_NS
+    launches: int  # calls; a graph is one
+    call_mean_ns: float  # of the host, per call
+    call_total_ns: float
+    delay_p50_ns: float  # from the end of the call to the start of the kernel
+    delay_p95_ns: float
+
+
+def launch_costs(profiles: Iterable[Profile]) -> tuple[LaunchCost, ...]:
+    """Per worker and device, over all windows."""
+    found: dict[tuple[int, str], list[tuple[Numbers, Numbers, Numbers]]] = {}
+    for profile in profiles:
+        for device in profile.operations.device_names:
+            numbers = _launches(profile, device)
+            if len(numbers[0]):
+                found.setdefault((profile.worker, device), []).append(numbers)
+    return tuple(
+        _cost(worker, device, *(_joined(one) for one in zip(*parts, strict=True)))
+        for (worker, device), parts in found.items()
+    )
+
+
+def _joined(parts: Iterable[Numbers]) -> Reals:
+    return np.concatenate(list(parts)).astype(np.float64)
+
+
+def _launches(profile: Profile, device: str) -> tuple[Numbers, Numbers, Numbers]:
+    """How long kernels ran, how long the calls took, and how long until kernels began."""
+    operations = profile.operations
+    is_kernel = operations.categories.are_in({OperationCategory.KERNEL.value})
+    rows = np.flatnonzero(is_kernel & operations.devices.are_in({device}))
+    launched = rows[operations.launches[rows] != NOBODY]
+    calls = operations.launches[launched]
+    # a kernel may begin before the call that started it has returned
+    delays = np.maximum(operations.starts_ns[launched] - operations.ends_ns[calls], 0)
+    return operations.durations_ns[rows], operations.durations_ns[np.unique(calls)], delays
+
+
+def _cost(worker: int, device: str, kernels: Reals, calls: Reals, delays: Reals) -> LaunchCost:
+    [[kernel_p50]] = percentiles(kernels[None, :], (50,))
+    [[delay_p50, delay_p95]] = percentiles(delays[None, :], (50, 95))
+    return LaunchCost(
+        worker=worker,
+        device=device,
+        kernels=len(kernels),
+        kernel_mean_ns=float(kernels.mean()),
+        kernel_p50_ns=float(kernel_p50),
+        short_percent=100 * float((kernels < SHORT_NS).mean()),
+        launches=len(calls),
+        call_mean_ns=float(calls.mean()) if len(calls) else float("nan"),
+        call_total_ns=float(calls.sum()),
+        delay_p50_ns=float(delay_p50),
+        delay_p95_ns=float(delay_p95),
+    )
