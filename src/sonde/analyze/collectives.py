@@ -1,0 +1,127 @@
+"""Collectives of several workers laid side by side: who waited for whom, and for how long.
+
+Workers of a group call the same collectives in the same order. The last one to arrive waits for
+nobody; until then the others wait, and what comes after is the transfer.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.bool_]
+
+ALONE = -1
+_MOSTLY = 2 / 3  # how often a slow worker is the last
+_SHARE = 0.2  # of the time in collectives that is spent in waiting for it
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Which calls belong together, and what each spent its time with; one entry per call."""
+
+    collectives: Numbers  # the number of the collective; ALONE where no other worker has it
+    waiting_ns: Numbers  # until the last worker was there
+    late_ns: Numbers  # how much later than the first it came
+    is_last: Marks
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """One worker, over all collectives that were matched."""
+
+    rank: int
+    calls: int
+    exposed_ns: int
+    waiting_ns: int
+    last: int  # how often it was the last
+    awaited_ns: int  # how long the others waited for it, added up over the collectives
+
+
+def place_in_order(kinds: Numbers, ranks: Numbers, starts_ns: Numbers) -> Numbers:
+    """The how-manieth call of its kind each one is, on its worker."""
+    order = np.lexsort((starts_ns, ranks, kinds))
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new[1:] = (np.diff(kinds[order]) != 0) | (np.diff(ranks[order]) != 0)
+    firsts = np.maximum.accumulate(np.where(is_new, np.arange(len(order)), 0))
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order)) - firsts
+    return places
+
+
+def match(kinds: Numbers, ranks: Numbers, starts_ns: Numbers, ends_ns: Numbers) -> Matched:
+    """Puts the calls of several workers together.
+
+    Args:
+        kinds: A number per group, operation and step.
+        ranks: Who called.
+        starts_ns: When each call began, on one clock for all.
+        ends_ns: When it was over.
+    """
+    if not len(kinds):
+        nothing = np.empty(0, dtype=np.int64)
+        return Matched(nothing, nothing, nothing, np.empty(0, dtype=np.bool_))
+    places = place_in_order(kinds, ranks, starts_ns)
+    width = int(places.max()) + 1
+    _, numbers, counts = np.unique(kinds * width + places, return_inverse=True, return_counts=True)
+    first_ns = np.full(len(counts), np.iinfo(np.int64).max)
+    last_ns = np.full(len(counts), np.iinfo(np.int64).min)
+    np.minimum.at(first_ns, numbers, starts_ns)
+    np.maximum.at(last_ns, numbers, starts_ns)
+    is_shared = counts[numbers] > 1
+    waiting_ns = np.clip(last_ns[numbers] - starts_ns, 0, ends_ns - starts_ns)
+    return Matched(
+        np.where(is_shared, numbers, ALONE),
+        np.where(is_shared, waiting_ns, 0),
+        np.where(is_shared, starts_ns - first_ns[numbers], 0),
+        is_shared & (starts_ns == last_ns[numbers]),
+    )
+
+
+def lateness(matched: Matched, ranks: Numbers, exposed_ns: Numbers) -> tuple[Lateness, ...]:
+    """What each worker waited, and how long it let the others wait."""
+    is_shared = matched.collectives != ALONE
+    awaited_ns = _longest_wait(matched)
+    return tuple(
+        Lateness(
+            rank=rank,
+            calls=int((ranks == rank).sum()),
+            exposed_ns=int(exposed_ns[ranks == rank].sum()),
+            waiting_ns=int(matched.waiting_ns[ranks == rank].sum()),
+            last=int((matched.is_last & is_shared & (ranks == rank)).sum()),
+            awaited_ns=int(awaited_ns[matched.is_last & (ranks == rank)].sum()),
+        )
+        for rank in np.unique(ranks).tolist()
+    )
+
+
+def slow_rank(workers: tuple[Lateness, ...], collectives: int, least_ns: int) -> int | None:
+    """The worker that the others wait for, if there is one.
+
+    Args:
+        workers: What each of them waited.
+        collectives: How many were matched.
+        least_ns: What is too little to speak of, for one collective: such as the error of clocks.
+    """
+    if not workers or not collectives:
+        return None
+    slowest = max(workers, key=lambda one: one.awaited_ns)
+    exposed_ns = max(one.exposed_ns for one in workers if one is not slowest or len(workers) == 1)
+    is_slow = (
+        slowest.last >= _MOSTLY * collectives
+        and slowest.awaited_ns > least_ns * collectives
+        and slowest.awaited_ns >= _SHARE * exposed_ns
+    )
+    return slowest.rank if is_slow else None
+
+
+def _longest_wait(matched: Matched) -> Numbers:
+    """Per call, how long the first worker waited in its collective."""
+    if not len(matched.collectives):
+        return np.empty(0, dtype=np.int64)
+    longest = np.zeros(int(matched.collectives.max()) + 2, dtype=np.int64)
+    np.maximum.at(longest, matched.collectives, matched.waiting_ns)
+    longest[ALONE] = 0
+    return np.asarray(longest[matched.collectives])
