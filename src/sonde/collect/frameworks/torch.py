@@ -20,6 +20,7 @@ from sonde.collect.torch.data import Waiting
 from sonde.collect.torch.ddp import Communication
 from sonde.collect.torch.functional import Functional
 from sonde.collect.torch.gather import Gather
+from sonde.collect.torch.loading import Loading
 from sonde.collect.torch.loop import TrainingLoop, Watch
 from sonde.collect.torch.losses import Losses
 from sonde.collect.torch.marks import Marks, device_in_use
@@ -44,11 +45,7 @@ class PyTorch(Adapter):
 
     def attach(self, session: Session) -> None:
         """Puts the hooks in place."""
-        session.framework = "torch"
-        session.around = unseen
-        session.find_device = device_in_use
-        session.may_begin = lambda: get_worker_info() is None
-        session.versions |= {"torch": str(torch.__version__), "python": sys.version.split()[0]}
+        _introduce(session)
         self._names = Names()
         records = Records(session)
         gather = Gather(session, self._names, records)
@@ -64,6 +61,7 @@ class PyTorch(Adapter):
         self._loop.listen("norms", norms)
         self._loop.listen("state checks", checks)
         self.waiting = waiting = Waiting(session, quiet, self.modules.refresh)
+        self.loading = Loading(session)
         Communication(session, self.modules)
         inside = self._inside_of_passes(session, gather, scalars)
         self._compiler = Compiler(session)
@@ -72,7 +70,7 @@ class PyTorch(Adapter):
         session.at_end.append(scalars.send)
         session.each_step("scalars", lambda _step: scalars.send())
         outside = (Captures(session), Resuming(session), self.modules, self._loop, norms, waiting)
-        for part in (*outside, *inside, self._compiler):
+        for part in (*outside, self.loading, *inside, self._compiler):
             part.attach(self._patches)
 
     def _inside_of_passes(
@@ -109,3 +107,12 @@ class PyTorch(Adapter):
         self.modules.detach()
         self._compiler.detach(self._patches)
         self._patches.undo()
+
+
+def _introduce(session: Session) -> None:
+    """What the session has to know of PyTorch."""
+    session.framework = "torch"
+    session.around = unseen
+    session.find_device = device_in_use
+    session.may_begin = lambda: get_worker_info() is None
+    session.versions |= {"torch": str(torch.__version__), "python": sys.version.split()[0]}

@@ -1,0 +1,148 @@
+"""One batch of a data loader, watched closely: its items, its collation, where the time went.
+
+For this one batch the fetcher's own references to the data set and the collation lead through us;
+neither of them, nor anything of the script's, is changed.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from sonde.clock import Clock
+from sonde.collect.torch.loader_stacks import Stack, Stacks
+
+
+class Stretch(NamedTuple):
+    """From when to when."""
+
+    start_ns: int
+    end_ns: int
+
+
+_NOT_YET = Stretch(0, 0)
+
+
+@dataclass
+class Batch:
+    """What was seen of a batch."""
+
+    whole: Stretch = _NOT_YET
+    items: list[Stretch] = field(default_factory=list)
+    are_single: bool = True  # not all of them in one call
+    collation: Stretch | None = None
+    collates_by: str = ""
+    stacks: list[tuple[Stack, int]] = field(default_factory=list)
+
+    def to_document(self) -> dict[str, Any]:
+        """As it travels between processes."""
+        lengths = [one.end_ns - one.start_ns for one in self.items]
+        found: dict[str, Any] = {"whole": self.whole, "stacks": self.stacks}
+        if self.items:
+            found["items"] = (self.items[0].start_ns, self.items[-1].end_ns)
+            found["calls"], found["longest_ns"] = len(lengths), max(lengths)
+            found["items_ns"], found["by"] = sum(lengths), self._by()
+        if self.collation is not None:
+            found["collation"], found["collates_by"] = self.collation, self.collates_by
+        return found
+
+    def _by(self) -> str:
+        return "__getitem__" if self.are_single else "__getitems__"
+
+
+class Unseen(AbstractContextManager[None]):
+    """An exception that passes shows no frame of ours to whoever reads it."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Takes the caller's frame, the outermost so far, away."""
+        if error is not None and error.__traceback__ is not None:
+            error.__traceback__ = error.__traceback__.tb_next
+
+
+UNSEEN = Unseen()
+
+
+@contextmanager
+def watched_closely(fetcher: Any, clock: Clock) -> Iterator[Batch]:
+    """The batch that is fetched inside; what of it can be seen."""
+    batch = Batch()
+    before = {
+        name: vars(fetcher)[name]
+        for name in ("dataset", "dataset_iter", "collate_fn")
+        if name in vars(fetcher)
+    }
+    if "dataset_iter" in before:
+        fetcher.dataset_iter = _Items(before["dataset_iter"], batch, clock.now_ns)
+    elif "dataset" in before:
+        fetcher.dataset = _Items(before["dataset"], batch, clock.now_ns)
+    if callable(before.get("collate_fn")):
+        batch.collates_by = getattr(before["collate_fn"], "__qualname__", "")
+        fetcher.collate_fn = _collation(before["collate_fn"], batch, clock.now_ns)
+    stacks = Stacks(clock, threading.get_ident())
+    stacks.start()
+    start_ns = clock.now_ns()
+    try:
+        yield batch
+    finally:
+        batch.whole = Stretch(start_ns, clock.now_ns())
+        batch.stacks = stacks.stop()
+        for name, value in before.items():
+            setattr(fetcher, name, value)
+
+
+class _Items:
+    """Stands for a data set, or an iterator over one, and times what it gives."""
+
+    def __init__(self, origin: Any, batch: Batch, now_ns: Callable[[], int]) -> None:
+        self._origin = origin
+        self._batch = batch
+        self._now_ns = now_ns
+
+    def __getitem__(self, index: Any) -> Any:
+        with UNSEEN:
+            start_ns = self._now_ns()
+            item = self._origin[index]
+            self._batch.items.append(Stretch(start_ns, self._now_ns()))
+            return item
+
+    def __next__(self) -> Any:
+        with UNSEEN:
+            start_ns = self._now_ns()
+            item = next(self._origin)
+            self._batch.items.append(Stretch(start_ns, self._now_ns()))
+            return item
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._origin, name)
+        if name != "__getitems__" or not found:
+            return found
+
+        def items(indices: Any) -> Any:
+            with UNSEEN:
+                start_ns = self._now_ns()
+                given = found(indices)
+                self._batch.items.append(Stretch(start_ns, self._now_ns()))
+                self._batch.are_single = False
+                return given
+
+        return items
+
+
+def _collation(
+    original: Callable[..., Any], batch: Batch, now_ns: Callable[[], int]
+) -> Callable[..., Any]:
+    def collated(*data: Any) -> Any:
+        with UNSEEN:
+            start_ns = now_ns()
+            made = original(*data)
+            batch.collation = Stretch(start_ns, now_ns())
+            return made
+
+    return collated

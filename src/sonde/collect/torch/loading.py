@@ -1,0 +1,175 @@
+"""What data loaders do, in the process that trains and in those that load for it.
+
+Always: when an iterator starts and what its loader is like, and in every process when its latest
+batches were made. Asked for: some batches closely.
+"""
+
+import json
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from multiprocessing import parent_process
+from typing import Any
+
+from torch.utils.data import DataLoader, get_worker_info
+from torch.utils.data._utils import fetch as fetchers
+
+from sonde.collect.session import Session
+from sonde.collect.torch.loader_batches import UNSEEN, Stretch, watched_closely
+from sonde.collect.torch.loader_channel import Channel
+from sonde.collect.torch.loader_rows import NO_LOADER, LoaderRows, describe
+from sonde.collect.torch.patches import Patches
+
+_LATEST = 64  # batches that a process remembers
+_UNTIL_TOLD = 1 << 32  # batches
+
+
+class Loading:
+    """The loaders of one process; in a process that only loads, its part of one."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._clock = session.clock
+        self.rows = LoaderRows(session)
+        self._pid = 0  # of the process that all this is about
+        self._latest: deque[Stretch] = deque(maxlen=_LATEST)
+        self._channel: Channel | None = None
+        self._is_asked = False  # a window is open in the process that trains
+        self._asked_by: Channel | None = None  # in a process that only loads
+        self._answered = 0
+        self._left = 0
+        self._busy = threading.local()
+        session.before_flush.append(session.guard.shield("data loaders", self._hear, None))
+        session.at_end.append(self._end)
+
+    def attach(self, patches: Patches) -> None:
+        """Wraps what starts an iterator, and what makes a batch in whichever process."""
+        patches.wrap(DataLoader, "__iter__", self._starting)
+        for kind in ("_MapDatasetFetcher", "_IterableDatasetFetcher"):
+            patches.wrap(getattr(fetchers, kind, None), "fetch", self._fetching)
+
+    def open(self, batches: int | None) -> None:
+        """Batches are watched closely from now on.
+
+        Args:
+            batches: How many of each loader process; None: until `close`.
+        """
+        self._is_asked = True
+        if self._channel is not None and self._channel.owner == os.getpid():
+            self._channel.ask(_UNTIL_TOLD if batches is None else batches, is_open=True)
+
+    def close(self, *, is_last: bool) -> None:
+        """No more here; and in loader processes, if that is the last word."""
+        self._is_asked = False
+        if self._channel is not None and self._channel.owner == os.getpid():
+            self._channel.end()
+            if is_last:
+                self._channel.ask(0, is_open=False)
+
+    def _starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        guard, now_ns = self._session.guard, self._clock.now_ns
+        prepare = guard.shield("data loaders", self._prepare, None)
+        started = guard.shield("data loaders", self.rows.started, None)
+
+        def start(loader: Any) -> Any:
+            if self._session.place.job_uri is None or get_worker_info() is not None:
+                return original(loader)
+            prepare(loader)
+            start_ns = now_ns()
+            iterator = original(loader)
+            started(loader, iterator, Stretch(start_ns, now_ns()))
+            return iterator
+
+        return start
+
+    def _prepare(self, loader: Any) -> None:
+        """A place to meet, before there is anybody to meet."""
+        is_own = self._channel is not None and self._channel.owner == os.getpid()
+        if loader.num_workers and not is_own:
+            self._channel = Channel.create(self._session.place.run_id, os.getpid())
+            if self._is_asked:
+                self._channel.ask(1, is_open=True)
+
+    def _fetching(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        now_ns, latest, getpid = self._clock.now_ns, self._latest, os.getpid
+        begin = self._session.guard.shield("data loaders", self._begin, None)
+        is_wanted = self._session.guard.shield("data loaders", self._is_wanted, False)
+
+        def fetch(fetcher: Any, index: Any) -> Any:
+            with UNSEEN:
+                if self._pid != getpid():
+                    begin()
+                if is_wanted():
+                    return self._closely(original, fetcher, index)
+                if self._asked_by is None:  # the wait for it tells as much
+                    return original(fetcher, index)
+                start_ns = now_ns()
+                batch = original(fetcher, index)
+                latest.append(Stretch(start_ns, now_ns()))
+                return batch
+
+        return fetch
+
+    def _begin(self) -> None:
+        """The first batch of this process."""
+        self._pid = os.getpid()
+        self._latest.clear()
+        self._asked_by, self._answered, self._left = None, 0, 0
+        if get_worker_info() is None:
+            return
+        self._is_asked = False
+        parent = parent_process()
+        owner = parent.pid if parent is not None and parent.pid is not None else 0
+        inherited = self._channel
+        if inherited is not None and inherited.owner == owner:
+            self._asked_by = inherited
+        else:
+            self._asked_by = Channel.find(self._session.place.run_id, owner)
+        if self._asked_by is not None and not self._asked_by.is_open:
+            self._answered = self._asked_by.number
+
+    def _is_wanted(self) -> bool:
+        channel = self._asked_by
+        if channel is None:
+            return self._is_asked
+        if channel.number != self._answered:
+            self._answered, self._left = channel.number, channel.batches
+            if self._left and self._latest:
+                self._report({"latest": list(self._latest)}, NO_LOADER)
+                self._latest.clear()
+        self._left -= 1
+        return self._left >= 0
+
+    def _closely(self, original: Callable[..., Any], fetcher: Any, index: Any) -> Any:
+        if getattr(self._busy, "is_on", False):  # a loader inside of a data set
+            return original(fetcher, index)
+        self._busy.is_on = True
+        try:
+            with UNSEEN, watched_closely(fetcher, self._clock) as batch:
+                made = original(fetcher, index)
+        finally:
+            self._busy.is_on = False
+        number = self.rows.number_of_fetcher(fetcher)
+        report = self._session.guard.shield("data loaders", self._report, None)
+        report({"batch": batch.to_document()}, number)
+        return made
+
+    def _report(self, said: dict[str, Any], number: int) -> None:
+        info = get_worker_info()
+        if info is None:
+            self.rows.add(said, number)
+        elif self._asked_by is not None:
+            document = {"process": info.id, **said}
+            self._asked_by.tell(json.dumps(document, separators=(",", ":")))
+
+    def _hear(self) -> None:
+        if self._channel is not None and self._channel.owner == os.getpid():
+            for pid, line in self._channel.hear():
+                self.rows.add(describe(line), self.rows.number_of_process(pid))
+
+    def _end(self) -> None:
+        self._hear()
+        if self._channel is not None and self._channel.owner == os.getpid():
+            self._channel.close()
+        self._channel = None
