@@ -146,7 +146,7 @@ def test_waivers_of_the_linter_stay_few() -> None:
 
 HEAVY = (
     *("numpy", "pyarrow", "pandas", "polars", "rich", "psutil", "pynvml", "obstore"),
-    *("starlette", "uvicorn", "torch", "tensorflow", "jax"),
+    *("starlette", "uvicorn", "torch", "tensorflow", "jax", "msgspec"),
 )
 
 

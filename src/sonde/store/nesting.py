@@ -1,0 +1,103 @@
+"""What runs inside of what on one lane, and whose time it is.
+
+Every instant of a lane belongs to the operation that began last and is still going on. So the own
+times of all add up to the time that any of them covers, even where two overlap without one being
+inside the other, as kernels of one stream may do.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+
+NOBODY = -1
+
+
+def nest(
+    lanes: npt.NDArray[np.int32], starts: Numbers, durations: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Inside of which other one each operation began, and how much of its time is its own.
+
+    Args:
+        lanes: The lane of each operation, a number.
+        starts: When it began.
+        durations: How long it took; none is negative.
+
+    Returns:
+        The place of the one around it, or NOBODY, and its own time.
+    """
+    parents = np.full(len(starts), NOBODY, dtype=np.int64)
+    own = durations.copy()
+    order = np.lexsort((-durations, starts, lanes))
+    edges = np.flatnonzero(np.diff(lanes[order])) + 1
+    for first, last in pairwise((0, *edges.tolist(), len(order))):
+        places = order[first:last]
+        inside, own_times = _nest_lane(starts[places], durations[places])
+        is_inside = inside != NOBODY
+        parents[places[is_inside]] = places[inside[is_inside]]
+        own[places] = own_times
+    return parents, own
+
+
+def _nest_lane(starts: Numbers, durations: Numbers) -> tuple[Numbers, Numbers]:
+    """The same for one lane whose operations are in order: those around others come first."""
+    ends = starts + durations
+    # an operation without duration ends where it begins, and nothing is inside of it
+    has_time = durations > 0
+    closed = np.searchsorted(np.sort(ends[has_time]), starts, side="right")
+    depths: Numbers = np.cumsum(has_time) - has_time - closed
+    parents = _last_of_level_above(depths)
+    known = parents != NOBODY
+    is_crossing = np.zeros(len(starts), dtype=np.bool_)
+    is_crossing[known] = ends[known] > ends[parents[known]]
+    inner = np.bincount(parents[known], weights=durations[known], minlength=len(starts))
+    own = durations - inner.astype(np.int64)
+    if is_crossing.any():
+        groups = np.cumsum(depths == 0)
+        for group in np.unique(groups[is_crossing]).tolist():
+            first, last = np.searchsorted(groups, (group, group + 1)).tolist()
+            inside, own[first:last] = _nest_crossing(starts[first:last], ends[first:last])
+            parents[first:last] = np.where(inside == NOBODY, NOBODY, inside + first)
+    return parents, own
+
+
+def _last_of_level_above(depths: Numbers) -> Numbers:
+    """For each operation the latest before it that is one level less deep."""
+    parents = np.full(len(depths), NOBODY, dtype=np.int64)
+    by_depth = np.argsort(depths, kind="stable")
+    edges = np.searchsorted(depths[by_depth], np.arange(depths.max(initial=0) + 2)).tolist()
+    for (above, level), (_, end) in pairwise(pairwise(edges)):
+        outer, inner = by_depth[above:level], by_depth[level:end]
+        parents[inner] = outer[np.searchsorted(outer, inner) - 1]
+    return parents
+
+
+def _nest_crossing(starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
+    """Operations that overlap as they like, one after the other."""
+    parents, own = [NOBODY] * len(starts), [0] * len(starts)
+    stops = ends.tolist()
+    opened: list[int] = []
+    now = 0
+
+    def close_until(moment: int) -> None:
+        """Gives the time that has passed to those it belongs to."""
+        nonlocal now
+        while opened:
+            latest = opened[-1]
+            if stops[latest] > moment:
+                own[latest] += moment - now
+                break
+            own[latest] += max(0, stops[latest] - now)
+            now = max(now, stops[latest])
+            opened.pop()
+        now = moment
+
+    for place, start in enumerate(starts.tolist()):
+        close_until(start)
+        if opened:
+            parents[place] = opened[-1]
+        opened.append(place)
+    close_until(int(ends.max()))
+    return np.array(parents, dtype=np.int64), np.array(own, dtype=np.int64)

@@ -1,0 +1,140 @@
+"""Events of a trace by the standard library's JSON: slower, but it takes whatever it is given.
+
+What a trace may hold is written by many programs: numbers as texts, names that are missing,
+values that no JSON knows. Here they become what `typed_events` gives for well-made ones.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# Some writers print the numbers of C as they are.
+_NOT_JSON = re.compile(rb"(?<=[:\[,\s])(-?)(inf|nan|-nan\(ind\))(?=[,\]}\s])")
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What is said about an event; what nobody needs is left out."""
+
+    name: str = ""
+    labels: str = ""
+    correlation: int = -1
+    sequence: int = -1
+    forward_thread: int = 0
+    device: int = -1
+    stream: int = -1
+    size: float = -1.0
+    bandwidth: float = -1.0
+    occupancy: float = -1.0
+    collective: str = ""
+    elements_in: int = -1
+    elements_out: int = -1
+    dtype: str = ""
+    group_size: int = -1
+    group: str = ""
+    group_label: str = ""
+    ranks: str = ""
+    shapes: bytes = b""
+    grid: bytes = b""
+    block: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a trace: what, where and when."""
+
+    ph: str = ""
+    cat: str = ""
+    name: str = ""
+    pid: int | str = 0
+    tid: int | str = 0
+    ts: float = 0.0
+    dur: float = 0.0
+    args: Arguments = field(default_factory=Arguments)
+
+
+# How the arguments are called in traces.
+ARGUMENT_NAMES = {
+    "sequence": "Sequence number",
+    "forward_thread": "Fwd thread id",
+    "size": "bytes",
+    "bandwidth": "memory bandwidth (GB/s)",
+    "occupancy": "est. achieved occupancy %",
+    "collective": "Collective name",
+    "elements_in": "In msg nelems",
+    "elements_out": "Out msg nelems",
+    "group_size": "Group size",
+    "group": "Process Group Name",
+    "group_label": "Process Group Description",
+    "ranks": "Process Group Ranks",
+    "shapes": "Input Dims",
+}
+_NOTHING = Arguments()
+_ARGUMENTS = tuple(
+    (name, ARGUMENT_NAMES.get(name, name), getattr(_NOTHING, name)) for name in Arguments.__slots__
+)
+
+
+def decode_events(listed: bytes) -> list[Any]:
+    """The events of a JSON array; what is no event is left out."""
+    try:
+        found = json.loads(listed, strict=False)
+    except ValueError:
+        found = json.loads(_NOT_JSON.sub(b"null", listed), strict=False)
+    return [_event(one) for one in found if isinstance(one, dict)]
+
+
+def decode_arguments(listed: bytes) -> list[str]:
+    """All that is said about each event of a JSON array, as JSON."""
+    found = (one.get("args") for one in json.loads(listed, strict=False) if isinstance(one, dict))
+    return [json.dumps(one, separators=(",", ":")) if one else "" for one in found]
+
+
+def _event(given: Mapping[str, Any]) -> Event:
+    arguments = given.get("args")
+    return Event(
+        ph=_text(given.get("ph")),
+        cat=_text(given.get("cat")),
+        name=_text(given.get("name")),
+        pid=_place(given.get("pid")),
+        tid=_place(given.get("tid")),
+        ts=_number(given.get("ts"), 0.0),
+        dur=_number(given.get("dur"), 0.0),
+        args=_arguments(arguments) if isinstance(arguments, dict) else _NOTHING,
+    )
+
+
+def _arguments(given: Mapping[str, Any]) -> Arguments:
+    found: dict[str, Any] = {}
+    for name, stated, default in _ARGUMENTS:
+        value = given.get(stated)
+        if value is None:
+            continue
+        if isinstance(default, bytes):
+            found[name] = json.dumps(value).encode()
+        elif isinstance(default, str):
+            found[name] = _text(value)
+        else:
+            found[name] = type(default)(_number(value, default))
+    return Arguments(**found)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _place(value: object) -> int | str:
+    return value if isinstance(value, int) else _text(value)
+
+
+def _number(value: Any, default: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return default
+    return number if math.isfinite(number) else default

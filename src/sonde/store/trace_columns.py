@@ -1,0 +1,197 @@
+"""Turns pieces of a trace into columns of numbers; every text is kept once."""
+
+import json
+from collections.abc import Hashable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.store.trace_stream import arguments_of
+
+Numbers = npt.NDArray[np.int64]
+
+_PLACE = attrgetter("pid", "tid")
+_BEGIN, _END = "B", "E"
+_SPAN = "Trace"  # how long the profiler itself was on: of no thread, and around everything
+_NANOSECONDS_PER_MICROSECOND = 1000
+
+# Raw numbers of a piece that become columns: where they come from, and what they are.
+_COLUMNS = (
+    ("correlation", attrgetter("correlation"), np.int64),
+    ("sequence", attrgetter("sequence"), np.int64),
+    ("forward_thread", attrgetter("forward_thread"), np.int64),
+    ("device", attrgetter("device"), np.int32),
+)
+_FACTS = (
+    ("size", "bytes"),
+    ("bandwidth", "gigabytes_per_second"),
+    ("occupancy", "occupancy_percent"),
+    ("collective", "collective"),
+    ("elements_in", "elements_in"),
+    ("elements_out", "elements_out"),
+    ("dtype", "dtype"),
+    ("group_size", "group_size"),
+    ("group", "group"),
+    ("group_label", "group_label"),
+    ("ranks", "ranks"),
+)
+_ALL_FACTS = attrgetter(*(name for name, _ in _FACTS))
+_UNSAID = (-1, "")
+
+
+class Numbered(dict[Any, int]):
+    """Values and the number of each, in order of appearance."""
+
+    def __missing__(self, value: Hashable) -> int:
+        self[value] = number = len(self)
+        return number
+
+    def of(self, values: Iterable[Any], count: int) -> npt.NDArray[np.int32]:
+        """The number of each value."""
+        return np.fromiter(map(self.__getitem__, values), np.int32, count)
+
+
+class TraceColumns:
+    """Everything that took time in a trace, column by column, and what its lanes are called."""
+
+    def __init__(self) -> None:
+        self.names = Numbered()
+        self.categories = Numbered()  # as the trace calls them
+        self.places = Numbered()  # process and thread
+        self.details = Numbered()
+        self.process_names: dict[int | str, str] = {}
+        self.process_labels: dict[int | str, str] = {}
+        self.thread_names: dict[tuple[int | str, int | str], str] = {}
+        self._parts: dict[str, list[npt.NDArray[Any]]] = {}
+        self._open: dict[tuple[int | str, int | str], list[Any]] = {}
+        self.details[""]
+
+    def add(self, events: Sequence[Any], listed: bytes) -> None:
+        """Takes the events of one piece."""
+        whole = [one for one in events if one.ph == "X" and one.cat != _SPAN]
+        if len(whole) < len(events):
+            self._take_names(events)
+        if whole:
+            durations = np.fromiter(map(attrgetter("dur"), whole), np.float64, len(whole))
+            self._add_rows(whole, nanoseconds(durations), self._details(whole, events, listed))
+        self._pair([one for one in events if one.ph in (_BEGIN, _END)])
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """One column, whole; its parts are let go."""
+        parts = self._parts.pop(name, [])
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+    def _add_rows(
+        self, rows: Sequence[Any], durations: Numbers, details: npt.NDArray[np.int32]
+    ) -> None:
+        count = len(rows)
+        said = [one.args for one in rows]
+        starts = np.fromiter(map(attrgetter("ts"), rows), np.float64, count)
+        found: dict[str, npt.NDArray[Any]] = {
+            "name": self.names.of(map(attrgetter("name"), rows), count),
+            "category": self.categories.of(map(attrgetter("cat"), rows), count),
+            "place": self.places.of(map(_PLACE, rows), count),
+            "start": nanoseconds(starts),
+            "duration": np.maximum(durations, 0),
+            "detail": details,
+        }
+        for name, get, dtype in _COLUMNS:
+            found[name] = np.fromiter(map(get, said), dtype, count)
+        for name, values in found.items():
+            self._parts.setdefault(name, []).append(values)
+
+    def _pair(self, edges: Sequence[Any]) -> None:
+        """Makes rows of beginnings and ends, which come apart and nest."""
+        begun, ends = [], []
+        for one in edges:
+            waiting = self._open.setdefault((one.pid, one.tid), [])
+            if one.ph == _BEGIN:
+                waiting.append(one)
+            elif waiting:
+                begun.append(waiting.pop())
+                ends.append(one.ts)
+        if begun:
+            starts = np.array([one.ts for one in begun])
+            durations = nanoseconds(np.array(ends)) - nanoseconds(starts)
+            self._add_rows(begun, durations, np.zeros(len(begun), dtype=np.int32))
+
+    def _take_names(self, events: Sequence[Any]) -> None:
+        for one in events:
+            if one.ph != "M":
+                continue
+            if one.name == "process_name":
+                self.process_names[one.pid] = one.args.name
+            elif one.name == "process_labels":
+                self.process_labels[one.pid] = one.args.labels
+            elif one.name == "thread_name":
+                self.thread_names[one.pid, one.tid] = one.args.name
+
+    def _details(
+        self, rows: Sequence[Any], events: Sequence[Any], listed: bytes
+    ) -> npt.NDArray[np.int32]:
+        numbers = self.details.of((_said_about(one.args) for one in rows), len(rows))
+        is_foreign = [one.cat.lower() not in OWN_CATEGORIES for one in rows]
+        if any(is_foreign):
+            texts = arguments_of(listed)
+            known = dict(zip(map(id, events), texts, strict=True))
+            for row in np.flatnonzero(is_foreign).tolist():
+                numbers[row] = self.details[known[id(rows[row])]]
+        return numbers
+
+
+# What Kineto writes; of everything else all that is said is kept as it is.
+OWN_CATEGORIES = {
+    "cpu_op": "operator",
+    "operator": "operator",
+    "kernel": "kernel",
+    "gpu_memcpy": "copy",
+    "memcpy": "copy",
+    "gpu_memset": "set",
+    "memset": "set",
+    "cuda_runtime": "runtime",
+    "cuda_driver": "runtime",
+    "hip_runtime": "runtime",
+    "xpu_runtime": "runtime",
+    "runtime": "runtime",
+    "user_annotation": "annotation",
+    "gpu_user_annotation": "annotation",
+    "python_function": "python",
+    "overhead": "overhead",
+}
+
+
+def nanoseconds(microseconds: npt.NDArray[np.float64]) -> Numbers:
+    """Exact to the last digit that the numbers have."""
+    whole = np.floor(microseconds)
+    rest = np.rint((microseconds - whole) * _NANOSECONDS_PER_MICROSECOND)
+    return whole.astype(np.int64) * _NANOSECONDS_PER_MICROSECOND + rest.astype(np.int64)
+
+
+def _said_about(said: Any) -> Hashable:
+    """What tells the details of events apart; empty where there are none."""
+    is_backward = said.forward_thread > 0
+    if said.grid or said.size >= 0 or said.collective:
+        raw = (bytes(said.shapes), bytes(said.grid), bytes(said.block))
+        return (*raw, is_backward, _ALL_FACTS(said))
+    if said.shapes or is_backward:
+        return (bytes(said.shapes), b"", b"", is_backward, ())
+    return ""
+
+
+def detail_text(key: Any) -> str:
+    """The details of an event as compact JSON."""
+    if isinstance(key, str):
+        return json.dumps(json.loads(key), separators=(",", ":")) if key else ""
+    shapes, grid, block, is_backward, facts = key
+    found: dict[str, Any] = {}
+    for name, raw in (("shapes", shapes), ("grid", grid), ("block", block)):
+        if raw:
+            found[name] = json.loads(raw)
+    if is_backward:
+        found["pass"] = "backward"
+    for (_, name), value in zip(_FACTS, facts, strict=False):
+        if value not in _UNSAID:
+            found[name] = int(value) if isinstance(value, float) and value.is_integer() else value
+    return json.dumps(found, separators=(",", ":"))
