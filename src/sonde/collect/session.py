@@ -10,18 +10,20 @@ import os
 import threading
 from collections.abc import Callable
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Optional, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Optional, TypeVar
 
 from sonde.clock import NANOSECONDS, Clock, SystemClock, ticks_ns
 from sonde.collect.backroom import Backroom
+from sonde.collect.beat import beat_of
 from sonde.collect.budget import Budget
 from sonde.collect.identity import claim_worker, earlier_counts, facts_of
 from sonde.collect.rows import Rows
 from sonde.collect.steps import EventRow, FinishedStep, Steps
 from sonde.collect.tensors.plan import Plan
+from sonde.collect.windows import Windows
 from sonde.guard import Guard
 from sonde.records.notice import Notice, NoticeKind
-from sonde.records.worker import TensorIndex, TensorInfo, WorkerBeat, WorkerInfo
+from sonde.records.worker import TensorIndex, TensorInfo, WorkerInfo
 from sonde.settings import HookSettings, WorkerPlace, hook_settings, worker_place
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
@@ -31,6 +33,7 @@ from sonde.store.writer import Writer
 
 if TYPE_CHECKING:
     from sonde.collect.frameworks import Adapter
+    from sonde.collect.tensors.taker import Tensors
 
 _FLUSH_SECONDS = 2.0
 _BEAT_SECONDS = 5.0
@@ -40,16 +43,6 @@ _WAITING_LIMIT_BYTES = 64 * 1024 * 1024
 
 Result = TypeVar("Result")
 At = tuple[str, int]  # a mode, and the number of a step in it
-
-
-class Tensors(Protocol):
-    """What a framework does with its tensors when a script or another adapter hands one over."""
-
-    def scalar(self, name: str, value: Any, source: str, at: At) -> bool:
-        """Records a single number; whether the value was one of the framework's own."""
-
-    def save(self, name: str, value: Any, at: At) -> bool:
-        """Records a whole tensor; whether the framework could read it."""
 
 
 class Session:
@@ -83,6 +76,7 @@ class Session:
         self._now_ns = clock.now_ns
         self._add_scalar = self._rows.adder(SCALARS)
         self.steps = Steps(clock.now_ns, self._rows.adder(EVENTS), self._step_over)
+        self.windows = Windows(self)
         self._begin_life()
 
     def _begin_life(self) -> None:
@@ -105,6 +99,7 @@ class Session:
         self._backend: Backend | None = None
         self._writer: Writer | None = None
         self._backroom: Backroom | None = None
+        self.windows.start_anew()
 
     @classmethod
     def of_process(cls) -> "Session":
@@ -184,6 +179,11 @@ class Session:
         """What is recorded from now on carries the times that this tells."""
         self._now_ns = now_ns
         self.steps.take_time_from(now_ns)
+
+    @property
+    def is_in_the_present(self) -> bool:
+        """Whether what happens is told as it happens, not later from notes."""
+        return self._now_ns == self.clock.now_ns
 
     def is_training_thread(self) -> bool:
         """Whether the caller trains; before anybody has begun to, it may."""
@@ -351,12 +351,15 @@ class Session:
         self.is_on = True
 
     def _step_over(self, step: FinishedStep) -> None:
+        is_profiled = self.windows.is_open
         for listener in self._after_step:
             listener(step)
         if step.mode == "train":
             hook_ns, self.hook_ns = self.hook_ns, 0
-            seconds = (step.end_ns - step.start_ns) / NANOSECONDS
-            self.budget.step_over(seconds, hook_ns / NANOSECONDS)
+            if not is_profiled:
+                seconds = (step.end_ns - step.start_ns) / NANOSECONDS
+                self.budget.step_over(seconds, hook_ns / NANOSECONDS)
+        self.windows.between_steps(step)
 
     def _tidy(self) -> None:
         """Writes what has come together; called in the backroom."""
@@ -369,25 +372,18 @@ class Session:
             self._document("tensors", TensorIndex(tuple(self._tensors.values())))
         if self.clock.seconds() >= self._beat_due:
             self._beat_due = self.clock.seconds() + _BEAT_SECONDS
-            self._document("beat", self._beat(is_over=False))
+            self.tell()
+
+    def tell(self) -> None:
+        """Tells how far training is; called in the backroom."""
+        self._document("beat", beat_of(self, is_over=False))
 
     def _write_end(self, seconds: float) -> None:
         self._tidy()
-        self._document("beat", self._beat(is_over=True))
+        self._document("beat", beat_of(self, is_over=True))
         lost = self.writer.close(seconds)
         if lost:
             self.writer.tell_lost()
-
-    def _beat(self, *, is_over: bool) -> WorkerBeat:
-        return WorkerBeat(
-            time_ns=self.clock.now_ns(),
-            steps=dict(self.steps.counts),
-            hook_seconds=self.budget.hook_seconds,
-            thread_seconds=self.budget.thread_seconds,
-            training_seconds=self.budget.training_seconds,
-            bytes_written=self.writer.outbox.bytes_written + self.value_bytes,
-            is_over=is_over,
-        )
 
     def _document(self, what: str, record: object) -> None:
         assert self.info is not None

@@ -64,6 +64,7 @@ class _Open:
     backwards: int = 0  # since the last optimizer step
     micro_steps: int = 0
     is_skipped: bool = False
+    profiled_by: str = ""  # while the step was under way
 
 
 class Steps:
@@ -92,6 +93,7 @@ class Steps:
         self._undecided: list[list[_Span]] = []
         self._awaiting: dict[int, list[Callable[[At], None]]] = {}  # by the start of a pass
         self._evaluation: tuple[int, int] | None = None
+        self._profiled_by = ""
 
     @property
     def mode(self) -> str:
@@ -136,6 +138,17 @@ class Steps:
         """Whether nothing is under way, and nobody says what the steps are."""
         is_said = self.is_explicit or self.forced_mode is not None
         return not (is_said or self._undecided or self.optimizers_alive > 1)
+
+    def profile(self, kind: str) -> None:
+        """A profiler is at work from now on; with an empty name: no more.
+
+        What it took to switch it on or off between two steps belongs to neither of them.
+        """
+        if self._is_between():
+            self._last_end_ns = self._last_end_ns and self._now_ns()
+        else:
+            self._open.profiled_by = kind or self._profiled_by
+        self._profiled_by = kind
 
     def resume_at(self, number: int) -> None:
         """Goes on counting training steps from a checkpoint."""
@@ -302,7 +315,8 @@ class Steps:
             end_ns = max(span[2] + span[3] for span in spans)
         for span in spans:
             self._emit_span(span, number, mode)
-        self._emit_step(FinishedStep(mode, number, start_ns, end_ns), "")
+        detail = _detail(_Open(profiled_by=self._profiled_by)) if self._profiled_by else ""
+        self._emit_step(FinishedStep(mode, number, start_ns, end_ns), detail)
         first_ns = self._evaluation[0] if self._evaluation else start_ns
         self._evaluation = (first_ns, end_ns)
 
@@ -318,6 +332,7 @@ class Steps:
 
     def _finish(self) -> None:
         step = self._open
+        step.profiled_by = step.profiled_by or self._profiled_by
         rest = step.spans[step.spans_at_end :]
         del step.spans[step.spans_at_end :]
         self._open = _Open(spans=rest, backwards=step.backwards)
@@ -374,4 +389,6 @@ def _detail(step: _Open) -> str:
         unusual["skipped"] = True
     if len(step.stepped) > 1:
         unusual["optimizers"] = sorted(set(step.stepped))[:16]
+    if step.profiled_by:
+        unusual["profiled"] = step.profiled_by
     return json.dumps(unusual, separators=(",", ":")) if unusual else ""

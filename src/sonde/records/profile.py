@@ -46,3 +46,14 @@ class Window:
     duration_seconds: float | None = None
     options: Mapping[str, str] = field(default_factory=dict)  # of that kind of profiler
     by: str = "plan"  # who asked for it: plan, request, script, a rule's name
+
+
+@dataclass(frozen=True, slots=True)
+class RunningWindow:
+    """A window that is open just now."""
+
+    kind: ProfileKind
+    first_step: int
+    last_step: int | None  # None: it ends by time
+    start_ns: int
+    by: str

@@ -43,3 +43,4 @@ class EventCategory(StrEnum):
     PHASE = "phase"
     DEVICE = "device"  # a phase again, by the device's own clock
     USER = "user"  # a phase that the script names
+    WINDOW = "window"  # a profiler looked deeper; named after its kind

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sonde.records.job import ExitReason
+from sonde.records.profile import RunningWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class WorkerBeat:
     training_seconds: float  # all steps so far
     bytes_written: int
     is_over: bool = False
+    window: RunningWindow | None = None  # in which a profiler looks deeper
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,14 @@ from sonde.settings.hook import (
     parse_save,
     read_collections,
 )
+from sonde.settings.profile import (
+    DEFAULT_WINDOWS,
+    OPTION_KEYS,
+    WINDOW_KEYS,
+    known_kind,
+    read_options,
+    read_profiles,
+)
 from sonde.settings.run import CONFIG_NAME, KEYS, RunSettings, load_settings
 from sonde.settings.surroundings import (
     DEFAULT_STORE,
@@ -38,9 +46,12 @@ __all__ = [
     "COLLECTION_KEYS",
     "CONFIG_NAME",
     "DEFAULT_STORE",
+    "DEFAULT_WINDOWS",
     "KEYS",
     "LONGEST_INTERVAL_SECONDS",
+    "OPTION_KEYS",
     "VARIABLES",
+    "WINDOW_KEYS",
     "CollectionSettings",
     "HookSettings",
     "Key",
@@ -52,6 +63,7 @@ __all__ = [
     "environment",
     "hook_settings",
     "is_disabled",
+    "known_kind",
     "load_settings",
     "notebook_file",
     "parse_duration",
@@ -60,5 +72,7 @@ __all__ = [
     "parse_size",
     "placement",
     "read_collections",
+    "read_options",
+    "read_profiles",
     "worker_place",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from sonde.errors import UsageError
+from sonde.records.profile import Window
 from sonde.records.schedule import Schedule
 from sonde.records.step import Mode
 from sonde.records.tensor import BUILT_IN_COLLECTIONS, Reduction
@@ -21,6 +22,7 @@ from sonde.settings.checks import (
     text,
     whole_number,
 )
+from sonde.settings.profile import DEFAULT_WINDOWS, profile_table, read_profile_table
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
@@ -163,6 +165,7 @@ class HookSettings:
     replica_check_every: int = 100  # 0: never
     collections: tuple[CollectionSettings, ...] = ()  # exactly as asked for
     overhead_percent: float = 1.0
+    profile: tuple[Window, ...] = DEFAULT_WINDOWS
 
     def filled_with(self, collections: Iterable[CollectionSettings]) -> Self:
         """With those of the collections on top whose names are not taken already."""
@@ -180,6 +183,7 @@ class HookSettings:
             **{key.name: getattr(self, key.field) for key in SAVE_KEYS},
             "collection": [collection.to_table() for collection in self.collections],
             "overhead_percent": self.overhead_percent,
+            "profile": profile_table(self.profile),
         }
         return json.dumps(table, separators=(",", ":"))
 
@@ -192,10 +196,14 @@ class HookSettings:
             raise UsageError(f"SONDE_HOOK = {line!r} is not valid JSON: {error}") from error
         if not isinstance(table, dict):
             raise UsageError(f"SONDE_HOOK = {line!r} must be a table.")
-        return cls(**read_table((*SAVE_KEYS, _OVERHEAD), table, "SONDE_HOOK:"))
+        return cls(**read_table(_OWN_KEYS, table, "SONDE_HOOK:"))
 
 
-_OVERHEAD = Key("budget", "overhead_percent", "overhead_percent", percent, "1", "")
+_OWN_KEYS = (
+    *SAVE_KEYS,
+    Key("budget", "overhead_percent", "overhead_percent", percent, "1", ""),
+    Key("profile", "profile", "profile", read_profile_table, "", ""),
+)
 
 
 def read_collections(given: object, where: str = "save") -> tuple[CollectionSettings, ...]:

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from sonde.errors import UsageError
+from sonde.records.profile import ProfileKind
 from sonde.settings.checks import Key, interval, percent, read_table, size, text
 from sonde.settings.hook import SAVE_KEYS, HookSettings
+from sonde.settings.profile import PROFILE_KEYS, replaced
 from sonde.settings.surroundings import DEFAULT_STORE, default_store
 
 CONFIG_NAME = "sonde.toml"
@@ -50,7 +52,7 @@ RUN_KEYS = (
     ),
 )
 
-KEYS = (*RUN_KEYS, *SAVE_KEYS)
+KEYS = (*RUN_KEYS, *SAVE_KEYS, *PROFILE_KEYS)
 
 
 def load_settings(config: Path | None, command: tuple[str, ...] = ()) -> RunSettings:
@@ -82,6 +84,7 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
     document = _load(path)
     sections = sorted({key.section for key in KEYS})
     changes: dict[str, Any] = {}
+    hook = settings.hook
     for section, table in document.items():
         if not isinstance(table, dict):
             raise _outside(path, section, sections)
@@ -89,10 +92,16 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
             raise UsageError(f"{path}: unknown section [{section}]. Known: {', '.join(sections)}")
         keys = [key for key in KEYS if key.section == section]
         found = read_table(keys, table, f"{path}: [{section}]")
-        changes |= {"hook": replace(settings.hook, **found)} if section == "save" else found
+        if section == "save":
+            hook = replace(hook, **found)
+        elif section == "profile":
+            by_kind = {ProfileKind(kind): windows for kind, windows in found.items()}
+            hook = replace(hook, profile=replaced(hook.profile, by_kind))
+        else:
+            changes |= found
     if "name" in changes:
         changes["name_in_file"] = (changes["name"], str(path))
-    return replace(settings, **changes)
+    return replace(settings, hook=hook, **changes)
 
 
 def _load(path: Path) -> dict[str, Any]:

@@ -1,9 +1,12 @@
 """What a profiler is: something that can be switched on right before a step and off after it."""
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
-from sonde.collect.session import Session
 from sonde.records.profile import Window
+
+if TYPE_CHECKING:
+    from sonde.collect.session import Session
 
 
 class Profiler(ABC):
@@ -13,7 +16,7 @@ class Profiler(ABC):
     look is impossible just now (another profiler is at work), `begin` says why.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: "Session") -> None:
         self.session = session
 
     def prepare(self, window: Window) -> None:
@@ -21,7 +24,11 @@ class Profiler(ABC):
 
     @abstractmethod
     def begin(self, window: Window) -> str | None:
-        """Switches on, in the training thread, between two steps; or the reason why it cannot."""
+        """Switches on, in the training thread, between two steps; or the reason why it cannot.
+
+        The window's `start_step` is now the step that begins. A script may ask for a window in
+        the middle of a step.
+        """
 
     @abstractmethod
     def end(self, window: Window) -> None:

@@ -80,11 +80,16 @@ class Quiet:
         self._moment_ns = 0
         self._steps_until_due = steps_until_due
         session.catch_up, session.forget_notes = self.catch_up, self.forget
+        session.windows.on_ask.append(self.end_soon)
 
     def forget(self) -> None:
         """In a forked child, what was noted is the parent's."""
         self.is_on, self.depth, self.optimizer_ns = False, 0, 0
         self.notes = []
+
+    def end_soon(self) -> None:
+        """The step under way is the last quiet one; said by any thread."""
+        self._left = 0
 
     def note(self, note: Note) -> None:
         """Something that began while notes were taken; they may have been read meanwhile."""
@@ -124,6 +129,7 @@ class Quiet:
         if not is_plain or step_seconds <= 0:
             return
         count = min(self.most_steps, ceil(_WATCHING_SECONDS / step_seconds) - 1)
+        count = min(count, session.windows.steps_until(session.steps.counts["train"]))
         count = min(count, self._until_asked_for(count), self._steps_until_due(step_seconds))
         if count < 1:
             return

@@ -1,0 +1,210 @@
+"""Windows in which profilers look deeper: when they begin, when they end, and what they cost."""
+
+import json
+import threading
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from sonde.records.profile import ProfileKind, Window
+from sonde.settings import DEFAULT_WINDOWS
+from tests.fakes.profiler import FakeProfilers, fake_profilers
+from tests.fakes.session import Recorded, watched
+
+OPERATORS, PYTHON = ProfileKind.OPERATORS, ProfileKind.PYTHON
+ALL = ("operators", "dataloader", "python")
+
+
+class Script:
+    """A plain loop."""
+
+    def __init__(self) -> None:
+        self.model: Any = nn.Linear(4, 2)
+        self.optimizer: Any = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+    def train(self, steps: int) -> None:
+        for _ in range(steps):
+            self.model(torch.ones(3, 4)).square().mean().backward()
+            self.optimizer.step()
+
+    def evaluate(self, steps: int) -> None:
+        with torch.no_grad():
+            self.model.eval()
+            for _ in range(steps):
+                self.model(torch.ones(3, 4))
+            self.model.train()
+
+
+def windows_of(recorded: Recorded) -> list[tuple[str, list[int]]]:
+    rows = [row for row in recorded.rows["events"] if row["category"] == "window"]
+    assert all(row["lane"] == "profile" for row in rows)
+    return [(row["name"], json.loads(row["detail"])["steps"]) for row in rows]
+
+
+def profiled_steps(recorded: Recorded) -> dict[int, str]:
+    steps = [row for row in recorded.rows["events"] if row["category"] == "step"]
+    details = {row["step"]: json.loads(row["detail"] or "{}") for row in steps}
+    return {step: one["profiled"] for step, one in details.items() if "profiled" in one}
+
+
+@pytest.mark.parametrize("closely", [True, False], ids=["closely", "quietly"])
+def test_the_usual_windows_are_at_the_steps_of_the_plan(closely: bool) -> None:
+    with (
+        fake_profilers(*ALL) as told,
+        watched(profile=DEFAULT_WINDOWS, closely=closely) as recorded,
+    ):
+        Script().train(40)
+
+    assert told.calls == [
+        ("begin", "operators", 5),
+        ("end", "operators", 6),
+        ("begin", "dataloader", 7),
+        ("end", "dataloader", 8),
+        ("begin", "python", 9),
+        ("end", "python", 12),
+    ]
+    assert told.prepared == list(ALL)
+    assert windows_of(recorded) == [
+        ("operators", [5, 5]),
+        ("dataloader", [7, 7]),
+        ("python", [9, 11]),
+    ]
+    assert profiled_steps(recorded) == {
+        5: "operators",
+        7: "dataloader",
+        **dict.fromkeys((9, 10, 11), "python"),
+    }
+
+
+def test_a_window_may_begin_with_the_first_step() -> None:
+    with (
+        fake_profilers("python") as told,
+        watched(profile=(Window(PYTHON, 0, 2),)) as recorded,
+    ):
+        Script().train(4)
+
+    assert told.calls == [("begin", "python", 0), ("end", "python", 2)]
+    assert windows_of(recorded) == [("python", [0, 1])]
+
+
+def test_windows_that_overlap_follow_each_other() -> None:
+    plan = (Window(OPERATORS, 3, 4), Window(PYTHON, 4, 2), Window(OPERATORS, 4, 1))
+    with fake_profilers(*ALL) as told, watched(profile=plan) as recorded:
+        script = Script()
+        script.train(8)
+        settle(recorded)
+        script.train(4)
+        settle(recorded)
+        script.train(4)
+
+    assert [call[:2] for call in told.calls] == [
+        *(("begin", "operators"), ("end", "operators")),
+        *(("begin", "python"), ("end", "python")),
+        *(("begin", "operators"), ("end", "operators")),
+    ]
+    steps = [steps for _, steps in windows_of(recorded)]
+    assert all(first[1] < second[0] for first, second in pairwise(steps))
+    assert steps[0] == [3, 6]
+
+
+def settle(recorded: Recorded) -> None:
+    """What the backroom was handed is done afterwards."""
+    done = threading.Event()
+    recorded.session.backroom.hand("test", done.set)
+    assert done.wait(30)
+
+
+def test_a_window_that_training_leaves_open_is_ended_with_it() -> None:
+    with fake_profilers(*ALL) as told, watched(profile=(Window(PYTHON, 2, 100),)) as recorded:
+        Script().train(5)
+
+    assert told.calls == [("begin", "python", 2), ("end", "python", 5)]
+    [row] = [row for row in recorded.rows["events"] if row["category"] == "window"]
+    assert json.loads(row["detail"])["cut"] == "the training was over"
+
+
+def test_a_profiler_that_refuses_says_why_and_the_others_go_on() -> None:
+    plan = (Window(OPERATORS, 2, 1), Window(PYTHON, 4, 1))
+    with fake_profilers(*ALL) as told, watched(profile=plan) as recorded:
+        told.refusal = "another profiler is at work"
+        script = Script()
+        script.train(3)
+        told.refusal = None
+        script.train(4)
+
+    assert windows_of(recorded) == [("python", [4, 4])]
+    assert recorded.said() == {"a profile of operators": "another profiler is at work"}
+
+
+@pytest.mark.parametrize("call", ["prepare", "begin", "end"])
+def test_a_profiler_that_raises_is_switched_off_alone(call: str) -> None:
+    plan = (Window(OPERATORS, 2, 1), Window(OPERATORS, 5, 1))
+    with fake_profilers(*ALL) as told, watched(profile=plan) as recorded:
+        told.failing = call
+        Script().train(8)
+        failed = dict(recorded.session.guard.failed)
+        recorded.session.guard.failed.clear()
+
+    assert list(failed) == ["profiler of operators"]
+    assert recorded.said() == {"profiler of operators": f"ValueError: no {call} today"}
+    assert recorded.session.steps.counts["train"] == 8
+    assert len(recorded.scalars("loss")) == 8
+
+
+def test_a_kind_that_nobody_has_written_is_missed_only_by_who_asks_for_it() -> None:
+    plan = (*DEFAULT_WINDOWS, Window(ProfileKind.MEMORY, 3, 1))
+    with fake_profilers("python"), watched(profile=plan) as recorded:
+        Script().train(15)
+
+    assert windows_of(recorded) == [("python", [9, 11])]
+    assert recorded.said() == {"a profile of memory": "there is no profiler of memory"}
+
+
+def test_what_a_window_costs_is_recorded_and_is_no_cost_of_the_hook() -> None:
+    with fake_profilers(*ALL), watched(profile=(Window(PYTHON, 2, 1),)) as recorded:
+        Script().train(6)
+
+    [row] = [row for row in recorded.rows["events"] if row["category"] == "window"]
+    assert 0 < json.loads(row["detail"])["cost_seconds"] < row["duration_ns"]
+    assert told_by(recorded) is None
+
+
+def told_by(recorded: Recorded) -> object:
+    return recorded.session.windows.running
+
+
+def test_a_forked_child_has_no_window_of_its_parent() -> None:
+    with fake_profilers(*ALL) as told, watched(profile=(Window(PYTHON, 2, 100),)) as recorded:
+        Script().train(4)
+        of_parent = recorded.session.backroom
+        recorded.session.start_anew()
+        assert not recorded.session.windows.is_open
+        of_parent.close(10.0)
+
+    assert told.calls == [("begin", "python", 2)]
+
+
+def test_the_usual_windows_count_from_where_training_was_resumed() -> None:
+    with fake_profilers(*ALL) as told, watched(profile=DEFAULT_WINDOWS) as recorded:
+        script = Script()
+        recorded.session.steps.resume_at(1000)
+        script.train(14)
+
+    assert windows_of(recorded)[0] == ("operators", [1005, 1005])
+    assert windows_of(recorded)[-1] == ("python", [1009, 1011])
+    assert isinstance(told, FakeProfilers)
+
+
+def test_a_planned_window_that_was_over_before_is_said() -> None:
+    plan = (Window(PYTHON, 10, 1), Window(OPERATORS, 1002, 1))
+    with fake_profilers(*ALL), watched(profile=plan) as recorded:
+        script = Script()
+        recorded.session.steps.resume_at(1000)
+        script.train(6)
+
+    assert windows_of(recorded) == [("operators", [1002, 1002])]
+    [said] = recorded.said().values()
+    assert said == "training was resumed at step 1000, after step 10"
