@@ -1,6 +1,7 @@
 """Turns pieces of a trace into columns of numbers; every text is kept once."""
 
 import json
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -14,6 +15,7 @@ Numbers = npt.NDArray[np.int64]
 
 _PLACE = attrgetter("pid", "tid")
 _BEGIN, _END = "B", "E"
+_UNDERSTOOD = ("X", "M", _BEGIN, _END)
 _SPAN = "Trace"  # how long the profiler itself was on: of no thread, and around everything
 _NANOSECONDS_PER_MICROSECOND = 1000
 
@@ -64,28 +66,28 @@ class TraceColumns:
         self.process_names: dict[int | str, str] = {}
         self.process_labels: dict[int | str, str] = {}
         self.thread_names: dict[tuple[int | str, int | str], str] = {}
+        self.others: Counter[str] = Counter()  # events that are no operations, by their kind
         self._parts: dict[str, list[npt.NDArray[Any]]] = {}
         self._open: dict[tuple[int | str, int | str], list[Any]] = {}
-        self.details[""]
 
     def add(self, events: Sequence[Any], listed: bytes) -> None:
-        """Takes the events of one piece."""
+        """Takes the events of one piece, and the JSON array they were read from."""
         whole = [one for one in events if one.ph == "X" and one.cat != _SPAN]
-        if len(whole) < len(events):
-            self._take_names(events)
         if whole:
             durations = np.fromiter(map(attrgetter("dur"), whole), np.float64, len(whole))
-            self._add_rows(whole, nanoseconds(durations), self._details(whole, events, listed))
-        self._pair([one for one in events if one.ph in (_BEGIN, _END)])
+            known = self._add_rows(whole, nanoseconds(durations))
+            self._keep_foreign(known, whole, events, listed)
+        if len(whole) < len(events):
+            others = [one for one in events if one.ph != "X"]
+            self._take_names(others)
+            self._pair([one for one in others if one.ph in (_BEGIN, _END)])
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """One column, whole; its parts are let go."""
         parts = self._parts.pop(name, [])
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
-    def _add_rows(
-        self, rows: Sequence[Any], durations: Numbers, details: npt.NDArray[np.int32]
-    ) -> None:
+    def _add_rows(self, rows: Sequence[Any], durations: Numbers) -> dict[str, npt.NDArray[Any]]:
         count = len(rows)
         said = [one.args for one in rows]
         starts = np.fromiter(map(attrgetter("ts"), rows), np.float64, count)
@@ -95,12 +97,13 @@ class TraceColumns:
             "place": self.places.of(map(_PLACE, rows), count),
             "start": nanoseconds(starts),
             "duration": np.maximum(durations, 0),
-            "detail": details,
+            "detail": self.details.of(map(_said_about, said), count),
         }
         for name, get, dtype in _COLUMNS:
             found[name] = np.fromiter(map(get, said), dtype, count)
         for name, values in found.items():
             self._parts.setdefault(name, []).append(values)
+        return found
 
     def _pair(self, edges: Sequence[Any]) -> None:
         """Makes rows of beginnings and ends, which come apart and nest."""
@@ -115,9 +118,10 @@ class TraceColumns:
         if begun:
             starts = np.array([one.ts for one in begun])
             durations = nanoseconds(np.array(ends)) - nanoseconds(starts)
-            self._add_rows(begun, durations, np.zeros(len(begun), dtype=np.int32))
+            self._add_rows(begun, durations)
 
     def _take_names(self, events: Sequence[Any]) -> None:
+        self.others.update(one.ph for one in events if one.ph not in _UNDERSTOOD)
         for one in events:
             if one.ph != "M":
                 continue
@@ -128,17 +132,21 @@ class TraceColumns:
             elif one.name == "thread_name":
                 self.thread_names[one.pid, one.tid] = one.args.name
 
-    def _details(
-        self, rows: Sequence[Any], events: Sequence[Any], listed: bytes
-    ) -> npt.NDArray[np.int32]:
-        numbers = self.details.of((_said_about(one.args) for one in rows), len(rows))
-        is_foreign = [one.cat.lower() not in OWN_CATEGORIES for one in rows]
-        if any(is_foreign):
-            texts = arguments_of(listed)
-            known = dict(zip(map(id, events), texts, strict=True))
-            for row in np.flatnonzero(is_foreign).tolist():
-                numbers[row] = self.details[known[id(rows[row])]]
-        return numbers
+    def _keep_foreign(
+        self,
+        found: dict[str, npt.NDArray[Any]],
+        rows: Sequence[Any],
+        events: Sequence[Any],
+        listed: bytes,
+    ) -> None:
+        """Keeps all that is said about events of other makers."""
+        is_foreign = np.array([name.lower() not in OWN_CATEGORIES for name in self.categories])
+        foreign = np.flatnonzero(is_foreign[found["category"]])
+        if not len(foreign):
+            return
+        texts = dict(zip(map(id, events), arguments_of(listed), strict=True))
+        said = (texts[id(rows[row])] for row in foreign.tolist())
+        found["detail"][foreign] = self.details.of(said, len(foreign))
 
 
 # What Kineto writes; of everything else all that is said is kept as it is.
@@ -171,20 +179,21 @@ def nanoseconds(microseconds: npt.NDArray[np.float64]) -> Numbers:
 
 def _said_about(said: Any) -> Hashable:
     """What tells the details of events apart; empty where there are none."""
-    is_backward = said.forward_thread > 0
     if said.grid or said.size >= 0 or said.collective:
         raw = (bytes(said.shapes), bytes(said.grid), bytes(said.block))
-        return (*raw, is_backward, _ALL_FACTS(said))
-    if said.shapes or is_backward:
-        return (bytes(said.shapes), b"", b"", is_backward, ())
-    return ""
+        return (*raw, said.forward_thread > 0, _ALL_FACTS(said))
+    shapes = bytes(said.shapes)
+    if said.forward_thread > 0:
+        return (shapes, b"", b"", True, ())
+    return shapes
 
 
 def detail_text(key: Any) -> str:
     """The details of an event as compact JSON."""
     if isinstance(key, str):
         return json.dumps(json.loads(key), separators=(",", ":")) if key else ""
-    shapes, grid, block, is_backward, facts = key
+    plain = (key, b"", b"", False, ())
+    shapes, grid, block, is_backward, facts = plain if isinstance(key, bytes) else key
     found: dict[str, Any] = {}
     for name, raw in (("shapes", shapes), ("grid", grid), ("block", block)):
         if raw:
@@ -194,4 +203,4 @@ def detail_text(key: Any) -> str:
     for (_, name), value in zip(_FACTS, facts, strict=False):
         if value not in _UNSAID:
             found[name] = int(value) if isinstance(value, float) and value.is_integer() else value
-    return json.dumps(found, separators=(",", ":"))
+    return json.dumps(found, separators=(",", ":")) if found else ""

@@ -24,13 +24,14 @@ try:
 except ImportError:  # msgspec is missing
     from sonde.store.plain_events import decode_arguments, decode_events
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 1 << 20
 
 _MOST_HEAD_BYTES = 64 << 20
 _TAIL_BYTES = 1 << 16  # where the end of a piece is looked for
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BETWEEN = re.compile(rb"\}\s*,\s*\{")
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_LEAD = re.compile(rb"[, \t\r\n]*")
 _SEPARATORS = b", \t\r\n"
 _QUOTE = ord('"')
 
@@ -101,7 +102,9 @@ class TraceStream:
         if not ends:
             return None
         end = ends[-1] + 1
-        listed = b"[" + self._rest[:end].lstrip(_SEPARATORS) + b"]"
+        lead = _LEAD.match(self._rest)
+        assert lead is not None
+        listed = b"".join((b"[", memoryview(self._rest)[lead.end() : end], b"]"))
         try:
             events = decode_events(listed)
         except ValueError:

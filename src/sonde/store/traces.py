@@ -10,6 +10,7 @@ other makers than Kineto keep all their arguments.
 """
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,7 @@ class Trace:
     duration_ns: Numbers
     self_ns: Numbers
     correlation: Numbers
+    sequence: Numbers  # of operators that a backward pass may follow, and of its own; else -1
     modules: list[str]
     module: Texts
     details: list[str]
@@ -69,6 +71,7 @@ class Trace:
     is_absolute: bool  # whether it says when it was recorded
     is_cut: bool  # whether its end is missing
     left_out: int  # events that could not be read
+    others: Counter[str]  # events that are no operations, by the letter of their kind
 
     def __len__(self) -> int:
         return len(self.start_ns)
@@ -139,12 +142,12 @@ class _Assembly:
         """The whole, in order of time, on the job's clock."""
         columns = self._columns
         parents, own = nest(self._place, self._start, self._duration)
-        correlation = columns.column("correlation")
+        correlation, sequence = columns.column("correlation"), columns.column("sequence")
         modules, module = find_modules(
             self._names,
             self._name,
             parents,
-            (self._start, columns.column("sequence"), columns.column("forward_thread")),
+            (self._start, sequence, columns.column("forward_thread")),
             (correlation, np.isin(self._category, _DEVICE)),
         )
         lanes, devices, lane = self._lanes(columns.column("device"))
@@ -162,6 +165,7 @@ class _Assembly:
             duration_ns=self._duration[order],
             self_ns=own[order],
             correlation=correlation[order],
+            sequence=sequence[order],
             modules=modules,
             module=module[order],
             details=[detail_text(key) for key in columns.details],
@@ -171,6 +175,7 @@ class _Assembly:
             is_absolute=is_absolute,
             is_cut=self._stream.is_cut,
             left_out=self._stream.left_out,
+            others=columns.others,
         )
 
     def _is_named(self, *beginnings: str) -> npt.NDArray[np.bool_]:
