@@ -27,13 +27,38 @@ def test_steps_are_a_table_with_a_column_per_phase() -> None:
     assert table.column_names == [
         *("worker", "mode", "step", "time", "seconds", "data_wait", "forward", "backward"),
         *("optimizer", "host_to_device", "collective", "checkpoint", "evaluation", "between"),
-        *("micro_steps", "skipped"),
+        *("micro_steps", "skipped", "profiled"),
     ]
     assert table["worker"].to_pylist() == [0] * 4 + [1] * 4
     assert table["seconds"].to_pylist() == [4.0, 5.0, 6.0, 7.0] * 2
     phases = table.column_names[5:14]
     for row in table.to_pylist():
         assert sum(row[phase] for phase in phases) == pytest.approx(row["seconds"])
+
+
+def test_steps_that_a_profiler_slowed_tell_nothing_about_how_long_steps_take() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(4):
+        worker.step(step, {"forward": 1.0}, rest=1.0)
+    worker.step(4, {"forward": 50.0}, profiled="operators").flush()
+    steps = job.job().steps()
+
+    assert steps.to_arrow()["profiled"].to_pylist() == [False] * 4 + [True]
+    assert steps.slowest(9).to_arrow()["step"].to_pylist() == [0, 1, 2, 3]
+    whole = steps.statistics().rows[0]
+    assert (whole.phase, whole.mean, whole.maximum) == ("seconds", 2.0, 2.0)
+    shares = job.job().summary["phases"]["train"]
+    assert (shares["steps"], shares["profiled"]) == (5, 1)
+    assert shares["seconds"]["maximum"] == 2.0
+    assert shares["percent"] == {"forward": 50.0, "between": 50.0}
+
+
+def test_where_all_steps_were_profiled_they_are_all_that_is_known() -> None:
+    job = FakeJob()
+    job.worker().step(0, {"forward": 3.0}, profiled="python").flush()
+
+    assert job.job().steps().statistics().rows[0].mean == 3.0
 
 
 def test_steps_are_chosen_by_mode_worker_and_number() -> None:

@@ -20,6 +20,7 @@ from sonde.settings import (
     load_settings,
     parse_save,
     placement,
+    read_profiles,
 )
 from sonde.show.units import cost
 from sonde.show.verdict import ending, first_line
@@ -49,6 +50,14 @@ class Run(Command):
             default=[],
             help="tensors to record, like gradients:every=10,values or "
             "mine:include=conv,every=500,reductions=mean+std; repeatable",
+        )
+        parser.add_argument(
+            "--profile",
+            metavar="KIND",
+            action="append",
+            default=[],
+            help="when to look deeper, like operators:start_step=5,num_steps=1 or "
+            "python:start_time=30s,duration=5s; repeatable; none: never",
         )
         parser.add_argument(
             "--node", metavar="NAME", help="this machine's name (default: its host)"
@@ -91,7 +100,9 @@ class Run(Command):
 def _wish(options: Options, command: tuple[str, ...]) -> Wish:
     settings = with_options(load_settings(options.config, command), options)
     saved = [parse_save(text) for text in options.save]
-    settings = replace(settings, hook=settings.hook.overridden_by(saved))
+    hook = settings.hook.overridden_by(saved)
+    hook = replace(hook, profile=read_profiles(options.profile, hook.profile))
+    settings = replace(settings, hook=hook)
     here = placement()
     if options.node:
         here = replace(here, node=options.node)

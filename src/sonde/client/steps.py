@@ -13,7 +13,7 @@ from sonde.analyze.percentiles import percentiles
 from sonde.client.frames import TIME, Frame, aligned
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable, read_steps
-from sonde.read.workers import WorkerReader
+from sonde.read.workers import Marks, WorkerReader
 from sonde.records.ranges import ANY_STEP, StepRange
 from sonde.records.step import Phase
 from sonde.store.tables import from_numpy, from_texts, to_numpy
@@ -23,7 +23,7 @@ Reals = npt.NDArray[np.float64]
 DEVICE_PREFIX = "device_"
 _OWN_PREFIX = "phase_"  # before a phase that the script gave the name of another column
 _FIRST = ("worker", "mode", "step", "time", "seconds")
-_LAST = ("micro_steps", "skipped")
+_LAST = ("micro_steps", "skipped", "profiled")
 _PERCENTAGES = (50, 90, 95, 99, 100)
 _SHOWN = 10
 
@@ -62,18 +62,23 @@ class Steps(Frame):
         return self._table
 
     def slowest(self, most: int = 5) -> "StepRows":
-        """The steps that took longest, the slowest first."""
+        """The steps that took longest, the slowest first; not those that a profiler slowed."""
         seconds = self._seconds("seconds")
-        order = np.argsort(-seconds, kind="stable")[:most]
+        usual = np.flatnonzero(self._is_usual)
+        order = usual[np.argsort(-seconds[usual], kind="stable")][:most]
         return StepRows(self._table.take(from_numpy(order)))
 
     def statistics(self) -> "PhaseStatistics":
-        """How long steps and their phases took: mean, percentiles, share of the whole."""
-        total = float(self._seconds("seconds").sum())
+        """How long steps and their phases took: mean, percentiles, share of the whole.
+
+        Steps in which a profiler was at work do not count, unless there are no others.
+        """
+        usual = self._is_usual
+        total = float(self._seconds("seconds")[usual].sum())
         names = ["seconds", *map(_column, self.phases)]
         names += [f"{DEVICE_PREFIX}{name}" for name in self.device_phases]
         return PhaseStatistics(
-            tuple(PhaseRow.of(name, self._seconds(name), total) for name in names)
+            tuple(PhaseRow.of(name, self._seconds(name)[usual], total) for name in names)
         )
 
     @cached_property
@@ -99,8 +104,13 @@ class Steps(Frame):
             measured = table.device_seconds.get(name, unknown)
             columns[f"{DEVICE_PREFIX}{name}"] = from_numpy(measured)
         columns["micro_steps"] = from_numpy(table.micro_steps)
-        columns["skipped"] = from_numpy(table.is_skipped.view(np.int8)).cast(pa.bool_())
+        for name, marks in (("skipped", table.is_skipped), ("profiled", table.is_profiled)):
+            columns[name] = from_numpy(marks.view(np.int8)).cast(pa.bool_())
         return pa.table(columns)
+
+    @property
+    def _is_usual(self) -> Marks:
+        return np.concatenate([np.empty(0, np.bool_), *(one.is_usual for one in self.tables)])
 
     def _seconds(self, column: str) -> Reals:
         if not len(self):
@@ -159,7 +169,7 @@ def _line(row: dict[str, Any], spent: Sequence[str]) -> tuple[str, ...]:
         str(row["step"]),
         *(f"{row[name]:.4g}" for name in ("seconds", *spent)),
         str(row["micro_steps"]),
-        "yes" if row["skipped"] else "",
+        *("yes" if row[name] else "" for name in ("skipped", "profiled")),
     )
 
 

@@ -40,11 +40,18 @@ class StepTable:
     device_seconds: dict[str, Seconds]  # by the device's own clock; NaN where nothing was measured
     micro_steps: Numbers
     is_skipped: Marks
+    is_profiled: Marks  # a profiler was at work, which takes time
 
     @property
     def ends_ns(self) -> Numbers:
         """When each step was finished."""
         return self.starts_ns + self.durations_ns
+
+    @property
+    def is_usual(self) -> Marks:
+        """Steps that tell how long steps take: those without a profiler, where there are any."""
+        is_usual = ~self.is_profiled
+        return is_usual if is_usual.any() else np.ones_like(is_usual)
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,7 @@ def read_steps(
         device_seconds=_device(done, rows.take(categories == EventCategory.DEVICE.value), names),
         micro_steps=np.array([one.get("micro_steps", 1) for one in facts])[done.details],
         is_skipped=np.array([bool(one.get("skipped")) for one in facts])[done.details],
+        is_profiled=np.array([bool(one.get("profiled")) for one in facts])[done.details],
     )
 
 

@@ -31,6 +31,7 @@ class PhaseShares:
     p95_seconds: float
     maximum_seconds: float
     percent: Mapping[str, float]  # phases that took any time
+    profiled: int = 0  # steps in which a profiler was at work: they count, their times do not
 
 
 @dataclass(frozen=True)
@@ -103,14 +104,15 @@ def _all_phases(
 
 def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> PhaseShares | None:
     tables = [read_steps(reader, mode, within=within) for reader in readers]
-    durations = np.concatenate([np.empty(0, np.int64), *(one.durations_ns for one in tables)])
+    usual = [one.durations_ns[one.is_usual] for one in tables]
+    durations = np.concatenate([np.empty(0, np.int64), *usual])
     whole = float(durations.sum())
     if not whole:
         return None
     spent: dict[str, float] = {}
     for table in tables:
         for phase, one in table.phases_ns.items():
-            spent[phase] = spent.get(phase, 0.0) + float(one.sum())
+            spent[phase] = spent.get(phase, 0.0) + float(one[table.is_usual].sum())
     p50, p95 = np.percentile(durations, (50, 95)) / NANOSECONDS
     return PhaseShares(
         steps=max(len(table.steps) for table in tables),
@@ -120,6 +122,7 @@ def _phases(readers: Sequence[WorkerReader], mode: str, within: TimeRange) -> Ph
         p95_seconds=float(p95),
         maximum_seconds=float(durations.max()) / NANOSECONDS,
         percent={phase: 100 * one / whole for phase, one in spent.items() if one},
+        profiled=max(int(table.is_profiled.sum()) for table in tables),
     )
 
 
@@ -164,6 +167,7 @@ def _stage(span: StageSpan) -> dict[str, Any]:
 def _shares(shares: PhaseShares) -> dict[str, Any]:
     return {
         "steps": shares.steps,
+        "profiled": shares.profiled,
         "seconds": {
             "mean": shares.mean_seconds,
             "p50": shares.p50_seconds,
