@@ -13,7 +13,15 @@ from sonde.records.notice import NoticeKind
 from sonde.records.worker import Failure, TensorIndex, TensorInfo, WorkerBeat, WorkerInfo
 from sonde.store.backends import Backend
 from sonde.store.facts import encode_facts
-from sonde.store.format import EVENTS, FAMILIES, OBSERVATIONS, SCALARS, STATISTICS, Family
+from sonde.store.format import (
+    EVENTS,
+    FAMILIES,
+    OBSERVATIONS,
+    OPERATIONS,
+    SCALARS,
+    STATISTICS,
+    Family,
+)
 from sonde.store.layout import values_key, worker_folder, worker_key
 from sonde.store.seal import Place, seal_folder
 from sonde.store.statistics import BINS, bin_of, encode_histogram
@@ -86,6 +94,20 @@ class FakeWorker:
         self.stretch("step", 0.0, begin + rest, number, "step", mode=mode, detail=text)
         self.clock.advance(begin + rest)
         self._steps[mode] = self._steps.get(mode, 0) + 1
+        return self
+
+    def operation(
+        self, name: str, category: str, start: float, seconds: float, **more: Any
+    ) -> "FakeWorker":
+        """One row of a profile that starts so many seconds from now."""
+        start_ns = self.clock.now_ns() + round(start * NANOSECONDS)
+        duration_ns = round(seconds * NANOSECONDS)
+        lane, device = more.get("lane", "thread 1"), more.get("device", "cpu")
+        self_ns, correlation = more.get("self_ns", duration_ns), more.get("correlation", -1)
+        row = (name, category, lane, device, start_ns, duration_ns, self_ns, correlation)
+        detail = more.get("detail", "")
+        text = detail if isinstance(detail, str) else json.dumps(detail, separators=(",", ":"))
+        self.writer.add(OPERATIONS, (*row, more.get("module", ""), text))
         return self
 
     def scalar(

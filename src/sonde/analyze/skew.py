@@ -42,7 +42,7 @@ class Meetings:
     def exchange_ns(self) -> Numbers:
         """At most what the exchange itself took: the shorter stay, which each clock tells alone."""
         here, there = self.left_ns - self.came_ns, self.other_left_ns - self.other_came_ns
-        return np.maximum(np.minimum(here, there), 0)
+        return np.asarray(np.maximum(np.minimum(here, there), 0))
 
     def take(self, which: Numbers | Marks) -> "Meetings":
         """Some of them."""

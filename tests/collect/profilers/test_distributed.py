@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import HashStore
 
 from sonde.collect.profilers.distributed import Distributed
 from sonde.records.profile import ProfileKind, Window
@@ -18,7 +19,7 @@ WINDOW = Window(ProfileKind.DISTRIBUTED)
 
 @pytest.fixture
 def group() -> Iterator[str]:
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    dist.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
     assert dist.group.WORLD is not None
     yield dist.group.WORLD.group_name
     dist.destroy_process_group()

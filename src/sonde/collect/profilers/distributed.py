@@ -141,7 +141,7 @@ class Distributed(Profiler):
         operations = bound.get("p2p_op_list", ())
         group = bound.get("group") or next((one.group for one in operations), None)
         group = group or dist.group.WORLD
-        if dist.get_rank(group) < 0:
+        if group is None or dist.get_rank(group) < 0:
             return None
         payload = bound.get(_PAYLOADS.get(name, "tensor"), ())
         tensors = [one.tensor for one in operations] or _tensors(payload)
