@@ -1,0 +1,271 @@
+"""Events in Chrome's trace format, as many programs write them: spans, instants, counters.
+
+Knows the format, not what the names in it mean: importers say that, place by place.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.collect.importers._importer import Intake
+from sonde.collect.importers._sources import Source
+from sonde.collect.importers._steps import Operations
+from sonde.errors import DamagedError
+from sonde.records.profile import NO_CORRELATION, OperationCategory
+from sonde.store.nesting import nest
+from sonde.store.trace_stream import TraceStream
+
+Numbers = npt.NDArray[np.int64]
+Key = tuple[str, str]  # process and thread, as the trace numbers them
+Event = Mapping[str, Any]
+
+_NANOSECONDS = 1000  # in the microseconds of the format
+_KINDS = {
+    "s": "flow arrows",
+    "t": "flow arrows",
+    "f": "flow arrows",
+    "i": "instants",
+    "I": "instants",
+    "C": "counters",
+    "N": "objects",
+    "O": "objects",
+    "D": "objects",
+    "P": "samples",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a span ran, in our words."""
+
+    lane: str
+    device: str = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A thread of a trace, as it is named there; the names are empty where nothing is said."""
+
+    process: str
+    thread: str
+    pid: str
+    tid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when to when something lasted; nothing where it is an instant."""
+
+    name: str
+    category: str
+    key: Key
+    start_ns: int
+    duration_ns: int
+    arguments: Mapping[str, Any]
+
+
+class ChromeTrace:
+    """All that a trace holds, sorted by what it is."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.counters: list[tuple[str, int, float]] = []  # name, when, how much
+        self.left_out: Counter[str] = Counter()
+        self.metadata: Mapping[str, Any] = {}
+        self._names: dict[tuple[str, str, str], str] = {}
+        self._open: dict[object, list[Event]] = {}
+        self._sorters: dict[str, Callable[[Event], None]] = {
+            "X": self._whole,
+            "C": self._count,
+            **dict.fromkeys("iIRn", self._instant),
+            **dict.fromkeys("BbS", self._begin),
+            **dict.fromkeys("EeF", self._end),
+        }
+
+    def take(self, event: Event) -> None:
+        """Sorts one event in."""
+        kind = str(event.get("ph", ""))
+        if kind == "M":
+            self._name(event)
+        elif kind in self._sorters and not math.isfinite(_number(event.get("ts"))):
+            self.left_out["events without a time"] += 1
+        elif kind in self._sorters:
+            self._sorters[kind](event)
+        elif event:  # some writers end their list with an empty one
+            self.left_out[kind_of(kind)] += 1
+
+    def finish(self) -> None:
+        """What was begun and has no end is told."""
+        self.left_out["beginnings without an end"] += sum(map(len, self._open.values()))
+        self.spans.sort(key=lambda one: (one.start_ns, -one.duration_ns))
+        self.left_out = +self.left_out
+
+    def track(self, key: Key) -> Track:
+        """How a thread is named."""
+        process = self._names.get(("process_name", key[0], ""), "")
+        return Track(process, self._names.get(("thread_name", *key), ""), *key)
+
+    @property
+    def keys(self) -> set[Key]:
+        """All threads that have spans."""
+        return {one.key for one in self.spans}
+
+    def _name(self, event: Event) -> None:
+        kind, (pid, tid) = str(event.get("name")), _key(event)
+        arguments = event.get("args")
+        if isinstance(arguments, dict) and "name" in arguments:
+            tid = tid if kind == "thread_name" else ""
+            self._names[kind, pid, tid] = str(arguments["name"]).strip()
+
+    def _span(self, event: Event, duration: float) -> None:
+        if not duration >= 0 or math.isinf(duration):
+            self.left_out["events without a duration"] += 1
+            return
+        arguments = event.get("args")
+        self.spans.append(
+            Span(
+                name=str(event.get("name", "")),
+                category=str(event.get("cat", "")),
+                key=_key(event),
+                start_ns=round(_number(event["ts"]) * _NANOSECONDS),
+                duration_ns=round(duration * _NANOSECONDS),
+                arguments=arguments if isinstance(arguments, dict) else {},
+            )
+        )
+
+    def _whole(self, event: Event) -> None:
+        self._span(event, _number(event.get("dur", 0)))
+
+    def _instant(self, event: Event) -> None:
+        self._span(event, 0.0)
+
+    def _begin(self, event: Event) -> None:
+        self._open.setdefault(_identity(event), []).append(event)
+
+    def _end(self, event: Event) -> None:
+        began = self._open.get(_identity(event))
+        if not began:
+            self.left_out["ends without a beginning"] += 1
+            return
+        whole = began.pop()
+        arguments = {**_mapping(whole.get("args")), **_mapping(event.get("args"))}
+        lasted = _number(event["ts"]) - _number(whole["ts"])
+        self._span({"name": event.get("name", ""), **whole, "args": arguments}, lasted)
+
+    def _count(self, event: Event) -> None:
+        name, moment = str(event.get("name", "")), round(_number(event["ts"]) * _NANOSECONDS)
+        for key, value in _mapping(event.get("args")).items():
+            number = _number(value)
+            if math.isnan(number):
+                self.left_out["counters without a number"] += 1
+            else:
+                self.counters.append((f"{name}/{key}", moment, number))
+
+
+def kind_of(letter: str) -> str:
+    """What people call a kind of event."""
+    return _KINDS.get(letter, f"events of kind {letter!r}")
+
+
+def read_chrome_trace(source: Source, intake: Intake) -> ChromeTrace:
+    """Reads a file whole.
+
+    Raises:
+        DamagedError: It is no trace, or holds no event that can be read.
+    """
+    trace = ChromeTrace()
+    with intake.open(source) as file:
+        stream = TraceStream(file)
+        for events in _pieces(stream, source):
+            for event in events:
+                if isinstance(event, dict):
+                    trace.take(event)
+    trace.finish()
+    trace.metadata = stream.metadata
+    trace.left_out["events that cannot be read"] += stream.left_out
+    intake.left_out.update(+trace.left_out)
+    if not trace.spans and not trace.counters:
+        where = f"after {stream.bytes_read} bytes"
+        raise DamagedError(f"{source.path} holds no event that took time, {where}.")
+    return trace
+
+
+def _pieces(stream: TraceStream, source: Source) -> Iterator[list[Any]]:
+    try:
+        for _, listed in stream.pieces():
+            yield json.loads(listed, strict=False)
+    except (DamagedError, ValueError) as error:
+        where = f"near byte {stream.bytes_read}"
+        raise DamagedError(f"{source.path} cannot be read, {where}: {error}") from error
+
+
+def operations_of(
+    trace: ChromeTrace,
+    shift_ns: int,
+    place_of: Callable[[Track], Place],
+    category_of: Callable[[Span, Place], OperationCategory],
+) -> tuple[list[Any], Operations]:
+    """The columns of OPERATIONS, and the part of them that tells steps."""
+    places = {key: place_of(trace.track(key)) for key in trace.keys}
+    lanes = {place: number for number, place in enumerate(dict.fromkeys(places.values()))}
+    spans = trace.spans
+    starts_ns = np.array([one.start_ns for one in spans], dtype=np.int64) + shift_ns
+    durations_ns = np.array([one.duration_ns for one in spans], dtype=np.int64)
+    numbers = np.array([lanes[places[one.key]] for one in spans], dtype=np.int32)
+    _, own_ns = nest(numbers, starts_ns, durations_ns)
+    names = [one.name for one in spans]
+    placed = [places[one.key] for one in spans]
+    columns = [
+        names,
+        [category_of(one, place).value for one, place in zip(spans, placed, strict=True)],
+        [place.lane for place in placed],
+        [place.device for place in placed],
+        starts_ns,
+        durations_ns,
+        own_ns,
+        [_integer(one.arguments, "correlation", "correlation_id") for one in spans],
+        [""] * len(spans),
+        [_compact(one.arguments) for one in spans],
+    ]
+    sequences = np.array([_integer(one.arguments, "Sequence number") for one in spans], np.int64)
+    told = Operations(names, columns[2], columns[3], starts_ns, durations_ns, sequences)
+    return columns, told
+
+
+def _integer(arguments: Mapping[str, Any], *names: str) -> int:
+    """The first of some arguments that is there and a number, else -1."""
+    numbers = (_number(arguments.get(name)) for name in names)
+    return next((int(number) for number in numbers if math.isfinite(number)), NO_CORRELATION)
+
+
+def _compact(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(arguments, separators=(",", ":"), ensure_ascii=False) if arguments else ""
+
+
+def _key(event: Event) -> Key:
+    return str(event.get("pid", "")), str(event.get("tid", ""))
+
+
+def _identity(event: Event) -> object:
+    """What a beginning and its end have in common."""
+    if event["ph"] in "BE":
+        return _key(event)
+    number = event.get("id", event.get("id2"))
+    return str(event.get("cat")), str(number), str(event.get("name")), str(event.get("scope"))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan

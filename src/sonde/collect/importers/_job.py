@@ -1,0 +1,260 @@
+"""The job that a recording becomes: written beside its place, and put there once it is whole."""
+
+import os
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS, Clock
+from sonde.errors import JobExistsError, StoreError
+from sonde.records.job import Attempt, Exit, ExitReason, JobInfo, JobState, Launcher, Surroundings
+from sonde.records.notice import NoticeKind
+from sonde.records.worker import WorkerBeat, WorkerInfo
+from sonde.settings import DEFAULT_STORE
+from sonde.store import layout
+from sonde.store.backends import Backend, open_backend
+from sonde.store.facts import encode_facts
+from sonde.store.format import FAMILIES, INTEGER, NOTICES, Family
+from sonde.store.places import absolute_store, job_uri
+from sonde.store.seal import Place, seal_folder
+from sonde.store.writer import Writer
+
+_DRAFT = ".import-"
+_FORGOTTEN_SECONDS = 24 * 3600
+_BATCH_ROWS = 1 << 16
+_WAITING_BYTES = 1 << 30  # nothing is given up: what cannot be written ends the import
+
+Columns = Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a recording tells of the worker it was taken from."""
+
+    rank: int
+    node: str
+    world_size: int = 1
+    pid: int = 0
+    device: str = "cpu"
+    framework: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machine: Mapping[str, str] = field(default_factory=dict)
+
+
+class WorkerRows:
+    """Takes the rows of one recording of one worker."""
+
+    def __init__(self, backend: Backend, told: Told, clock: Clock) -> None:
+        self.told = told
+        # a writer for each recording: segments of two that began at once must not share a name
+        self._writer = Writer(backend, layout.worker_folder(told.rank), clock, _WAITING_BYTES)
+        self.start_ns: int | None = None
+        self.end_ns: int | None = None
+        self.steps: dict[str, set[int]] = {}  # that it holds, by mode
+        self.counts: Counter[str] = Counter()  # rows, by family
+
+    def add(self, family: Family, columns: Columns) -> None:
+        """Writes rows in order of time, given column by column.
+
+        Args:
+            family: What they are.
+            columns: In the order of the family's columns; numbers may be arrays.
+        """
+        places = {name: place for place, (name, _) in enumerate(family.columns)}
+        starts_ns = np.asarray(columns[places[family.time_column]], dtype=np.int64)
+        for first in range(0, len(starts_ns), _BATCH_ROWS):
+            part = slice(first, first + _BATCH_ROWS)
+            rows = [
+                _integers(values[part]) if code == INTEGER else values[part]
+                for (_, code), values in zip(family.columns, columns, strict=True)
+            ]
+            extent = int(starts_ns[part].min()), int(starts_ns[part].max())
+            self._writer.add_columns(family, rows, *extent)
+            if not self._writer.outbox.write_waiting():
+                raise StoreError(f"Cannot write the job: {self._writer.outbox.trouble}")
+        self.counts[family.name] += len(starts_ns)
+        if len(starts_ns) and "duration_ns" in places:
+            durations_ns = np.asarray(columns[places["duration_ns"]], dtype=np.int64)
+            self._cover(int(starts_ns.min()), int((starts_ns + durations_ns).max()))
+
+    def add_rows(self, family: Family, rows: Sequence[Sequence[Any]]) -> None:
+        """The same, row by row."""
+        if rows:
+            self.add(family, list(zip(*rows, strict=True)))
+
+    def tell_left_out(self, what: str) -> None:
+        """Something in the recording was not understood."""
+        extent = (self.start_ns or 0, self.end_ns or 0)
+        reason = "the import does not know what they mean"
+        self.add_rows(NOTICES, [(NoticeKind.NOT_COLLECTED.value, what, reason, *extent)])
+
+    def _cover(self, start_ns: int, end_ns: int) -> None:
+        self.start_ns = start_ns if self.start_ns is None else min(self.start_ns, start_ns)
+        self.end_ns = end_ns if self.end_ns is None else max(self.end_ns, end_ns)
+
+
+@dataclass(slots=True)
+class _Life:
+    """What all recordings of a worker tell together."""
+
+    told: Told
+    start_ns: int
+    end_ns: int
+    steps: dict[str, set[int]] = field(default_factory=dict)
+
+    def documents(self) -> dict[str, object]:
+        """What a worker writes about itself."""
+        told = self.told
+        info = WorkerInfo(
+            rank=told.rank,
+            node=told.node,
+            attempt=1,
+            restart=0,
+            pid=told.pid,
+            start_ns=self.start_ns,
+            world_size=told.world_size,
+            framework=told.framework,
+            versions=told.versions,
+            device=told.device,
+        )
+        counts = {mode: len(steps) for mode, steps in self.steps.items()}
+        return {
+            "start": info,
+            "beat": WorkerBeat(self.end_ns, counts, 0.0, 0.0, 0.0, 0, is_over=True),
+        }
+
+
+class JobDraft:
+    """A job that nobody sees until it is published; what is left unpublished is removed."""
+
+    def __init__(self, store: str, name: str, clock: Clock) -> None:
+        self.name = layout.check_name(name)
+        self._store = store
+        self._clock = clock
+        self._backend = open_backend(job_uri(store, f"{_DRAFT}{name}-{os.urandom(4).hex()}"))
+        self._final = open_backend(job_uri(store, name))
+        self._parts: list[WorkerRows] = []
+        if self._final.exists(layout.JOB):
+            raise self._name_is_taken()
+
+    def __enter__(self) -> Self:
+        _remove_forgotten(self._store, self._clock.now_ns())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._backend.erase()
+
+    def worker(self, told: Told) -> WorkerRows:
+        """A place for one more recording; several of one rank are one worker."""
+        rows = WorkerRows(self._backend, told, self._clock)
+        self._parts.append(rows)
+        return rows
+
+    def publish(self, command: Sequence[str], folder: str) -> None:
+        """Makes it a job that everybody sees.
+
+        Args:
+            command: Stands for the command of the job, which nobody knows.
+            folder: Where the recordings lie.
+        """
+        lives = _lives(self._parts)
+        nodes = sorted({one.told.node for one in lives})
+        for node in nodes:
+            here = [one for one in lives if one.told.node == node]
+            self._describe(here, command, folder)
+        for one in lives:
+            for family in FAMILIES.values():
+                place = Place(self._backend, layout.worker_folder(one.told.rank), family)
+                seal_folder(place, is_over=True, merge_all=True)
+        self._move(JobInfo(self.name, self._clock.now_ns(), nodes[0]))
+
+    def _describe(self, lives: Sequence[_Life], command: Sequence[str], folder: str) -> None:
+        """Writes the documents of a node and of its workers."""
+        first = lives[0].told
+        attempt = Attempt(
+            node=first.node,
+            number=1,
+            start_ns=min(one.start_ns for one in lives),
+            command=tuple(command),
+            folder=folder,
+            process_pid=first.pid,
+            launcher=Launcher(0, "", ""),
+            interval_seconds=0.0,
+        )
+        end_ns = max(one.end_ns for one in lives)
+        message = "imported; the recording does not tell how the job ended"
+        documents = {
+            "start": attempt,
+            "exit": Exit(JobState.ENDED, ExitReason.EXIT, end_ns, message=message),
+            "surroundings": Surroundings(versions=first.versions, machine=first.machine),
+        }
+        for what, record in documents.items():
+            self._backend.write(layout.attempt_key(first.node, 1, what), encode_facts(record))
+        for one in lives:
+            for what, record in one.documents().items():
+                key = layout.worker_key(one.told.rank, 1, 0, what)
+                self._backend.write(key, encode_facts(record))
+
+    def _move(self, info: JobInfo) -> None:
+        """Copies everything to its place; the job is there once its own document is."""
+        if self._final.entries(""):
+            raise self._name_is_taken()
+        keys = [entry.key for entry in self._backend.entries("")]
+        is_ours = False
+        try:
+            for key in keys:
+                self._final.write(key, self._backend.read(key))
+            is_ours = self._final.create(layout.JOB, encode_facts(info))
+        finally:
+            if not is_ours:
+                self._final.delete(keys)
+        if not is_ours:
+            raise self._name_is_taken()
+        if self._store == absolute_store(DEFAULT_STORE):
+            open_backend(self._store).create(".gitignore", b"*\n")
+
+    def _name_is_taken(self) -> JobExistsError:
+        return JobExistsError(
+            f"Job {self.name!r} exists in {self._store}. "
+            f"Choose another --name, or remove it with: sonde rm {self.name}"
+        )
+
+
+def _lives(parts: Sequence[WorkerRows]) -> list[_Life]:
+    """The recordings of each worker together; in order of rank."""
+    lives: dict[int, _Life] = {}
+    for rows in parts:
+        if rows.start_ns is None or rows.end_ns is None:
+            continue  # it holds nothing
+        life = lives.setdefault(rows.told.rank, _Life(rows.told, rows.start_ns, rows.end_ns))
+        life.start_ns = min(life.start_ns, rows.start_ns)
+        life.end_ns = max(life.end_ns, rows.end_ns)
+        for mode, steps in rows.steps.items():
+            life.steps.setdefault(mode, set()).update(steps)
+    return [lives[rank] for rank in sorted(lives)]
+
+
+def _remove_forgotten(store: str, now_ns: int) -> None:
+    """Removes drafts whose import was killed long ago."""
+    for name in open_backend(store).folders(""):
+        if name.startswith(_DRAFT):
+            draft = open_backend(job_uri(store, name))
+            modified_ns = max((entry.modified_ns for entry in draft.entries("")), default=0)
+            if now_ns - modified_ns > _FORGOTTEN_SECONDS * NANOSECONDS:
+                draft.erase()
+
+
+def _integers(values: Sequence[int]) -> "array[int]":
+    numbers = array(INTEGER)
+    numbers.frombytes(np.ascontiguousarray(values, dtype=np.int64).tobytes())
+    return numbers

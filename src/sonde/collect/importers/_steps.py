@@ -1,0 +1,221 @@
+"""Steps and their phases, told from what a recording names.
+
+PyTorch's profiler marks steps, data loaders, optimizers and the parts of the backward pass. Forward
+is what is computed for a backward pass before it begins: its operators carry sequence numbers.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
+
+Numbers = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.bool_]
+EventRow = tuple[str, str, str, int, int, int, str, str]
+
+_MAIN_LANE = "main"
+_STEP = re.compile(r"(?:profilerstep|(?:train(?:ing)?[ _]?)?(?:step|iteration))[ _#:]*(\d+)")
+_PHASES = {
+    Phase.DATA_WAIT: re.compile(
+        r"enumerate\(dataloader\)#.*|data[ _]?(?:wait|load|loader|loading)"
+    ),
+    Phase.FORWARD: re.compile(r"(?:.*\.|model[ _])?forward(?:[ _]pass)?"),
+    Phase.BACKWARD: re.compile(r"(?:.*\.|loss[ _])?backward(?:[ _]pass)?"),
+    Phase.OPTIMIZER: re.compile(r"optimizer\.step#.*|(?:.*\.)?optimizer(?:[ _.]?step)?"),
+}
+_DECORATION = " #*-_:[]<>="  # people write "## forward ##"
+_BACKWARD_PART = re.compile(r"autograd::engine::evaluate_function|\w+Backward\d*$")
+
+Stretch = tuple[int, int]  # from when to when
+
+
+@dataclass(frozen=True)
+class Operations:
+    """What a recording holds, as far as steps can be told from it; in order of time."""
+
+    names: Sequence[str]
+    lanes: Sequence[str]
+    devices: Sequence[str]
+    starts_ns: Numbers
+    durations_ns: Numbers
+    sequences: Numbers  # an operator's number among those that a backward pass may need, or -1
+
+    def take(self, which: Marks) -> "Operations":
+        """Some of them."""
+        places = np.flatnonzero(which).tolist()
+        texts = (self.names, self.lanes, self.devices)
+        numbers = (self.starts_ns, self.durations_ns, self.sequences)
+        return Operations(
+            *([one[place] for place in places] for one in texts), *(one[places] for one in numbers)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step."""
+
+    number: int
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(slots=True)
+class Training:
+    """The steps that a recording shows, and the stretches of their phases."""
+
+    steps: list[Step] = field(default_factory=list)
+    phases: list[tuple[str, int, int]] = field(default_factory=list)  # name, start, end
+
+    def step_of(self, instant_ns: int) -> int:
+        """The step that goes on at an instant, or none."""
+        return next(
+            (one.number for one in self.steps if one.start_ns <= instant_ns < one.end_ns), NO_STEP
+        )
+
+    def event_rows(self) -> list[EventRow]:
+        """As they are stored, in order of time."""
+        found = [self._row(EventCategory.PHASE, *phase) for phase in self.phases]
+        found += [self._step_row(one) for one in self.steps]
+        return sorted(found, key=lambda row: (row[3], -row[4]))
+
+    def _row(self, category: EventCategory, name: str, start_ns: int, end_ns: int) -> EventRow:
+        step = self.step_of(start_ns)
+        return (
+            *(name, category.value, _MAIN_LANE, start_ns, end_ns - start_ns),
+            *(step, Mode.TRAIN.value, ""),
+        )
+
+    def _step_row(self, step: Step) -> EventRow:
+        passes = sum(
+            name == Phase.BACKWARD and step.start_ns <= start_ns < step.end_ns
+            for name, start_ns, _ in self.phases
+        )
+        detail = json.dumps({"micro_steps": passes}) if passes > 1 else ""
+        return (
+            *("step", EventCategory.STEP.value, _MAIN_LANE, step.start_ns),
+            *(step.end_ns - step.start_ns, step.number, Mode.TRAIN.value, detail),
+        )
+
+
+def find_training(operations: Operations, steps: Sequence[Step] = ()) -> Training:
+    """The steps and phases of the thread that trains.
+
+    Args:
+        operations: All of them.
+        steps: Where the recording tells them in another way than by names.
+    """
+    host = operations.take(_are(operations.devices, "cpu".__eq__))
+    lane = _training_lane(host)
+    main = host.take(_are(host.lanes, lane.__eq__))
+    phases = {
+        phase: _stretches(main.take(_named(main, pattern))) for phase, pattern in _PHASES.items()
+    }
+    found = list(steps) or _marked_steps(main) or _steps_by(phases[Phase.OPTIMIZER], main)
+    breaks = [start for start, _ in phases[Phase.DATA_WAIT] + phases[Phase.OPTIMIZER]]
+    breaks += [one.start_ns for one in found]
+    phases |= {name: told for name, told in _passes(host, main, breaks).items() if told}
+    stretches = [(phase.value, *one) for phase, told in phases.items() for one in told]
+    return Training(found, sorted(stretches, key=lambda one: one[1:]))
+
+
+def _passes(
+    host: Operations, main: Operations, breaks: Sequence[int]
+) -> dict[Phase, list[Stretch]]:
+    """Forward and backward, told from the parts of the latter, which may run on any thread."""
+    parts = _stretches(host.take(_are(host.names, lambda one: bool(_BACKWARD_PART.match(one)))))
+    is_outside = ~_inside(main.starts_ns, parts)
+    operators = _stretches(main.take((main.sequences >= 0) & is_outside))
+    backward = _joined(parts, [*breaks, *(start for start, _ in operators)])
+    begins = {start for start, _ in backward}
+    computed = _joined(operators, [*breaks, *begins])
+    # what is computed with no backward pass after it, such as a figure to print, is no forward
+    turns = np.array(sorted({*breaks, *begins, *(start for start, _ in computed)}), dtype=np.int64)
+    forward = []
+    for start, end in computed:
+        place = int(np.searchsorted(turns, start, side="right"))
+        if place < len(turns) and turns[place] in begins:
+            forward.append((start, min(end, int(turns[place]))))
+    return {Phase.FORWARD: forward, Phase.BACKWARD: backward}
+
+
+def _training_lane(host: Operations) -> str:
+    """The thread that has the steps; without any, the one that has the most phases."""
+    for patterns in ([_STEP], [*_PHASES.values()]):
+        fitting = np.any([_named(host, pattern) for pattern in patterns], axis=0)
+        lanes = Counter(host.take(fitting).lanes)
+        if lanes:
+            return lanes.most_common(1)[0][0]
+    return ""
+
+
+def _marked_steps(main: Operations) -> list[Step]:
+    named = main.take(_named(main, _STEP))
+    found = {}
+    for name, (start_ns, end_ns) in zip(named.names, _stretches(named), strict=True):
+        match = _STEP.fullmatch(_plain(name))
+        assert match is not None
+        found[int(match[1])] = Step(int(match[1]), start_ns, end_ns)
+    return sorted(found.values(), key=lambda one: one.start_ns)
+
+
+def _steps_by(optimizer: Sequence[Stretch], main: Operations) -> list[Step]:
+    """A step ends with its optimizer's; the first begins with the recording."""
+    edges = [int(main.starts_ns.min()), *(end for _, end in optimizer)] if optimizer else []
+    return [Step(number, *edge) for number, edge in enumerate(pairwise(edges))]
+
+
+def is_step_or_phase(name: str) -> bool:
+    """Whether something is named as people name steps and phases."""
+    return any(_fits(name, pattern) for pattern in (_STEP, *_PHASES.values()))
+
+
+def _named(operations: Operations, pattern: re.Pattern[str]) -> Marks:
+    return _are(operations.names, lambda one: _fits(one, pattern))
+
+
+def _plain(name: str) -> str:
+    return name.strip(_DECORATION).lower()
+
+
+def _fits(name: str, pattern: re.Pattern[str]) -> bool:
+    return pattern.fullmatch(_plain(name)) is not None
+
+
+def _are(values: Sequence[str], question: Callable[[str], bool]) -> Marks:
+    """Which of the texts are so; each distinct one is asked once."""
+    answers = {value: question(value) for value in set(values)}
+    return np.array([answers[value] for value in values], dtype=np.bool_)
+
+
+def _stretches(operations: Operations) -> list[Stretch]:
+    """From when to when each lasted, in order of time."""
+    ends_ns = operations.starts_ns + operations.durations_ns
+    return sorted(zip(operations.starts_ns.tolist(), ends_ns.tolist(), strict=True))
+
+
+def _joined(stretches: Sequence[Stretch], breaks: Sequence[int]) -> list[Stretch]:
+    """Neighbours as one, unless a break lies between their starts."""
+    starts = np.array([start for start, _ in stretches], dtype=np.int64)
+    groups = np.searchsorted(np.sort(np.array(breaks, dtype=np.int64)), starts, side="right")
+    found: dict[int, Stretch] = {}
+    for group, (start, end) in zip(groups.tolist(), stretches, strict=True):
+        first, last = found.get(group, (start, end))
+        found[group] = (first, max(last, end))
+    return list(found.values())
+
+
+def _inside(instants_ns: Numbers, stretches: Sequence[Stretch]) -> Marks:
+    """Which instants lie in one of the stretches."""
+    if not stretches:
+        return np.zeros(len(instants_ns), dtype=np.bool_)
+    starts, ends = (np.array(edge, dtype=np.int64) for edge in zip(*stretches, strict=True))
+    reach = np.maximum.accumulate(ends)
+    before = np.searchsorted(starts, instants_ns, side="right") - 1
+    return (before >= 0) & (instants_ns < reach[np.maximum(before, 0)])

@@ -1,0 +1,47 @@
+"""Writes what was told of a worker's training: steps, phases, the window, counters."""
+
+import json
+from collections.abc import Sequence
+
+from sonde.collect.importers._job import WorkerRows
+from sonde.collect.importers._steps import Training
+from sonde.records.profile import ProfileKind
+from sonde.records.step import NO_STEP, EventCategory, Mode
+from sonde.store.format import EVENTS, SCALARS
+
+_WINDOW_LANE = "profile"
+_BY = "import"
+
+Counter = tuple[str, int, float]  # its name, when, how much
+
+
+def add_training(rows: WorkerRows, training: Training) -> None:
+    """The steps and their phases, and that all of it was recorded by a profiler."""
+    numbers = {one.number for one in training.steps}
+    if numbers:
+        rows.steps.setdefault(Mode.TRAIN.value, set()).update(numbers)
+    rows.add_rows(EVENTS, sorted([*training.event_rows(), _window(rows, training)], key=_start))
+
+
+def add_counters(rows: WorkerRows, counters: Sequence[Counter], training: Training) -> None:
+    """Counters as scalars, each in the step that went on."""
+    scalars = [
+        (name, time_ns, training.step_of(time_ns), Mode.TRAIN.value, value, _BY)
+        for name, time_ns, value in sorted(counters, key=lambda one: one[1])
+    ]
+    rows.add_rows(SCALARS, scalars)
+
+
+def _window(rows: WorkerRows, training: Training) -> tuple[str, str, str, int, int, int, str, str]:
+    start_ns, end_ns = rows.start_ns or 0, rows.end_ns or 0
+    numbers = [one.number for one in training.steps]
+    edges = [min(numbers), max(numbers)] if numbers else []
+    detail = json.dumps({"steps": edges, "by": _BY, "cost_seconds": 0}, separators=(",", ":"))
+    return (
+        *(ProfileKind.OPERATORS.value, EventCategory.WINDOW.value, _WINDOW_LANE),
+        *(start_ns, end_ns - start_ns, min(numbers, default=NO_STEP), Mode.TRAIN.value, detail),
+    )
+
+
+def _start(row: Sequence[object]) -> object:
+    return row[3]

@@ -1,0 +1,73 @@
+"""Traces in Chrome's format, from whichever program."""
+
+import re
+
+from sonde.collect.importers._chrome import Place, Span, Track, operations_of, read_chrome_trace
+from sonde.collect.importers._importer import Importer, Intake
+from sonde.collect.importers._job import Told
+from sonde.collect.importers._sources import Source
+from sonde.collect.importers._steps import find_training, is_step_or_phase
+from sonde.collect.importers._training import add_counters, add_training
+from sonde.records.profile import OperationCategory
+from sonde.store.format import OPERATIONS
+from sonde.store.trace_columns import OWN_CATEGORIES
+
+_DEVICE = re.compile(r"\b(GPU|TPU)[ :#]*(\d+)", re.IGNORECASE)
+_DEVICES = {"gpu": "cuda", "tpu": "tpu"}
+_KINDS = (
+    (
+        re.compile(r"nccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all", re.IGNORECASE),
+        OperationCategory.COLLECTIVE,
+    ),
+    (re.compile(r"mem_?cpy", re.IGNORECASE), OperationCategory.COPY),
+    (re.compile(r"mem_?set", re.IGNORECASE), OperationCategory.SET),
+)
+
+
+class ChromeTraceImporter(Importer):
+    """Any trace in Chrome's format: JSON as chrome://tracing and Perfetto read it, also gzip.
+
+    Spans on processes named after a GPU count as kernels, all others as operators. Counters become
+    scalars. Steps are told by their names: `ProfilerStep#5`, `step 5`, `train_step 5`.
+    """
+
+    def read(self, source: Source, intake: Intake) -> None:
+        trace = read_chrome_trace(source, intake)
+        instants = [one.start_ns for one in trace.spans] + [one[1] for one in trace.counters]
+        shift_ns = intake.shift_ns(source.path, min(instants), max(instants))
+        processes = {key[0] for key in trace.keys}
+
+        def place_of(track: Track) -> Place:
+            return _place_of(track, is_one_of_many=len(processes) > 1)
+
+        columns, operations = operations_of(trace, shift_ns, place_of, _category_of)
+        devices = sorted(set(operations.devices) - {"cpu"})
+        device = devices[0] if devices else "cpu"
+        rows = intake.worker(Told(source.rank, source.node, pid=source.pid, device=device))
+        rows.add(OPERATIONS, columns)
+        training = find_training(operations)
+        add_training(rows, training)
+        counters = [(name, time_ns + shift_ns, value) for name, time_ns, value in trace.counters]
+        add_counters(rows, counters, training)
+
+
+def _place_of(track: Track, *, is_one_of_many: bool) -> Place:
+    thread = track.thread or f"thread {track.tid}"
+    match = _DEVICE.search(track.process)
+    device = f"{_DEVICES[match[1].lower()]}:{match[2]}" if match else "cpu"
+    if is_one_of_many:
+        thread = f"{track.process or f'process {track.pid}'}: {thread}"
+    return Place(thread, device)
+
+
+def _category_of(span: Span, place: Place) -> OperationCategory:
+    known = OWN_CATEGORIES.get(span.category.lower())
+    if is_step_or_phase(span.name):
+        return OperationCategory.ANNOTATION
+    if known is not None:
+        return OperationCategory(known)
+    is_host = place.device == "cpu"
+    for pattern, category in _KINDS:
+        if pattern.search(span.name) and is_host == (category is OperationCategory.COLLECTIVE):
+            return category
+    return OperationCategory.OPERATOR if is_host else OperationCategory.KERNEL

@@ -1,0 +1,101 @@
+"""Traces of PyTorch's profiler."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sonde.collect.importers._chrome import kind_of
+from sonde.collect.importers._importer import Importer, Intake
+from sonde.collect.importers._job import Told
+from sonde.collect.importers._sources import Source
+from sonde.collect.importers._steps import Operations, find_training
+from sonde.collect.importers._training import add_training
+from sonde.errors import DamagedError
+from sonde.store.format import OPERATIONS
+from sonde.store.traces import Trace, decode_trace
+
+# Arrows say again what correlations and sequence numbers say.
+_ARROWS = ("s", "t", "f")
+_VERSIONS = {"cuda_runtime_version": "cuda", "cuda_driver_version": "cuda_driver"}
+
+
+class KinetoImporter(Importer):
+    """Traces of PyTorch's profiler: a file, or a folder with those of many ranks, also gzip.
+
+    Steps are those of `profiler.step()`; without them, a step ends with its optimizer's.
+    """
+
+    def read(self, source: Source, intake: Intake) -> None:
+        with intake.open(source) as file:
+            try:
+                trace = decode_trace(file)
+            except DamagedError as error:
+                raise DamagedError(f"{source.path}, from byte 0: {error}") from error
+        if not len(trace):
+            raise DamagedError(f"{source.path} holds no operations, only {_listed(trace.others)}")
+        if trace.is_cut:
+            intake.remarks.append(f"{source.path} is cut off: its last events are missing")
+        first_ns, last_ns = int(trace.start_ns[0]), int(trace.start_ns[-1])
+        shift_ns = intake.shift_ns(source.path, first_ns, last_ns)
+        trace = replace(trace, start_ns=trace.start_ns + shift_ns)
+        rows = intake.worker(_told(source, trace))
+        for batch in trace.batches():
+            rows.add(OPERATIONS, batch.columns)
+        intake.left_out["events that cannot be read"] += trace.left_out
+        for letter, count in trace.others.items():
+            if letter not in _ARROWS:
+                intake.left_out[kind_of(letter)] += count
+        add_training(rows, find_training(_operations(trace)))
+
+
+def _told(source: Source, trace: Trace) -> Told:
+    """What the trace and its name tell of the worker."""
+    facts = trace.metadata
+    group = facts.get("distributedInfo")
+    group = group if isinstance(group, dict) else {}
+    devices = [trace.devices[lane] for lane in Counter(trace.lane.tolist())]
+    used = sorted({device for device in devices if device != "cpu"})
+    return Told(
+        rank=_whole(group.get("rank"), source.rank),
+        node=source.node,
+        world_size=max(1, _whole(group.get("world_size"), 1)),
+        pid=source.pid,
+        device=used[0] if used else "cpu",
+        framework="torch",
+        versions={ours: _version(facts[name]) for name, ours in _VERSIONS.items() if name in facts},
+        machine=_machine(facts),
+    )
+
+
+def _machine(facts: Mapping[str, Any]) -> dict[str, str]:
+    devices = facts.get("deviceProperties")
+    names = [str(one.get("name")) for one in devices or () if isinstance(one, dict)]
+    return {"gpus": ", ".join(f"{count} × {name}" for name, count in Counter(names).items())}
+
+
+def _version(number: object) -> str:
+    """CUDA writes 12.4 as 12040."""
+    whole = _whole(number, 0)
+    return f"{whole // 1000}.{whole % 1000 // 10}"
+
+
+def _whole(value: object, default: int) -> int:
+    text = str(value)
+    return int(text) if text.isdecimal() else default
+
+
+def _operations(trace: Trace) -> Operations:
+    lanes = trace.lane.tolist()
+    return Operations(
+        [trace.names[number] for number in trace.name.tolist()],
+        [trace.lanes[number] for number in lanes],
+        [trace.devices[number] for number in lanes],
+        trace.start_ns,
+        trace.duration_ns,
+        trace.sequence,
+    )
+
+
+def _listed(others: Counter[str]) -> str:
+    return ", ".join(f"{count} {kind_of(one)}" for one, count in others.items()) or "nothing"
