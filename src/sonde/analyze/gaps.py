@@ -12,7 +12,8 @@ A gap ends when the device starts something again; who started that, and when, t
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -69,6 +70,15 @@ class Synchronization:
     blocked_ns: int  # the host, waiting
     idle_ns: int  # devices, in the gaps that follow
 
+    def with_more(self, other: "Synchronization") -> "Synchronization":
+        """The same place with the calls of another window."""
+        return replace(
+            self,
+            calls=self.calls + other.calls,
+            blocked_ns=self.blocked_ns + other.blocked_ns,
+            idle_ns=self.idle_ns + other.idle_ns,
+        )
+
 
 @dataclass(frozen=True)
 class _Calls:
@@ -95,6 +105,16 @@ class IdleTime:
 
     gaps: tuple[Gap, ...]
     synchronizations: tuple[Synchronization, ...]
+
+
+def added_up(found: Iterable[Synchronization]) -> tuple[Synchronization, ...]:
+    """The places of several windows: each once, what costs the most first."""
+    places: dict[tuple[object, ...], Synchronization] = {}
+    for one in found:
+        key = (one.worker, one.operator, one.call, one.module, one.line, one.phase)
+        known = places.get(key)
+        places[key] = one if known is None else known.with_more(one)
+    return tuple(sorted(places.values(), key=lambda one: -(one.idle_ns + one.blocked_ns)))
 
 
 def find_gaps(profile: Profile) -> IdleTime:

@@ -47,17 +47,8 @@ class Texts:
         """The rows whose text is one of some."""
         return self.where(lambda text: text in texts)
 
-    def take(self, which: Numbers | Marks) -> "Texts":
-        """Some rows."""
-        return Texts(self.distinct, self.numbers[which])
-
     def __getitem__(self, row: int) -> str:
         return self.distinct[int(self.numbers[row])]
-
-    @classmethod
-    def same(cls, text: str, rows: int) -> "Texts":
-        """One text in every row."""
-        return cls((text,), np.zeros(rows, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -69,7 +60,6 @@ class Operations:
     lanes: Texts
     devices: Texts
     modules: Texts
-    details: Texts
     starts_ns: Numbers
     durations_ns: Numbers
     correlations: Numbers

@@ -1,6 +1,6 @@
 """Which operators take the time: of the host's threads, and of the device that works for them.
 
-- calls: how often it ran.
+- calls: how often it ran; of an operator always on the host, of a kernel on its device.
 - self: what ran directly in it, without what it called; of several threads the sum.
 - total: with what it called. One that calls itself is not counted twice.
 - share: its self time as a part of the time that passed. While several threads, or streams, work
@@ -232,10 +232,12 @@ def _with_outer_operators(
     _, deep = _device_times(operations)
     outer = operations.is_operator & ~nesting.lies_in_same(names.numbers) & (deep > 0)
     totals = np.bincount(names.numbers[outer], deep[outer], len(names.distinct))
+    calls = np.bincount(names.numbers[operations.is_operator], minlength=len(names.distinct))
     for number in np.flatnonzero(totals).tolist():
         name, spent = names.distinct[number], float(totals[number])
         row = found.get(name, OperatorRow(name))
-        found[name] = replace(row, total_ns=spent, device_total_ns=spent)
+        count = int(calls[number])
+        found[name] = replace(row, calls=count, total_ns=spent, device_total_ns=spent)
     return tuple(
         row if row.total_ns else replace(row, total_ns=row.self_ns, device_total_ns=row.self_ns)
         for row in found.values()

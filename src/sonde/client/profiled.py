@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 
 from sonde.client.collectives import Collectives
+from sonde.client.idle import Breakdowns, Gaps
+from sonde.client.operators import Operators
 from sonde.read.workers import WorkerReader
 
 
@@ -12,6 +14,39 @@ class Profiled(ABC):
     @abstractmethod
     def _workers_of(self, worker: int | str | None) -> tuple[WorkerReader, ...]:
         """Readers of one rank, or of all of them."""
+
+    def operators(
+        self,
+        device: str | None = None,
+        *,
+        by: str = "operator",
+        worker: int | str | None = None,
+    ) -> Operators:
+        """What took the time in the windows of operators.
+
+        Args:
+            device: `cpu`, what the host's threads did, or `gpu`, what the devices did; without a
+                word the GPU, where one was used.
+            by: `operator`, `module`, `phase`, or `kernel`.
+            worker: One rank; all of them by default.
+        """
+        return Operators(self._workers_of(worker), device, by)
+
+    def breakdown(self, *, worker: int | str | None = None) -> Breakdowns:
+        """Where the time of each device went: compute, communication, copies, idle.
+
+        Args:
+            worker: One rank; all of them by default.
+        """
+        return self.operators(worker=worker).breakdown()
+
+    def gaps(self, *, worker: int | str | None = None) -> Gaps:
+        """When devices had nothing to do, and why: the host, data, synchronization.
+
+        Args:
+            worker: One rank; all of them by default.
+        """
+        return self.operators(worker=worker).gaps()
 
     def collectives(self, *, worker: int | str | None = None) -> Collectives:
         """Collectives that profilers saw, matched between workers: who waited for whom.

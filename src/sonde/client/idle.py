@@ -1,0 +1,121 @@
+"""Where the time of devices went, and when they had nothing to do, as data frames."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.analyze.breakdown import PARTS, Breakdown, breakdowns
+from sonde.analyze.gaps import Cause, Gap, IdleTime, Synchronization, added_up, find_gaps
+from sonde.analyze.operations import Profile
+from sonde.client.frames import Frame, aligned
+from sonde.client.record_rows import RecordRows
+from sonde.clock import NANOSECONDS
+from sonde.store.tables import from_numpy, from_texts
+
+_NOTHING = "no operations of a device have been recorded"
+
+
+@dataclass(frozen=True)
+class Breakdowns(Frame):
+    """The time of each device of each worker, in parts that add up to it."""
+
+    profiles: tuple[Profile, ...]
+
+    @cached_property
+    def rows(self) -> tuple[Breakdown, ...]:
+        """One per worker and device; the host is a device, too."""
+        return breakdowns(self.profiles)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and device: seconds, and each part in percent of them."""
+        walls = np.array([row.wall_ns for row in self.rows], dtype=np.float64)
+        return pa.table(
+            {
+                "worker": from_numpy(np.array([row.worker for row in self.rows], dtype=np.int64)),
+                "device": from_texts([row.device for row in self.rows]),
+                "seconds": from_numpy(walls / NANOSECONDS),
+                **{
+                    f"{part}_percent": from_numpy(
+                        100 * np.array([getattr(row, f"{part}_ns") for row in self.rows]) / walls
+                    )
+                    for part in PARTS
+                },
+            }
+        )
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return "no operators have been recorded"
+        rows = self.to_arrow().to_pylist()
+        titles = ("device", "worker", "seconds", *(part.replace("_", " ") for part in PARTS))
+        lines = [
+            (
+                row["device"],
+                str(row["worker"]),
+                f"{row['seconds']:.4g}",
+                *(f"{row[f'{part}_percent']:.1f} %" for part in PARTS),
+            )
+            for row in rows
+        ]
+        return aligned([titles, *lines], left=1)
+
+
+@dataclass(frozen=True)
+class CauseRow:
+    """All gaps of one cause."""
+
+    cause: str
+    gaps: int
+    percent: float  # of the time of the devices
+    total_ns: int
+    longest_ns: int
+
+
+@dataclass(frozen=True)
+class Gaps(Frame):
+    """Every stretch in which a device did nothing."""
+
+    profiles: tuple[Profile, ...]
+
+    @cached_property
+    def _found(self) -> tuple[IdleTime, ...]:
+        return tuple(find_gaps(profile) for profile in self.profiles)
+
+    @cached_property
+    def rows(self) -> tuple[Gap, ...]:
+        """In order of time, device by device."""
+        return tuple(gap for one in self._found for gap in one.gaps)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per gap."""
+        return RecordRows(self.rows, Gap).to_arrow()
+
+    def longest(self, most: int = 20) -> RecordRows:
+        """The longest ones, each with its cause."""
+        ordered = sorted(self.rows, key=lambda gap: -gap.duration_ns)
+        return RecordRows(tuple(ordered[:most]), Gap, _NOTHING)
+
+    def causes(self) -> RecordRows:
+        """How much time each cause has taken from the devices, the most first."""
+        wall_ns = sum(one.wall_ns * len(one.operations.device_names) for one in self.profiles)
+        found = [
+            CauseRow(cause.value, len(mine), 100 * sum(mine) / wall_ns, sum(mine), max(mine))
+            for cause in Cause
+            for mine in [[gap.duration_ns for gap in self.rows if gap.cause is cause]]
+            if mine
+        ]
+        found.sort(key=lambda row: -row.total_ns)
+        return RecordRows(tuple(found), CauseRow, _NOTHING)
+
+    def synchronizations(self) -> RecordRows:
+        """Where the host waits for a device, what costs the most first."""
+        found = added_up(row for one in self._found for row in one.synchronizations)
+        return RecordRows(found, Synchronization, "the host has waited for no device")
+
+    def __repr__(self) -> str:
+        return f"{self.causes()}\n\n{self.longest(10)}" if self.rows else _NOTHING

@@ -1,0 +1,66 @@
+"""The windows of operators that workers recorded, as the analysis wants them."""
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from sonde.analyze.operations import Operations, Phases, Profile, Texts
+from sonde.clock import NANOSECONDS
+from sonde.read.profiles import operations_of, phases_of, steps_of, windows_of
+from sonde.read.workers import WorkerReader
+from sonde.records.profile import OperationCategory, ProfileKind
+from sonde.records.ranges import EVER, TimeRange
+from sonde.store.tables import texts_of, to_numpy
+
+_EARLY_NS = NANOSECONDS // 1000  # by so much the clock of a trace may be off
+_LONGEST_PHASE_NS = 600 * NANOSECONDS
+_TEXTS = ("name", "category", "lane", "device", "module")
+_NUMBERS = ("start_ns", "duration_ns", "correlation")
+_CATEGORIES = frozenset(one.value for one in OperationCategory if one != OperationCategory.LOADING)
+
+
+def read_operator_profiles(readers: Iterable[WorkerReader]) -> tuple[Profile, ...]:
+    """Every window of operators, worker by worker; an imported trace is one window."""
+    found = [_profile(reader, within) for reader in readers for within in _windows(reader)]
+    return tuple(one for one in found if one.wall_ns)
+
+
+def _windows(reader: WorkerReader) -> Iterator[TimeRange]:
+    """From when to when: until the next window of any kind, as devices lag behind."""
+    windows = windows_of(reader)
+    for window in windows:
+        if window.kind == ProfileKind.OPERATORS.value:
+            later = [one.start_ns for one in windows if one.start_ns > window.start_ns]
+            end_ns = later[0] - _EARLY_NS if later else None
+            yield TimeRange(window.start_ns - _EARLY_NS, end_ns)
+    if not windows:
+        yield EVER
+
+
+def _profile(reader: WorkerReader, within: TimeRange) -> Profile:
+    only = {"category": _CATEGORIES}
+    operations = _operations(operations_of(reader, within, (*_TEXTS, *_NUMBERS), only))
+    bare = Profile(reader.rank, operations)
+    if not bare.wall_ns:
+        return bare
+    phases = phases_of(reader, TimeRange(bare.start_ns - _LONGEST_PHASE_NS, bare.end_ns))
+    steps = steps_of(reader, TimeRange(bare.start_ns - _EARLY_NS, bare.end_ns))
+    return Profile(
+        reader.rank,
+        operations,
+        Phases(phases.names, phases.starts_ns, phases.ends_ns),
+        len(steps),
+    )
+
+
+def _operations(table: pa.Table) -> Operations:
+    names, categories, lanes, devices, modules = (_texts(table[name]) for name in _TEXTS)
+    starts_ns, durations_ns, correlations = (to_numpy(table[name]) for name in _NUMBERS)
+    return Operations(
+        names, categories, lanes, devices, modules, starts_ns, durations_ns, correlations
+    )
+
+
+def _texts(column: pa.ChunkedArray) -> Texts:
+    distinct, numbers = texts_of(column)
+    return Texts(tuple(distinct), numbers.astype("int64"))

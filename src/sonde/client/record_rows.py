@@ -1,0 +1,95 @@
+"""Records of one kind as a data frame: a column per field, times in seconds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.client.frames import TIME, Frame, aligned
+from sonde.clock import NANOSECONDS
+from sonde.store.tables import from_numpy, from_texts
+
+_NS = "_ns"
+_START = "start_ns"
+_MOST_LINES = 20
+_LONGEST_TEXT = 60
+
+
+@dataclass(frozen=True)
+class RecordRows(Frame):
+    """Some records; the names of their fields are the columns."""
+
+    records: tuple[Any, ...]
+    kind: type
+    nothing: str = "nothing of that kind has been recorded"
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def to_arrow(self) -> pa.Table:
+        """One row each."""
+        columns = {}
+        for name in (one.name for one in fields(self.kind)):
+            values = [getattr(one, name) for one in self.records]
+            column = _column(values)
+            if name == _START:
+                columns["time"] = column.cast(TIME)
+            elif name.endswith(_NS):
+                spent = np.array(values, dtype=np.float64) / NANOSECONDS
+                columns[f"{name.removesuffix(_NS)}_seconds"] = from_numpy(spent)
+            else:
+                columns[name] = column
+        return pa.table(columns)
+
+    def documents(self) -> list[dict[str, Any]]:
+        """As plain values: numbers, and texts; an instant is nanoseconds since 1970."""
+        return [
+            {_name(one.name): _value(one.name, getattr(record, one.name)) for one in fields(record)}
+            for record in self.records
+        ]
+
+    def __repr__(self) -> str:
+        rows = [{**one} for one in self.documents()[:_MOST_LINES]]
+        if not rows:
+            return self.nothing
+        titles = [name for name in rows[0] if name != _START]
+        texts = sum(isinstance(rows[0][name], str) for name in titles)
+        # texts first, flush left
+        titles.sort(key=lambda name: not isinstance(rows[0][name], str))
+        more = f"\n… and {len(self) - len(rows)} more" if len(self) > len(rows) else ""
+        return aligned([titles, *(_cells(row, titles) for row in rows)], left=texts) + more
+
+
+def _column(values: Sequence[Any]) -> pa.Array:
+    if values and isinstance(values[0], str):
+        return from_texts(values)
+    is_real = any(isinstance(value, float) for value in values)
+    return from_numpy(np.array(values, dtype=np.float64 if is_real else np.int64))
+
+
+def _name(field: str) -> str:
+    is_spent = field.endswith(_NS) and field != _START
+    return f"{field.removesuffix(_NS)}_seconds" if is_spent else field
+
+
+def _value(field: str, value: Any) -> Any:
+    if field.endswith(_NS) and field != _START:
+        return value / NANOSECONDS
+    return str(value) if isinstance(value, str) else value
+
+
+def _cells(row: Mapping[str, Any], titles: Sequence[str]) -> list[str]:
+    return [_cell(row[name]) for name in titles]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return shortened(str(value))
+
+
+def shortened(text: str) -> str:
+    """Names of kernels may fill a page: enough of one to know it by."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
