@@ -138,6 +138,7 @@ def test_replicas_say_how_long_they_communicate(sonde: Sonde) -> None:
     job = watch(sonde, REPLICA)
     found = numbers(job, "hook")
     for name in ("ddp/forward_seconds", "ddp/backward_seconds", "ddp/communication_seconds"):
-        assert [step for step, _ in found[name, "train"]] == [49, 99]
+        steps = [step for step, _ in found[name, "train"]]
+        assert steps[:10] == list(range(1, 11))  # all that DDP measures at first
         assert all(0 < value < 100 for _, value in found[name, "train"])
     assert phases(job)["checkpoint"] == 1, "also by a module that is imported late"

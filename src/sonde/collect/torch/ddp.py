@@ -2,6 +2,7 @@
 
 from operator import methodcaller
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from torch.nn.parallel import DistributedDataParallel
 
@@ -10,33 +11,39 @@ from sonde.collect.session import Session
 from sonde.collect.steps import FinishedStep
 from sonde.collect.torch.modules import Modules
 
+_FIRST_STEPS = 11  # it measures its first ten iterations, and then one of a hundred
 _EVERY_STEPS = 50
 _measured_by = methodcaller("_get_ddp_logging_data")
 
 _NAMES = {
-    "avg_forward_compute_time": "ddp/forward_seconds",
-    "avg_backward_compute_time": "ddp/backward_seconds",
-    "avg_backward_comm_time": "ddp/communication_seconds",
-    "avg_backward_compute_comm_overlap_time": "ddp/overlap_seconds",
+    "forward_compute_time": "ddp/forward_seconds",
+    "backward_compute_time": "ddp/backward_seconds",
+    "backward_comm_time": "ddp/communication_seconds",
+    "backward_compute_comm_overlap_time": "ddp/overlap_seconds",
 }
 
 
 class Communication:
-    """Records its averages now and then; it samples steps itself, so to read them is cheap."""
+    """Records the last iteration that it measured; it samples them itself, so to read is cheap."""
 
     def __init__(self, session: Session, modules: Modules) -> None:
         self._session = session
         self._modules = modules
+        self._seen: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         session.each_step("communication", self._step_over)
 
     def _step_over(self, step: FinishedStep) -> None:
-        if step.mode == "train" and step.number % _EVERY_STEPS == _EVERY_STEPS - 1:
+        is_due = step.number < _FIRST_STEPS or step.number % _EVERY_STEPS == _EVERY_STEPS - 1
+        if step.mode == "train" and is_due:
             self._session.guard.call("DDP's times", lambda: self._record(step), None)
 
     def _record(self, step: FinishedStep) -> None:
         for module in self._modules.roots:
             if isinstance(module, DistributedDataParallel):
                 measured: dict[str, Any] = _measured_by(module)
+                if measured.get("iteration", 0) == self._seen.get(module, 0):
+                    continue
+                self._seen[module] = measured["iteration"]
                 for key, name in _NAMES.items():
                     if measured.get(key):
                         seconds = measured[key] / NANOSECONDS
