@@ -1,0 +1,134 @@
+"""Planted causes of idle devices, each with a twin that has no such fault."""
+
+from collections import Counter
+
+import pytest
+
+from sonde.analyze.gaps import Cause, IdleTime, added_up, find_gaps
+from tests.fakes.operations import FakeProfile
+
+US = 1000
+
+
+def step(
+    profile: FakeProfile, begin: int, *, with_item: bool = False, late: int = 0
+) -> FakeProfile:
+    """Ten kernels that are launched well ahead of the device; at the end the loss may be asked for.
+
+    A launch takes 5 µs, a kernel 20; the host is later by so much with every launch.
+    """
+    free = begin + 10 * US
+    for number in range(10):
+        start = begin + number * (5 * US + late)
+        free = max(free, start + 6 * US)
+        profile.host("aten::mm", start, start + 5 * US, module=f"layer{number}")
+        profile.call("cudaLaunchKernel", start + US, start + 4 * US, number=begin + number)
+        profile.device("gemm", free, free + 20 * US, begin + number)
+        free += 20 * US
+    if with_item:
+        start = begin + 60 * US
+        profile.host("train.py(42): train", start - US, free + 5 * US, "python")
+        profile.host("<built-in method item of Tensor>", start, free + 4 * US, "python")
+        profile.host("aten::item", start, free + 4 * US, module="model")
+        profile.host("aten::_local_scalar_dense", start + US, free + 3 * US)
+        profile.call("cudaMemcpyAsync", start + 2 * US, start + 4 * US, number=begin + 99)
+        profile.device("Memcpy DtoH", free, free + US, begin + 99, "copy")
+        profile.call("cudaStreamSynchronize", start + 5 * US, free + 2 * US)
+    return profile
+
+
+def spent(found: IdleTime) -> Counter[str]:
+    sums: Counter[str] = Counter()
+    for gap in found.gaps:
+        sums[gap.cause.value] += gap.duration_ns
+    return sums
+
+
+def test_an_extra_synchronization_in_each_step_is_named() -> None:
+    profile = FakeProfile()
+    for number in range(3):
+        step(profile, number * 230 * US, with_item=True)
+        profile.phase("backward", number * 230 * US, (number + 1) * 230 * US)
+    found = find_gaps(profile.build())
+    [place] = found.synchronizations
+    assert (place.operator, place.call, place.calls) == ("aten::item", "cudaStreamSynchronize", 3)
+    assert (place.module, place.line) == ("model", "train.py(42): train")
+    assert place.phase == "backward"
+    gaps = [gap for gap in found.gaps if gap.cause is Cause.SYNC]
+    assert [gap.operator for gap in gaps] == ["aten::item"] * 2  # after the last nothing follows
+    assert place.idle_ns == sum(gap.duration_ns for gap in gaps) > 0
+
+
+def test_without_it_nothing_waits() -> None:
+    profile = FakeProfile()
+    for number in range(3):
+        step(profile, number * 150 * US)
+    found = find_gaps(profile.build())
+    assert not found.synchronizations
+    assert spent(found).keys() <= {Cause.HOST.value}
+    assert len(found.gaps) == 1  # before the first kernel
+
+
+def test_a_host_that_launches_late_is_the_cause() -> None:
+    found = find_gaps(step(FakeProfile(), 0, late=30 * US).build())
+    assert spent(found)[Cause.HOST.value] == pytest.approx(10 * US + 9 * 15 * US, rel=0.2)
+    last = found.gaps[-1]
+    assert (last.operator, last.module) == ("aten::mm", "layer9")
+
+
+def test_a_host_that_waits_for_data_is_told_from_one_that_is_slow() -> None:
+    profile = step(FakeProfile(), 0)
+    step(profile, 5000 * US).phase("data_wait", 200 * US, 4900 * US)
+    longest = max(find_gaps(profile.build()).gaps, key=lambda gap: gap.duration_ns)
+    assert longest.cause is Cause.DATA
+    assert longest.duration_ns > 4000 * US
+    profile = step(step(FakeProfile(), 0), 5000 * US)
+    longest = max(find_gaps(profile.build()).gaps, key=lambda gap: gap.duration_ns)
+    assert longest.cause is Cause.HOST
+
+
+def test_waiting_for_data_after_a_synchronization_is_waiting_for_data() -> None:
+    profile = step(FakeProfile(), 0, with_item=True)
+    step(profile, 5000 * US).phase("data_wait", 300 * US, 4900 * US)
+    longest = max(find_gaps(profile.build()).gaps, key=lambda gap: gap.duration_ns)
+    assert longest.cause is Cause.DATA
+
+
+def test_a_gap_before_a_kernel_that_was_queued_is_the_devices_own() -> None:
+    profile = FakeProfile().host("aten::mm", 0, 10)
+    profile.call("cudaLaunchKernel", 0, 4, number=1).call("cudaLaunchKernel", 5, 9, number=2)
+    profile.device("gemm", 10, 50, 1).device("gemm", 53, 90, 2)
+    assert [(gap.cause, gap.duration_ns) for gap in find_gaps(profile.build()).gaps] == [
+        (Cause.HOST, 10),
+        (Cause.DEVICE, 3),
+    ]
+
+
+def test_a_kernel_without_a_known_launch_ends_a_gap_of_unknown_cause() -> None:
+    profile = FakeProfile().device("gemm", 0, 10).device("gemm", 20, 30)
+    assert [gap.cause for gap in find_gaps(profile.build()).gaps] == [Cause.UNKNOWN]
+
+
+def test_the_profilers_own_wait_at_the_end_is_no_fault_of_the_script() -> None:
+    profile = step(FakeProfile(), 0).call("cudaDeviceSynchronize", 60 * US, 230 * US)
+    assert not find_gaps(profile.build()).synchronizations
+
+
+def test_gaps_and_what_ran_add_up_to_the_known_time() -> None:
+    profile = step(step(FakeProfile(), 0, late=30 * US), 700 * US, with_item=True).build()
+    operations = profile.operations
+    ran = int(operations.durations_ns[operations.is_on_device].sum())
+    idle = sum(gap.duration_ns for gap in find_gaps(profile).gaps)
+    assert ran + idle == profile.wall_ns
+
+
+def test_places_of_several_windows_are_added_up() -> None:
+    profile = step(FakeProfile(), 0, with_item=True).build()
+    [one] = find_gaps(profile).synchronizations
+    [both] = added_up([one, one])
+    assert (both.operator, both.calls, both.blocked_ns) == ("aten::item", 2, 2 * one.blocked_ns)
+
+
+def test_a_job_without_a_device_has_no_gaps() -> None:
+    found = find_gaps(FakeProfile().host("aten::mm", 0, 10).host("aten::mm", 20, 30).build())
+    assert found == IdleTime((), ())
