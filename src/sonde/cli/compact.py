@@ -1,6 +1,7 @@
-"""`sonde compact`: seals and merges what a job has recorded."""
+"""`sonde compact`: decodes, seals and merges what a job has recorded."""
 
 import argparse
+from collections.abc import Sequence
 
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
 from sonde.clock import SystemClock
@@ -16,13 +17,15 @@ from sonde.store.places import find_job
 from sonde.store.reserve import release_reserve
 from sonde.store.retention import keep_within
 from sonde.store.seal import Place, seal_folder
+from sonde.store.trace_decoding import decode_waiting
 
 
 class Compact(Command):
     """Seal what a job has recorded as Parquet, merge small files, keep its disk budget.
 
-    Running jobs do this by themselves; of those only what is closed is touched. Afterwards any
-    Parquet reader opens the files.
+    Traces of profilers that wait to be decoded become operations first. Running jobs do this by
+    themselves; of those only what is closed is touched. Afterwards any Parquet reader opens the
+    files.
     """
 
     example = "sonde compact resnet"
@@ -32,6 +35,9 @@ class Compact(Command):
         parser.add_argument("--node", metavar="NAME", help="only this node's recordings")
         parser.add_argument(
             "--budget", metavar="SIZE", help="the most the job may take (default: 20GB)"
+        )
+        parser.add_argument(
+            "--traces", action="store_true", help="only decode what profilers have left"
         )
         parser.add_argument("--quiet", action="store_true", help="print nothing")
         add_json(parser)
@@ -46,25 +52,29 @@ class Compact(Command):
         budget = RunSettings().disk_bytes
         if options.budget:
             budget = parse_size(options.budget, "--budget")
-        segments = sum(
-            _seal(backend, folder, is_over=_is_over(facts, folder), is_whole=options.node is None)
-            for folder in _folders(backend, facts, options.node)
-        )
-        removal = keep_within(backend, budget)
-        _clean_up(backend, facts)
+        folders = _folders(backend, facts, options.node)
+        traces = _decode(backend, folders)
+        segments = removed = 0
+        if not options.traces:
+            segments = _seal_all(backend, facts, folders, options.node)
+            removed = keep_within(backend, budget).files
+            _clean_up(backend, facts)
         after = _size(backend)
         if options.json:
             say_json(
                 {
                     "job": facts.name,
+                    "traces_decoded": traces,
                     "segments_written": segments,
                     "bytes_before": before,
                     "bytes_after": after,
-                    "raw_files_removed": removal.files,
+                    "raw_files_removed": removed,
                 }
             )
         elif not options.quiet:
             written = f"{counted(segments, 'segment')} written"
+            if traces:
+                written = f"{counted(traces, 'trace')} decoded, {written}"
             change = f"{size(before)} before, {size(after)} after"
             say(f"{facts.name}: {written}, {change}")
         return 0
@@ -90,6 +100,21 @@ def _is_over(facts: JobFacts, folder: str) -> bool:
     if room == NODES:
         return states.get(name, JobState.LOST).is_over
     return states.get(_node_of(facts, name), facts.state).is_over
+
+
+def _decode(backend: Backend, folders: Sequence[str]) -> int:
+    """Decodes the traces of the workers among those folders; returns how many there were."""
+    ranks = [
+        int(name) for room, _, name in (one.partition("/") for one in folders) if room == WORKERS
+    ]
+    return sum(decode_waiting(backend, rank, SystemClock()) for rank in ranks)
+
+
+def _seal_all(backend: Backend, facts: JobFacts, folders: Sequence[str], node: str | None) -> int:
+    return sum(
+        _seal(backend, folder, is_over=_is_over(facts, folder), is_whole=node is None)
+        for folder in folders
+    )
 
 
 def _seal(backend: Backend, folder: str, *, is_over: bool, is_whole: bool) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.collect.bounded import within
+from sonde.collect.decoding import Decoder, decoding_command
 from sonde.collect.disk_budget import DiskBudget
 from sonde.collect.registration import Registration
 from sonde.collect.sampler import FAILED, Sampler, open_collectors
@@ -59,6 +60,7 @@ class Recording:
         self._settings = settings
         self._clock = clock
         self._on_stop = on_stop
+        self.hand_on: Callable[[Request], None] = lambda _request: None  # to workers elsewhere
         self._cpu_seconds = cpu_seconds
         self._backend = registration.backend
         self._guard = Guard(self._on_failure)
@@ -70,6 +72,9 @@ class Recording:
         self._attempt: Attempt | None = None
         self._sealer = Sealer(
             sealing_command(self._backend.uri, registration.node, settings.disk_bytes), clock
+        )
+        self._decoder = Decoder(
+            self._backend, decoding_command(self._backend.uri, registration.node), clock
         )
         self._disk_budget = DiskBudget(
             self._backend,
@@ -152,6 +157,9 @@ class Recording:
             None,
         )
         within(self._left(deadline), "end", lambda: self._write_end(exit_), None)
+        if self._is_exit_recorded:
+            left = self._left(deadline)
+            self._guard.attempt("decoding", lambda: self._decoder.finish(left), None)
         is_long = self._clock.seconds() - self._started_seconds >= SEGMENT_SECONDS
         if is_long and self._is_exit_recorded:  # a short job is small, and read as quickly
             left = self._left(deadline)
@@ -197,6 +205,7 @@ class Recording:
         self._guard.attempt(
             "sealing", lambda: self._sealer.seal(self._writer.segments_closed), None
         )
+        self._guard.attempt("decoding", self._decoder.look, None)
         self._guard.attempt("the disk budget", self._disk_budget.keep, None)
         self._restore_facts()
 
@@ -205,6 +214,9 @@ class Recording:
 
     def _answer(self, inbox: Inbox) -> None:
         for request in inbox.new_requests():
+            if request.kind is RequestKind.PROFILE:  # the workers answer it
+                self.hand_on(request)
+                continue
             try:
                 message, is_done = self._obey(request), True
             except UsageError as error:
@@ -291,7 +303,9 @@ class Recording:
 
     def _overhead(self) -> Overhead:
         return Overhead(
-            cpu_seconds=self._cpu_seconds() + self._sealer.cpu_seconds,
+            cpu_seconds=sum(
+                (self._cpu_seconds(), self._sealer.cpu_seconds, self._decoder.cpu_seconds)
+            ),
             bytes_written=self._writer.outbox.bytes_written,
             wall_seconds=self._clock.seconds() - self._started_seconds,
         )

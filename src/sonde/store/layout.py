@@ -96,3 +96,8 @@ LIVE_SUFFIX = ".frames"
 MANIFEST_SUFFIX = ".json"
 SEALED_SUFFIX = ".parquet"
 ROLLUP_SUFFIX = ".rollup.parquet"
+
+# Of a profile that has to be decoded: the trace, what is needed to do so, and that once it is done.
+TRACE_SUFFIX = ".json.gz"
+TRACE_FACTS_SUFFIX = ".facts.json"
+DECODED_SUFFIX = ".decoded.json"

@@ -26,8 +26,8 @@ from sonde.store.trace_modules import find_modules
 from sonde.store.trace_stream import BLOCK_BYTES, TraceStream
 
 ANCHOR = "sonde.anchor."
+BATCH_ROWS = 1 << 16
 
-_BATCH_ROWS = 1 << 16
 _EARLIEST_NS = 10**17  # March 1973: earlier instants are counted from something else
 _STEP_ANNOTATION = "ProfilerStep#"
 _COLLECTIVE = ("record_param_comms", "gloo:", "nccl:", "c10d::")
@@ -76,7 +76,7 @@ class Trace:
     def __len__(self) -> int:
         return len(self.start_ns)
 
-    def batches(self, rows: int = _BATCH_ROWS) -> Iterator[Batch]:
+    def batches(self, rows: int = BATCH_ROWS) -> Iterator[Batch]:
         """All operations, some at a time, as columns of the family OPERATIONS."""
         categories = [one.value for one in _CATEGORIES]
         for first in range(0, len(self), rows):
