@@ -5,7 +5,9 @@ from abc import ABC, abstractmethod
 from sonde.client.collectives import Collectives
 from sonde.client.idle import Breakdowns, Gaps
 from sonde.client.operators import Operators
+from sonde.client.python_profile import PythonChoice, PythonTime
 from sonde.read.workers import WorkerReader
+from sonde.records.ranges import StepRange
 
 
 class Profiled(ABC):
@@ -55,3 +57,26 @@ class Profiled(ABC):
             worker: One rank, which then is matched with nobody; all of them by default.
         """
         return Collectives(self._workers_of(worker))
+
+    def python(
+        self,
+        profiler: str | None = None,
+        *,
+        mode: str | None = None,
+        phase: str | None = None,
+        thread: str | None = None,
+        steps: tuple[int | None, int | None] = (None, None),
+        worker: int | str | None = None,
+    ) -> PythonTime:
+        """Where Python spent its time in the windows of Python.
+
+        Args:
+            profiler: `stacks` or `cprofile`; that of the last window by default.
+            mode: Only in `train`, `eval` or `predict`.
+            phase: Only in a phase, such as `forward`.
+            thread: A thread's name, or `*` for all; the one that trains by default.
+            steps: The first step, and the first one that is not wanted any more; None is open.
+            worker: One rank; all of them by default.
+        """
+        choice = PythonChoice(profiler, mode, phase, thread, StepRange(*steps))
+        return PythonTime(self._workers_of(worker), choice)

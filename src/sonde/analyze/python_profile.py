@@ -1,0 +1,269 @@
+"""Which functions take the time: sums over a tree of calls.
+
+A function's own time is what it spends at its own lines; its total is that of everything it calls,
+too, counted once where it calls itself.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.records.python_profile import Function, PythonProfile, PythonProfiler
+
+Numbers = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.bool_]
+
+_SECOND_NS = 1e9
+_NOTHING = "built in"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The tree of calls of one profile; a parent comes before its children."""
+
+    functions: tuple[Function, ...]
+    parents: tuple[int, ...]
+    node_functions: tuple[int, ...]
+    node_lines: tuple[int, ...]
+
+    def function_at(self, node: int) -> Function:
+        """The function of a node."""
+        return self.functions[self.node_functions[node]]
+
+    @cached_property
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """File and line of every node; what is built in lies where it is called."""
+        found: list[tuple[str, int]] = []
+        for node, parent in enumerate(self.parents):
+            file, line = self.function_at(node).file, self.node_lines[node]
+            if not file and parent >= 0:
+                file = found[parent][0]
+            found.append((file, line))
+        return tuple(found)
+
+    def totals(self, own: Numbers) -> Numbers:
+        """What each node and everything under it took."""
+        total = own.tolist()
+        for node in range(len(total) - 1, -1, -1):
+            if self.parents[node] >= 0:
+                total[self.parents[node]] += total[node]
+        return np.array(total, dtype=np.int64)
+
+    def outermost(self, labels: Sequence[object]) -> Marks:
+        """Which nodes have no other of the same label above them."""
+        above: list[frozenset[object]] = []
+        found = np.zeros(len(labels), dtype=np.bool_)
+        for node, label in enumerate(labels):
+            parent = self.parents[node]
+            known = above[parent] if parent >= 0 else frozenset()
+            found[node] = label not in known
+            above.append(known | {label} if found[node] else known)
+        return found
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """What the nodes of a tree took, row by row."""
+
+    tree: Tree
+    times: Numbers  # numbers of the profile's times
+    threads: Numbers
+    nodes: Numbers
+    counts: Numbers
+    ns: Numbers
+
+    @classmethod
+    def of(cls, profile: PythonProfile) -> "Amounts":
+        """Everything in a profile; a row per look and thread, or per segment and node."""
+        tree = Tree(profile.functions, profile.parents, profile.node_functions, profile.node_lines)
+        times, threads, nodes, counts = (
+            np.array(column, dtype=np.int64)
+            for column in (
+                profile.row_times,
+                profile.row_threads,
+                profile.row_nodes,
+                profile.row_counts,
+            )
+        )
+        if profile.profiler is PythonProfiler.CPROFILE:
+            ns = np.array(profile.row_ns, dtype=np.int64)
+            return cls(tree, times, threads, nodes, counts, ns)
+        instants = np.array([profile.start_ns, *profile.times_ns], dtype=np.int64)
+        firsts = np.repeat(np.cumsum(counts) - counts, counts)
+        looks = np.repeat(times, counts) + np.arange(int(counts.sum())) - firsts
+        threads, nodes = np.repeat(threads, counts), np.repeat(nodes, counts)
+        return cls(tree, looks, threads, nodes, np.ones_like(looks), np.diff(instants)[looks])
+
+    def take(self, which: Marks) -> "Amounts":
+        """Some rows."""
+        return replace(
+            self,
+            times=self.times[which],
+            threads=self.threads[which],
+            nodes=self.nodes[which],
+            counts=self.counts[which],
+            ns=self.ns[which],
+        )
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return float(self.ns.sum()) / _SECOND_NS
+
+
+@dataclass(frozen=True, slots=True)
+class Hot:
+    """A function, a file or a module, and what it took."""
+
+    label: Function | str
+    file: str
+    line: int  # the one that takes most, itself or in what it calls
+    self_seconds: float
+    total_seconds: float
+    self_percent: float
+    total_percent: float
+    count: int  # looks, or calls
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return self.label.name if isinstance(self.label, Function) else self.label
+
+    @property
+    def where(self) -> str:
+        """File and line."""
+        return f"{self.file}:{self.line}" if self.file else _NOTHING
+
+
+Label = Callable[[Tree, int], Function | str]
+
+
+def of_function(tree: Tree, node: int) -> Function:
+    """What is built in is told apart by nothing but its name."""
+    return tree.function_at(node)
+
+
+def of_file(tree: Tree, node: int) -> str:
+    """The file; of what is built in the file that calls it."""
+    return tree.places[node][0] or _NOTHING
+
+
+def of_module(tree: Tree, node: int) -> str:
+    """The package that was installed, or the file of the script's own code."""
+    return module_of(tree.places[node][0]) or _NOTHING
+
+
+def module_of(file: str) -> str:
+    """The name of the package that a file belongs to; the file itself where it is nobody's."""
+    for folder in ("/site-packages/", "/dist-packages/"):
+        if folder in file:
+            return file.rpartition(folder)[2].partition("/")[0].removesuffix(".py")
+    parts = file.split("/")
+    for place, part in enumerate(parts[:-1]):
+        if part.startswith("python3") and place and parts[place - 1] in ("lib", "lib64"):
+            return parts[place + 1].removesuffix(".py")
+    return parts[-1].removesuffix(".py") if file.startswith("<") else parts[-1]
+
+
+def short_file(file: str) -> str:
+    """A file as people know it: inside of its package, or by its last two parts."""
+    for folder in ("/site-packages/", "/dist-packages/"):
+        if folder in file:
+            return file.rpartition(folder)[2]
+    return "/".join(file.split("/")[-2:]) if file.startswith("/") else file
+
+
+class _Sum:
+    """What comes together under one label."""
+
+    __slots__ = ("count", "own_ns", "places", "total_ns")
+
+    def __init__(self) -> None:
+        self.own_ns = self.total_ns = self.count = 0
+        self.places: dict[tuple[str, int], tuple[int, int]] = {}
+
+
+def hot(parts: Iterable[Amounts], label: Label = of_function) -> list[Hot]:
+    """Everything that took time, what took most itself first."""
+    sums: dict[Function | str, _Sum] = {}
+    whole_ns = 0
+    for part in parts:
+        whole_ns += int(part.ns.sum())
+        _add(sums, part, label)
+    found = [_hot(key, one, max(1, whole_ns)) for key, one in sums.items()]
+    return sorted(found, key=lambda one: (-one.self_seconds, -one.total_seconds, one.name))
+
+
+def _add(sums: dict[Function | str, _Sum], part: Amounts, label: Label) -> None:
+    tree, size = part.tree, len(part.tree.parents)
+    own = np.zeros(size, dtype=np.int64)
+    counts = np.zeros(size, dtype=np.int64)
+    np.add.at(own, part.nodes, part.ns)
+    np.add.at(counts, part.nodes, part.counts)
+    totals, seen = tree.totals(own), tree.totals(counts)
+    labels = [label(tree, node) for node in range(size)]
+    outermost = tree.outermost(labels)
+    for node in np.flatnonzero(seen).tolist():
+        one = sums.setdefault(labels[node], _Sum())
+        one.own_ns += int(own[node])
+        one.count += int(counts[node])
+        if outermost[node]:
+            one.total_ns += int(totals[node])
+        before = one.places.get(tree.places[node], (0, 0))
+        now = (before[0] + int(own[node]), before[1] + int(totals[node]))
+        one.places[tree.places[node]] = now
+
+
+def _hot(key: Function | str, one: _Sum, whole_ns: int) -> Hot:
+    file, line = max(one.places, key=lambda place: one.places[place])
+    return Hot(
+        label=key,
+        file=file,
+        line=line,
+        self_seconds=one.own_ns / _SECOND_NS,
+        total_seconds=one.total_ns / _SECOND_NS,
+        self_percent=100 * one.own_ns / whole_ns,
+        total_percent=100 * one.total_ns / whole_ns,
+        count=one.count,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A function in groups of steps: its own seconds and its total ones in a step of each group."""
+
+    function: Function
+    where: str
+    self_seconds: tuple[float, ...]
+    total_seconds: tuple[float, ...]
+
+
+def compare(groups: Mapping[str, tuple[Sequence[Amounts], int]]) -> list[Compared]:
+    """Functions in several groups of so many steps each; the largest difference first."""
+    tables = {name: {one.label: one for one in hot(parts)} for name, (parts, _) in groups.items()}
+    steps = [max(1, count) for _, count in groups.values()]
+    found = []
+    for label in dict.fromkeys(label for table in tables.values() for label in table):
+        assert isinstance(label, Function)
+        rows = [table.get(label) for table in tables.values()]
+        own = tuple(
+            one.self_seconds / count if one else 0.0 for one, count in zip(rows, steps, strict=True)
+        )
+        total = tuple(
+            one.total_seconds / count if one else 0.0
+            for one, count in zip(rows, steps, strict=True)
+        )
+        busiest = max((one for one in rows if one), key=lambda one: one.self_seconds)
+        found.append(Compared(label, busiest.where, own, total))
+    return sorted(found, key=lambda one: -abs(one.self_seconds[0] - one.self_seconds[-1]))
+
+
+def outlier_steps(durations: Mapping[int, float], factor: float) -> list[int]:
+    """Steps that took much longer than the one in the middle."""
+    if not durations:
+        return []
+    middle = float(np.median(list(durations.values())))
+    return sorted(step for step, one in durations.items() if one > factor * middle)

@@ -1,0 +1,298 @@
+"""Where Python spends its time, as data frames: functions, files, slow steps, modes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.analyze.python_profile import (
+    Amounts,
+    Compared,
+    Hot,
+    Label,
+    compare,
+    hot,
+    of_file,
+    of_function,
+    of_module,
+    outlier_steps,
+    short_file,
+)
+from sonde.client.frames import Frame, aligned
+from sonde.clock import NANOSECONDS
+from sonde.errors import UsageError
+from sonde.read.python_profiles import Moment, ReadProfile, read_python_profiles
+from sonde.read.steps import read_steps
+from sonde.read.workers import WorkerReader
+from sonde.records.python_profile import PythonProfiler
+from sonde.records.ranges import ANY_STEP, StepRange
+from sonde.records.step import NO_STEP, Mode
+from sonde.store.tables import from_numpy, from_texts
+
+_LABELS: dict[str, Label] = {"function": of_function, "file": of_file, "module": of_module}
+_SHOWN = 20
+_LONGEST_NAME = 60
+OUTLIER_FACTOR = 1.5
+
+
+@dataclass(frozen=True)
+class PythonChoice:
+    """What of the profiles is wanted; None is any."""
+
+    profiler: str | None = None
+    mode: str | None = None
+    phase: str | None = None
+    thread: str | None = None  # None is the one that trains
+    steps: StepRange = ANY_STEP
+
+    def has(self, moment: Moment) -> bool:
+        """Whether an instant is wanted."""
+        first, end = self.steps.start, self.steps.end
+        return (
+            self.mode in (None, moment.mode)
+            and self.phase in (None, moment.phase)
+            and (first is None or moment.step >= first)
+            and (end is None or moment.step < end)
+        )
+
+
+@dataclass(frozen=True)
+class PythonTime(Frame):
+    """Functions that the workers' Python was in; nothing is read until it is asked for."""
+
+    readers: tuple[WorkerReader, ...]
+    choice: PythonChoice = PythonChoice()
+
+    @cached_property
+    def damages(self) -> list[str]:
+        """What could not be read."""
+        return []
+
+    @cached_property
+    def windows(self) -> tuple[ReadProfile, ...]:
+        """The profiles of one profiler: of the one that is asked for, else of the last one."""
+        found = [
+            one for reader in self.readers for one in read_python_profiles(reader, self.damages)
+        ]
+        wanted = self.choice.profiler
+        if wanted is None and found:
+            wanted = max(found, key=lambda one: one.profile.start_ns).profile.profiler
+        return tuple(one for one in found if one.profile.profiler == wanted)
+
+    @property
+    def profiler(self) -> str:
+        """How the profiles were made."""
+        return self.windows[0].profile.profiler.value if self.windows else ""
+
+    def to_arrow(self) -> pa.Table:
+        """One row per function, what took most itself first."""
+        return self.by("function").to_arrow()
+
+    def top(self, most: int = _SHOWN, *, by: str = "self") -> "HotTable":
+        """The functions that take most time: `self`, or `total` with what they call."""
+        return self.by("function").top(most, by=by)
+
+    def by(self, what: str) -> "HotTable":
+        """Time by `function`, `file` or `module`."""
+        if what not in _LABELS:
+            raise UsageError(f"There is no time by {what!r}. Known: {', '.join(_LABELS)}")
+        return HotTable(
+            tuple(hot(self._parts(self.choice.has), _LABELS[what])), what, self._counted
+        )
+
+    def outliers(self, factor: float = OUTLIER_FACTOR) -> "Comparison":
+        """Functions in training steps that took much longer than the one in the middle.
+
+        Args:
+            factor: How many times as long.
+        """
+        slow = self._slow_steps(factor)
+        names = ("slow steps", "other steps")
+        if not slow:
+            return Comparison(names, (), ())
+        groups = {}
+        for name, is_slow in zip(names, (True, False), strict=True):
+            parts, steps = [], 0
+            for window in self.windows:
+                chosen = [
+                    one
+                    for one in window.steps
+                    if one[0] == Mode.TRAIN and ((window.worker, one[1]) in slow) is is_slow
+                ]
+                parts.append(self._part(window, _in_steps(self.choice, chosen)))
+                steps += len(chosen)
+            groups[name] = (parts, steps)
+        return Comparison(names, tuple(compare(groups)), tuple(sorted(slow)))
+
+    def modes(self) -> "Comparison":
+        """Functions in training and in evaluation, per step of each mode."""
+        found = sorted({mode for window in self.windows for mode, _ in window.steps})
+        groups = {}
+        for mode in found:
+            steps = sum(one[0] == mode for window in self.windows for one in window.steps)
+            groups[mode] = (self._parts(self._is_in(mode)), steps)
+        return Comparison(tuple(found), tuple(compare(groups)) if len(found) > 1 else (), ())
+
+    def phases(self) -> dict[tuple[str, str], float]:
+        """Seconds in each mode and phase."""
+        moments = {one for window in self.windows for one in window.moments}
+        kinds = sorted({(one.mode, one.phase) for one in moments if self.choice.has(one)})
+        found = {}
+        for kind in kinds:
+            seconds = sum(part.seconds for part in self._parts(self._is_in(*kind)))
+            if seconds:
+                found[kind] = seconds
+        return found
+
+    def _is_in(self, mode: str, phase: str | None = None) -> Callable[[Moment], bool]:
+        choice = self.choice
+        return lambda one: one.mode == mode and phase in (None, one.phase) and choice.has(one)
+
+    @property
+    def _counted(self) -> str:
+        return "calls" if self.profiler == PythonProfiler.CPROFILE else "looks"
+
+    def _parts(self, is_wanted: Callable[[Moment], bool]) -> list[Amounts]:
+        return [self._part(window, is_wanted) for window in self.windows]
+
+    def _part(self, window: ReadProfile, is_wanted: Callable[[Moment], bool]) -> Amounts:
+        amounts = Amounts.of(window.profile)
+        wanted = np.array([is_wanted(one) for one in window.moments], dtype=np.bool_)
+        here = wanted[window.times][amounts.times] if len(window.times) else amounts.times < 0
+        return amounts.take(here & self._threads(window)[amounts.threads])
+
+    def _threads(self, window: ReadProfile) -> Any:
+        names, wanted = window.profile.threads, self.choice.thread
+        if wanted is None:
+            return np.arange(len(names)) == 0
+        if wanted != "*" and wanted not in names:
+            raise UsageError(f"There is no thread {wanted!r}. Known: *, {', '.join(names)}")
+        return np.array([wanted in ("*", name) for name in names], dtype=np.bool_)
+
+    def _slow_steps(self, factor: float) -> set[tuple[int, int]]:
+        slow = set()
+        for reader in self.readers:
+            seen = {
+                step
+                for window in self.windows
+                for mode, step in window.steps
+                if window.worker == reader.rank and mode == Mode.TRAIN
+            }
+            if seen:
+                table = read_steps(reader, Mode.TRAIN.value, StepRange(min(seen), max(seen) + 1))
+                pairs = zip(table.steps.tolist(), table.durations_ns.tolist(), strict=True)
+                durations = {step: ns / NANOSECONDS for step, ns in pairs if step in seen}
+                slow |= {(reader.rank, step) for step in outlier_steps(durations, factor)}
+        return slow
+
+    def __repr__(self) -> str:
+        if not self.windows:
+            return "no profile of Python has been recorded"
+        steps = {one for window in self.windows for one in window.steps if one[1] != NO_STEP}
+        said = f"{self.profiler} of {len(steps)} steps in {len(self.windows)} windows"
+        return f"{said}; functions by their own time:\n{self.top()}"
+
+
+def _in_steps(choice: PythonChoice, steps: Sequence[tuple[str, int]]) -> Callable[[Moment], bool]:
+    wanted = set(steps)
+    return lambda one: (one.mode, one.step) in wanted and choice.has(one)
+
+
+@dataclass(frozen=True)
+class HotTable(Frame):
+    """What took time."""
+
+    rows: tuple[Hot, ...]
+    what: str
+    counted: str
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def top(self, most: int = _SHOWN, *, by: str = "self") -> "HotTable":
+        """The first ones, by `self` or `total` time."""
+        if by not in ("self", "total"):
+            raise UsageError(f"There is no time {by!r}. Known: self, total")
+        key = f"{by}_seconds"
+        rows = sorted(self.rows, key=lambda one: -getattr(one, key))
+        return HotTable(tuple(rows[:most]), self.what, self.counted)
+
+    def to_arrow(self) -> pa.Table:
+        """One row each."""
+        return pa.table(
+            {
+                self.what: from_texts([one.name for one in self.rows]),
+                "file": from_texts([one.file for one in self.rows]),
+                "line": from_numpy(np.array([one.line for one in self.rows], dtype=np.int64)),
+                **{
+                    name: from_numpy(np.array([getattr(one, name) for one in self.rows]))
+                    for name in ("self_seconds", "total_seconds", "self_percent", "total_percent")
+                },
+                self.counted: from_numpy(np.array([one.count for one in self.rows], np.int64)),
+            }
+        )
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return "nothing of that has been recorded"
+        titles = (self.what, "where", "self", "%", "total", "%", self.counted)
+        rows = [
+            (
+                one.name[-_LONGEST_NAME:],
+                short_where(one.where),
+                f"{one.self_seconds:.4g} s",
+                f"{one.self_percent:.1f}",
+                f"{one.total_seconds:.4g} s",
+                f"{one.total_percent:.1f}",
+                str(one.count),
+            )
+            for one in self.rows
+        ]
+        return aligned([titles, *rows], left=2)
+
+
+@dataclass(frozen=True)
+class Comparison(Frame):
+    """Functions in groups of steps, seconds per step; the largest difference first."""
+
+    groups: tuple[str, ...]
+    rows: tuple[Compared, ...]
+    slow: tuple[tuple[int, int], ...]  # workers and steps, where steps are compared
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per function; own and total seconds per step of each group."""
+        columns: dict[str, Any] = {
+            "function": from_texts([one.function.name for one in self.rows]),
+            "where": from_texts([one.where for one in self.rows]),
+        }
+        for place, group in enumerate(self.groups):
+            for kind in ("self_seconds", "total_seconds"):
+                values = np.array([getattr(one, kind)[place] for one in self.rows])
+                columns[f"{group.replace(' ', '_')}_{kind}"] = from_numpy(values)
+        return pa.table(columns)
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return "there is nothing to compare"
+        titles = ("function", "where", *self.groups)
+        rows = [
+            (
+                one.function.name[-_LONGEST_NAME:],
+                short_where(one.where),
+                *(f"{1e3 * seconds:.3f} ms" for seconds in one.self_seconds),
+            )
+            for one in self.rows[:_SHOWN]
+        ]
+        return aligned([titles, *rows], left=2)
+
+
+def short_where(where: str) -> str:
+    """File and line as people know them."""
+    file, mark, line = where.rpartition(":")
+    return f"{short_file(file)}:{line}" if mark else where

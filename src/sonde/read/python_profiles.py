@@ -1,0 +1,122 @@
+"""What profilers of Python recorded about a worker, and the step and phase each time lies in."""
+
+import gzip
+import json
+import re
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sonde.errors import DamagedError
+from sonde.read.profiles import Stretches
+from sonde.read.steps import MAIN_LANE
+from sonde.read.workers import Numbers, WorkerReader
+from sonde.records.profile import ProfileKind
+from sonde.records.python_profile import Function, PythonProfile, PythonProfiler, PythonTimer
+from sonde.records.ranges import ANY_STEP, TimeRange
+from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
+from sonde.store import layout
+from sonde.store.blobs import decode_blob
+from sonde.store.format import EVENTS
+from sonde.store.tables import to_numpy
+
+BEFORE = "before step 0"
+_PROFILE = re.compile(rf"{ProfileKind.PYTHON.value}-(-?\d+)-\w+\.json\.gz")
+_CATEGORIES = {EventCategory.STEP.value, EventCategory.PHASE.value, EventCategory.USER.value}
+_COLUMNS = ("name", "category", "start_ns", "duration_ns", "step", "mode")
+# a step or a phase is known by its beginning, which may lie before the window
+_EARLIER_NS = 3600 * 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where in training an instant lies."""
+
+    mode: str
+    step: int
+    phase: str
+
+
+@dataclass(frozen=True)
+class ReadProfile:
+    """One window of one worker; `moments` are where its times lie, one number each."""
+
+    worker: int
+    first_step: int
+    profile: PythonProfile
+    moments: tuple[Moment, ...]
+    times: Numbers
+
+    @property
+    def steps(self) -> tuple[tuple[str, int], ...]:
+        """The steps that it saw something of, as modes and numbers."""
+        seen = [self.moments[number] for number in np.unique(self.times).tolist()]
+        return tuple(sorted({(one.mode, one.step) for one in seen if one.step != NO_STEP}))
+
+
+def read_python_profiles(reader: WorkerReader, damages: list[str]) -> tuple[ReadProfile, ...]:
+    """Every window of Python of one worker, in order; a damaged one is left out and said."""
+    folder = f"{layout.worker_folder(reader.rank)}/profiles"
+    found = []
+    for entry in reader.backend.entries(folder):
+        match = _PROFILE.fullmatch(entry.key.rpartition("/")[2])
+        if match is None:
+            continue
+        try:
+            profile = decode_profile(reader.backend.read(entry.key), entry.key)
+        except DamagedError as error:
+            damages.append(str(error))
+            continue
+        moments, times = _moments(reader, profile)
+        found.append(ReadProfile(reader.rank, int(match[1]), profile, moments, times))
+    return tuple(sorted(found, key=lambda one: one.profile.start_ns))
+
+
+def decode_profile(data: bytes, key: str) -> PythonProfile:
+    """The record in a blob."""
+    content = decode_blob(data, key)
+    try:
+        body: dict[str, Any] = json.loads(gzip.decompress(content))
+        columns: dict[str, Any] = {
+            name: tuple(one) if isinstance(one, list) else one for name, one in body.items()
+        }
+        columns["functions"] = tuple(Function(*one) for one in body["functions"])
+        columns["profiler"] = PythonProfiler(body["profiler"])
+        columns["timer"] = PythonTimer(body["timer"])
+        return PythonProfile(**columns)
+    except (KeyError, TypeError, ValueError, OSError, EOFError, zlib.error) as error:
+        raise DamagedError(f"{key} does not hold a profile of Python: {error}") from error
+
+
+def _moments(reader: WorkerReader, profile: PythonProfile) -> tuple[tuple[Moment, ...], Numbers]:
+    """Where each time of a profile lies: in the stretch that began last and is not over."""
+    within = TimeRange(profile.start_ns - _EARLIER_NS, profile.end_ns + 1)
+    only = {"category": _CATEGORIES, "lane": {MAIN_LANE}}
+    rows = reader.folder(EVENTS).rows(within, ANY_STEP, _COLUMNS, only)
+    starts_ns, steps = to_numpy(rows["start_ns"]), to_numpy(rows["step"])
+    ends_ns = starts_ns + to_numpy(rows["duration_ns"])
+    order = np.lexsort((-ends_ns, starts_ns))
+    columns = rows.select(["mode", "step", "name", "category"]).to_pylist()
+    known = [_moment(**columns[place]) for place in order.tolist()]
+    distinct = tuple(dict.fromkeys([_outside(known), *known]))
+    numbers = {one: number for number, one in enumerate(distinct)}
+    stretches = Stretches(("",) * len(order), steps[order], starts_ns[order], ends_ns[order])
+    places = stretches.at(np.array(profile.times_ns, dtype=np.int64))
+    of_stretch = np.array([*(numbers[one] for one in known), 0], dtype=np.int64)
+    return distinct, of_stretch[places]
+
+
+def _moment(mode: str, step: int, name: str, category: str) -> Moment:
+    if category == EventCategory.STEP.value:
+        return Moment(mode, step, Phase.BETWEEN.value)
+    if name == Phase.EVALUATION.value and mode == Mode.TRAIN.value:
+        return Moment(Mode.EVAL.value, NO_STEP, Phase.BETWEEN.value)
+    return Moment(mode, step, name)
+
+
+def _outside(known: list[Moment]) -> Moment:
+    """What lies in no step: before the first, or after the last that was finished."""
+    is_before = not known or any(one.step == 0 for one in known)
+    return Moment(Mode.TRAIN.value, NO_STEP, BEFORE if is_before else Phase.BETWEEN.value)
