@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 
 from sonde.client.collectives import Collectives
 from sonde.client.idle import Breakdowns, Gaps
+from sonde.client.loading import Loaders
 from sonde.client.operators import Operators
 from sonde.client.python_profile import PythonChoice, PythonTime
 from sonde.read.workers import WorkerReader
@@ -80,3 +81,11 @@ class Profiled(ABC):
         """
         choice = PythonChoice(profiler, mode, phase, thread, StepRange(*steps))
         return PythonTime(self._workers_of(worker), choice)
+
+    def dataloader(self, *, worker: int | str | None = None) -> Loaders:
+        """What data loaders cost, where the time of a batch goes, and what to do about it.
+
+        Args:
+            worker: One rank; all of them by default.
+        """
+        return Loaders(self._workers_of(worker))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from sonde.clock import Clock
+from sonde.clock import Clock, thread_cpu_seconds
 from sonde.collect.torch.loader_stacks import Stack, Stacks
 
 
@@ -35,11 +35,16 @@ class Batch:
     collation: Stretch | None = None
     collates_by: str = ""
     stacks: list[tuple[Stack, int]] = field(default_factory=list)
+    cpu_seconds: float = 0.0
 
     def to_document(self) -> dict[str, Any]:
         """As it travels between processes."""
         lengths = [one.end_ns - one.start_ns for one in self.items]
-        found: dict[str, Any] = {"whole": self.whole, "stacks": self.stacks}
+        found: dict[str, Any] = {
+            "whole": self.whole,
+            "stacks": self.stacks,
+            "cpu_seconds": round(self.cpu_seconds, 6),
+        }
         if self.items:
             found["items"] = (self.items[0].start_ns, self.items[-1].end_ns)
             found["calls"], found["longest_ns"] = len(lengths), max(lengths)
@@ -87,10 +92,11 @@ def watched_closely(fetcher: Any, clock: Clock) -> Iterator[Batch]:
         fetcher.collate_fn = _collation(before["collate_fn"], batch, clock.now_ns)
     stacks = Stacks(clock, threading.get_ident())
     stacks.start()
-    start_ns = clock.now_ns()
+    start_ns, spent = clock.now_ns(), thread_cpu_seconds()
     try:
         yield batch
     finally:
+        batch.cpu_seconds = thread_cpu_seconds() - spent
         batch.whole = Stretch(start_ns, clock.now_ns())
         batch.stacks = stacks.stop()
         for name, value in before.items():

@@ -73,7 +73,8 @@ class LoaderRows:
             collation = Stretch(*batch["collation"])
             inside_ns += collation.end_ns - collation.start_ns
             self.operation(Operation.COLLATION, where, collation, {"by": batch["collates_by"]})
-        self.operation(Operation.BATCH, where, whole, {"stacks": batch["stacks"]}, inside_ns)
+        facts = {name: batch[name] for name in ("cpu_seconds", "stacks")}
+        self.operation(Operation.BATCH, where, whole, facts, inside_ns)
 
     def operation(
         self,

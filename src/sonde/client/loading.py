@@ -1,0 +1,183 @@
+"""The data loaders of a job: what they cost, why, and what to do about it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.analyze.loading import FunctionShare, LoaderReport, examine
+from sonde.client.frames import TIME, Frame, aligned
+from sonde.clock import iso
+from sonde.read.loading import read_loaders
+from sonde.read.workers import WorkerReader
+from sonde.show.loading import loader_lines
+from sonde.store.tables import from_numpy, from_texts
+
+_NUMBERS = ("p25", "p50", "p95", "maximum", "total")
+_MOST_FUNCTIONS = 20
+
+
+@dataclass(frozen=True)
+class Loaders(Frame):
+    """All data loaders of some workers; nothing is read until it is asked for."""
+
+    readers: tuple[WorkerReader, ...]
+
+    @cached_property
+    def reports(self) -> tuple[LoaderReport, ...]:
+        """What can be said of each, worker by worker, in the order of their first use."""
+        return tuple(examine(one) for reader in self.readers for one in read_loaders(reader))
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What to know and to do, in words, each thing once."""
+        said = (one.text for report in self.reports for one in report.advice)
+        return tuple(dict.fromkeys(said))
+
+    @property
+    def functions(self) -> "LoaderFunctions":
+        """Where the time of the batches went that were watched closely."""
+        return LoaderFunctions(self.reports)
+
+    @property
+    def starts(self) -> "LoaderStarts":
+        """Every start of an iterator, and the waits for its first batches."""
+        return LoaderStarts(self.reports)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker, loader and operation; durations in seconds."""
+        rows = [(report, one) for report in self.reports for one in report.operations]
+        return pa.table(
+            {
+                **_whose([report for report, _ in rows]),
+                "operation": from_texts([one.operation for _, one in rows]),
+                "count": _integers([one.count for _, one in rows]),
+                **{name: _reals([getattr(one, name) for _, one in rows]) for name in _NUMBERS},
+            }
+        )
+
+    def documents(self) -> list[dict[str, Any]]:
+        """What `sonde dataloader --json` prints of each loader."""
+        return [_document(report) for report in self.reports]
+
+    def __repr__(self) -> str:
+        return "\n".join(line.plain for line in loader_lines(self.documents()))
+
+
+@dataclass(frozen=True)
+class LoaderFunctions(Frame):
+    """Functions that ran while batches were made, the longest first."""
+
+    reports: tuple[LoaderReport, ...]
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker, loader and function; percent of the time with what it calls."""
+        rows = [(report, one) for report in self.reports for one in report.functions]
+        return pa.table(
+            {
+                **_whose([report for report, _ in rows]),
+                "function": from_texts([one.name for _, one in rows]),
+                "file": from_texts([one.file for _, one in rows]),
+                "line": _integers([one.line for _, one in rows]),
+                "percent": _reals([one.percent for _, one in rows]),
+                "own_percent": _reals([one.own_percent for _, one in rows]),
+            }
+        )
+
+    def __repr__(self) -> str:
+        found = [(report, one) for report in self.reports for one in report.functions]
+        if not found:
+            return "no batch has been watched closely"
+        rows = [
+            (one.name, f"{one.file}:{one.line}", f"{one.percent:.1f}", f"{one.own_percent:.1f}")
+            for _, one in found[:_MOST_FUNCTIONS]
+        ]
+        return aligned([("function", "file", "percent", "own percent"), *rows], left=2)
+
+
+@dataclass(frozen=True)
+class LoaderStarts(Frame):
+    """Starts of iterators, loader by loader."""
+
+    reports: tuple[LoaderReport, ...]
+
+    def to_arrow(self) -> pa.Table:
+        """One row per start; `outlier` where it is out of line with the others."""
+        rows = [(report, one) for report in self.reports for one in report.record.starts]
+        is_slow = [int(one in report.slow_starts) for report, one in rows]
+        return pa.table(
+            {
+                **_whose([report for report, _ in rows]),
+                "time": _integers([one.time_ns for _, one in rows]).cast(TIME),
+                "seconds": _reals([one.seconds for _, one in rows]),
+                "first_wait_seconds": _reals([one.first_wait_seconds for _, one in rows]),
+                "outlier": _integers(is_slow).cast(pa.bool_()),
+            }
+        )
+
+    def __repr__(self) -> str:
+        rows = [
+            (
+                str(report.record.worker),
+                str(report.record.number),
+                iso(one.time_ns),
+                f"{one.seconds:.4g}",
+                f"{one.first_wait_seconds:.4g}",
+            )
+            for report in self.reports
+            for one in report.record.starts
+        ]
+        titles = ("worker", "loader", "time", "seconds", "first wait")
+        return aligned([titles, *rows], left=3) if rows else "no iterator has started"
+
+
+def _whose(reports: Sequence[LoaderReport]) -> dict[str, pa.ChunkedArray]:
+    return {
+        "worker": _integers([one.record.worker for one in reports]),
+        "loader": _integers([one.record.number for one in reports]),
+    }
+
+
+def _integers(values: Sequence[int]) -> pa.ChunkedArray:
+    return from_numpy(np.array(values, dtype=np.int64))
+
+
+def _reals(values: Sequence[float]) -> pa.ChunkedArray:
+    return from_numpy(np.array(values, dtype=np.float64))
+
+
+def _document(report: LoaderReport) -> dict[str, Any]:
+    record = report.record
+    return {
+        "worker": record.worker,
+        "loader": record.number,
+        "mode": record.mode,
+        **asdict(record.facts),
+        "device": record.device,
+        "waited_percent": record.waited_percent,
+        "cpu_percent": record.cpu_percent,
+        "busy_percent": record.busy_percent,
+        "processes_needed": report.processes_needed,
+        "starts": len(record.starts),
+        "operations": [asdict(one) for one in report.operations],
+        "slowest_function": _function(report.slowest),
+        "functions": [_function(one) for one in report.functions[:_MOST_FUNCTIONS]],
+        "slow_starts": [
+            {"time": iso(one.time_ns), "seconds": one.total_seconds} for one in report.slow_starts
+        ],
+        "slow_waits": [
+            {"time": iso(one.time_ns), "step": one.step, "seconds": one.seconds}
+            for one in report.slow_waits
+        ],
+        "advice": [asdict(one) for one in report.advice],
+    }
+
+
+def _function(one: FunctionShare | None) -> dict[str, Any] | None:
+    return asdict(one) if one is not None else None
