@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sonde.collect.script import log as log
     from sonde.collect.script import mode as mode
     from sonde.collect.script import phase as phase
+    from sonde.collect.script import profile as profile
     from sonde.collect.script import save as save
     from sonde.collect.script import step as step
     from sonde.collect.system import Collector as Collector
@@ -35,6 +36,7 @@ _HOMES = {
     "mode": "sonde.collect.script",
     "open_job": "sonde.client.job",
     "phase": "sonde.collect.script",
+    "profile": "sonde.collect.script",
     "save": "sonde.collect.script",
     "start": "sonde.collect.inside",
     "step": "sonde.collect.script",
@@ -51,6 +53,7 @@ __all__ = [
     "mode",
     "open_job",
     "phase",
+    "profile",
     "save",
     "start",
     "step",

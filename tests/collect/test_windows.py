@@ -208,3 +208,71 @@ def test_a_planned_window_that_was_over_before_is_said() -> None:
     assert windows_of(recorded) == [("operators", [1002, 1002])]
     [said] = recorded.said().values()
     assert said == "training was resumed at step 1000, after step 10"
+
+
+def test_a_window_by_time_begins_and_ends_after_the_steps_that_pass_its_times() -> None:
+    plan = (Window(PYTHON, num_steps=1, start_seconds=0.0, duration_seconds=0.05),)
+    with fake_profilers(*ALL) as told, watched(profile=plan) as recorded:
+        script = Script()
+        script.train(1)
+        since = recorded.session.clock.seconds()
+        while recorded.session.windows.is_open:
+            script.train(1)
+        assert recorded.session.clock.seconds() - since >= 0.04
+
+    [(_, (first, last))] = windows_of(recorded)
+    assert told.calls == [("begin", "python", first), ("end", "python", last + 1)]
+    assert set(profiled_steps(recorded)) == set(range(first, last + 1))
+
+
+def test_a_window_that_is_asked_for_begins_within_two_steps() -> None:
+    with fake_profilers(*ALL) as told, watched(closely=False) as recorded:
+        script = Script()
+        script.train(100)  # in the middle of quiet ones
+        asked = recorded.session.windows.ask(Window(PYTHON, None, 3, by="somebody"))
+        settle(recorded)
+        script.train(100)
+
+    begin, end = told.calls
+    assert begin[2] is not None
+    assert 100 <= begin[2] <= 102
+    assert (end[2], asked[0].began) == (begin[2] + 3, begin[2])
+    assert set(profiled_steps(recorded)) == {begin[2], begin[2] + 1, begin[2] + 2}
+
+
+def test_an_evaluation_in_a_window_is_marked_too() -> None:
+    with fake_profilers(*ALL), watched(profile=(Window(PYTHON, 1, 2),)) as recorded:
+        script = Script()
+        script.train(2)
+        script.evaluate(3)
+        script.train(3)
+
+    rows = [row for row in recorded.rows["events"] if row["category"] == "step"]
+    marked = [(row["mode"], row["step"]) for row in rows if "profiled" in row["detail"]]
+    assert marked == [("train", 1), *(("eval", step) for step in range(3)), ("train", 2)]
+
+
+def test_what_it_takes_to_switch_a_profiler_belongs_to_no_step() -> None:
+    with fake_profilers(*ALL) as told, watched(profile=(Window(PYTHON, 3, 1),)) as recorded:
+        told.seconds = 0.2
+        Script().train(8)
+
+    steps = {row["step"]: row for row in recorded.rows["events"] if row["category"] == "step"}
+    assert all(row["duration_ns"] < 150_000_000 for row in steps.values())
+    apart = steps[4]["start_ns"] - steps[3]["start_ns"] - steps[3]["duration_ns"]
+    assert apart >= 200_000_000
+    assert recorded.session.budget.hook_seconds < 0.2
+    [row] = [row for row in recorded.rows["events"] if row["category"] == "window"]
+    assert json.loads(row["detail"])["cost_seconds"] >= 0.4
+
+
+def test_a_loop_of_several_optimizers_marks_every_step_that_was_under_way() -> None:
+    with fake_profilers(*ALL), watched(profile=(Window(PYTHON, 3, 2),)) as recorded:
+        one, two = Script(), Script()
+        for _ in range(10):
+            one.train(1)
+            two.train(1)
+
+    [(_, (first, last))] = windows_of(recorded)
+    assert (first, last) == (3, 4)
+    assert set(profiled_steps(recorded)) == {3, 4, 5}

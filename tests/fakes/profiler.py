@@ -1,5 +1,6 @@
 """Profilers that only remember when they were called."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ class FakeProfilers:
     prepared: list[str] = field(default_factory=list)
     refusal: str | None = None  # what `begin` answers
     failing: str = ""  # the call that raises
+    seconds: float = 0.0  # what it takes to switch on, and off
 
     def __contains__(self, name: str) -> bool:
         return name in self.kinds
@@ -50,6 +52,7 @@ class _Noting(Profiler):
     def _note(self, what: str, window: Window) -> None:
         done = self.session.steps.counts["train"]
         self._told.calls.append((what, window.kind.value, done))
+        threading.Event().wait(self._told.seconds)
         self._fail_in(what)
 
     def _fail_in(self, what: str) -> None:

@@ -48,6 +48,8 @@ class Backroom:
         self._asking = threading.Lock()
         self._news = threading.Event()
         self._is_closing = False
+        self._look: Callable[[], None] | None = None
+        self._look_seconds = 0.0
         self._thread = threading.Thread(target=self._run, name="sonde-hook", daemon=True)
 
     def start(self) -> None:
@@ -64,6 +66,12 @@ class Backroom:
         self._pending.append((part, pending))
         if len(self._pending) == 1:
             self._news.set()
+
+    def watch(self, look: Callable[[], None], every_seconds: float) -> None:
+        """Looks for something again and again; once that fails, no more."""
+        self._look_seconds = every_seconds
+        self._look = self._guard.shield("requests", look, None)
+        self._news.set()
 
     def hold(self) -> None:
         """Begins nothing until `release`: to ask a device would spoil a graph's recording."""
@@ -95,7 +103,7 @@ class Backroom:
         with suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
         tidy_due = self._clock.seconds() + self._tidy_seconds
-        spent = 0.0
+        look_due = spent = 0.0
         while True:
             self._news.clear()
             self._do_work()
@@ -104,12 +112,16 @@ class Backroom:
             if now >= tidy_due or is_last:
                 tidy_due = now + self._tidy_seconds
                 self._guard.attempt("the worker's records", self._tidy, None)
+            if self._look is not None and now >= look_due and not is_last:
+                look_due = now + self._look_seconds
+                self._look()
             cpu = thread_cpu_seconds()
             self._on_cost(cpu - spent)
             spent = cpu
             if is_last:
                 return
-            pause = _POLL_SECONDS if self._pending else max(0.0, tidy_due - now)
+            due = min(tidy_due, look_due) if self._look is not None else tidy_due
+            pause = _POLL_SECONDS if self._pending else max(0.0, due - now)
             self._clock.wait(self._news, pause)
 
     def _do_work(self) -> None:

@@ -234,6 +234,8 @@ class InsideJob:
         relay = relay_to(place.backend, clock)
         self._handover = Handover(place, settings, clock, os.urandom(8).hex(), relay)
         self._recording = Recording(place, settings, clock, self._stop, OwnThreads().cpu_seconds)
+        if relay is not None:
+            self._recording.hand_on = relay.hand_on
         self._before: dict[str, str | None] = {}
         self._stopped_by: str | None = None
         self._leaving: _Leaving | None = None

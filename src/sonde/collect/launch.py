@@ -67,6 +67,8 @@ class Launcher:
         self._child: Child | None = None
         self._recording = Recording(registration, settings, clock, self._stop)
         self._relay = relay_to(registration.backend, clock)
+        if self._relay is not None:
+            self._recording.hand_on = self._relay.hand_on
         self._handover = Handover(registration, settings, clock, self._run_id, self._relay)
 
     def run(self, command: Sequence[str], collectors: tuple[str, ...] | None) -> Launched:

@@ -3,6 +3,7 @@
 Writing to an object store needs a library that the workers' environment may not have. So they write
 into a folder of this machine, and the launcher carries it on: what grows is appended as it grows,
 what is rewritten is written again, and what cannot change any more makes room once it has arrived.
+Requests that workers answer come to them through the same folder.
 """
 
 import shutil
@@ -13,10 +14,14 @@ from pathlib import Path
 from sonde.clock import Clock
 from sonde.errors import KeyMissingError, StoreError
 from sonde.guard import Guard
+from sonde.records.request import Request
+from sonde.store import layout
 from sonde.store.backends import Backend, Entry, open_backend
+from sonde.store.facts import encode_facts
 from sonde.store.layout import LIVE_SUFFIX, SegmentName
 
 _MOST_AT_ONCE_BYTES = 8 * 1024 * 1024
+_HURRY_SECONDS = 30.0
 _FINAL_SUFFIX = ".safetensors"  # written once, large
 
 
@@ -37,6 +42,7 @@ class Relay:
         self._folder = Path(tempfile.mkdtemp(prefix="sonde-workers-"))
         self.source = open_backend(str(self._folder))
         self._carried: dict[str, tuple[int, int]] = {}  # by key: size and time
+        self._hurry_until = 0.0  # somebody waits for an answer
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sonde-relay", daemon=True)
         self.trouble: str | None = None  # why not everything has arrived
@@ -57,6 +63,15 @@ class Relay:
         shutil.rmtree(self._folder, ignore_errors=True)
         return True
 
+    def hand_on(self, request: Request) -> None:
+        """Puts a request where the workers look for it; what they answer is carried soon."""
+        key, content = layout.request_key(request.id), encode_facts(request)
+        self.source.write(key, content)
+        for entry in self.source.entries(layout.REQUESTS):
+            if entry.key == key:  # it comes from where it would be carried to
+                self._carried[key] = (entry.size, entry.modified_ns)
+        self._hurry_until = self._clock.seconds() + _HURRY_SECONDS
+
     def carry(self) -> bool:
         """Carries all that is new, older things first; False once something did not arrive."""
         entries = sorted(self.source.entries(""), key=lambda entry: entry.modified_ns)
@@ -73,8 +88,12 @@ class Relay:
 
     def _run(self) -> None:
         guard = Guard()
-        while not self._clock.wait(self._over, self._target.flush_seconds):
-            guard.attempt("the relay", self.carry, default=False)
+        due = self._clock.seconds() + self._target.flush_seconds
+        while not self._clock.wait(self._over, self._target.poll_seconds):
+            now = self._clock.seconds()
+            if now >= due or now < self._hurry_until:
+                due = now + self._target.flush_seconds
+                guard.attempt("the relay", self.carry, default=False)
         # whatever they wrote until their end, and once more if the store hesitates
         if not guard.attempt("the relay", self.carry, default=False):
             guard.attempt("the relay", self.carry, default=False)

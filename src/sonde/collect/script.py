@@ -8,17 +8,24 @@ import math
 import multiprocessing
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ContextDecorator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sonde.collect.session import At, Session
 from sonde.collect.tensors.saved import SavedArrays
+from sonde.collect.windows import Asked
+from sonde.errors import UsageError
 from sonde.guard import Guard
+from sonde.records.profile import Window
 from sonde.records.step import EventCategory, Mode, Phase
+from sonde.settings import DEFAULT_WINDOWS, requested_windows
 
 _PHASES = frozenset(Phase)
 _MODES = frozenset(Mode)
+_USUAL_KINDS = ",".join(window.kind for window in DEFAULT_WINDOWS)
 _warned: set[str] = set()
 
 
@@ -106,6 +113,44 @@ def mode(name: str) -> "Meant":
     return Meant(_known_mode(name))
 
 
+def profile(
+    kinds: str | Sequence[str] = _USUAL_KINDS,
+    *,
+    steps: int | None = None,
+    seconds: float | None = None,
+    **options: Any,
+) -> "Profiling":
+    """Looks deeper for some steps, `sonde.profile("operators", steps=3)`, or in a block.
+
+    By steps or seconds, kinds follow each other from the next step on. Without either, the window
+    lasts as long as a block, `with sonde.profile("python"): …`, or as a function that this is put
+    before; there it is one kind, and only where no other window is open.
+
+    Args:
+        kinds: operators, dataloader, python, distributed or memory; one of them, or several.
+        steps: How many training steps; without it and without `seconds`, a block is meant.
+        seconds: For how long, up to the end of a step.
+        **options: Of the profilers that have them, like `shapes=True` or `profiler="stacks"`.
+    """
+    session = _session()
+    names = kinds if isinstance(kinds, str) else ",".join(kinds)
+    arguments = {name: str(value).lower() for name, value in options.items()}
+    arguments |= {"kinds": names, "by": "script"}
+    arguments |= {} if steps is None else {"steps": str(steps)}
+    arguments |= {} if seconds is None else {"seconds": f"{seconds:.6f}"}
+    try:
+        windows = requested_windows(arguments, "sonde.profile:")
+    except UsageError as error:
+        _warn(f"{error} Nothing is profiled.")
+        return Profiling(None)
+    if steps is None and seconds is None:
+        return Profiling(replace(windows[0], num_steps=0))
+    if session is not None:
+        nothing: tuple[Asked, ...] = ()
+        session.guard.call("sonde.profile", lambda: session.windows.ask(*windows), nothing)
+    return Profiling(None)
+
+
 def record_number(session: Session, name: str, value: Any, source: str, at: At) -> bool:
     """Records one number, whatever holds it; whether it was one."""
     if session.tensors is not None and session.tensors.scalar(name, value, source, at):
@@ -166,6 +211,27 @@ class Meant(ContextDecorator):
         session = _session() if self._name else None
         if session is not None:
             session.steps.force(before)
+
+
+class Profiling(ContextDecorator):
+    """A window that lasts as long as a block, or as a function."""
+
+    def __init__(self, window: Window | None) -> None:
+        self._window = window  # None: it was asked for by steps, or cannot be
+        self._began: list[bool] = []
+
+    def __enter__(self) -> None:
+        session, window = _session(), self._window
+        if session is None or window is None or not session.is_training_thread():
+            self._began.append(False)
+            return
+        begin = partial(session.windows.begin_now, window)
+        self._began.append(session.guard.call("sonde.profile", begin, default=False))
+
+    def __exit__(self, *_: object) -> None:
+        session = _session() if self._began.pop() else None
+        if session is not None:
+            session.guard.call("sonde.profile", session.windows.end_now, None)
 
 
 def _session() -> Session | None:

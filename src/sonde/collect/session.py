@@ -17,6 +17,7 @@ from sonde.collect.backroom import Backroom
 from sonde.collect.beat import beat_of
 from sonde.collect.budget import Budget
 from sonde.collect.identity import claim_worker, earlier_counts, facts_of
+from sonde.collect.requests import Requests
 from sonde.collect.rows import Rows
 from sonde.collect.steps import EventRow, FinishedStep, Steps
 from sonde.collect.tensors.plan import Plan
@@ -77,6 +78,7 @@ class Session:
         self._add_scalar = self._rows.adder(SCALARS)
         self.steps = Steps(clock.now_ns, self._rows.adder(EVENTS), self._step_over)
         self.windows = Windows(self)
+        Requests(self)
         self._begin_life()
 
     def _begin_life(self) -> None:
@@ -351,14 +353,13 @@ class Session:
         self.is_on = True
 
     def _step_over(self, step: FinishedStep) -> None:
-        is_profiled = self.windows.is_open
-        for listener in self._after_step:
-            listener(step)
         if step.mode == "train":
             hook_ns, self.hook_ns = self.hook_ns, 0
-            if not is_profiled:
+            if not self.windows.is_open:  # what a profiler slows says nothing about the hook
                 seconds = (step.end_ns - step.start_ns) / NANOSECONDS
                 self.budget.step_over(seconds, hook_ns / NANOSECONDS)
+        for listener in self._after_step:
+            listener(step)
         self.windows.between_steps(step)
 
     def _tidy(self) -> None:

@@ -42,7 +42,6 @@ class Asked:
 
     window: Window
     is_prepared: threading.Event | None = None  # None: nobody has begun to
-    is_late: bool = False  # it had to wait for another one
     began: int | None = None  # its first step
     refusal: str | None = None  # why there was none
 
@@ -95,7 +94,7 @@ class Windows:
         if one is None:
             return None
         window, first = one.window, one.window.start_step or 0
-        is_by_steps = window.duration_seconds is None
+        is_by_steps = window.duration_seconds is None and window.num_steps
         last = first + window.num_steps - 1 if is_by_steps else None
         return RunningWindow(window.kind, first, last, one.start_ns, window.by)
 
@@ -159,13 +158,13 @@ class Windows:
             return
         if step.mode == _TRAIN:
             one.steps, one.latest_ns = one.steps + 1, step.end_ns
-        is_done = one.window.duration_seconds is None and one.steps >= one.window.num_steps
+        count = one.window.num_steps if one.window.duration_seconds is None else 0
+        is_done = count and one.steps >= count
         cut = ""
         if step.mode != _TRAIN and step.end_ns - one.latest_ns >= _EVALUATION_NS:
             cut = "an evaluation took too long"
         if is_done or cut or step.end_ns >= one.end_ns:
             self._session.hook_ns -= self._end(one, cut)
-            self._ended_step = step.number
 
     def _place_plan(self, first: int) -> None:
         """The plan counts from the first step there is: training may have been resumed."""
@@ -188,8 +187,6 @@ class Windows:
             return
         with self._changing:
             due = [one for one in self._waiting if self._is_due(one, number)]
-            for one in due[1:]:
-                one.is_late = True
             if due:
                 self._waiting.remove(due[0])
             self._set_alarm()
@@ -201,8 +198,8 @@ class Windows:
 
     def _is_due(self, asked: Asked, number: int) -> bool:
         window = asked.window
-        if window.start_step is not None and not asked.is_late:
-            return number >= window.start_step
+        if window.start_step is not None and number <= window.start_step:
+            return number == window.start_step
         # what may begin at any step lets the one before it settle
         if number <= self._ended_step + 1 or not self._is_settled:
             return False
@@ -216,7 +213,7 @@ class Windows:
             if one.window.start_seconds is not None:
                 times.append(self._begin_ns + int(one.window.start_seconds * NANOSECONDS))
             else:
-                steps.append(0 if one.is_late else one.window.start_step or 0)
+                steps.append(one.window.start_step or 0)
         self._wake_step, self._wake_ns = min(steps), min(times)
 
     def _begin(self, asked: Asked, number: int) -> bool:
@@ -251,7 +248,7 @@ class Windows:
         one.cost_ns += took_ns
         self._record(one, cut, end_ns)
         session.steps.profile("")
-        self._is_settled = False
+        self._ended_step, self._is_settled = session.steps.counts[_TRAIN] - 1, False
         session.backroom.hand(_PART, self._settled)
         return took_ns
 

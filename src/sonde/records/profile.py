@@ -41,7 +41,7 @@ class Window:
 
     kind: ProfileKind
     start_step: int | None = None  # a training step
-    num_steps: int = 1
+    num_steps: int = 1  # 0: until somebody ends it
     start_seconds: float | None = None  # since training began
     duration_seconds: float | None = None
     options: Mapping[str, str] = field(default_factory=dict)  # of that kind of profiler
@@ -54,6 +54,6 @@ class RunningWindow:
 
     kind: ProfileKind
     first_step: int
-    last_step: int | None  # None: it ends by time
+    last_step: int | None  # None: nobody knows yet
     start_ns: int
     by: str

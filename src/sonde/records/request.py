@@ -10,6 +10,7 @@ class RequestKind(StrEnum):
 
     STOP = "stop"
     SET = "set"
+    PROFILE = "profile"  # of the workers, who answer it themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one node did about a request."""
+    """What one node, or one worker, did about a request."""
 
     request_id: str
     node: str

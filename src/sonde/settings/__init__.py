@@ -22,9 +22,8 @@ from sonde.settings.profile import (
     DEFAULT_WINDOWS,
     OPTION_KEYS,
     WINDOW_KEYS,
-    known_kind,
-    read_options,
     read_profiles,
+    requested_windows,
 )
 from sonde.settings.run import CONFIG_NAME, KEYS, RunSettings, load_settings
 from sonde.settings.surroundings import (
@@ -63,7 +62,6 @@ __all__ = [
     "environment",
     "hook_settings",
     "is_disabled",
-    "known_kind",
     "load_settings",
     "notebook_file",
     "parse_duration",
@@ -72,7 +70,7 @@ __all__ = [
     "parse_size",
     "placement",
     "read_collections",
-    "read_options",
     "read_profiles",
+    "requested_windows",
     "worker_place",
 ]

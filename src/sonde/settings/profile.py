@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sonde.errors import UsageError
@@ -67,8 +68,8 @@ _OPTIONS = {
     ProfileKind.DATALOADER: (),
     ProfileKind.PYTHON: (
         _key(
-            *("profiler", one_of(("cprofile", "stacks")), '"cprofile"'),
-            "`cprofile` sees every call, `stacks` looks once in a millisecond",
+            *("profiler", one_of(("cprofile", "stacks")), '"stacks"'),
+            "`stacks` looks at all threads once in a millisecond, `cprofile` sees every call",
         ),
         _key(
             *("timer", one_of(("total", "cpu", "off_cpu")), '"total"'),
@@ -169,10 +170,37 @@ def known_kind(name: str, where: str) -> ProfileKind:
     return ProfileKind(one_of(ProfileKind)(name, f"{where} kind"))
 
 
-def read_options(kind: ProfileKind, table: Mapping[str, object], where: str) -> dict[str, str]:
-    """The options of a kind of profiler, as it is told them."""
-    found = read_table(_OPTIONS[kind], table, where)
-    return {name: _word(value) for name, value in found.items()}
+def requested_windows(arguments: Mapping[str, str], where: str = "") -> tuple[Window, ...]:
+    """The windows that a request asks for, one after the other.
+
+    Args:
+        arguments: `kinds`, joined by commas; `steps` or `seconds`; `by`; and options of profilers,
+            each for the kinds that have it.
+        where: Who asks, for the words about what is wrong.
+    """
+    kinds = [known_kind(name, where) for name in arguments.get("kinds", "").split(",")]
+    given = {name: word for name, word in arguments.items() if name not in _OF_REQUESTS}
+    for name, word in given.items():
+        if not any(name == key.name for kind in kinds for key in _OPTIONS[kind]):
+            known = sorted({key.name for kind in kinds for key in _OPTIONS[kind]})
+            raise UsageError(f"{where} unknown option {name}={word}. Known: {', '.join(known)}")
+    return tuple(_requested(kind, arguments, given, where) for kind in dict.fromkeys(kinds))
+
+
+_OF_REQUESTS = ("kinds", "steps", "seconds", "by")
+
+
+def _requested(
+    kind: ProfileKind, arguments: Mapping[str, str], given: Mapping[str, str], where: str
+) -> Window:
+    own = {key.name for key in _OPTIONS[kind]}
+    table = {name: _from_word(word) for name, word in given.items() if name in own}
+    if "steps" in arguments:
+        table["num_steps"] = _from_word(arguments["steps"])
+    if "seconds" in arguments:
+        table["duration"] = f"{arguments['seconds']}s"
+    window = _from_table(kind, table, where)
+    return replace(window, start_step=None, by=arguments.get("by", "request"))
 
 
 def _from_table(kind: ProfileKind, table: object, where: str) -> Window:

@@ -12,6 +12,11 @@ from sonde.store.facts import decode_facts, encode_facts
 PATIENCE = "patience_seconds"  # of a request to stop: for so long the job may end by itself
 
 
+def worker_name(rank: int) -> str:
+    """How a worker signs its replies."""
+    return f"worker-{rank}"
+
+
 def send_request(
     backend: Backend, clock: Clock, kind: RequestKind, arguments: dict[str, str]
 ) -> Request:
@@ -36,7 +41,7 @@ def replies_to(backend: Backend, request: Request) -> dict[str, Reply]:
 
 
 class Inbox:
-    """The requests that one node has not seen yet."""
+    """The requests that one node, or one worker, has not seen yet."""
 
     def __init__(self, backend: Backend, node: str) -> None:
         self._backend = backend
