@@ -44,7 +44,8 @@ def seconds(job: Job, column: str, **asked: str) -> dict[str, float]:
 
 
 def wall(events: list[Event]) -> float:
-    return max(one["ts"] + one["dur"] for one in events) - min(one["ts"] for one in events)
+    first = min(float(one["ts"]) for one in events)
+    return max(float(one["ts"] + one["dur"]) for one in events) - first
 
 
 def busy(events: list[Event]) -> float:

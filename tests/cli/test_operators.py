@@ -1,0 +1,83 @@
+"""`sonde operators` over a recorded step, through the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sonde.cli._main import run_command_line
+from sonde.store.format import OPERATIONS
+from sonde.store.traces import decode_trace
+from tests.fakes.job import FakeJob
+
+TRACE = Path(__file__).parent.parent / "golden" / "kineto_h200_one_step.json.gz"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> str:
+    job = FakeJob(str(tmp_path_factory.mktemp("store") / "gpt"))
+    worker = job.worker()
+    for batch in decode_trace(TRACE).batches():
+        worker.writer.add_columns(OPERATIONS, batch.columns, batch.first_ns, batch.last_ns)
+    worker.flush()
+    job.end()
+    return job.backend.uri
+
+
+def test_a_person_sees_shares_operators_and_causes(
+    recorded: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["operators", recorded, "--top", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "64 ms"
+    assert any(line.startswith("cuda:0") and "76.3 %" in line for line in lines)
+    assert any(line.startswith("aten::mm ") and "█" in line for line in lines)
+    assert any(line.startswith("not covered") for line in lines)
+    assert any("the host launched too late" in line for line in lines)
+    assert any("771 kernels" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ((), "aten::mm"),
+        (("--by", "kernel"), "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"),
+        (("--device", "cpu"), "cudaLaunchKernel"),
+        (("--device", "cpu", "--by", "total"), "aten::linear"),
+        (("--by", "module"), ""),
+        (("--by", "phase"), "between"),
+    ],
+)
+def test_scripts_get_the_same_as_one_document(
+    recorded: str, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], first: str
+) -> None:
+    assert run_command_line(["operators", recorded, "--json", *words]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["operators"][0]["name"] == first
+    shares = sum(row["percent"] for row in document["operators"])
+    shares += document["operators_left_out"]["percent"] + document["not_covered_percent"]
+    assert shares == pytest.approx(100)
+    [cpu, gpu] = document["breakdown"]
+    assert (cpu["device"], gpu["device"]) == ("cpu", "cuda:0")
+    assert run_command_line(["operators", recorded, *words]) == 0
+
+
+def test_a_job_that_was_not_profiled_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = FakeJob(str(tmp_path / "plain"))
+    job.worker().step(0, {"forward": 1.0}).flush()
+    job.end()
+    assert run_command_line(["operators", job.backend.uri]) == 0
+    assert "plain: no operators have been recorded" in capsys.readouterr().out
+    assert run_command_line(["operators", job.backend.uri, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["operators"] == []
+
+
+def test_a_number_of_rows_that_is_none_is_a_usage_error(
+    recorded: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run_command_line(["operators", recorded, "--top", "0"])
+    assert stopped.value.code == 2
+    assert "'0' is not a number of rows" in capsys.readouterr().err
