@@ -103,7 +103,8 @@ def _moments(reader: WorkerReader, profile: PythonProfile) -> tuple[tuple[Moment
     distinct = tuple(dict.fromkeys([_outside(known), *known]))
     numbers = {one: number for number, one in enumerate(distinct)}
     stretches = Stretches(("",) * len(order), steps[order], starts_ns[order], ends_ns[order])
-    places = stretches.at(np.array(profile.times_ns, dtype=np.int64))
+    # a look weighs as much as the time before it, so the end of a phase still belongs to it
+    places = stretches.at(np.array(profile.times_ns, dtype=np.int64) - 1)
     of_stretch = np.array([*(numbers[one] for one in known), 0], dtype=np.int64)
     return distinct, of_stretch[places]
 

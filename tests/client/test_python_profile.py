@@ -1,0 +1,189 @@
+import pytest
+
+from sonde.errors import UsageError
+from sonde.records.python_profile import PythonProfiler
+from tests.fakes.job import FakeJob
+from tests.fakes.python_profile import FakeProfile
+from tests.fakes.worker import FakeWorker
+
+MAIN = ("main", "/home/user/train.py", 10)
+HELPER = ("augment", "/home/user/helper.py", 5)
+MODEL = ("Linear.forward", "/env/lib/python3.11/site-packages/torch/nn/modules/linear.py", 125)
+SLEEP = ("time.sleep", "", 5)
+
+
+def steps(worker: FakeWorker, *data_seconds: float) -> None:
+    """A step waits for its data first, then computes for 4 milliseconds."""
+    for number, seconds in enumerate(data_seconds):
+        worker.step(number, {"data_wait": seconds, "forward": 0.004})
+
+
+def profiled() -> FakeJob:
+    """Three steps of which the second waits ten times as long, in a helper."""
+    job = FakeJob()
+    worker = job.worker()
+    profile = FakeProfile(worker)
+    for waits in (2, 20, 2):
+        profile.stands((MAIN, HELPER), waits).stands((MAIN, MODEL), 4)
+    steps(worker, 0.002, 0.020, 0.002)
+    profile.write()
+    worker.flush()
+    job.end()
+    return job
+
+
+def test_functions_have_their_own_and_their_total_time() -> None:
+    [helper, model, main] = profiled().job().python().top().to_arrow().to_pylist()
+    assert (helper["function"], helper["file"], helper["line"]) == HELPER
+    assert helper["self_seconds"] == pytest.approx(0.024)
+    assert helper["self_percent"] == pytest.approx(100 * 24 / 36)
+    assert helper["looks"] == 24
+    assert model["total_seconds"] == pytest.approx(0.012)
+    assert (main["self_seconds"], main["total_percent"]) == (0, pytest.approx(100))
+
+
+def test_a_function_that_calls_itself_is_counted_once() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    profile = FakeProfile(worker).stands((MAIN, HELPER, HELPER, HELPER), 3)
+    worker.step(0, {"forward": 0.003})
+    profile.write()
+    worker.flush()
+    [helper] = [row for row in job.job().python().by("function").rows if row.name == "augment"]
+    assert helper.total_seconds == helper.self_seconds == pytest.approx(0.003)
+
+
+def test_time_is_split_by_phase_and_step() -> None:
+    job = profiled().job()
+    assert [row.name for row in job.python(phase="data_wait").top().rows] == ["augment", "main"]
+    assert [row.name for row in job.python(phase="forward").top().rows] == [
+        "Linear.forward",
+        "main",
+    ]
+    [helper, *_] = job.python(steps=(1, 2)).top().rows
+    assert helper.self_seconds == pytest.approx(0.020)
+    assert job.python().phases() == {
+        ("train", "data_wait"): pytest.approx(0.024),
+        ("train", "forward"): pytest.approx(0.012),
+    }
+
+
+def test_what_makes_a_step_slow_comes_first() -> None:
+    outliers = profiled().job().python().outliers()
+    assert outliers.slow == ((0, 1),)
+    first = outliers.to_arrow().to_pylist()[0]
+    assert (first["function"], first["where"]) == ("augment", "/home/user/helper.py:5")
+    assert first["slow_steps_self_seconds"] == pytest.approx(0.020)
+    assert first["other_steps_self_seconds"] == pytest.approx(0.002)
+
+
+def test_steps_that_are_alike_have_no_outliers() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    profile = FakeProfile(worker).stands((MAIN, HELPER), 18)
+    steps(worker, 0.002, 0.002, 0.002)
+    profile.write()
+    worker.flush()
+    assert len(job.job().python().outliers()) == 0
+
+
+def test_modes_are_compared_step_by_step() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    profile = FakeProfile(worker).stands((MAIN, MODEL), 4).stands((MAIN, HELPER), 6)
+    worker.step(0, {"forward": 0.004})
+    worker.step(0, {"forward": 0.003}, mode="eval").step(1, {"forward": 0.003}, mode="eval")
+    profile.write()
+    worker.flush()
+    modes = job.job().python().modes()
+    assert modes.groups == ("eval", "train")
+    rows = {row.function.name: row.self_seconds for row in modes.rows}
+    assert rows["Linear.forward"] == (0, pytest.approx(0.004))
+    assert rows["augment"] == (pytest.approx(0.003), 0)
+
+
+def test_files_and_packages_take_time_too() -> None:
+    python = profiled().job().python()
+    assert [row.name for row in python.by("module").rows] == ["helper.py", "torch", "train.py"]
+    assert [row.name for row in python.by("file").rows] == [HELPER[1], MODEL[1], MAIN[1]]
+    with pytest.raises(UsageError, match="Known: function, file, module"):
+        python.by("line")
+
+
+def test_what_is_built_in_lies_where_it_is_called() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    profile = FakeProfile(worker).takes((MAIN, HELPER, SLEEP), 0.001, 20_000_000, calls=3)
+    worker.step(0, {"data_wait": 0.003, "forward": 0.004})
+    profile.write(PythonProfiler.CPROFILE)
+    worker.flush()
+    [sleep, *_] = job.job().python(phase="data_wait").top().to_arrow().to_pylist()
+    assert (sleep["function"], sleep["file"], sleep["line"]) == ("time.sleep", HELPER[1], 5)
+    assert (sleep["calls"], sleep["self_seconds"]) == (3, pytest.approx(0.020))
+
+
+def test_other_threads_are_shown_when_they_are_asked_for() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    profile = FakeProfile(worker).stands((MAIN, MODEL), 4).stands((HELPER,), 4, "loader")
+    worker.step(0, {"forward": 0.004})
+    profile.write()
+    worker.flush()
+    opened = job.job()
+    assert "augment" not in {row.name for row in opened.python().by("function").rows}
+    [row] = opened.python(thread="loader").by("function").rows
+    assert (row.name, row.self_seconds) == ("augment", pytest.approx(0.004))
+    assert len(opened.python(thread="*").by("function").rows) == 3
+    with pytest.raises(UsageError, match=r"Known: \*, training, loader"):
+        opened.python(thread="nobody").top()
+
+
+def test_windows_of_one_profiler_are_added_up_and_those_of_another_are_not() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    first = FakeProfile(worker).takes((MAIN, HELPER), 0.001, 7)
+    worker.step(0, {"forward": 0.004})
+    looks = [FakeProfile(worker).stands((MAIN, HELPER), 4) for _ in range(2)]
+    worker.step(1, {"forward": 0.004})
+    first.write(PythonProfiler.CPROFILE)
+    for number, one in enumerate(looks):
+        one.write(number=number + 2)
+    worker.flush()
+    opened = job.job()
+    assert opened.python().profiler == "stacks"
+    assert opened.python().top().rows[0].self_seconds == pytest.approx(0.008)
+    assert opened.python("cprofile").top().rows[0].self_seconds == pytest.approx(7e-9)
+
+
+def test_a_damaged_profile_is_left_out_and_said() -> None:
+    job = profiled()
+    worker = job.worker(rank=1)
+    worker.step(0, {"forward": 0.004}).flush()
+    key = FakeProfile(worker).stands((MAIN,), 1).write()
+    data = bytearray(job.backend.read(key))
+    data[-3] ^= 1
+    job.backend.write(key, bytes(data))
+    python = job.job().python()
+    assert len(python.windows) == 1
+    assert python.damages == [f"{key} is damaged: its checksum does not match"]
+
+
+def test_a_job_without_a_profile_says_so() -> None:
+    job = FakeJob()
+    job.worker().step(0, {"forward": 0.004}).flush()
+    python = job.job().python()
+    assert repr(python) == "no profile of Python has been recorded"
+    assert len(python.top()) == len(python.outliers()) == len(python.modes()) == 0
+
+
+def test_before_the_first_step_is_told_apart() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    profile = FakeProfile(worker).stands((MAIN, HELPER), 5).stands((MAIN, MODEL), 4)
+    job.clock.advance(0.005)
+    worker.step(0, {"forward": 0.004})
+    profile.write()
+    worker.flush()
+    phases = job.job().python().phases()
+    assert phases[("train", "before step 0")] == pytest.approx(0.005)
+    assert "augment" in repr(job.job().python())
