@@ -4,6 +4,8 @@ import pytest
 
 from sonde.records.job import JobState
 from sonde.records.notice import NoticeKind
+from sonde.records.profile import ProfileKind, RunningWindow
+from sonde.records.worker import WorkerBeat
 from sonde.show.terminal import status_lines
 from sonde.show.units import short_time
 from sonde.show.watch import frame
@@ -37,6 +39,25 @@ def test_status_tells_steps_stages_the_loss_and_the_cost() -> None:
     assert f"steps          {steps}" in lines
     assert "last loss      1 (train, step 3), 2 (eval, step 0)" in lines
     assert any("0.50 % of the steps" in line for line in lines)
+
+
+def test_a_running_window_is_seen_and_so_are_those_that_are_over() -> None:
+    job = trained()
+    detail = '{"steps":[1,3],"by":"plan","cost_seconds":0.25}'
+    worker = job.worker(restart=1)
+    worker.stretch("python", -2.0, 1.0, 1, "window", lane="profile", detail=detail).flush()
+    worker.step(4, {"forward": 0.2}).flush()
+    window = RunningWindow(ProfileKind.OPERATORS, 5, 14, job.clock.now_ns(), "alice")
+    worker.document("beat", WorkerBeat(job.clock.now_ns(), {"train": 5}, 0, 0, 1, 0, window=window))
+    lines = shown(job)
+
+    assert "profiling      operators steps 5–14" in lines
+    assert "profiles       python steps 1–3 (they took 250 ms)" in lines
+    assert job.job().summary["profiling"][0]["by"] == "alice"
+    seen = [line.plain for line in frame(look(job), 100)]
+    assert any(line.startswith("Profile") and "operators steps 5–14" in line for line in seen)
+    worker.document("beat", WorkerBeat(job.clock.now_ns(), {"train": 5}, 0, 0, 1, 0))
+    assert job.job().summary["profiling"] == []
 
 
 def test_losses_of_several_optimizers_are_told_apart() -> None:

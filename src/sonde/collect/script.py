@@ -16,7 +16,6 @@ from typing import Any
 
 from sonde.collect.session import At, Session
 from sonde.collect.tensors.saved import SavedArrays
-from sonde.collect.windows import Asked
 from sonde.errors import UsageError
 from sonde.guard import Guard
 from sonde.records.profile import Window
@@ -146,8 +145,8 @@ def profile(
     if steps is None and seconds is None:
         return Profiling(replace(windows[0], num_steps=0))
     if session is not None:
-        nothing: tuple[Asked, ...] = ()
-        session.guard.call("sonde.profile", lambda: session.windows.ask(*windows), nothing)
+        ask = session.guard.shield("sonde.profile", session.windows.ask, None)
+        ask(*windows)
     return Profiling(None)
 
 

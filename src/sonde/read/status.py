@@ -39,6 +39,7 @@ def status_document(
         **(training or Training(steps=steps_told(facts))).document(),
         "nodes": list(facts.nodes),
         "workers": len(facts.workers),
+        "profiling": _profiling(facts),
         "overhead": _overhead(facts),
         **_about_the_recording(facts.notices, (*facts.damages, *more_damages)),
         "rules": [],
@@ -122,6 +123,28 @@ def _life(one: WorkerLife) -> dict[str, Any]:
         "is_over": beat.is_over if beat else False,
         "failure": failure.message if failure else None,
     }
+
+
+def _profiling(facts: JobFacts) -> list[dict[str, Any]]:
+    """The windows in which a profiler looks deeper just now."""
+    attempts = {one.attempt.number for one in facts.latest if not one.state.is_over}
+    beats = {
+        one.info.rank: one.beat
+        for one in sorted(facts.lives, key=lambda one: one.info.start_ns)
+        if one.info.attempt in attempts
+    }
+    return [
+        {
+            "worker": rank,
+            "kind": window.kind.value,
+            "first_step": window.first_step,
+            "last_step": window.last_step,
+            "since": iso(window.start_ns),
+            "by": window.by,
+        }
+        for rank, beat in sorted(beats.items())
+        if beat is not None and not beat.is_over and (window := beat.window) is not None
+    ]
 
 
 def _overhead(facts: JobFacts) -> dict[str, Any] | None:

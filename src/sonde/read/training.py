@@ -9,6 +9,7 @@ import numpy as np
 
 from sonde.clock import NANOSECONDS, iso
 from sonde.read.jobs import JobFacts
+from sonde.read.profiles import WindowRecord, windows_of
 from sonde.read.scalars import LOSS, Losses, ScalarQuestion, read_scalars, reduce_scalars
 from sonde.read.stages import StageSpan, find_stages, read_marks
 from sonde.read.steps import read_steps
@@ -50,6 +51,7 @@ class Training:
     steps: Mapping[str, int] = field(default_factory=dict)
     phases: Mapping[str, PhaseShares] = field(default_factory=dict)
     losses: Mapping[str, LastLoss] = field(default_factory=dict)
+    profiles: tuple[WindowRecord, ...] = ()  # of all workers
 
     def document(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -60,6 +62,7 @@ class Training:
             "losses": {
                 mode: {"step": one.step, "value": one.value} for mode, one in self.losses.items()
             },
+            "profiles": _profiles(self.profiles),
         }
 
 
@@ -69,7 +72,9 @@ def read_training(readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int)
     counts = {mode.value: max((one.count(mode) for one in marks), default=0) for mode in Mode}
     steps = {mode: count for mode, count in counts.items() if count}
     phases = _all_phases(readers, steps)
-    return Training(find_stages(facts, marks, now_ns), steps, phases, last_losses(readers))
+    profiles = tuple(one for reader in readers for one in windows_of(reader))
+    stages = find_stages(facts, marks, now_ns)
+    return Training(stages, steps, phases, last_losses(readers), profiles)
 
 
 def read_recent_training(readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int) -> Training:
@@ -176,3 +181,22 @@ def _shares(shares: PhaseShares) -> dict[str, Any]:
         },
         "percent": {phase: round(one, 3) for phase, one in shares.percent.items()},
     }
+
+
+def _profiles(windows: Iterable[WindowRecord]) -> list[dict[str, Any]]:
+    """Each window once, however many workers had it; its cost where that was highest."""
+    found: dict[tuple[int, int, str, str], list[float]] = {}
+    for one in windows:
+        same = (one.first_step, one.last_step, one.kind, one.by)
+        found.setdefault(same, []).append(one.cost_seconds)
+    return [
+        {
+            "kind": kind,
+            "first_step": first,
+            "last_step": last,
+            "by": by,
+            "workers": len(costs),
+            "cost_seconds": max(costs),
+        }
+        for (first, last, kind, by), costs in sorted(found.items())
+    ]

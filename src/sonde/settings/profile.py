@@ -73,7 +73,8 @@ _OPTIONS = {
         ),
         _key(
             *("timer", one_of(("total", "cpu", "off_cpu")), '"total"'),
-            "which time `cprofile` counts: all, that of the processor, that of waiting",
+            "which time `cprofile` counts, which is meant then: all, that of the processor, that "
+            "of waiting",
         ),
     ),
     ProfileKind.DISTRIBUTED: (),
@@ -214,6 +215,8 @@ def _from_table(kind: ProfileKind, table: object, where: str) -> Window:
     usual = _USUAL[kind]
     start_step = None if "start_seconds" in found else found.get("start_step", usual.start_step)
     options = {one.name: _word(found[one.name]) for one in _OPTIONS[kind] if one.name in found}
+    if "timer" in options:
+        options = {"profiler": "cprofile", **options}
     return Window(
         kind=kind,
         start_step=start_step,

@@ -13,6 +13,8 @@ from sonde.show.units import cost, duration, percent, short_time
 _BAR = 20
 _NAME = 16
 _COLUMN = 9
+_MOST_WORKERS = 8
+_MOST_WINDOWS = 6
 _ORDER = [phase.value for phase in Phase]
 
 
@@ -25,7 +27,35 @@ def training_rows(status: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("stages", ", ".join(said)),
         ("steps", _steps(status)),
         ("last loss", last_losses(status["losses"])),
+        ("profiling", profiling(status["profiling"])),
+        ("profiles", _profiles(status["profiles"])),
     ]
+
+
+def profiling(windows: Sequence[Mapping[str, Any]]) -> str:
+    """What is looked at more closely just now: once, where all workers do the same."""
+    said: dict[str, list[str]] = {}
+    for one in windows:
+        said.setdefault(_window(one), []).append(str(one["worker"]))
+    texts = [
+        f"{what} (worker{'s' * (len(workers) > 1)} {', '.join(workers[:_MOST_WORKERS])})"
+        for what, workers in said.items()
+    ]
+    return "; ".join(texts if len(said) > 1 else said)
+
+
+def _profiles(windows: Sequence[Mapping[str, Any]]) -> str:
+    """The latest windows, and what switching their profilers on and off took in all."""
+    said = list(dict.fromkeys(map(_window, windows)))[-_MOST_WINDOWS:]
+    took = sum(one["cost_seconds"] for one in windows)
+    return f"{'; '.join(said)} (they took {short_time(took)})" if said else ""
+
+
+def _window(one: Mapping[str, Any]) -> str:
+    first, last = one["first_step"], one["last_step"]
+    if last is None:
+        return f"{one['kind']} from step {first} on"
+    return f"{one['kind']} step {first}" if last == first else f"{one['kind']} steps {first}–{last}"
 
 
 def last_losses(losses: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from sonde.show.present import JobNow, Level, NodeNow
 from sonde.show.recent import COLUMN_SECONDS
 from sonde.show.styles import CPU, LABEL, MEMORY, PERCENT, QUIET, fullness, state_style
 from sonde.show.terminal import readable
-from sonde.show.training import losses_of_first_mode, phase_names, watching_cost
+from sonde.show.training import losses_of_first_mode, phase_names, profiling, watching_cost
 from sonde.show.units import UNKNOWN, counted, duration, local_hour, percent, rate, short_time, size
 from sonde.show.verdict import verdict
 
@@ -142,7 +142,9 @@ def _training(status: dict[str, Any]) -> list[Text]:
         rows.append("   ".join(f"{name} {percent(one['percent'][name])}" for name in names))
     parts += losses_of_first_mode(status["losses"])
     labels = ("Steps", "Phases")
-    lines = zip(labels, ["   ".join(parts), *rows], strict=False)
+    lines = [*zip(labels, ["   ".join(parts), *rows], strict=False)]
+    looked_at = profiling(status["profiling"])
+    lines += [("Profile", looked_at)] if looked_at else []
     return [*(Text(f"{label:<{LABEL}}{text}") for label, text in lines), Text()]
 
 
