@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,17 +12,26 @@ from rich.progress import Progress
 from sonde.cli._command import Command, Options, add_job, add_json, remark, say_json
 from sonde.client.job import Job
 from sonde.clock import from_iso, iso
-from sonde.errors import StoreError, UsageError
-from sonde.show.exports import EXPORTS, Export, Selection
+from sonde.errors import UsageError
+from sonde.read.timeline import Timeline
+from sonde.show.exports import EXPORTS, Selection
 from sonde.show.output import writing
+from sonde.show.whole_file import write_whole
 from sonde.store.places import find_job
+
+_TIMELINE = {
+    "worker": "only this rank",
+    "start_step": "the first training step",
+    "end_step": "the first training step that is not wanted any more",
+}
 
 
 class ExportJob(Command):
     """Write what was recorded in another program's format.
 
     A row per tick and node (csv, parquet), or OpenMetrics text with timestamps (prometheus). With
-    --buckets each series becomes its minimum, mean and maximum per bucket of time.
+    --buckets each series becomes its minimum, mean and maximum per bucket of time. Or one timeline
+    of workers and machines, as Perfetto opens it (chrome-trace), by time or by steps.
     """
 
     example = "sonde export resnet --format csv --metric 'gpu.*' -o gpus.csv"
@@ -33,7 +41,10 @@ class ExportJob(Command):
         formats = [name.replace("_", "-") for name in EXPORTS.names()]
         parser.add_argument("--format", required=True, choices=formats)
         parser.add_argument(
-            "-o", "--output", metavar="FILE", type=Path, help="a file (default: standard output)"
+            *("-o", "--output"),
+            metavar="FILE",
+            type=Path,
+            help="a file (default: standard output); one that ends with .gz is compressed",
         )
         parser.add_argument(
             "--metric",
@@ -46,6 +57,7 @@ class ExportJob(Command):
         parser.add_argument("--start", type=_moment, help=f"{moment} since the job began")
         parser.add_argument("--end", type=_moment, help="likewise; not included")
         parser.add_argument("--buckets", metavar="N", type=_count, help="at most so many rows")
+        _add_timeline(parser)
         add_json(parser)
 
     def execute(self, options: Options) -> int:
@@ -54,19 +66,31 @@ class ExportJob(Command):
         export = EXPORTS.load(options.format)()
         if options.output is None and not export.is_text and sys.stdout.isatty():
             raise UsageError(f"{options.format} is not for terminals: name a file with -o FILE.")
-        selection = _selection(options)
+        if not export.needs_timeline and _has_steps(options):
+            raise UsageError(f"{options.format} holds no steps: leave out --worker and steps.")
+        selection = _selection(options, needs_timeline=export.needs_timeline)
         with _progress(selection) as advance:
             tally = _Tally(advance)
             if options.output is None:
                 with writing():
                     export.write(selection, sys.stdout.buffer, tally)
             else:
-                _write_file(export, selection, options.output, tally)
+                write_whole(options.output, lambda sink: export.write(selection, sink, tally))
         if not tally.values:
             remark(_nothing(selection))
         if options.json:
             say_json(_document(options, selection))
         return 0
+
+
+def _add_timeline(parser: argparse.ArgumentParser) -> None:
+    for name, said in _TIMELINE.items():
+        words = f"--{name.replace('_', '-')}"
+        parser.add_argument(words, metavar="N", type=int, help=f"for chrome-trace: {said}")
+
+
+def _has_steps(options: Options) -> bool:
+    return any(getattr(options, name) is not None for name in _TIMELINE)
 
 
 class _Tally:
@@ -90,7 +114,7 @@ def _nothing(selection: Selection) -> str:
     return f"nothing was recorded in that range; {selection.job} covers {first} to {last}"
 
 
-def _selection(options: Options) -> Selection:
+def _selection(options: Options, *, needs_timeline: bool) -> Selection:
     job = Job(find_job(options.job, options.store))
     patterns = options.metric or ["*"]
     found = [
@@ -98,33 +122,27 @@ def _selection(options: Options) -> Selection:
         for pattern in patterns
     ]
     for pattern, metrics in zip(patterns, found, strict=True):
-        if not metrics.series:
+        if not metrics.series and (options.metric or not needs_timeline):
             rooms = {one.metric.name.partition(".")[0] for one in job.system().series}
             known = ", ".join(f"{room}.*" for room in sorted(rooms)) or "nothing was recorded"
             raise UsageError(f"Job {job.name!r} has no metric {pattern!r}. Known: {known}")
     series = {one.key: one for metrics in found for one in metrics.series}
     whole = found[0]
-    return Selection(job.name, whole.readers, tuple(series.values()), whole.within, options.buckets)
+    timeline = _timeline(job, options, tuple(patterns)) if needs_timeline else None
+    chosen = (whole.readers, tuple(series.values()), whole.within, options.buckets)
+    return Selection(job.name, *chosen, timeline)
 
 
-def _write_file(
-    export: Export, selection: Selection, path: Path, advance: Callable[[int], None]
-) -> None:
-    """Whole or not at all: a broken export never stands where a good one was."""
-    path = path.resolve()  # a link stays one, and what it leads to is written
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        if path.exists() and not path.is_file():  # a pipe or a device is written as it is
-            with path.open("wb") as sink:
-                export.write(selection, sink, advance)
-            return
-        with temporary.open("wb") as sink:
-            export.write(selection, sink, advance)
-        temporary.replace(path)
-    except OSError as error:
-        raise StoreError(f"Cannot write {path}: {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+def _timeline(job: Job, options: Options, metrics: tuple[str, ...]) -> Timeline:
+    timeline = job.timeline(
+        worker=options.worker,
+        start_step=options.start_step,
+        end_step=options.end_step,
+        start=options.start,
+        end=options.end,
+        metrics=metrics,
+    )
+    return (timeline if options.node is None else timeline.on(options.node)).data
 
 
 @contextlib.contextmanager

@@ -1,17 +1,17 @@
 """Job: the handle everything hangs from."""
 
 import logging
-from datetime import UTC, datetime
 from typing import Any
 
 from sonde.client.events import Events, Stages
+from sonde.client.moments import Moment, instant_of
 from sonde.client.observations import Observations
 from sonde.client.profiled import Profiled
 from sonde.client.scalars import Scalars
 from sonde.client.steps import Steps
 from sonde.client.system import SystemMetrics
 from sonde.client.tensors import Tensor, Tensors, tensor_of
-from sonde.clock import NANOSECONDS, Clock, SystemClock, from_iso
+from sonde.clock import Clock, SystemClock
 from sonde.errors import FormatTooNewError, UsageError
 from sonde.read.jobs import JobFacts, list_job_names, read_job
 from sonde.read.scalars import Losses, Matching, ScalarQuestion
@@ -29,8 +29,6 @@ from sonde.store.backends import Backend, open_backend
 from sonde.store.places import find_job, job_uri
 
 log = logging.getLogger("sonde")
-
-Moment = datetime | str | float | int | None
 
 
 class Job(Profiled):
@@ -253,19 +251,10 @@ class Job(Profiled):
         return node
 
     def _instant(self, moment: Moment) -> int | None:
-        if moment is None:
-            return None
-        if isinstance(moment, str):
-            try:
-                return from_iso(moment)
-            except ValueError as error:
-                raise UsageError(
-                    f"{moment!r} is not a time. Write it like 2026-08-01T12:30:00Z, as a datetime, "
-                    "or as seconds since the job began."
-                ) from error
-        if isinstance(moment, datetime):
-            return from_iso(moment.astimezone(UTC).isoformat())
-        return (self._facts.start_ns or 0) + int(moment * NANOSECONDS)
+        return instant_of(moment, self._facts.start_ns or 0)
+
+    def _systems(self) -> tuple[SystemReader, ...]:
+        return tuple(self._reader(name) for name in self.nodes)
 
     def __repr__(self) -> str:
         seconds = self._facts.seconds(self._clock.now_ns())

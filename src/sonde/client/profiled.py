@@ -1,14 +1,18 @@
 """What a job answers about its profiles: the deep looks at a few of its steps."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from sonde.client.collectives import Collectives
 from sonde.client.idle import Breakdowns, Gaps
 from sonde.client.loading import Loaders
+from sonde.client.moments import Moment
 from sonde.client.operators import Operators
 from sonde.client.python_profile import PythonChoice, PythonTime
+from sonde.client.timeline import Timeline
+from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
-from sonde.records.ranges import StepRange
+from sonde.records.ranges import StepRange, TimeRange
 
 
 class Profiled(ABC):
@@ -17,6 +21,19 @@ class Profiled(ABC):
     @abstractmethod
     def _workers_of(self, worker: int | str | None) -> tuple[WorkerReader, ...]:
         """Readers of one rank, or of all of them."""
+
+    @abstractmethod
+    def _systems(self) -> tuple[SystemReader, ...]:
+        """Readers of all nodes."""
+
+    @abstractmethod
+    def _instant(self, moment: Moment) -> int | None:
+        """A moment on the job's time line."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The job's name."""
 
     def operators(
         self,
@@ -89,3 +106,33 @@ class Profiled(ABC):
             worker: One rank; all of them by default.
         """
         return Loaders(self._workers_of(worker))
+
+    def timeline(
+        self,
+        *,
+        worker: int | str | None = None,
+        start_step: int | None = None,
+        end_step: int | None = None,
+        start: Moment = None,
+        end: Moment = None,
+        metrics: str | Sequence[str] = "*",
+    ) -> Timeline:
+        """What workers did and machines measured, on one clock, by steps or by time.
+
+        Args:
+            worker: One rank; all of them by default.
+            start_step: The first training step.
+            end_step: The first training step that is not wanted any more.
+            start: A moment, as for `system`, if no steps are given.
+            end: Likewise; not included.
+            metrics: A pattern of metrics such as `gpu.*`, or several.
+        """
+        return Timeline(
+            self.name,
+            self._workers_of(worker),
+            self._systems(),
+            self._instant,
+            TimeRange(self._instant(start), self._instant(end)),
+            StepRange(start_step, end_step),
+            (metrics,) if isinstance(metrics, str) else tuple(metrics),
+        )

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from sonde.read.system import SystemReader
+from sonde.read.timeline import Timeline
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
 from sonde.store.rollups import Floats, Instants
@@ -52,6 +53,7 @@ class Selection:
     series: tuple[Series, ...]
     within: TimeRange = EVER
     buckets: int | None = None
+    timeline: Timeline | None = None  # for a format that needs one
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -66,6 +68,8 @@ class Selection:
     @property
     def values(self) -> int:
         """About how many values there are, for a progress bar."""
+        if self.timeline is not None:
+            return self.timeline.size
         extents = [reader.extent for reader in self.readers]
         rows = sum(extent.rows for extent in extents if extent is not None)
         if self.buckets:
@@ -113,6 +117,7 @@ class Export(ABC):
     """One format. The first line of the docstring says what it is for."""
 
     is_text: bool = True  # a person can read it on a terminal
+    needs_timeline: bool = False  # what workers did, too, and not only what machines measured
 
     @abstractmethod
     def write(self, selection: Selection, sink: BinaryIO, advance: Advance) -> None:

@@ -1,0 +1,36 @@
+"""Files that are written whole or not at all."""
+
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from sonde.errors import StoreError
+
+_COMPRESSED = ".gz"
+
+
+def write_whole(path: Path, write: Callable[[BinaryIO], None]) -> None:
+    """A broken file never stands where a good one was; `.gz` at the end compresses it."""
+    path = path.resolve()  # a link stays one, and what it leads to is written
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        # a pipe or a device is written as it is
+        target = path if path.exists() and not path.is_file() else temporary
+        with target.open("wb") as sink:
+            _write(sink, write, is_compressed=path.suffix == _COMPRESSED)
+        if target is temporary:
+            temporary.replace(path)
+    except OSError as error:
+        raise StoreError(f"Cannot write {path}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write(sink: BinaryIO, write: Callable[[BinaryIO], None], *, is_compressed: bool) -> None:
+    if not is_compressed:
+        write(sink)
+        return
+    with gzip.GzipFile(fileobj=sink, mode="wb", compresslevel=6, mtime=0) as packed:
+        write(cast("BinaryIO", packed))

@@ -1,0 +1,71 @@
+"""`sonde export --format chrome-trace`: one timeline, through the command line."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from sonde.cli._main import run_command_line
+from tests.fakes.job import FakeJob
+from tests.fakes.perfetto import check_trace
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    job = FakeJob(str(tmp_path / "store" / "resnet"), node="left")
+    worker = job.worker()
+    for step in range(6):
+        worker.step(step, {"forward": 0.5, "backward": 0.5})
+    worker.flush()
+    job.record({"cpu.user_percent": [1, 2, 3]}).end()
+    return str(tmp_path / "store")
+
+
+def export(store: str, *words: str) -> int:
+    return run_command_line(["export", "resnet", "--store", store, *words])
+
+
+def test_a_range_of_steps_goes_into_a_compressed_file(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "merged.json.gz"
+    words = ("--format", "chrome-trace", "--start-step", "0", "--end-step", "3", "-o", str(target))
+    assert export(store, *words, "--json") == 0
+    document = json.loads(gzip.decompress(target.read_bytes()))
+    check_trace(document)
+    steps = [one["args"]["step"] for one in document["traceEvents"] if one.get("cat") == "step"]
+    assert steps == [0, 1, 2]
+    assert json.loads(capsys.readouterr().out)["bytes"] == target.stat().st_size
+
+
+def test_it_may_go_to_standard_output(
+    store: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert export(store, "--format", "chrome-trace", "--node", "left", "--metric", "cpu.*") == 0
+    check_trace(json.loads(capfdbinary.readouterr().out))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--format", "csv", "--start-step", "0"), "csv holds no steps"),
+        (("--format", "chrome-trace", "--start-step", "70"), "none of these steps"),
+        (("--format", "chrome-trace", "--metric", "nope.*"), "no metric 'nope.*'"),
+        (("--format", "chrome-trace", "--worker", "7"), "no worker 7"),
+    ],
+)
+def test_a_wrong_wish_is_a_usage_error(
+    store: str, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export(store, *words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_range_in_which_nothing_was_recorded_is_remarked_on(
+    store: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--format", "chrome-trace", "--start", "5000", "-o", str(tmp_path / "none.json"))
+    assert export(store, *words) == 0
+    check_trace(json.loads((tmp_path / "none.json").read_text()))
+    assert "nothing was recorded in that range" in capfd.readouterr().err

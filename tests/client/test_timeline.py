@@ -1,0 +1,168 @@
+"""One timeline of workers and machines, and the trace that is made of it."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonde.clock import NANOSECONDS
+from sonde.errors import StoreError, UsageError
+from tests.fakes.clock import START_NS, FakeClock
+from tests.fakes.job import FakeJob
+from tests.fakes.perfetto import check_trace
+from tests.fakes.worker import FakeWorker
+
+PHASES = {"data_wait": 0.02, "forward": 0.1, "backward": 0.15}
+
+
+def profiled(worker: FakeWorker) -> None:
+    """What windows of all kinds leave behind, in a step that begins now."""
+    worker.stretch("operators", 0.0, 0.3, 0, "window", lane="profile", detail='{"by":"plan"}')
+    worker.operation("aten::mm", "operator", 0.03, 0.05, module="layers.0")
+    worker.operation("aten::addmm", "operator", 0.035, 0.01, detail={"shapes": [[2, 3], []]})
+    launch = {"lane": "thread 1", "correlation": 7}
+    worker.operation("cudaLaunchKernel", "runtime", 0.036, 0.001, **launch)
+    device = {"device": "cuda:0", "lane": "stream 7"}
+    worker.operation("gemm", "kernel", 0.04, 0.03, correlation=7, **device)
+    worker.operation("Memcpy DtoH", "copy", 0.065, 0.02, correlation=8, **device)  # overlaps
+    worker.operation("all_reduce", "collective", 0.2, 0.01, lane="collectives", detail="no JSON")
+    worker.operation("fetch", "loading", 0.0, 0.04, lane="loader 0")
+    worker.operation("fetch", "loading", 0.03, 0.04, lane="loader 0")
+
+
+def recorded(uri: str = "", offset: float = 0.0) -> FakeJob:
+    """Two workers on two nodes, one with a clock that is ahead; ten steps of 0.3 s each."""
+    job = FakeJob(uri, node="left")
+    other_clock = FakeClock(START_NS + round(offset * NANOSECONDS))
+    other = FakeJob(job.backend.uri, node="right", clock=other_clock)
+    for rank, node in enumerate((job, other)):
+        worker = FakeWorker(job.backend, node.clock, rank, node=node.node, world_size=2)
+        for step in range(10):
+            if step == 3:
+                profiled(worker)
+            worker.step(step, PHASES, rest=0.03)
+        worker.flush()
+        node.clock.advance(-3.0)
+        node.record({"cpu.user_percent": range(6), "gpu.power_watts/gpu0": [float("nan")] * 6})
+        node.end()
+    return job
+
+
+def trace_of(job: FakeJob, path: Path, **choice: Any) -> dict[str, Any]:
+    target = job.job().timeline(**choice).save(path)
+    data = target.read_bytes()
+    text = gzip.decompress(data) if path.suffix == ".gz" else data
+    document: dict[str, Any] = json.loads(text)
+    check_trace(document)
+    return document
+
+
+def named(document: dict[str, Any], kind: str) -> set[str]:
+    events = document["traceEvents"]
+    return {one["args"]["name"] for one in events if one["ph"] == "M" and one["name"] == kind}
+
+
+def test_a_trace_holds_everything_that_was_recorded_and_is_well_formed(tmp_path: Path) -> None:
+    document = trace_of(recorded(), tmp_path / "merged.json")
+    assert named(document, "process_name") == {
+        *("left: machine", "right: machine", "worker 0 (left)", "worker 1 (right)"),
+    }
+    assert named(document, "thread_name") == {
+        *("steps", "phases", "profile windows", "thread 1", "collectives"),
+        *("cuda:0 stream 7", "cuda:0 stream 7 (2)", "loader 0", "loader 0 (2)"),
+    }
+    events = document["traceEvents"]
+    counters = [one for one in events if one["ph"] == "C"]
+    assert {one["name"] for one in counters} == {"cpu.user_percent"}, "what is unknown is left out"
+    assert [one["args"]["percent"] for one in counters] == [*range(6), *range(6)]
+    [operator, _] = [one for one in events if one["name"] == "aten::mm"]
+    assert operator["args"] == {"step": 3, "module": "layers.0"}
+    [reduced, _] = [one for one in events if one["name"] == "all_reduce"]
+    assert reduced["args"] == {"step": 3, "detail": "no JSON"}
+    assert len([one for one in events if one["ph"] == "s"]) == 2, "one launch per worker"
+
+
+def test_slices_have_their_exact_times(tmp_path: Path) -> None:
+    document = trace_of(recorded(), tmp_path / "merged.json.gz", worker=0)
+    [kernel] = [one for one in document["traceEvents"] if one["name"] == "gemm"]
+    assert (kernel["ts"], kernel["dur"]) == (940_000, 30_000)
+    assert document["otherData"]["start"] == "2023-11-14T22:13:20.000000Z"
+
+
+def test_a_range_of_steps_leaves_out_the_others(tmp_path: Path) -> None:
+    document = trace_of(recorded(), tmp_path / "merged.json", start_step=3, end_step=5)
+    steps = [one for one in document["traceEvents"] if one.get("cat") == "step"]
+    assert {one["args"]["step"] for one in steps} == {3, 4}
+    assert [one for one in document["traceEvents"] if one["name"] == "gemm"]
+    none = trace_of(recorded(), tmp_path / "merged.json", start_step=5, end_step=7)
+    assert not [one for one in none["traceEvents"] if one["name"] == "gemm"]
+
+
+def test_a_range_of_time_is_in_seconds_since_the_job_began() -> None:
+    table = recorded().job().timeline(start=0.95, end=1.0).to_arrow()
+    rows = [row for row in table.to_pylist() if row["worker"] == 0]
+    assert {row["name"] for row in rows} >= {"step", "gemm", "aten::mm", "operators"}
+    assert "all_reduce" not in {row["name"] for row in rows}
+
+
+def test_clocks_of_nodes_are_corrected_and_the_error_is_said(tmp_path: Path) -> None:
+    job = recorded(offset=5.0)
+    timeline = job.job().timeline(start_step=2, end_step=6)
+    left, right = timeline.clocks.nodes
+    assert (right.source, right.offset_ns) == ("steps", 5 * NANOSECONDS)
+    assert right.error_ns is not None
+    kernels = [row for row in timeline.to_arrow().to_pylist() if row["name"] == "gemm"]
+    assert kernels[0]["time"] == kernels[1]["time"], "both ran at the same moment"
+    document = trace_of(job, tmp_path / "merged.json", start_step=2, end_step=6)
+    assert document["otherData"]["clock of left"] == "reference"
+    assert "corrected by -5000000000 ns, error 1 ns" in document["otherData"]["clock of right"]
+    assert left.error_ns == 0
+
+
+def test_a_window_is_small_enough_to_be_drawn() -> None:
+    timeline = recorded().job().timeline(worker=0)
+    window = timeline.window(0.9, 1.2, most=1)
+    tracks = {one.title: one for one in window.slices}
+    phases = tracks["phases"]
+    assert [phases.names[number] for number in phases.name_numbers] == ["backward"]
+    assert (len(phases.starts_ns), phases.left_out) == (1, 2)
+    assert tracks["steps"].steps.tolist() == [3]
+    left, _ = window.counters
+    assert left.series[0].key == "cpu.user_percent"
+    assert left.buckets.mean.shape[0] == 2
+    assert "tracks, " in repr(window)
+
+
+def test_one_node_alone_can_be_asked_for() -> None:
+    timeline = recorded().job().timeline(metrics="cpu.*").on("right")
+    assert {row["node"] for row in timeline.to_arrow().to_pylist()} == {"right"}
+    assert [one.node for one in timeline.data.nodes] == ["right"]
+    assert [one.key for one in timeline.data.nodes[0].series] == ["cpu.user_percent"]
+    with pytest.raises(UsageError, match=r"no node 'middle'\. Known: left, right"):
+        recorded().job().timeline().on("middle")
+
+
+def test_steps_that_are_not_there_are_an_error() -> None:
+    with pytest.raises(UsageError, match="none of these steps"):
+        len(recorded().job().timeline(start_step=50).to_arrow())
+
+
+def test_a_job_without_workers_is_a_trace_of_its_machines(tmp_path: Path) -> None:
+    job = FakeJob().record({"cpu.user_percent": [1, 2, 3]})
+    document = trace_of(job, tmp_path / "machine.json")
+    assert named(document, "process_name") == {"node-a: machine"}
+    assert "node-a: machine" in repr(job.job().timeline())
+
+
+def test_an_empty_timeline_is_a_trace_too(tmp_path: Path) -> None:
+    assert trace_of(FakeJob(), tmp_path / "empty.json")["traceEvents"]
+
+
+def test_a_broken_file_never_stands_where_a_good_one_was(tmp_path: Path) -> None:
+    (tmp_path / "merged.json").write_text("good")
+    (tmp_path / "merged.json").chmod(0o600)
+    with pytest.raises(StoreError, match="Cannot write"):
+        FakeJob().job().timeline().save(tmp_path / "nowhere" / "merged.json")
+    assert (tmp_path / "merged.json").read_text() == "good"
