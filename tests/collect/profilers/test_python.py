@@ -11,9 +11,10 @@ import pytest
 from sonde.clock import SystemClock
 from sonde.collect.profilers import _python_calls, _python_stacks
 from sonde.collect.profilers._python_calls import CallCounter
+from sonde.collect.profilers._python_slices import slices
 from sonde.collect.profilers._python_stacks import StackSampler
 from sonde.guard import Guard
-from sonde.records.python_profile import Function, PythonProfile, PythonTimer
+from sonde.records.python_profile import Function, PythonProfile, PythonProfiler, PythonTimer
 
 Amount = tuple[int, int]  # count, nanoseconds
 
@@ -237,3 +238,29 @@ def test_a_sampler_looks_until_it_is_told_to_end() -> None:
     assert len(profile.times_ns) >= 20
     assert "standing" in profile.threads
     assert list(profile.times_ns) == sorted(profile.times_ns)
+
+
+def test_what_stays_on_a_stack_is_one_call_of_the_timeline() -> None:
+    functions = (Function("main", "a.py", 1), Function("load", "a.py", 9), Function("sum"))
+    profile = PythonProfile(
+        profiler=PythonProfiler.STACKS,
+        timer=PythonTimer.TOTAL,
+        start_ns=100,
+        end_ns=150,
+        functions=functions,
+        parents=(-1, 0, 0, 2),
+        node_functions=(0, 1, 1, 2),  # two lines of one function
+        node_lines=(2, 10, 11, 11),
+        threads=("training",),
+        times_ns=(110, 120, 130, 140, 150),
+        row_times=(0, 1, 3, 4),
+        row_threads=(0, 0, 0, 0),
+        row_nodes=(1, 2, 3, 0),
+        row_counts=(1, 2, 1, 1),
+    )
+    found = [(row[0], row[2], *row[4:7]) for row in slices(profile)]
+    assert found == [
+        ("sum", "python", 130, 10, 10),
+        ("load", "python", 100, 40, 30),
+        ("main", "python", 100, 50, 10),
+    ]

@@ -186,7 +186,8 @@ class CallCounter:
             else:
                 self._rows.append((number, place.node, place.calls, place.ns))
             place.calls = place.ns = 0
-        self._middles_ns.append((self._began_ns + now_ns) // 2)
+        if self._rows and self._rows[-1][0] == number:
+            self._middles_ns.append((self._began_ns + now_ns) // 2)
         self._touched = []
         self._segment += 1
         self._began_ns = self._end_ns = now_ns

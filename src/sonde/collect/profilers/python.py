@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from sonde.collect.profilers._profiler import Profiler
 from sonde.collect.profilers._python_calls import CallCounter
+from sonde.collect.profilers._python_slices import slices
 from sonde.collect.profilers._python_stacks import StackSampler
 from sonde.errors import UsageError
 from sonde.records.notice import NoticeKind
@@ -79,6 +80,9 @@ class Python(Profiler):
         data = encode_blob(gzip.compress(encode_profile(profile), 6, mtime=0))
         session.backend.write(f"{key}.json.gz", data)
         session.value_bytes += len(data)
+        if profile.profiler is PythonProfiler.STACKS:
+            for row in slices(profile):
+                session.operation(row)
 
 
 def somebody_else() -> str | None:
