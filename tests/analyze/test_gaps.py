@@ -73,7 +73,16 @@ def test_a_host_that_launches_late_is_the_cause() -> None:
     found = find_gaps(step(FakeProfile(), 0, late=30 * US).build())
     assert spent(found)[Cause.HOST.value] == pytest.approx(10 * US + 9 * 15 * US, rel=0.2)
     last = found.gaps[-1]
-    assert (last.operator, last.module) == ("aten::mm", "layer9")
+    assert (last.operator, last.module, last.phase) == ("aten::mm", "layer9", "between")
+
+
+def test_a_gap_belongs_to_the_phase_of_what_it_is_due_to() -> None:
+    profile = step(FakeProfile(), 0, with_item=True).phase("forward", 0, 20 * US)
+    profile.phase("backward", 20 * US, 100 * US).phase("optimizer", 299 * US, 400 * US)
+    gaps = find_gaps(step(profile, 300 * US).build()).gaps
+    [late] = [gap for gap in gaps if gap.start_ns == 0]
+    [waited] = [gap for gap in gaps if gap.cause is Cause.SYNC]
+    assert (late.phase, waited.phase) == ("forward", "backward")
 
 
 def test_a_host_that_waits_for_data_is_told_from_one_that_is_slow() -> None:

@@ -51,7 +51,7 @@ class Gap:
     start_ns: int
     duration_ns: int
     cause: Cause
-    phase: str  # of the training thread when it began
+    phase: str  # in which that was launched, or waited
     operator: str  # that ended it by launching; for a synchronization, the one that waited
     module: str
 
@@ -142,8 +142,9 @@ class _Found:
     waited: Numbers  # places of calls
 
     def gaps(self, profile: Profile, device: str, calls: _Calls) -> list[Gap]:
-        phases = profile.phases.at(self.starts_ns, Phase.BETWEEN.value)
+        """As records."""
         operations, known = profile.operations, tuple(Cause)
+        phases = profile.phases.at(self._blamed_ns(operations, calls), Phase.BETWEEN.value)
         found = []
         for place in range(len(self.starts_ns)):
             cause = known[self.causes[place]]
@@ -155,6 +156,16 @@ class _Found:
             about = (start_ns, length_ns, cause, phases[place], *who)
             found.append(Gap(profile.worker, device, *about))
         return found
+
+    def _blamed_ns(self, operations: Operations, calls: _Calls) -> Numbers:
+        """When the host did what the gap is due to; where that is not known, when it began."""
+        launched = np.where(
+            self.launches == NOBODY, self.starts_ns, operations.starts_ns[self.launches]
+        )
+        if not len(calls.rows):
+            return launched
+        is_sync = self.causes == _NUMBER[Cause.SYNC]
+        return np.where(is_sync, calls.starts_ns[self.waited], launched)
 
 
 def _gaps_of(profile: Profile, device: str, calls: _Calls) -> _Found:

@@ -57,11 +57,10 @@ class OperatorsCommand(Command):
 
 def operators_document(operators: Operators, by: str, most: int) -> dict[str, Any]:
     """All that is known of the windows, as plain values."""
-    order = by if by in ORDERS else "self"
-    top, everything = operators.top(most, order), operators.top(None, order)
-    gaps = operators.gaps()
-    shown = top.to_arrow().to_pylist()
-    rest = everything.to_arrow().to_pylist()[len(shown) :]
+    everything = operators.top(None, by if by in ORDERS else "self")
+    rows = everything.to_arrow().to_pylist()
+    shown, rest = rows[:most], rows[most:]
+    gaps, phases = operators.gaps(), operators.phases()
     return {
         "device": operators.shown_device,
         "by": by,
@@ -73,9 +72,10 @@ def operators_document(operators: Operators, by: str, most: int) -> dict[str, An
         "operators": shown,
         "operators_left_out": {"count": len(rest), "percent": sum(row["percent"] for row in rest)},
         "not_covered_percent": everything.not_covered_percent,
-        "phases": operators.phases().to_arrow().to_pylist(),
+        "phases": phases.to_arrow().to_pylist(),
         "gaps": {
             "causes": gaps.causes().documents(),
+            "places": gaps.places().documents()[:_MOST_GAPS],
             "longest": gaps.longest(_MOST_GAPS).documents(),
         },
         "synchronizations": gaps.synchronizations().documents(),

@@ -74,6 +74,19 @@ class CauseRow:
 
 
 @dataclass(frozen=True)
+class GapPlace:
+    """All gaps of one cause that the same operator ended; a synchronization, that it made."""
+
+    cause: str
+    operator: str
+    module: str
+    phase: str
+    gaps: int
+    percent: float
+    total_ns: int
+
+
+@dataclass(frozen=True)
 class Gaps(Frame):
     """Every stretch in which a device did nothing."""
 
@@ -102,9 +115,8 @@ class Gaps(Frame):
 
     def causes(self) -> RecordRows:
         """How much time each cause has taken from the devices, the most first."""
-        wall_ns = sum(one.wall_ns * len(one.operations.device_names) for one in self.profiles)
         found = [
-            CauseRow(cause.value, len(mine), 100 * sum(mine) / wall_ns, sum(mine), max(mine))
+            CauseRow(cause.value, len(mine), self._percent(sum(mine)), sum(mine), max(mine))
             for cause in Cause
             for mine in [[gap.duration_ns for gap in self.rows if gap.cause is cause]]
             if mine
@@ -112,10 +124,28 @@ class Gaps(Frame):
         found.sort(key=lambda row: -row.total_ns)
         return RecordRows(tuple(found), CauseRow, _NOTHING)
 
+    def places(self) -> RecordRows:
+        """The operators that the devices waited for, what took the most first."""
+        found: dict[tuple[str, str, str, str], list[int]] = {}
+        for gap in self.rows:
+            where = (gap.cause.value, gap.operator, gap.module, gap.phase)
+            found.setdefault(where, []).append(gap.duration_ns)
+        rows = [
+            GapPlace(*where, len(mine), self._percent(sum(mine)), sum(mine))
+            for where, mine in found.items()
+        ]
+        rows.sort(key=lambda row: -row.total_ns)
+        return RecordRows(tuple(rows), GapPlace, _NOTHING)
+
+    def _percent(self, spent_ns: int) -> float:
+        """Of the time of all devices."""
+        devices = ((one.wall_ns, len(one.operations.device_names)) for one in self.profiles)
+        return 100 * spent_ns / sum(wall_ns * count for wall_ns, count in devices)
+
     def synchronizations(self) -> RecordRows:
         """Where the host waits for a device, what costs the most first."""
         found = added_up(row for one in self._found for row in one.synchronizations)
         return RecordRows(found, Synchronization, "the host has waited for no device")
 
     def __repr__(self) -> str:
-        return f"{self.causes()}\n\n{self.longest(10)}" if self.rows else _NOTHING
+        return f"{self.causes()}\n\n{self.places()}" if self.rows else _NOTHING

@@ -15,6 +15,7 @@ Row = Mapping[str, Any]
 _BAR = 20
 _LONGEST_NAME = 60
 _MOST_PLACES = 5
+_MOST_DEVICES = 16
 _PARTS = {
     "compute": "compute",
     "communication_overlapped": "overlapped",
@@ -55,6 +56,7 @@ def operators_lines(document: Mapping[str, Any]) -> list[Text]:
 def breakdown_lines(rows: Sequence[Row]) -> list[Text]:
     """Where the time of each device went; parts that nothing has are left out."""
     parts = [part for part in _PARTS if any(row[f"{part}_percent"] for row in rows)]
+    left_out, rows = len(rows) - _MOST_DEVICES, rows[:_MOST_DEVICES]
     titles = ("device", "worker", *(_PARTS[part] for part in parts))
     cells = [
         (
@@ -64,7 +66,9 @@ def breakdown_lines(rows: Sequence[Row]) -> list[Text]:
         )
         for row in rows
     ]
-    return [Text(), *table([titles, *cells], left=1)]
+    lines = [Text(), *table([titles, *cells], left=1)]
+    more = Text(f"and {left_out} more: --worker RANK, or --json", QUIET)
+    return [*lines, more] if left_out > 0 else lines
 
 
 def _operator_lines(document: Mapping[str, Any]) -> list[Text]:
@@ -99,8 +103,10 @@ def _phase_lines(document: Mapping[str, Any]) -> list[Text]:
     cells = [
         (row["name"], short_time(row["self_seconds"]), percent(row["percent"], 1)) for row in rows
     ]
+    uncovered = document["not_covered_percent"]
+    cells.append(("not covered", "", percent(uncovered, 1)))
     lines = table([(f"phase on {document['device']}", "time", "share"), *cells], left=1)
-    return [Text(), *_with_bars(lines, [row["percent"] for row in rows], document)]
+    return [Text(), *_with_bars(lines, [*(row["percent"] for row in rows), uncovered], document)]
 
 
 def _with_bars(
@@ -131,6 +137,25 @@ def _gap_lines(gaps: Mapping[str, Any]) -> list[Text]:
         for row in gaps["causes"]
     ]
     titles = ("idle", "because", "times", "together", "longest", "share")
+    return [Text(), *table([titles, *cells], left=2), *_late_lines(gaps["places"])]
+
+
+def _late_lines(rows: Sequence[Row]) -> list[Text]:
+    """Whom the devices waited for; what waited for them is told apart."""
+    late = [row for row in rows if row["cause"] == "host"][:_MOST_PLACES]
+    if not late:
+        return []
+    cells = [
+        (
+            row["operator"],
+            _joined(row["module"], row["phase"]),
+            str(row["gaps"]),
+            short_time(row["total_seconds"]),
+            percent(row["percent"], 1),
+        )
+        for row in late
+    ]
+    titles = ("launched too late by", "in", "times", "device idle before", "share")
     return [Text(), *table([titles, *cells], left=2)]
 
 
@@ -140,7 +165,7 @@ def _place_lines(rows: Sequence[Row]) -> list[Text]:
     cells = [
         (
             row["operator"],
-            ", ".join(one for one in (row["module"], row["line"], row["phase"]) if one),
+            _joined(row["module"], row["line"], row["phase"]),
             str(row["calls"]),
             short_time(row["blocked_seconds"]),
             short_time(row["idle_seconds"]),
@@ -164,6 +189,10 @@ def _launch_lines(rows: Sequence[Row]) -> list[Text]:
         for row in rows
     ]
     return [Text(), *lines] if lines else []
+
+
+def _joined(*texts: str) -> str:
+    return ", ".join(text for text in texts if text)
 
 
 def _shortened(name: str) -> str:
