@@ -13,7 +13,10 @@ from pathlib import Path
 import sonde
 from sonde.cli import COMMANDS
 from sonde.client.events import Events, Stages
+from sonde.client.idle import Breakdowns, Gaps
 from sonde.client.observations import Observations
+from sonde.client.operators import OperatorRows, Operators
+from sonde.client.record_rows import RecordRows
 from sonde.client.scalars import ReducedScalars, Scalars
 from sonde.client.series import Histogram, Quantiles, Reduction
 from sonde.client.steps import PhaseStatistics, StepRows, Steps
@@ -133,6 +136,8 @@ def python() -> Iterator[str]:
     yield from _kinds(Stages, Steps, StepRows, PhaseStatistics, Events, Scalars, ReducedScalars)
     yield from _kinds(Observations)
     yield from _kinds(Tensors, Tensor, Reduction, Quantiles, Histogram)
+    yield from ("", "# What the questions about profiles return")
+    yield from _kinds(Operators, OperatorRows, Breakdowns, Gaps, RecordRows)
 
 
 def _kinds(*kinds: type) -> Iterator[str]:
