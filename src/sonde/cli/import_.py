@@ -96,7 +96,7 @@ def _told(intake: Intake) -> str:
 
 def _remarks(intake: Intake) -> list[str]:
     """What a person must know of it, and everything that was left out in one line."""
-    left_out = ", ".join(f"{count:,} {what}" for what, count in (+intake.left_out).items())
+    left_out = ", ".join(f"{what} ({count:,})" for what, count in (+intake.left_out).items())
     return [*intake.remarks, *([f"left out: {left_out}"] if left_out else [])]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.collect.importers._importer import Intake
+from sonde.collect.importers._job import Columns
 from sonde.collect.importers._sources import Source
 from sonde.collect.importers._steps import Operations
 from sonde.errors import DamagedError
@@ -105,6 +106,17 @@ class ChromeTrace:
         self.left_out["beginnings without an end"] += sum(map(len, self._open.values()))
         self.spans.sort(key=lambda one: (one.start_ns, -one.duration_ns))
         self.left_out = +self.left_out
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """From the first instant to the last, by its own time."""
+        instants = [one[1] for one in self.counters] + [one.start_ns for one in self.spans]
+        ends = [one.start_ns + one.duration_ns for one in self.spans]
+        return min(instants), max(instants + ends)
+
+    def counters_at(self, shift_ns: int) -> list[tuple[str, int, float]]:
+        """The counters by another time."""
+        return [(name, time_ns + shift_ns, value) for name, time_ns, value in self.counters]
 
     def track(self, key: Key) -> Track:
         """How a thread is named."""
@@ -210,37 +222,40 @@ def operations_of(
     shift_ns: int,
     place_of: Callable[[Track], Place],
     category_of: Callable[[Span, Place], OperationCategory],
-) -> tuple[list[Any], Operations]:
+) -> tuple[Columns, Operations]:
     """The columns of OPERATIONS, and the part of them that tells steps."""
-    places = {key: place_of(trace.track(key)) for key in trace.keys}
-    lanes = {place: number for number, place in enumerate(dict.fromkeys(places.values()))}
     spans = trace.spans
-    starts_ns = np.array([one.start_ns for one in spans], dtype=np.int64) + shift_ns
-    durations_ns = np.array([one.duration_ns for one in spans], dtype=np.int64)
-    numbers = np.array([lanes[places[one.key]] for one in spans], dtype=np.int32)
-    _, own_ns = nest(numbers, starts_ns, durations_ns)
-    names = [one.name for one in spans]
-    placed = [places[one.key] for one in spans]
-    columns = [
-        names,
-        [category_of(one, place).value for one, place in zip(spans, placed, strict=True)],
-        [place.lane for place in placed],
-        [place.device for place in placed],
-        starts_ns,
-        durations_ns,
-        own_ns,
-        [_integer(one.arguments, "correlation", "correlation_id") for one in spans],
+    by_key = {key: place_of(trace.track(key)) for key in trace.keys}
+    places = [by_key[one.key] for one in spans]
+    numbers = {place: number for number, place in enumerate(dict.fromkeys(places))}
+    on_lane = np.array([numbers[place] for place in places], dtype=np.int32)
+    operations = Operations(
+        names=[one.name for one in spans],
+        lanes=[place.lane for place in places],
+        devices=[place.device for place in places],
+        starts_ns=np.array([one.start_ns for one in spans], dtype=np.int64) + shift_ns,
+        durations_ns=np.array([one.duration_ns for one in spans], dtype=np.int64),
+        sequences=np.array([_integer(one, "Sequence number") for one in spans], dtype=np.int64),
+    )
+    _, own_ns = nest(on_lane, operations.starts_ns, operations.durations_ns)
+    columns: Columns = [
+        operations.names,
+        [category_of(one, place).value for one, place in zip(spans, places, strict=True)],
+        operations.lanes,
+        operations.devices,
+        operations.starts_ns.tolist(),
+        operations.durations_ns.tolist(),
+        own_ns.tolist(),
+        [_integer(one, "correlation", "correlation_id") for one in spans],
         [""] * len(spans),
         [_compact(one.arguments) for one in spans],
     ]
-    sequences = np.array([_integer(one.arguments, "Sequence number") for one in spans], np.int64)
-    told = Operations(names, columns[2], columns[3], starts_ns, durations_ns, sequences)
-    return columns, told
+    return columns, operations
 
 
-def _integer(arguments: Mapping[str, Any], *names: str) -> int:
+def _integer(span: Span, *names: str) -> int:
     """The first of some arguments that is there and a number, else -1."""
-    numbers = (_number(arguments.get(name)) for name in names)
+    numbers = (_number(span.arguments.get(name)) for name in names)
     return next((int(number) for number in numbers if math.isfinite(number)), NO_CORRELATION)
 
 

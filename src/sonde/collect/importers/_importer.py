@@ -98,4 +98,4 @@ class Importer(ABC):
                     raise
         intake.remarks += refused
         for what, count in (+intake.left_out).items():
-            intake.parts[0].tell_left_out(f"{count} {what}")
+            intake.parts[0].tell_left_out(f"{what} ({count:,})")

@@ -4,7 +4,7 @@ import os
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -78,9 +78,11 @@ class WorkerRows:
             if not self._writer.outbox.write_waiting():
                 raise StoreError(f"Cannot write the job: {self._writer.outbox.trouble}")
         self.counts[family.name] += len(starts_ns)
-        if len(starts_ns) and "duration_ns" in places:
-            durations_ns = np.asarray(columns[places["duration_ns"]], dtype=np.int64)
-            self._cover(int(starts_ns.min()), int((starts_ns + durations_ns).max()))
+        if len(starts_ns):
+            has_lasted = "duration_ns" in places
+            durations_ns = columns[places["duration_ns"]] if has_lasted else [0]
+            ends_ns = starts_ns + np.asarray(durations_ns, dtype=np.int64)
+            self._cover(int(starts_ns.min()), int(ends_ns.max()))
 
     def add_rows(self, family: Family, rows: Sequence[Sequence[Any]]) -> None:
         """The same, row by row."""
@@ -241,6 +243,8 @@ def _lives(parts: Sequence[WorkerRows]) -> list[_Life]:
         life.end_ns = max(life.end_ns, rows.end_ns)
         for mode, steps in rows.steps.items():
             life.steps.setdefault(mode, set()).update(steps)
+    for life in lives.values():
+        life.told = replace(life.told, world_size=max(life.told.world_size, len(lives)))
     return [lives[rank] for rank in sorted(lives)]
 
 

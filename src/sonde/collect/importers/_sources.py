@@ -26,41 +26,39 @@ class Source:
 
 
 def find_sources(path: Path, endings: Sequence[str]) -> list[Source]:
+    """The file itself, or all files in a folder and below that end so, with what they tell."""
+    return with_ranks([_source_of(file) for file in find_files(path, endings)])
+
+
+def find_files(path: Path, endings: Sequence[str]) -> list[Path]:
     """The file itself, or all files in a folder and below that end so."""
     if not path.exists():
         raise UsageError(f"There is no file or folder {path}.")
-    files = [path] if path.is_file() else sorted(_files_in(path, endings))
+    if not path.is_dir():
+        return [path]
+    files = [one for one in path.rglob("*") if one.name.endswith(tuple(endings)) and one.is_file()]
     if not files:
         raise UsageError(f"{path} holds no recordings: no file ends in {' or '.join(endings)}.")
-    return with_ranks([(file, _source_of(file)) for file in files])
+    return sorted(files)
 
 
-def with_ranks(found: Sequence[tuple[Path, Source | None]]) -> list[Source]:
-    """Gives a rank to those whose name tells none, file by file; one process is one worker."""
-    known = {_told_rank(path) for path, _ in found} - {None}
-    free = (number for number in range(len(found) + len(known)) if number not in known)
+def with_ranks(sources: Sequence[Source]) -> list[Source]:
+    """Gives a rank to those whose name tells none, in order; one process is one worker."""
+    told = [_told_rank(source.path) for source in sources]
+    free = (number for number in range(len(sources) + len(told)) if number not in told)
     numbers: dict[object, int] = {}
-    sources = []
-    for path, source in found:
-        rank = _told_rank(path)
-        whole = source or Source(path)
-        if rank is None:
-            process = (whole.node, whole.pid) if whole.pid else path
-            rank = numbers[process] if process in numbers else next(free)
-            numbers[process] = rank
-        sources.append(replace(whole, rank=rank))
-    return sources
+    found = []
+    for source, rank in zip(sources, told, strict=True):
+        process = (source.node, source.pid) if source.pid else source.path
+        if process not in numbers:
+            numbers[process] = next(free) if rank is None else rank
+        found.append(replace(source, rank=numbers[process]))
+    return found
 
 
 def node_name(host: str) -> str:
     """A host's name as that of a node."""
     return _NOT_IN_NAMES.sub("-", host).strip(".-")[:128] or UNKNOWN_NODE
-
-
-def _files_in(folder: Path, endings: Sequence[str]) -> list[Path]:
-    return [
-        file for file in folder.rglob("*") if file.name.endswith(tuple(endings)) and file.is_file()
-    ]
 
 
 def _told_rank(path: Path) -> int | None:

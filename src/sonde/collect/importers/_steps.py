@@ -50,10 +50,13 @@ class Operations:
     def take(self, which: Marks) -> "Operations":
         """Some of them."""
         places = np.flatnonzero(which).tolist()
-        texts = (self.names, self.lanes, self.devices)
-        numbers = (self.starts_ns, self.durations_ns, self.sequences)
         return Operations(
-            *([one[place] for place in places] for one in texts), *(one[places] for one in numbers)
+            [self.names[place] for place in places],
+            [self.lanes[place] for place in places],
+            [self.devices[place] for place in places],
+            self.starts_ns[places],
+            self.durations_ns[places],
+            self.sequences[places],
         )
 
 

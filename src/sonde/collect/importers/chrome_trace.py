@@ -7,9 +7,8 @@ from sonde.collect.importers._importer import Importer, Intake
 from sonde.collect.importers._job import Told
 from sonde.collect.importers._sources import Source
 from sonde.collect.importers._steps import find_training, is_step_or_phase
-from sonde.collect.importers._training import add_counters, add_training
+from sonde.collect.importers._training import add_all
 from sonde.records.profile import OperationCategory
-from sonde.store.format import OPERATIONS
 from sonde.store.trace_columns import OWN_CATEGORIES
 
 _DEVICE = re.compile(r"\b(GPU|TPU)[ :#]*(\d+)", re.IGNORECASE)
@@ -33,8 +32,7 @@ class ChromeTraceImporter(Importer):
 
     def read(self, source: Source, intake: Intake) -> None:
         trace = read_chrome_trace(source, intake)
-        instants = [one.start_ns for one in trace.spans] + [one[1] for one in trace.counters]
-        shift_ns = intake.shift_ns(source.path, min(instants), max(instants))
+        shift_ns = intake.shift_ns(source.path, *trace.extent)
         processes = {key[0] for key in trace.keys}
 
         def place_of(track: Track) -> Place:
@@ -44,11 +42,7 @@ class ChromeTraceImporter(Importer):
         devices = sorted(set(operations.devices) - {"cpu"})
         device = devices[0] if devices else "cpu"
         rows = intake.worker(Told(source.rank, source.node, pid=source.pid, device=device))
-        rows.add(OPERATIONS, columns)
-        training = find_training(operations)
-        add_training(rows, training)
-        counters = [(name, time_ns + shift_ns, value) for name, time_ns, value in trace.counters]
-        add_counters(rows, counters, training)
+        add_all(rows, columns, find_training(operations), trace.counters_at(shift_ns))
 
 
 def _place_of(track: Track, *, is_one_of_many: bool) -> Place:

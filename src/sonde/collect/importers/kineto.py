@@ -98,4 +98,4 @@ def _operations(trace: Trace) -> Operations:
 
 
 def _listed(others: Counter[str]) -> str:
-    return ", ".join(f"{count} {kind_of(one)}" for one, count in others.items()) or "nothing"
+    return ", ".join(f"{kind_of(one)} ({count:,})" for one, count in others.items()) or "nothing"
