@@ -74,6 +74,18 @@ def test_a_job_that_was_not_profiled_says_so(
     assert json.loads(capsys.readouterr().out)["operators"] == []
 
 
+def test_a_job_without_a_gpu_has_nothing_to_show_of_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = FakeJob(str(tmp_path / "host"))
+    job.worker().operation("aten::mm", "operator", 0.0, 0.5).flush()
+    job.end()
+    assert run_command_line(["operators", job.backend.uri, "--device", "gpu"]) == 0
+    assert "nothing was recorded on a GPU" in capsys.readouterr().out
+    assert run_command_line(["operators", job.backend.uri]) == 0
+    assert "aten::mm" in capsys.readouterr().out
+
+
 def test_a_number_of_rows_that_is_none_is_a_usage_error(
     recorded: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

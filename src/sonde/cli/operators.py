@@ -5,7 +5,7 @@ from typing import Any
 
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
 from sonde.client.job import Job
-from sonde.client.operators import DEVICES, NOTHING, ORDERS, Operators
+from sonde.client.operators import DEVICES, GPU, NOTHING, ORDERS, Operators
 from sonde.clock import NANOSECONDS
 from sonde.show.operators import operators_lines
 from sonde.show.terminal import print_lines
@@ -47,11 +47,13 @@ class OperatorsCommand(Command):
         operators = job.operators(options.device, by=group, worker=options.worker)
         if options.json:
             say_json({"job": job.name, **operators_document(operators, options.by, options.top)})
-        elif operators.profiles:
+        elif not operators.profiles:
+            say(f"{job.name}: {NOTHING}")
+        elif operators.shown_device == GPU and not operators.has_gpu:
+            say(f"{job.name}: nothing was recorded on a GPU; what the host did: --device cpu")
+        else:
             document = operators_document(operators, options.by, options.top)
             print_lines(operators_lines(document))
-        else:
-            say(f"{job.name}: {NOTHING}")
         return 0
 
 

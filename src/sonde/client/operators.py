@@ -133,7 +133,9 @@ class Operators(Frame):
         return len(self.table.rows)
 
     def __repr__(self) -> str:
-        return repr(self.top()) if self.profiles else NOTHING
+        if not self.profiles:
+            return NOTHING
+        return repr(self.top()) if len(self) else "nothing was recorded on a GPU"
 
 
 def _place(phase: str) -> int:
@@ -170,8 +172,6 @@ class OperatorRows(Frame):
         return 100 * spent_ns / self.wall_ns if self.wall_ns else 0.0
 
     def __repr__(self) -> str:
-        if not self.rows:
-            return NOTHING
         titles = ("name", "calls", "percent", *(f"{name} seconds" for name in self.times))
         lines = [
             (
