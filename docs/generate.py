@@ -14,6 +14,7 @@ import sonde
 from sonde.cli import COMMANDS
 from sonde.client.events import Events, Stages
 from sonde.client.idle import Breakdowns, Gaps
+from sonde.client.loading import LoaderFunctions, Loaders, LoaderStarts
 from sonde.client.observations import Observations
 from sonde.client.operators import OperatorRows, Operators
 from sonde.client.record_rows import RecordRows
@@ -138,6 +139,7 @@ def python() -> Iterator[str]:
     yield from _kinds(Tensors, Tensor, Reduction, Quantiles, Histogram)
     yield from ("", "# What the questions about profiles return")
     yield from _kinds(Operators, OperatorRows, Breakdowns, Gaps, RecordRows)
+    yield from _kinds(Loaders, LoaderFunctions, LoaderStarts)
 
 
 def _kinds(*kinds: type) -> Iterator[str]:

@@ -33,6 +33,7 @@ STEPS = {
     "keeps_account": [(12, 0)],
     "lbfgs": [(8, 0)],
     "lightning_module": [(8, 8)],
+    "loader_spawned": [(20, 0)],
     "loader_workers": [(18, 0)],
     "odd_parameters": [(15, 0)],
     "optimizer_in_backward": [(20, 0)],
@@ -63,9 +64,9 @@ MICRO_STEPS = {
 # one loss per step, printed as `loss`
 ONE_LOSS = (
     *("autocast_bf16", "cnn_evaluation", "compiled_fullgraph", "compiled_model", "exits"),
-    *("gru_packed", "keeps_account", "loader_workers", "odd_parameters", "optimizer_in_backward"),
-    *("plain_loop", "policy_gradient", "raises", "recomputed", "released"),
-    *("scaler_fp16", "strict_settings", "transformer_tied"),
+    *("gru_packed", "keeps_account", "loader_spawned", "loader_workers", "odd_parameters"),
+    *("optimizer_in_backward", "plain_loop", "policy_gradient", "raises", "recomputed"),
+    *("released", "scaler_fp16", "strict_settings", "transformer_tied"),
 )
 
 # one printed loss per backward pass, which the loop divides by their number

@@ -261,11 +261,11 @@ def _on_processes(report: LoaderReport, needed: int) -> list[Advice]:
     most = needed if _is_idle(record) else min(needed, facts.cores)
     if most > facts.processes:
         enough = "would keep up" if most == needed else f"are what {_cores(facts.cores)} can run"
-        text = f"{each} {_processes(most)} (num_workers={most}) {enough}."
+        text = f"{each} {_processes(most).capitalize()} (num_workers={most}) {enough}."
     else:
         text = (
-            f"{each} {_processes(needed)} would keep up, but there are only {_cores(facts.cores)}: "
-            "make batches cheaper, or prepare them before the training."
+            f"{each} {_processes(needed).capitalize()} would keep up, but there are only "
+            f"{_cores(facts.cores)}: make batches cheaper, or prepare them before the training."
         )
     return [Advice("processes", text)]
 

@@ -13,7 +13,6 @@ from sonde.client.frames import TIME, Frame, aligned
 from sonde.clock import iso
 from sonde.read.loading import read_loaders
 from sonde.read.workers import WorkerReader
-from sonde.show.loading import loader_lines
 from sonde.store.tables import from_numpy, from_texts
 
 _NUMBERS = ("p25", "p50", "p95", "maximum", "total")
@@ -67,7 +66,19 @@ class Loaders(Frame):
         return [_document(report) for report in self.reports]
 
     def __repr__(self) -> str:
-        return "\n".join(line.plain for line in loader_lines(self.documents()))
+        rows = [
+            (
+                *(str(report.record.worker), str(report.record.number), one.operation),
+                *(str(one.count), *(f"{getattr(one, name):.4g}" for name in _NUMBERS)),
+            )
+            for report in self.reports
+            for one in report.operations
+        ]
+        if not rows:
+            return "no data loader has been seen"
+        titles = ("worker", "loader", "operation", "count", *_NUMBERS)
+        said = "".join(f"\n- {text}" for text in self.advice)
+        return aligned([titles, *rows], left=3) + (f"\n{said}" if said else "")
 
 
 @dataclass(frozen=True)

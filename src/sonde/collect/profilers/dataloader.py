@@ -50,6 +50,7 @@ class DataLoaders(Profiler):
         self._patches.undo()
         if self._loading is not None:
             self._loading.close(is_last=window.duration_seconds is not None)
+            self._loading = None
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         note = self.session.guard.shield("data loaders", self._waited, None)

@@ -22,6 +22,12 @@ def place_of(run_id: str | None, pid: int) -> Path:
     return Path(tempfile.gettempdir()) / f"sonde-{run_id or 'run'}-{pid}"
 
 
+def _refuse_others(folder: Path) -> None:
+    """Where everybody may make folders, somebody else may have been first."""
+    if folder.stat().st_uid != os.getuid():
+        raise PermissionError(f"{folder} is somebody else's")
+
+
 class Channel:
     """One process that trains, and those that load for it."""
 
@@ -36,7 +42,8 @@ class Channel:
     def create(cls, run_id: str | None, owner: int) -> "Channel":
         """In the process that trains, before its loaders start."""
         folder = place_of(run_id, owner)
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700, exist_ok=True)  # a process that was killed may have left it
+        _refuse_others(folder)
         with (folder / _PAGE).open("w+b") as file:
             file.write(bytes(_BYTES))
             file.flush()
@@ -48,6 +55,7 @@ class Channel:
         """In a loader process that was not forked from its owner; None where nobody will ask."""
         folder = place_of(run_id, owner)
         try:
+            _refuse_others(folder)
             with (folder / _PAGE).open("rb") as file:
                 page = mmap.mmap(file.fileno(), _BYTES, access=mmap.ACCESS_READ)
         except (OSError, ValueError):

@@ -1,0 +1,168 @@
+"""What a data loader costs: planted faults are named, and healthy loaders left in peace."""
+
+from typing import Any
+
+import pytest
+
+from sonde.analyze.loading import LoaderReport, examine, functions_of, outliers
+from sonde.records.loading import IteratorStart, LoaderFacts, LoaderRecord
+
+GET = "Images.__getitem__ (train.py:20)"
+COMPOSE = "Compose.__call__ (site-packages/torchvision/transforms.py:90)"
+BLUR = "Blur.__call__ (train.py:5)"
+CROP = "RandomCrop.forward (site-packages/torchvision/transforms.py:300)"
+PAD = "pad (site-packages/torchvision/functional.py:10)"
+COLLATE = "default_collate (site-packages/torch/utils/data/_utils/collate.py:300)"
+
+SLOW_BLUR = (((GET, COMPOSE, BLUR), 0.8), ((GET, COMPOSE, CROP), 0.1), ((COLLATE,), 0.1))
+
+
+def loader(**given: Any) -> LoaderReport:
+    """Two processes on eight cores that keep up, if nothing else is said."""
+    facts = LoaderFacts(**{"processes": 2, "cores": 8, **given.pop("facts", {})})
+    waits = given.pop("waits", [0.0001] * 50)
+    record = LoaderRecord(
+        **{
+            "worker": 0,
+            "number": 0,
+            "device": "cpu",
+            "facts": facts,
+            "seconds": {"batch": given.pop("batches", [0.05] * 50), "next batch": waits},
+            "wait_steps": range(len(waits)),
+            "wait_times_ns": range(len(waits)),
+            "step_seconds": [0.1] * 50,
+            "waited_percent": 0.1,
+            "cpu_percent": 99.0,
+            **given,
+        }
+    )
+    return examine(record)
+
+
+def about(report: LoaderReport) -> list[str]:
+    return [one.about for one in report.advice]
+
+
+def text(report: LoaderReport, topic: str) -> str:
+    [found] = [one.text for one in report.advice if one.about == topic]
+    return found
+
+
+def test_a_loader_that_keeps_up_gets_no_advice() -> None:
+    report = loader(stacks=SLOW_BLUR)
+    assert about(report) == ["healthy"]
+    assert report.processes_needed == 1
+
+
+def test_a_slow_transformation_is_named() -> None:
+    report = loader(batches=[0.6] * 50, waited_percent=60.0, stacks=SLOW_BLUR)
+    assert about(report) == ["waiting", "function", "processes"]
+    assert "80 % of a batch's time is spent in Blur.__call__ (train.py:5)." in text(
+        report, "function"
+    )
+    assert "7 loader processes (num_workers=7) would keep up." in text(report, "processes")
+
+
+def test_too_few_processes_are_advised_only_as_far_as_there_are_cores() -> None:
+    report = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 4})
+    assert "4 loader processes (num_workers=4) are what 4 cores can run." in text(
+        report, "processes"
+    )
+    full = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 2})
+    assert "make batches cheaper" in text(full, "processes")
+
+
+def test_processes_that_wait_themselves_need_no_cores() -> None:
+    report = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 2}, cpu_percent=3.0)
+    assert "11 loader processes (num_workers=11) would keep up." in text(report, "processes")
+
+
+def test_a_training_that_makes_its_batches_itself_is_told_to_have_them_made() -> None:
+    waits = [0.05] * 50
+    report = loader(facts={"processes": 0}, waits=waits, batches=[], waited_percent=33.0)
+    assert about(report) == ["waiting", "processes"]
+    assert "the training makes them itself. One loader process (num_workers=1) would keep up" in (
+        text(report, "processes")
+    )
+
+
+def test_waiting_for_processes_that_are_quick_enough_is_the_handing_over() -> None:
+    report = loader(batches=[0.01] * 50, waited_percent=30.0)
+    assert about(report) == ["waiting", "handing over"]
+
+
+def test_more_processes_than_cores_are_too_many_if_they_compute() -> None:
+    assert about(loader(facts={"processes": 16})) == ["processes"]
+    assert about(loader(facts={"processes": 16}, cpu_percent=5.0)) == ["healthy"]
+
+
+@pytest.mark.parametrize(
+    ("device", "is_pinning", "expected"),
+    [("cuda:0", False, "pinning"), ("cuda:0", True, "healthy"), ("cpu", False, "healthy")],
+)
+def test_memory_is_pinned_for_a_gpu(device: str, is_pinning: bool, expected: str) -> None:
+    report = loader(device=device, facts={"is_pinning": is_pinning})
+    assert about(report) == [expected]
+
+
+def test_iterators_that_start_again_and_again_are_seen() -> None:
+    starts = [IteratorStart(number, 0.5, 2.0) for number in range(10)]
+    report = loader(starts=starts)
+    assert "10 iterators have started, and each takes 2.5 s to get going." in text(report, "starts")
+    assert "persistent_workers=True" in text(report, "starts")
+    kept = loader(starts=starts, facts={"keeps_processes": True})
+    assert "persistent_workers" not in text(kept, "starts")
+    assert about(loader(starts=starts[:1])) == ["healthy"]
+
+
+def test_a_start_out_of_line_is_told_apart() -> None:
+    starts = [IteratorStart(number, 0.001, 0.002) for number in range(8)]
+    starts[5] = IteratorStart(5, 0.001, 3.0)
+    report = loader(starts=starts, step_seconds=[1.0] * 100, batches=[0.1] * 50)
+    assert [one.time_ns for one in report.slow_starts] == [5]
+    assert "Once an iterator started out of line" in text(report, "slow starts")
+
+
+def test_a_wait_out_of_line_is_found_with_its_step() -> None:
+    waits = [0.001, 0.0012, 0.0009] * 20
+    waits[17] = 0.4
+    report = loader(waits=waits)
+    assert [(one.step, one.seconds) for one in report.slow_waits] == [(17, 0.4)]
+    assert "at train step 17, after 400 ms" in text(report, "outliers")
+
+
+def test_what_happens_often_is_not_out_of_line() -> None:
+    assert outliers([0.001, 0.05] * 30) == []
+    assert outliers([0.001, 0.001, 0.001, 0.05] * 15) == []
+    assert outliers([0.02 + 0.001 * (number % 7) for number in range(60)]) == []
+    assert outliers([0.001, 5.0]) == []  # two are no line
+
+
+def test_the_distribution_is_of_quartile_median_and_tail() -> None:
+    report = loader(batches=[number / 100 for number in range(101)])
+    found = report.seconds("batch")
+    assert found is not None
+    assert (found.count, found.maximum) == (101, 1.0)
+    assert [found.p25, found.p50, found.p95] == pytest.approx([0.25, 0.5, 0.95])
+    assert report.seconds("pinning") is None
+
+
+def test_functions_count_once_per_stack_and_shares_of_their_own_add_up() -> None:
+    recursive = (((GET, BLUR, BLUR), 1.0), *SLOW_BLUR)
+    functions, _ = functions_of(recursive)
+    assert max(one.percent for one in functions) <= 100
+    assert sum(one.own_percent for one in functions) == pytest.approx(100)
+
+
+def test_of_a_library_the_class_is_named_that_the_script_has_chosen() -> None:
+    _, slowest = functions_of([((GET, COMPOSE, CROP, PAD), 0.9), ((GET,), 0.1)])
+    assert slowest is not None
+    assert slowest.name == "RandomCrop.forward"
+    assert slowest.is_library
+
+
+def test_where_no_function_takes_most_of_it_the_last_common_one_is_named() -> None:
+    _, slowest = functions_of([((GET, BLUR), 0.34), ((GET, CROP), 0.33), ((GET, PAD), 0.33)])
+    assert slowest is not None
+    assert slowest.name == "Images.__getitem__"
+    assert functions_of([]) == ((), None)
