@@ -28,6 +28,7 @@ from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.norms import Norms
 from sonde.collect.torch.offers import Offers
+from sonde.collect.torch.other_profilers import OtherProfilers
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.quiet import Quiet
 from sonde.collect.torch.records import Records
@@ -46,22 +47,23 @@ class PyTorch(Adapter):
     def attach(self, session: Session) -> None:
         """Puts the hooks in place."""
         _introduce(session)
-        self._names = Names()
+        self.names = Names()
         records = Records(session)
-        gather = Gather(session, self._names, records)
+        gather = Gather(session, self.names, records)
         marks, quiet = Marks(session), Quiet(session, gather.steps_until_due)
-        self.modules = Modules(session, self._names, marks, quiet)
+        self.modules = Modules(session, self.names, marks, quiet)
         scalars = Scalars(session)
         self.losses = losses = Losses(session, scalars)
-        watch = Watch(session, quiet, self.modules, self._names, losses, marks)
+        watch = Watch(session, quiet, self.modules, self.names, losses, marks)
         self._loop = TrainingLoop(watch)
         norms = Norms(session, scalars, self._loop.optimizers, gather)
-        checks = Checks(session, self.modules, self._names, losses, self._loop)
+        checks = Checks(session, self.modules, self.names, losses, self._loop)
         self._loop.listen("tensors", gather)
         self._loop.listen("norms", norms)
         self._loop.listen("state checks", checks)
         self.waiting = waiting = Waiting(session, quiet, self.modules.refresh)
         self.loading = Loading(session)
+        self.other_profilers = OtherProfilers()
         Communication(session, self.modules)
         inside = self._inside_of_passes(session, gather, scalars)
         self._compiler = Compiler(session)
@@ -70,7 +72,7 @@ class PyTorch(Adapter):
         session.at_end.append(scalars.send)
         session.each_step("scalars", lambda _step: scalars.send())
         outside = (Captures(session), Resuming(session), self.modules, self._loop, norms, waiting)
-        for part in (*outside, self.loading, *inside, self._compiler):
+        for part in (*outside, self.loading, self.other_profilers, *inside, self._compiler):
             part.attach(self._patches)
 
     def _inside_of_passes(
@@ -78,11 +80,11 @@ class PyTorch(Adapter):
     ) -> tuple[Criteria, Functional]:
         """What is seen while a model computes."""
         offers = Offers(session, gather)
-        activations = Activations(session, self.modules, self._names, offers)
+        activations = Activations(session, self.modules, self.names, offers)
         Batches(session, self.modules)
         return (
             Criteria(session, self.modules, scalars, offers),
-            Functional(session, self.modules, self._names, offers, activations),
+            Functional(session, self.modules, self.names, offers, activations),
         )
 
     def part_loaded(self, name: str) -> None:

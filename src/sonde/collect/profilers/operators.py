@@ -1,0 +1,33 @@
+"""Operators of the framework, and what they start on the device: PyTorch's own profiler."""
+
+from sonde.collect.profilers._profiler import Profiler
+from sonde.collect.profilers._tracing import NO_TORCH, is_set, trace_window
+from sonde.collect.session import Session
+from sonde.records.profile import ProfileKind, Window
+
+
+class Operators(Profiler):
+    """Records a trace; it is decoded where no training waits for it."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._trace = trace_window(session, ProfileKind.OPERATORS)
+
+    def prepare(self, window: Window) -> None:
+        if self._trace is not None:
+            self._trace.prepare()
+
+    def begin(self, window: Window) -> str | None:
+        if self._trace is None:
+            return NO_TORCH
+        return self._trace.begin(
+            window,
+            device=True,
+            shapes=is_set(window, "shapes"),
+            memory=is_set(window, "memory"),
+            stacks=is_set(window, "stacks"),
+        )
+
+    def end(self, window: Window) -> None:
+        if self._trace is not None:
+            self._trace.end({"keep_trace": is_set(window, "keep_trace")})

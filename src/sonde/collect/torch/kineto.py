@@ -1,0 +1,154 @@
+"""The profiler inside PyTorch, switched on and off without what its Python face brings along.
+
+`torch.profiler` loads the compiler, changes the environment, and reads every event in Python.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch._C import _autograd
+from torch._C._profiler import _ExperimentalConfig
+from torch.autograd import profiler
+from torch.autograd.profiler import record_function
+
+from sonde.collect.torch.other_profilers import OtherProfilers
+from sonde.settings.torch_profiler import has_cuda_profiler, hushed_kineto
+
+# not as the script finds them: we are told there when it uses them
+_prepare, _enable, _disable, _is_enabled, _forget = (
+    vars(_autograd)[name]
+    for name in (
+        "_prepare_profiler",
+        "_enable_profiler",
+        "_disable_profiler",
+        "_profiler_enabled",
+        "_clear_callbacks",
+    )
+)
+_is_in_use: Callable[[], bool] = torch.cuda.is_initialized
+_ACTIVE = "another profiler of PyTorch is at work"
+_ATTACHED = "the process runs under a profiler of CUDA"
+
+
+class Recorded(Protocol):
+    """What was recorded; only what PyTorch itself makes of it is of use."""
+
+    def save(self, path: str) -> None:
+        """Writes it as a Chrome trace; nobody else runs Python meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to record."""
+
+    device: bool = False  # kernels and copies, if a device is in use
+    shapes: bool = False
+    memory: bool = False
+    stacks: bool = False
+
+
+class Kineto:
+    """Records what the calling thread does, and the device with it."""
+
+    def __init__(self, others: OtherProfilers) -> None:
+        self._others = others
+        self._thread_id = 0  # that records; 0: nobody does
+        self._has_device = False
+        self._is_lost = False
+        self._is_over = threading.Event()
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it records."""
+        return bool(self._thread_id)
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether the calling thread is the one that is recorded, and so may end it."""
+        return self._thread_id == threading.get_ident()
+
+    def warm_up(self) -> None:
+        """Is used once for nothing: the first time takes longest."""
+        with self._others.turn:
+            if self.start(Wanted(device=True)) is None:
+                with record_function("sonde"):
+                    pass
+                self.stop()
+
+    def start(self, wanted: Wanted) -> str | None:
+        """Begins to record; or the reason why it cannot."""
+        self._has_device = wanted.device and _is_in_use()
+        if self._has_device and has_cuda_profiler():
+            return _ATTACHED
+        with self._others.turn:
+            if self._others.are_active():
+                return _ACTIVE
+            config, activities = self._configured(wanted)
+            with hushed_kineto():
+                _prepare(config, activities)
+            _enable(config, activities)
+            _tell("_run_on_profiler_start")
+            self._is_lost = False
+            self._is_over.clear()
+            self._thread_id = threading.get_ident()
+        return None
+
+    def wait(self, seconds: float) -> bool:
+        """Waits, in another thread, until the one that is recorded has ended it."""
+        return self._is_over.wait(seconds)
+
+    def lose(self) -> None:
+        """Somebody records in another thread: ours can neither be used nor ended any more."""
+        self._is_lost = True
+
+    def stop(self) -> Recorded | None:
+        """Ends; what was recorded, if nobody has spoiled it."""
+        if self._has_device:
+            torch.cuda.synchronize()
+        with self._others.turn:
+            self._thread_id = 0
+            _tell("_run_on_profiler_stop")
+            recorded = self._end()
+            self._is_over.set()
+        return recorded
+
+    def _end(self) -> Recorded | None:
+        # to be asked for what it does not have any more takes the process down
+        if self._is_lost:
+            _forget()
+            return None
+        if not _is_enabled():
+            return None
+        recorded: Recorded = _disable()
+        return recorded
+
+    def _configured(self, wanted: Wanted) -> tuple[Any, Any]:
+        make: Any = profiler.profile
+        profile = make(
+            use_device="cuda" if self._has_device else None,
+            record_shapes=wanted.shapes,
+            profile_memory=wanted.memory,
+            with_stack=wanted.stacks,
+            use_kineto=True,
+            experimental_config=_trace_only() if not wanted.stacks else None,
+        )
+        return profile.config(), profile.kineto_activities
+
+
+def _trace_only() -> Any:
+    """No events for Python, which halves what the end takes; older versions do not know that."""
+    make: Any = _ExperimentalConfig
+    try:
+        return make(trace_only=True)
+    except TypeError:
+        return make()
+
+
+def _tell(listeners: str) -> None:
+    """The compiler's own annotations are made only while it is told that somebody records."""
+    tell = getattr(profiler, listeners, None)
+    if tell is not None:
+        tell()

@@ -1,0 +1,56 @@
+"""Who else uses the profiler inside PyTorch: there is only one in a process.
+
+Where two use it at once, the one that ends last takes the process down.
+"""
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from torch._C._autograd import _profiler_enabled
+
+from sonde.collect.torch.patches import Patches
+
+_STARTS = ("_prepare_profiler", "_enable_profiler", "_enable_profiler_legacy")
+_STOPS = ("_disable_profiler", "_disable_profiler_legacy")
+_MODULES = ("torch.autograd.profiler", "torch.autograd.profiler_legacy")
+
+
+class OtherProfilers:
+    """Knows whether the script profiles itself, and lets it do so whenever it wants to."""
+
+    def __init__(self) -> None:
+        self.turn = threading.RLock()  # held while anybody switches it on or off
+        self.give_way: Callable[[], None] = lambda: None  # ours ends before theirs begins
+        self._is_theirs = False  # from its warm-up on
+
+    def attach(self, patches: Patches) -> None:
+        """Sees the script switch it on and off."""
+        for module in filter(None, map(sys.modules.get, _MODULES)):
+            for name in _STARTS:
+                patches.wrap(module, name, self._starting)
+            for name in _STOPS:
+                patches.wrap(module, name, self._stopping)
+
+    def are_active(self) -> bool:
+        """Whether it is in use by somebody else than us, or about to be."""
+        return self._is_theirs or _profiler_enabled()
+
+    def _starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def start(*args: Any, **kwargs: Any) -> Any:
+            self.give_way()
+            with self.turn:
+                result = original(*args, **kwargs)
+                self._is_theirs = True
+            return result
+
+        return start
+
+    def _stopping(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def stop(*args: Any, **kwargs: Any) -> Any:
+            with self.turn:
+                self._is_theirs = False
+                return original(*args, **kwargs)
+
+        return stop
