@@ -16,7 +16,7 @@ from sonde.read.collectives import UNKNOWN, Calls, read_collectives
 from sonde.read.profiles import operations_of
 from sonde.read.workers import WorkerReader
 from sonde.records.profile import OperationCategory
-from sonde.records.ranges import EVER, TimeRange
+from sonde.records.ranges import ANY_STEP, StepRange, TimeRange
 from sonde.store.tables import from_numpy, from_texts, texts_of, to_numpy
 
 _LEAST_NS = 1_000_000  # a wait of less than a millisecond is nobody's fault
@@ -33,12 +33,12 @@ class Collectives(Frame):
     """
 
     readers: tuple[WorkerReader, ...]
-    within: TimeRange = EVER
+    steps: StepRange = ANY_STEP
 
     @cached_property
     def parts(self) -> tuple[Calls, ...]:
         """The calls as they were read, worker by worker."""
-        return tuple(read_collectives(reader, self.within) for reader in self.readers)
+        return tuple(read_collectives(reader).within(self.steps) for reader in self.readers)
 
     @cached_property
     def clocks(self) -> Clocks:

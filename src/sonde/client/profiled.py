@@ -68,13 +68,21 @@ class Profiled(ABC):
         """
         return self.operators(worker=worker).gaps()
 
-    def collectives(self, *, worker: int | str | None = None) -> Collectives:
+    def collectives(
+        self,
+        *,
+        worker: int | str | None = None,
+        start_step: int | None = None,
+        end_step: int | None = None,
+    ) -> Collectives:
         """Collectives that profilers saw, matched between workers: who waited for whom.
 
         Args:
             worker: One rank, which then is matched with nobody; all of them by default.
+            start_step: The first training step.
+            end_step: The first training step that is not wanted any more.
         """
-        return Collectives(self._workers_of(worker))
+        return Collectives(self._workers_of(worker), StepRange(start_step, end_step))
 
     def python(
         self,

@@ -16,8 +16,9 @@ from sonde.clock import NANOSECONDS
 from sonde.read.profiles import operations_of, steps_of
 from sonde.read.workers import Numbers, WorkerReader
 from sonde.records.profile import OperationCategory
-from sonde.records.ranges import EVER, TimeRange
+from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.records.step import NO_STEP
+from sonde.store.tables import inside_of
 
 UNKNOWN = -1
 _LONGEST_STEP_NS = 600 * NANOSECONDS
@@ -65,6 +66,21 @@ class Calls:
 
     def __len__(self) -> int:
         return len(self.calls)
+
+    def within(self, steps: StepRange) -> "Calls":
+        """Those of some training steps."""
+        if steps == ANY_STEP:
+            return self
+        kept = np.flatnonzero(inside_of(self.steps, steps.start, steps.end) & (self.steps >= 0))
+        return Calls(
+            self.worker,
+            self.node,
+            tuple(self.calls[place] for place in kept.tolist()),
+            self.starts_ns[kept],
+            self.ends_ns[kept],
+            self.steps[kept],
+            self.lives[kept],
+        )
 
 
 def read_collectives(reader: WorkerReader, within: TimeRange = EVER) -> Calls:
