@@ -13,8 +13,12 @@ from sonde.cli._command import Command, Options, add_job, add_json, remark, say_
 from sonde.client.job import Job
 from sonde.clock import from_iso, iso
 from sonde.errors import UsageError
+from sonde.read.python_profiles import ReadProfile
 from sonde.read.timeline import Timeline
-from sonde.show.exports import EXPORTS, Selection
+from sonde.records.python_profile import PythonProfiler
+from sonde.records.ranges import StepRange
+from sonde.records.step import Mode
+from sonde.show.exports import EXPORTS, Export, Selection
 from sonde.show.output import writing
 from sonde.show.whole_file import write_whole
 from sonde.store.places import find_job
@@ -31,7 +35,8 @@ class ExportJob(Command):
 
     A row per tick and node (csv, parquet), or OpenMetrics text with timestamps (prometheus). With
     --buckets each series becomes its minimum, mean and maximum per bucket of time. Or one timeline
-    of workers and machines, as Perfetto opens it (chrome-trace), by time or by steps.
+    of workers and machines, as Perfetto opens it (chrome-trace), by time or by steps. Or profiles
+    of Python for speedscope.app (speedscope).
     """
 
     example = "sonde export resnet --format csv --metric 'gpu.*' -o gpus.csv"
@@ -66,9 +71,9 @@ class ExportJob(Command):
         export = EXPORTS.load(options.format)()
         if options.output is None and not export.is_text and sys.stdout.isatty():
             raise UsageError(f"{options.format} is not for terminals: name a file with -o FILE.")
-        if not export.needs_timeline and _has_steps(options):
+        if not (export.needs_timeline or export.needs_python) and _has_steps(options):
             raise UsageError(f"{options.format} holds no steps: leave out --worker and steps.")
-        selection = _selection(options, needs_timeline=export.needs_timeline)
+        selection = _selection(options, export)
         with _progress(selection) as advance:
             tally = _Tally(advance)
             if options.output is None:
@@ -86,7 +91,9 @@ class ExportJob(Command):
 def _add_timeline(parser: argparse.ArgumentParser) -> None:
     for name, said in _TIMELINE.items():
         words = f"--{name.replace('_', '-')}"
-        parser.add_argument(words, metavar="N", type=int, help=f"for chrome-trace: {said}")
+        parser.add_argument(
+            words, metavar="N", type=int, help=f"for chrome-trace and speedscope: {said}"
+        )
 
 
 def _has_steps(options: Options) -> bool:
@@ -114,8 +121,11 @@ def _nothing(selection: Selection) -> str:
     return f"nothing was recorded in that range; {selection.job} covers {first} to {last}"
 
 
-def _selection(options: Options, *, needs_timeline: bool) -> Selection:
+def _selection(options: Options, export: Export) -> Selection:
     job = Job(find_job(options.job, options.store))
+    if export.needs_python:
+        return Selection(job.name, (), (), python=_python(job, options))
+    needs_timeline = export.needs_timeline
     patterns = options.metric or ["*"]
     found = [
         job.system(pattern, node=options.node, start=options.start, end=options.end)
@@ -131,6 +141,23 @@ def _selection(options: Options, *, needs_timeline: bool) -> Selection:
     timeline = _timeline(job, options, tuple(patterns)) if needs_timeline else None
     chosen = (whole.readers, tuple(series.values()), whole.within, options.buckets)
     return Selection(job.name, *chosen, timeline)
+
+
+def _python(job: Job, options: Options) -> tuple[ReadProfile, ...]:
+    steps = (options.start_step, options.end_step)
+    windows = [
+        window
+        for profiler in PythonProfiler
+        for window in job.python(profiler.value, worker=options.worker).windows
+        if StepRange(*steps).overlaps(window.first_step, max(map(_number, window.steps), default=0))
+    ]
+    if not windows:
+        raise UsageError(f"Job {job.name!r} has no profile of Python, or none of those steps.")
+    return tuple(windows)
+
+
+def _number(step: tuple[str, int]) -> int:
+    return step[1] if step[0] == Mode.TRAIN.value else 0
 
 
 def _timeline(job: Job, options: Options, metrics: tuple[str, ...]) -> Timeline:

@@ -12,7 +12,7 @@ import numpy as np
 from sonde.errors import DamagedError
 from sonde.read.profiles import Stretches
 from sonde.read.steps import MAIN_LANE
-from sonde.read.workers import Numbers, WorkerReader
+from sonde.read.workers import Marks, Numbers, WorkerReader
 from sonde.records.profile import ProfileKind
 from sonde.records.python_profile import Function, PythonProfile, PythonProfiler, PythonTimer
 from sonde.records.ranges import ANY_STEP, TimeRange
@@ -52,7 +52,8 @@ class ReadProfile:
     @property
     def steps(self) -> tuple[tuple[str, int], ...]:
         """The steps that it saw something of, as modes and numbers."""
-        seen = [self.moments[number] for number in np.unique(self.times).tolist()]
+        numbers = np.unique(self.times[_seen(self.profile)]).tolist()
+        seen = [self.moments[number] for number in numbers]
         return tuple(sorted({(one.mode, one.step) for one in seen if one.step != NO_STEP}))
 
 
@@ -88,6 +89,18 @@ def decode_profile(data: bytes, key: str) -> PythonProfile:
         return PythonProfile(**columns)
     except (KeyError, TypeError, ValueError, OSError, EOFError, zlib.error) as error:
         raise DamagedError(f"{key} does not hold a profile of Python: {error}") from error
+
+
+def _seen(profile: PythonProfile) -> Marks:
+    """At which times the training thread was somewhere, and not at our own work."""
+    mine = np.array(profile.row_threads, dtype=np.int64) == 0
+    firsts = np.array(profile.row_times, dtype=np.int64)[mine]
+    is_look = profile.profiler is PythonProfiler.STACKS
+    lengths = np.array(profile.row_counts, dtype=np.int64)[mine] if is_look else 1
+    changes = np.zeros(len(profile.times_ns) + 1, dtype=np.int64)
+    np.add.at(changes, firsts, 1)
+    np.add.at(changes, firsts + lengths, -1)
+    return np.cumsum(changes)[:-1] > 0
 
 
 def _moments(reader: WorkerReader, profile: PythonProfile) -> tuple[tuple[Moment, ...], Numbers]:

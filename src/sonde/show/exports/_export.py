@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from sonde.read.python_profiles import ReadProfile
 from sonde.read.system import SystemReader
 from sonde.read.timeline import Timeline
 from sonde.records.metric import Series
@@ -54,6 +55,7 @@ class Selection:
     within: TimeRange = EVER
     buckets: int | None = None
     timeline: Timeline | None = None  # for a format that needs one
+    python: tuple[ReadProfile, ...] = ()  # likewise
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -118,6 +120,7 @@ class Export(ABC):
 
     is_text: bool = True  # a person can read it on a terminal
     needs_timeline: bool = False  # what workers did, too, and not only what machines measured
+    needs_python: bool = False  # profiles of Python, and nothing else
 
     @abstractmethod
     def write(self, selection: Selection, sink: BinaryIO, advance: Advance) -> None:
