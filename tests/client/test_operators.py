@@ -155,6 +155,8 @@ def test_frames_have_times_in_seconds(job: FakeJob) -> None:
     assert list(gaps.longest(1).to_arrow().column_names)[:4] == [
         *("worker", "device", "time", "duration_seconds")
     ]
+    [longest] = gaps.longest(1).documents()
+    assert longest["time"].endswith("Z")
     [place, _] = gaps.places().documents()
     assert (place["cause"], place["operator"], place["gaps"]) == ("host", "aten::mm", 1)
     assert place["percent"] == pytest.approx(100 * 2 / 9)

@@ -119,9 +119,10 @@ def is_blocking(operations: Operations) -> Marks:
 
 
 def _waits(name: str) -> bool:
-    if "Memcpy" in name:
-        return "Async" not in name and name.startswith(("cudaMemcpy", "hipMemcpy", "cuMemcpy"))
-    return name.endswith("Synchronize")
+    if name.startswith(("cudaMemcpy", "hipMemcpy", "cuMemcpy")):
+        return "Async" not in name
+    # memory is freed only when nothing can be using it
+    return name.endswith("Synchronize") or name in ("cudaFree", "hipFree")
 
 
 def _of_device(profile: Profile, device: str) -> Breakdown:

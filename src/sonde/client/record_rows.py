@@ -1,18 +1,19 @@
 """Records of one kind as a data frame: a column per field, times in seconds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sonde.client.frames import TIME, Frame, aligned
-from sonde.clock import NANOSECONDS
+from sonde.clock import NANOSECONDS, iso
 from sonde.store.tables import from_numpy, from_texts
 
 _NS = "_ns"
 _START = "start_ns"
+_TIME = "time"
 _MOST_LINES = 20
 _LONGEST_TEXT = 60
 
@@ -31,30 +32,29 @@ class RecordRows(Frame):
     def to_arrow(self) -> pa.Table:
         """One row each."""
         columns = {}
-        for name in (one.name for one in fields(self.kind)):
-            values = [getattr(one, name) for one in self.records]
-            column = _column(values)
-            if name == _START:
-                columns["time"] = column.cast(TIME)
-            elif name.endswith(_NS):
+        for one in fields(self.kind):
+            values = [getattr(record, one.name) for record in self.records]
+            if one.name == _START:
+                columns[_TIME] = from_numpy(np.array(values, dtype=np.int64)).cast(TIME)
+            elif one.name.endswith(_NS):
                 spent = np.array(values, dtype=np.float64) / NANOSECONDS
-                columns[f"{name.removesuffix(_NS)}_seconds"] = from_numpy(spent)
+                columns[_name(one.name)] = from_numpy(spent)
             else:
-                columns[name] = column
+                columns[one.name] = _column(one, values)
         return pa.table(columns)
 
     def documents(self) -> list[dict[str, Any]]:
-        """As plain values: numbers, and texts; an instant is nanoseconds since 1970."""
+        """As plain values: numbers, and texts."""
         return [
             {_name(one.name): _value(one.name, getattr(record, one.name)) for one in fields(record)}
             for record in self.records
         ]
 
     def __repr__(self) -> str:
-        rows = [{**one} for one in self.documents()[:_MOST_LINES]]
+        rows = self.documents()[:_MOST_LINES]
         if not rows:
             return self.nothing
-        titles = [name for name in rows[0] if name != _START]
+        titles = [name for name in rows[0] if name != _TIME]
         texts = sum(isinstance(rows[0][name], str) for name in titles)
         # texts first, flush left
         titles.sort(key=lambda name: not isinstance(rows[0][name], str))
@@ -62,20 +62,22 @@ class RecordRows(Frame):
         return aligned([titles, *(_cells(row, titles) for row in rows)], left=texts) + more
 
 
-def _column(values: Sequence[Any]) -> pa.Array:
-    if values and isinstance(values[0], str):
+def _column(field: "Field[Any]", values: Sequence[Any]) -> pa.Array:
+    if isinstance(field.type, type) and issubclass(field.type, str):
         return from_texts(values)
-    is_real = any(isinstance(value, float) for value in values)
-    return from_numpy(np.array(values, dtype=np.float64 if is_real else np.int64))
+    return from_numpy(np.array(values, dtype=np.float64 if field.type is float else np.int64))
 
 
 def _name(field: str) -> str:
-    is_spent = field.endswith(_NS) and field != _START
-    return f"{field.removesuffix(_NS)}_seconds" if is_spent else field
+    if field == _START:
+        return _TIME
+    return f"{field.removesuffix(_NS)}_seconds" if field.endswith(_NS) else field
 
 
 def _value(field: str, value: Any) -> Any:
-    if field.endswith(_NS) and field != _START:
+    if field == _START:
+        return iso(value)
+    if field.endswith(_NS):
         return value / NANOSECONDS
     return str(value) if isinstance(value, str) else value
 
