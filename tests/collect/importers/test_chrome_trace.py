@@ -107,6 +107,7 @@ def test_everything_that_is_not_understood_is_counted(tmp_path: Path) -> None:
         {"ph": "B", "name": "open", "pid": 1, "tid": 1, "ts": 5},
         {"ph": "X", "name": "when?", "pid": 1, "tid": 1, "dur": 5},
         {"ph": "X", "name": "how long?", "pid": 1, "tid": 1, "ts": 3, "dur": -5},
+        {"ph": "X", "name": "never", "pid": 1, "tid": 1, "ts": 1e30, "dur": 5},
         {"ph": "Z", "ts": 1},
         {},
     ]
@@ -117,7 +118,7 @@ def test_everything_that_is_not_understood_is_counted(tmp_path: Path) -> None:
         "flow arrows": 2,
         "ends without a beginning": 1,
         "beginnings without an end": 1,
-        "events without a time": 1,
+        "events without a time": 2,
         "events without a duration": 1,
         "events of kind 'Z'": 1,
     }

@@ -4,7 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.recordings import Event, imported, named, write_text
+import pytest
+
+from sonde.errors import DamagedError
+from tests.fakes.recordings import Event, imported, named, span, write, write_text
 
 
 def timeline(place: dict[str, Any]) -> list[Event]:
@@ -83,3 +86,9 @@ def test_what_a_killed_job_has_begun_is_told(tmp_path: Path) -> None:
     found = imported("horovod", path, tmp_path / "store")
     assert len(found.operations()) == 3
     assert dict(+found.intake.left_out) == {"beginnings without an end": 1}
+
+
+def test_a_trace_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "trace.json", [span("a", 0, 10)])
+    with pytest.raises(DamagedError, match="no timeline of Horovod"):
+        imported("horovod", path, tmp_path / "store")

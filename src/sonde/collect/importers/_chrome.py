@@ -27,6 +27,7 @@ Key = tuple[str, str]  # process and thread, as the trace numbers them
 Event = Mapping[str, Any]
 
 _NANOSECONDS = 1000  # in the microseconds of the format
+_NEVER = 4e15  # in the year 2096, and as far as two of it can be added
 _KINDS = {
     "s": "flow arrows",
     "t": "flow arrows",
@@ -94,7 +95,7 @@ class ChromeTrace:
         kind = str(event.get("ph", ""))
         if kind == "M":
             self._name(event)
-        elif kind in self._sorters and not math.isfinite(_number(event.get("ts"))):
+        elif kind in self._sorters and not abs(_number(event.get("ts"))) < _NEVER:
             self.left_out["events without a time"] += 1
         elif kind in self._sorters:
             self._sorters[kind](event)
@@ -136,7 +137,7 @@ class ChromeTrace:
             self._names[kind, pid, tid] = str(arguments["name"]).strip()
 
     def _span(self, event: Event, duration: float) -> None:
-        if not duration >= 0 or math.isinf(duration):
+        if not 0 <= duration < _NEVER:
             self.left_out["events without a duration"] += 1
             return
         arguments = event.get("args")

@@ -13,6 +13,7 @@ from sonde.collect.importers._job import Told
 from sonde.collect.importers._sources import Source
 from sonde.collect.importers._steps import find_training
 from sonde.collect.importers._training import add_all
+from sonde.errors import DamagedError
 from sonde.records.profile import OperationCategory
 
 _NEGOTIATION = "NEGOTIATE_"
@@ -38,6 +39,9 @@ class HorovodImporter(Importer):
         trace = read_chrome_trace(source, intake)
         ready = [one for one in trace.spans if _is_ready(one)]
         trace.spans = _with_facts([one for one in trace.spans if not _is_ready(one)], ready)
+        if not any(_is_collective(one) for one in trace.spans):
+            hint = "other traces are imported with: sonde import chrome-trace"
+            raise DamagedError(f"{source.path} is no timeline of Horovod, from byte 0: {hint}")
         shift_ns = intake.shift_ns(source.path, *trace.extent)
         columns, operations = operations_of(trace, shift_ns, _place_of, _category_of)
         ranks = 1 + max((int(one.name) for one in ready), default=0)
@@ -60,9 +64,12 @@ def _place_of(track: Track) -> Place:
 
 
 def _category_of(span: Span, _place: Place) -> OperationCategory:
-    name = span.name.removeprefix(_NEGOTIATION)
-    is_whole = name in _COLLECTIVES  # what else there is are parts of one
-    return OperationCategory.COLLECTIVE if is_whole else OperationCategory.OTHER
+    """A collective as a whole; what else there is are its parts."""
+    return OperationCategory.COLLECTIVE if _is_collective(span) else OperationCategory.OTHER
+
+
+def _is_collective(span: Span) -> bool:
+    return span.name.removeprefix(_NEGOTIATION) in _COLLECTIVES
 
 
 def _with_facts(spans: Sequence[Span], ready: Sequence[Span]) -> list[Span]:
@@ -71,7 +78,7 @@ def _with_facts(spans: Sequence[Span], ready: Sequence[Span]) -> list[Span]:
         by_tensor.setdefault(one.key, []).append(one)
     return [
         replace(one, arguments=_facts(one, by_tensor.get(one.key, ())))
-        if one.name.removeprefix(_NEGOTIATION) in _COLLECTIVES
+        if _is_collective(one)
         else one
         for one in spans
     ]
