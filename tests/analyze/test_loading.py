@@ -65,15 +65,13 @@ def test_a_slow_transformation_is_named() -> None:
 
 def test_too_few_processes_are_advised_only_as_far_as_there_are_cores() -> None:
     report = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 4})
-    assert "4 loader processes (num_workers=4) are what 4 cores can run." in text(
-        report, "processes"
-    )
+    assert "4 loader processes (num_workers=4) would come nearer." in text(report, "processes")
     full = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 2})
     assert "make batches cheaper" in text(full, "processes")
 
 
 def test_processes_that_wait_themselves_need_no_cores() -> None:
-    report = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 2}, cpu_percent=3.0)
+    report = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 3}, cpu_percent=3.0)
     assert "11 loader processes (num_workers=11) would keep up." in text(report, "processes")
 
 

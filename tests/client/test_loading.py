@@ -55,8 +55,8 @@ def test_waits_for_first_batches_belong_to_the_start() -> None:
     waits = report.seconds("next batch")
     assert waits is not None
     assert (waits.count, waits.maximum) == (36, pytest.approx(0.1))
-    # 36 waits of 0.1 s beside 40 steps of 0.1 s
-    assert report.record.waited_percent == pytest.approx(100 * 3.6 / 7.6)
+    assert report.record.waited_percent == pytest.approx(50)
+    assert report.record.step_seconds == pytest.approx([0.1] * 36)
     assert report.record.busy_percent == pytest.approx(100)
 
 
@@ -100,7 +100,21 @@ def test_the_waits_of_an_evaluation_are_another_loaders() -> None:
     training, evaluation = job.end().job().dataloader().reports
     assert (training.record.mode, evaluation.record.mode) == ("train", "eval")
     assert [len(one.record.wait_steps) for one in (training, evaluation)] == [8, 3]
-    assert evaluation.record.waited_percent is None
+    assert evaluation.record.waited_percent == pytest.approx(100 * 5 / 6)
+    assert [one.about for one in evaluation.advice] == ["waiting", "processes"]
+    assert evaluation.advice[0].text == "Eval steps wait 83 % of their time for data."
+
+
+def test_steps_with_a_profiler_and_what_lies_beside_training_do_not_count() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    train(worker, range(10), 0.01, ())
+    worker.step(10, {"data_wait": 5.0, "forward": 5.0}, profiled=True)
+    worker.step(11, {"evaluation": 9.0, "checkpoint": 9.0, "data_wait": 0.01, "forward": 0.1})
+    worker.flush()
+    [report] = job.end().job().dataloader().reports
+    assert report.record.waited_percent == pytest.approx(100 * 0.01 / 0.11)
+    assert report.slow_waits == ()
 
 
 def test_a_job_without_loaders_says_so() -> None:

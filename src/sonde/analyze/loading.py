@@ -23,6 +23,7 @@ _WAITS_TOO_LONG_PERCENT = 10.0
 _STARTS_TOO_LONG_PERCENT = 5.0
 _NAMED_PERCENT = 40.0  # of a batch's time: a function that takes as much is named
 _COMPUTES_PERCENT = 50.0  # CPU time of the time that a batch takes to make
+_WAITING_PER_CORE = 4
 _RESERVE = 1.1  # loader processes beyond what would just do
 # methods that do the work of a library's classes
 _WORKS = ("__call__", "forward", "__getitem__", "__getitems__", "__next__", "transform")
@@ -212,7 +213,8 @@ def _advice(report: LoaderReport) -> list[Advice]:
         )
         found.append(Advice("outliers", text))
     if not found and record.waited_percent is not None:
-        text = f"Loading keeps up: {record.waited_percent:.1f} % of a step is spent waiting for it."
+        share = f"{record.waited_percent:.1f} %"
+        text = f"Loading keeps up: {record.mode} steps wait {share} of their time for data."
         found.append(Advice("healthy", text))
     return found
 
@@ -226,8 +228,9 @@ def _on_waiting(report: LoaderReport) -> list[Advice]:
     record = report.record
     if record.waited_percent is None or record.waited_percent < _WAITS_TOO_LONG_PERCENT:
         return []
-    said = f"Steps wait {record.waited_percent:.0f} % of their time for data."
-    found = [Advice("waiting", said)]
+    share = f"{record.waited_percent:.0f} %"
+    text = f"{record.mode.capitalize()} steps wait {share} of their time for data."
+    found = [Advice("waiting", text)]
     needed = report.processes_needed
     if needed is None:
         return found
@@ -257,10 +260,10 @@ def _on_processes(report: LoaderReport, needed: int) -> list[Advice]:
     batch, step = _making(record) or 0.0, _median(record.step_seconds) or 0.0
     now = f"{facts.processes} make them" if facts.processes else "the training makes them itself"
     each = f"A batch takes {_time(batch)} to make, a step without waiting {_time(step)}; {now}."
-    # who waits needs no core
-    most = needed if _is_idle(record) else min(needed, facts.cores)
+    # who waits needs no core, but memory
+    most = min(needed, facts.cores * (_WAITING_PER_CORE if _is_idle(record) else 1))
     if most > facts.processes:
-        enough = "would keep up" if most == needed else f"are what {_cores(facts.cores)} can run"
+        enough = "would keep up" if most == needed else "would come nearer"
         text = f"{each} {_processes(most).capitalize()} (num_workers={most}) {enough}."
     else:
         text = (

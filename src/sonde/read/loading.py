@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.clock import NANOSECONDS
-from sonde.read.steps import read_steps
+from sonde.read.steps import StepTable, read_steps
 from sonde.read.workers import Marks, Numbers, WorkerReader
 from sonde.records.loading import IteratorStart, LoaderFacts, LoaderRecord, Operation
 from sonde.records.profile import OperationCategory
@@ -153,14 +153,20 @@ def _record(
     reader: WorkerReader, number: int, rows: _Rows, waits: _Waits, pinnings: Sequence[float]
 ) -> LoaderRecord:
     facts = _facts(rows.facts)
-    starts, later = _starts_of(rows, waits, facts.processes)
+    starts, is_first = _starts_of(rows, waits, facts.processes)
+    steps = read_steps(reader, waits.mode)
+    later = waits.take(~is_first & ~np.isin(waits.steps, steps.steps[~steps.is_usual]))
+    computed, waited_percent = _steady(steps, waits.steps[is_first])
     seconds: dict[str, Sequence[float]] = {
         name.value: rows.seconds.get(name.value, []) for name in _IN_A_ROW
     }
     seconds[Operation.WAIT.value] = later.seconds.tolist()
+    seconds[Operation.TRANSFER.value] = _waits(
+        reader, waits.mode, Phase.HOST_TO_DEVICE
+    ).seconds.tolist()
     if facts.is_pinning:
         seconds[Operation.PINNING.value] = pinnings
-    record = LoaderRecord(
+    return LoaderRecord(
         worker=reader.rank,
         number=number,
         device=reader.lives[-1].info.device if reader.lives else "cpu",
@@ -173,27 +179,30 @@ def _record(
         cpu_percent=_cpu_percent(rows.computed),
         busy_percent=_busy_percent(rows.processes),
         stacks=tuple(rows.stacks.items()),
-    )
-    return _with_steps(record, reader) if waits.mode == Mode.TRAIN else record
-
-
-def _with_steps(record: LoaderRecord, reader: WorkerReader) -> LoaderRecord:
-    """What the steps that it serves do beside waiting for it."""
-    steps = read_steps(reader, record.mode)
-    computed_ns = steps.durations_ns - steps.phases_ns[Phase.DATA_WAIT.value]
-    waited = sum(record.seconds[Operation.WAIT.value])
-    whole = waited + int(computed_ns.sum()) / NANOSECONDS
-    transfers = _waits(reader, record.mode, Phase.HOST_TO_DEVICE).seconds.tolist()
-    return replace(
-        record,
-        seconds={**record.seconds, Operation.TRANSFER.value: transfers},
-        step_seconds=(computed_ns / NANOSECONDS).tolist(),
-        waited_percent=100 * waited / whole if whole and len(computed_ns) else None,
+        step_seconds=computed,
+        waited_percent=waited_percent,
     )
 
 
-def _starts_of(rows: _Rows, waits: _Waits, processes: int) -> tuple[list[IteratorStart], _Waits]:
-    """The starts, each with the waits for the first batch of each process; and the other waits."""
+def _steady(steps: StepTable, first_steps: Numbers) -> tuple[list[float], float | None]:
+    """What steps do beside waiting, in seconds, and how much of their time they wait.
+
+    Not counted are those with a profiler and, where there are others, those in which an iterator
+    got going; nor what others took from a step: evaluations and checkpoints.
+    """
+    is_steady = steps.is_usual & ~np.isin(steps.steps, first_steps)
+    is_steady = is_steady if is_steady.any() else steps.is_usual
+    phases = {name: one[is_steady] for name, one in steps.phases_ns.items()}
+    waited_ns = phases[Phase.DATA_WAIT.value]
+    aside_ns = phases[Phase.EVALUATION.value] + phases[Phase.CHECKPOINT.value]
+    computed_ns = steps.durations_ns[is_steady] - waited_ns - aside_ns
+    whole_ns = int(waited_ns.sum() + computed_ns.sum())
+    percent = 100 * int(waited_ns.sum()) / whole_ns if whole_ns else None
+    return (computed_ns / NANOSECONDS).tolist(), percent
+
+
+def _starts_of(rows: _Rows, waits: _Waits, processes: int) -> tuple[list[IteratorStart], Marks]:
+    """The starts with the waits for the first batch of each process; and which waits these are."""
     times = np.array([start_ns for start_ns, _ in rows.starts], dtype=np.int64)
     firsts = np.searchsorted(waits.starts_ns, times)
     ends = np.append(firsts[1:], len(waits.starts_ns))[: len(firsts)]
@@ -204,7 +213,7 @@ def _starts_of(rows: _Rows, waits: _Waits, processes: int) -> tuple[list[Iterato
         is_first[first:last] = True
         waited = float(waits.seconds[first:last].sum())
         starts.append(IteratorStart(start_ns, seconds, waited))
-    return starts, waits.take(~is_first)
+    return starts, is_first
 
 
 def _cpu_percent(computed: Sequence[tuple[float, float]]) -> float | None:

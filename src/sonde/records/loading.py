@@ -73,5 +73,5 @@ class LoaderRecord:
     cpu_percent: float | None = None  # CPU time, of the time of the batches watched closely
     busy_percent: float | None = None  # of its processes, while they made the batches that we know
     stacks: Sequence[tuple[tuple[str, ...], float]] = ()  # seconds in each, from the outside in
-    step_seconds: Sequence[float] = ()  # training steps, without what they waited for
-    waited_percent: float | None = None  # of the steps, but for first batches of iterators
+    step_seconds: Sequence[float] = ()  # of the steps that it serves, without their waits
+    waited_percent: float | None = None  # of those steps
