@@ -74,6 +74,31 @@ def test_a_job_that_was_not_profiled_says_so(
     assert json.loads(capsys.readouterr().out)["operators"] == []
 
 
+def test_a_synchronization_is_named_with_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two steps of a kernel each; at the end of the first somebody asks for the loss."""
+    job = FakeJob(str(tmp_path / "waits"))
+    worker = job.worker()
+    for number, begin in enumerate((0.0, 0.1)):
+        worker.stretch("forward", begin, 0.1, number)
+        worker.operation("aten::mm", "operator", begin, 0.002, module="fc")
+        worker.operation("cudaLaunchKernel", "runtime", begin, 0.001, correlation=number)
+        where = {"lane": "stream 7", "device": "cuda:0", "correlation": number}
+        worker.operation("gemm", "kernel", begin + 0.001, 0.05, **where)
+    worker.operation("aten::item", "operator", 0.01, 0.05, module="loss")
+    worker.operation("cudaStreamSynchronize", "runtime", 0.011, 0.045)
+    worker.flush()
+    job.end()
+    assert run_command_line(["operators", job.backend.uri]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    [cause] = [line for line in lines if line.startswith("sync ")]
+    assert cause.split()[-7:] == ["1", "50", "ms", "50", "ms", "33.1", "%"]
+    [place] = [line for line in lines if line.startswith("aten::item")]
+    assert "loss, forward" in place
+    assert place.split()[-5:] == ["1", "45", "ms", "50", "ms"]
+
+
 def test_a_job_without_a_gpu_has_nothing_to_show_of_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

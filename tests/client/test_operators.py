@@ -125,6 +125,7 @@ def test_a_job_that_was_not_profiled_says_how_to_do_it(job: FakeJob) -> None:
     [
         ({"device": "tpu"}, "There is no device 'tpu'. Known: cpu, gpu"),
         ({"by": "color"}, "Known: operator, module, phase, kernel"),
+        ({"device": "cpu", "by": "kernel"}, "Kernels run on a GPU"),
     ],
 )
 def test_what_is_not_there_is_an_error_that_names_what_is(

@@ -51,6 +51,8 @@ class Operators(Frame):
             raise UsageError(f"There is no device {self.device!r}. Known: {', '.join(DEVICES)}")
         if self.group not in GROUPS:
             raise UsageError(f"There is no {self.group!r} here. Known: {', '.join(GROUPS)}")
+        if self.group == "kernel" and self.device == HOST:
+            raise UsageError("Kernels run on a GPU. Known for cpu: operator, module, phase")
 
     @cached_property
     def profiles(self) -> tuple[Profile, ...]:
