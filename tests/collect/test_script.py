@@ -1,5 +1,6 @@
 """What a script says is recorded where it belongs; where nobody watches, nothing happens."""
 
+import json
 import math
 import threading
 import warnings
@@ -21,6 +22,7 @@ from sonde.store.format import EVENTS, SCALARS, STATISTICS, Family
 from sonde.store.layout import worker_folder
 from sonde.store.reader import FolderReader
 from sonde.store.tensors import decode_tensors
+from tests.fakes.profiler import fake_profilers
 
 
 class Watched:
@@ -28,7 +30,8 @@ class Watched:
 
     def __init__(self, folder: Path, *save: str, is_watched: bool = True) -> None:
         self.uri = str(folder / "job")
-        settings = HookSettings(collections=tuple(parse_save(one) for one in save))
+        collections = tuple(parse_save(one) for one in save)
+        settings = HookSettings(collections=collections, profile=())
         place = WorkerPlace("node-a", self.uri if is_watched else None)
         self.session = Session(place, settings, SystemClock())
 
@@ -253,3 +256,73 @@ def test_a_failure_of_ours_is_nobodys_business(
     monkeypatch.undo()
     assert watched.session.guard.failed == {"sonde.log": "MemoryError: "}
     assert watched.session.is_on
+
+
+def windows_of(watched: Watched) -> list[tuple[Any, ...]]:
+    rows = watched.rows(EVENTS, "category", "name", "detail")
+    facts = [(name, json.loads(detail)) for category, name, detail in rows if category == "window"]
+    return [(name, *fact["steps"], fact["by"]) for name, fact in facts]
+
+
+def test_a_script_asks_for_a_deeper_look_at_its_next_steps(watched: Watched) -> None:
+    with fake_profilers("operators", "python") as told:
+        watched.train()
+        sonde.profile("python", steps=2)
+        while len(told.calls) < 2:
+            watched.train()
+        [(name, first, last, by)] = windows_of(watched)
+
+    assert (name, last, by) == ("python", first + 1, "script")
+    assert first >= 1
+
+
+def test_a_script_profiles_a_block_or_a_function(watched: Watched) -> None:
+    @sonde.profile("operators")
+    def decorated() -> None:
+        watched.train()
+
+    with fake_profilers("operators", "python") as told:
+        watched.train()
+        with sonde.profile("python", profiler="stacks"):
+            watched.train()
+            watched.train()
+            with sonde.profile("operators"):  # one at a time
+                watched.train()
+        decorated()
+        found = windows_of(watched)
+
+    assert [call[:2] for call in told.calls] == [
+        *(("begin", "python"), ("end", "python")),
+        *(("begin", "operators"), ("end", "operators")),
+    ]
+    assert found == [("python", 1, 3, "script"), ("operators", 4, 4, "script")]
+
+
+def test_a_block_inside_of_a_step_marks_that_step(watched: Watched) -> None:
+    with fake_profilers("python"):
+        watched.train()
+        with sonde.phase("tokenize"):
+            pass
+        with sonde.profile("python"):
+            pass
+        watched.train()
+        watched.train()
+        rows = watched.rows(EVENTS, "category", "step", "detail")
+
+    assert [step for category, step, detail in rows if "profiled" in detail] == [1]
+
+
+def test_what_cannot_be_profiled_is_warned_of_and_the_script_goes_on(watched: Watched) -> None:
+    with pytest.warns(UserWarning, match=r"'colours' is unknown.* Nothing is profiled"):
+        sonde.profile("colours", steps=3)
+    with pytest.warns(UserWarning, match="steps"), sonde.profile("python", steps=0):
+        watched.train()
+
+
+def test_where_nobody_watches_nothing_is_profiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Session, "_current", Watched(tmp_path, is_watched=False).session)
+    with fake_profilers("python") as told, sonde.profile("python"):
+        sonde.profile("python", steps=1)
+    assert told.calls == []
