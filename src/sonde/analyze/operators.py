@@ -19,7 +19,6 @@ from sonde.analyze.extents import Extents, Marks, Reals, SharedTime
 from sonde.analyze.operations import NOBODY, Nesting, Operations, Profile, Texts
 from sonde.records.step import Phase
 
-NO_MODULE = ""
 _NO_PHASE = Phase.BETWEEN.value
 
 
@@ -106,7 +105,7 @@ def _device(profile: Profile, by: str) -> OperatorTable:
         mine = which & operations.devices.are_in({device})
         starts, ends = operations.starts_ns[mine], operations.ends_ns[mine]
         shares[mine] = SharedTime(starts, ends).of(starts, ends)
-    labels = device_labels(profile, by)
+    labels = _device_labels(profile, by)
     sums = [which.astype(np.float64), spent, spent, shares, spent, spent]
     rows = _rows(labels, sums, which, which)
     if by == "operator":
@@ -143,26 +142,18 @@ def _host_labels(profile: Profile, by: str) -> Texts:
     return operations.names
 
 
-def device_labels(profile: Profile, by: str) -> Texts:
+def _device_labels(profile: Profile, by: str) -> Texts:
     """What each row of a device counts for; in rows of the host nothing of meaning."""
     operations = profile.operations
     launchers, launches = operations.launchers, operations.launches
     if by == "phase":
         started = np.where(launches == NOBODY, operations.starts_ns, operations.starts_ns[launches])
         return profile.phases.at(started, _NO_PHASE)
-    if by == "module":
-        numbers = operations.modules.numbers
-        return replace(
-            operations.modules,
-            numbers=np.where(launchers == NOBODY, numbers, numbers[launchers]),
-        )
-    if by == "operator":
-        numbers = operations.names.numbers
-        return replace(
-            operations.names,
-            numbers=np.where(launchers == NOBODY, numbers, numbers[launchers]),
-        )
-    return operations.names
+    if by == "kernel":
+        return operations.names
+    column = operations.modules if by == "module" else operations.names
+    numbers = column.numbers
+    return replace(column, numbers=np.where(launchers == NOBODY, numbers, numbers[launchers]))
 
 
 def _shared_by_lanes(operations: Operations) -> SharedTime:
