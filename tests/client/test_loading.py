@@ -54,7 +54,8 @@ def test_waits_for_first_batches_belong_to_the_start() -> None:
     [report] = loaders.reports
     waits = report.seconds("next batch")
     assert waits is not None
-    assert (waits.count, waits.maximum) == (36, pytest.approx(0.1))
+    assert waits.count == 36
+    assert waits.maximum == pytest.approx(0.1)
     assert report.record.waited_percent == pytest.approx(50)
     assert report.record.step_seconds == pytest.approx([0.1] * 36)
     assert report.record.busy_percent == pytest.approx(100)

@@ -19,7 +19,24 @@ _NUMBER, _BATCHES, _IS_OPEN = range(_WORDS)
 
 def place_of(run_id: str | None, pid: int) -> Path:
     """Where the processes that load for a process meet it."""
-    return Path(tempfile.gettempdir()) / f"sonde-{run_id or 'run'}-{pid}"
+    return Path(tempfile.gettempdir()) / f"{_name(run_id)}-{pid}"
+
+
+def sweep(run_id: str) -> None:
+    """Takes away what processes of a run have left that were killed."""
+    for folder in place_of(run_id, 0).parent.glob(f"{_name(run_id)}-*"):
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    with suppress(OSError):
+        for place in folder.iterdir():
+            place.unlink()
+        folder.rmdir()
+
+
+def _name(run_id: str | None) -> str:
+    return f"sonde-{run_id or 'run'}"
 
 
 def _refuse_others(folder: Path) -> None:
@@ -99,7 +116,7 @@ class Channel:
     def hear(self) -> list[tuple[int, str]]:
         """What they have told since: the process and its line."""
         told: list[tuple[int, str]] = []
-        for place in () if self._is_closed else sorted(self._folder.iterdir()):
+        for place in () if self._is_closed else sorted(self._folder.glob("*")):
             if place.name.isdecimal():
                 pid, heard = int(place.name), self._heard.get(place.name, 0)
                 with place.open("rb") as file:
@@ -113,7 +130,4 @@ class Channel:
     def close(self) -> None:
         """Leaves nothing behind; who still wants to tell something finds no place for it."""
         self._is_closed = True
-        with suppress(OSError):
-            for place in self._folder.iterdir():
-                place.unlink()
-            self._folder.rmdir()
+        _remove(self._folder)
