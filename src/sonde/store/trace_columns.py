@@ -15,15 +15,17 @@ Numbers = npt.NDArray[np.int64]
 
 _PLACE = attrgetter("pid", "tid")
 _BEGIN, _END = "B", "E"
-_UNDERSTOOD = ("X", "M", _BEGIN, _END)
+_NAMES = "M"
+_UNDERSTOOD = (_NAMES, _BEGIN, _END)
 _SPAN = "Trace"  # how long the profiler itself was on: of no thread, and around everything
 _NANOSECONDS_PER_MICROSECOND = 1000
+_NEVER = 4e15  # microseconds, in the year 2096: numbers that are broken must not overflow
 
 # Raw numbers of a piece that become columns: where they come from, and what they are.
 _COLUMNS = (
     ("correlation", attrgetter("correlation"), np.int64),
     ("sequence", attrgetter("sequence"), np.int64),
-    ("forward_thread", attrgetter("forward_thread"), np.int64),
+    ("forward_thread", attrgetter("forward_thread"), np.int32),
     ("device", attrgetter("device"), np.int32),
 )
 _FACTS = (
@@ -78,9 +80,7 @@ class TraceColumns:
             known = self._add_rows(whole, nanoseconds(durations))
             self._keep_foreign(known, whole, events, listed)
         if len(whole) < len(events):
-            others = [one for one in events if one.ph != "X"]
-            self._take_names(others)
-            self._pair([one for one in others if one.ph in (_BEGIN, _END)])
+            self._take_others([one for one in events if one.ph != "X"])
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """One column, whole; its parts are let go."""
@@ -105,6 +105,14 @@ class TraceColumns:
             self._parts.setdefault(name, []).append(values)
         return found
 
+    def _take_others(self, events: Sequence[Any]) -> None:
+        kinds = Counter(map(attrgetter("ph"), events))
+        self.others.update({kind: kinds[kind] for kind in kinds if kind not in _UNDERSTOOD})
+        if _NAMES in kinds:
+            self._take_names([one for one in events if one.ph == _NAMES])
+        if _BEGIN in kinds or _END in kinds:
+            self._pair([one for one in events if one.ph in (_BEGIN, _END)])
+
     def _pair(self, edges: Sequence[Any]) -> None:
         """Makes rows of beginnings and ends, which come apart and nest."""
         begun, ends = [], []
@@ -121,10 +129,7 @@ class TraceColumns:
             self._add_rows(begun, durations)
 
     def _take_names(self, events: Sequence[Any]) -> None:
-        self.others.update(one.ph for one in events if one.ph not in _UNDERSTOOD)
         for one in events:
-            if one.ph != "M":
-                continue
             if one.name == "process_name":
                 self.process_names[one.pid] = one.args.name
             elif one.name == "process_labels":
@@ -172,6 +177,7 @@ OWN_CATEGORIES = {
 
 def nanoseconds(microseconds: npt.NDArray[np.float64]) -> Numbers:
     """Exact to the last digit that the numbers have."""
+    microseconds = np.clip(microseconds, -_NEVER, _NEVER)
     whole = np.floor(microseconds)
     rest = np.rint((microseconds - whole) * _NANOSECONDS_PER_MICROSECOND)
     return whole.astype(np.int64) * _NANOSECONDS_PER_MICROSECOND + rest.astype(np.int64)

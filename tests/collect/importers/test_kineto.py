@@ -190,6 +190,19 @@ def test_what_is_not_understood_is_counted(tmp_path: Path) -> None:
     assert notice["what"] == "instants (2)"
 
 
+def test_operations_whose_times_are_broken_are_left_out(tmp_path: Path) -> None:
+    events = [
+        *training_step(0, 1.7e15),
+        operator("never", 1e30, 5),
+        operator("always", 1.7e15, 1e30),
+        {key: value for key, value in operator("when?", 0, 5).items() if key != "ts"},
+    ]
+    path = write(tmp_path / "trace.json", events)
+    found = imported("kineto", path, tmp_path / "store")
+    assert found.job.summary["duration_seconds"] == pytest.approx(1e-3)
+    assert dict(+found.intake.left_out) == {"events without a time": 3}
+
+
 def test_phases_that_a_script_names_are_taken_where_nothing_else_tells(tmp_path: Path) -> None:
     events = [
         annotation("ProfilerStep#0", 1000, 1000),

@@ -2,9 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+
+from sonde.clock import NANOSECONDS
 from sonde.collect.importers._chrome import kind_of
 from sonde.collect.importers._importer import Importer, Intake
 from sonde.collect.importers._job import Told
@@ -17,6 +20,7 @@ from sonde.store.traces import Trace, decode_trace
 
 # Arrows say again what correlations and sequence numbers say.
 _ARROWS = ("s", "t", "f")
+_YEAR_NS = 365 * 24 * 3600 * NANOSECONDS
 _VERSIONS = {"cuda_runtime_version": "cuda", "cuda_driver_version": "cuda_driver"}
 
 
@@ -32,6 +36,7 @@ class KinetoImporter(Importer):
                 trace = decode_trace(file)
             except DamagedError as error:
                 raise DamagedError(f"{source.path}, from byte 0: {error}") from error
+        trace = _without_outliers(trace, intake)
         if not len(trace):
             raise DamagedError(f"{source.path} holds no operations, only {_listed(trace.others)}")
         if trace.is_cut:
@@ -47,6 +52,24 @@ class KinetoImporter(Importer):
             if letter not in _ARROWS:
                 intake.left_out[kind_of(letter)] += count
         add_training(rows, find_training(_operations(trace)))
+
+
+def _without_outliers(trace: Trace, intake: Intake) -> Trace:
+    """Operations whose times are broken would stretch the job over years."""
+    middle_ns = trace.start_ns[len(trace) // 2 : len(trace) // 2 + 1]
+    away_ns = np.abs(trace.start_ns - middle_ns)
+    is_possible = (away_ns < _YEAR_NS) & (trace.duration_ns < _YEAR_NS)
+    intake.left_out["events without a time"] += int((~is_possible).sum())
+    if is_possible.all():
+        return trace
+    return replace(
+        trace,
+        **{
+            one.name: getattr(trace, one.name)[is_possible]
+            for one in fields(trace)
+            if isinstance(getattr(trace, one.name), np.ndarray)
+        },
+    )
 
 
 def _told(source: Source, trace: Trace) -> Told:
