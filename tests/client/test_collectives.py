@@ -22,12 +22,13 @@ def called(worker: FakeWorker, start: float, seconds: float, **detail: Any) -> N
 
 def trained(
     late: float = 0.03,
+    uri: str = "",
     offset: float = 0.0,
     nodes: tuple[str, str] = ("left", "left"),
     **detail: Any,
 ) -> FakeJob:
     """Two workers; the second comes later to every collective, and its clock is ahead."""
-    job = FakeJob(node="left")
+    job = FakeJob(uri, node="left")
     first = job.worker(0, world_size=2, node=nodes[0])
     clock = FakeClock(START_NS + round(offset * NANOSECONDS))
     second = FakeWorker(job.backend, clock, 1, node=nodes[1], world_size=2)
@@ -104,6 +105,23 @@ def test_in_a_trace_exposed_is_what_no_computing_covers() -> None:
     assert gloo["exposed_seconds"] == pytest.approx(0.06)
     assert (nccl["operation"], nccl["group"], nccl["bytes"]) == ("all_gather", "3", 200.0)
     assert nccl["exposed_seconds"] == pytest.approx(0.1)
+
+
+def test_operations_are_added_up_over_workers() -> None:
+    collectives = trained(late=0.03).job().collectives()
+    [row] = collectives.by_operation().documents()
+    assert (row["operation"], row["group"], row["source"]) == ("all_reduce", "0", "calls")
+    assert (row["calls"], row["bytes"]) == (2 * STEPS, 2 * STEPS * 4000)
+    assert row["waiting_seconds"] == pytest.approx(0.03 * STEPS)
+    assert row["transfer_seconds"] == pytest.approx(0.004 * STEPS, rel=0.1)
+    first, second = collectives.by_worker().documents()
+    assert (first["worker"], second["worker"]) == (0, 1)
+    assert first["waiting_seconds"] == second["awaited_seconds"]
+
+
+def test_steps_can_be_chosen() -> None:
+    collectives = trained().job().collectives(start_step=3, end_step=5)
+    assert sorted(collectives.to_arrow()["step"].to_pylist()) == [3, 3, 4, 4]
 
 
 def test_a_job_without_any_says_what_to_do() -> None:

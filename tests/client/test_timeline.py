@@ -157,7 +157,7 @@ def test_a_job_without_workers_is_a_trace_of_its_machines(tmp_path: Path) -> Non
 
 
 def test_an_empty_timeline_is_a_trace_too(tmp_path: Path) -> None:
-    assert trace_of(FakeJob(), tmp_path / "empty.json")["traceEvents"]
+    assert trace_of(FakeJob(), tmp_path / "empty.json")["traceEvents"] == []
 
 
 def test_a_broken_file_never_stands_where_a_good_one_was(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ class Matched:
 class Lateness:
     """One worker, over all collectives that were matched."""
 
-    rank: int
+    worker: int
     calls: int
     exposed_ns: int
     waiting_ns: int
@@ -86,7 +86,7 @@ def lateness(matched: Matched, ranks: Numbers, exposed_ns: Numbers) -> tuple[Lat
     awaited_ns = _longest_wait(matched)
     return tuple(
         Lateness(
-            rank=rank,
+            worker=rank,
             calls=int((ranks == rank).sum()),
             exposed_ns=int(exposed_ns[ranks == rank].sum()),
             waiting_ns=int(matched.waiting_ns[ranks == rank].sum()),
@@ -114,7 +114,7 @@ def slow_rank(workers: tuple[Lateness, ...], collectives: int, least_ns: int) ->
         and slowest.awaited_ns > least_ns * collectives
         and slowest.awaited_ns >= _SHARE * exposed_ns
     )
-    return slowest.rank if is_slow else None
+    return slowest.worker if is_slow else None
 
 
 def _longest_wait(matched: Matched) -> Numbers:

@@ -10,7 +10,8 @@ import pyarrow as pa
 from sonde.analyze.collectives import ALONE, Lateness, Matched, Numbers, lateness, match, slow_rank
 from sonde.analyze.extents import Extents
 from sonde.client.clocks import Clocks, estimate_clocks, kinds_of
-from sonde.client.frames import TIME, Frame, aligned
+from sonde.client.frames import TIME, Frame
+from sonde.client.record_rows import RecordRows
 from sonde.clock import NANOSECONDS
 from sonde.read.collectives import UNKNOWN, Calls, read_collectives
 from sonde.read.profiles import operations_of
@@ -21,7 +22,22 @@ from sonde.store.tables import from_numpy, from_texts, texts_of, to_numpy
 
 _LEAST_NS = 1_000_000  # a wait of less than a millisecond is nobody's fault
 _STEP_MARGIN_NS = 60 * NANOSECONDS
+NOTHING = "no collectives have been recorded: profile some steps of kind distributed"
 _NOT_COMPUTING = ("nccl", "gloo:", "c10d::", "record_param_comms")
+
+
+@dataclass(frozen=True)
+class OperationTime:
+    """All calls of one operation in one group, over all workers."""
+
+    operation: str
+    group: str
+    source: str
+    calls: int
+    bytes: int  # of those that say how many
+    exposed_ns: int
+    waiting_ns: int
+    transfer_ns: int
 
 
 @dataclass(frozen=True)
@@ -64,7 +80,7 @@ class Collectives(Frame):
         error_ns = self.clocks.error_ns
         if error_ns is None:
             return None
-        return slow_rank(self.workers, self._matches, max(_LEAST_NS, error_ns))
+        return slow_rank(self.workers, self.matches, max(_LEAST_NS, error_ns))
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
@@ -98,35 +114,58 @@ class Collectives(Frame):
             }
         )
 
-    def by_worker(self) -> "WorkerCollectives":
+    def by_worker(self) -> RecordRows:
         """What each worker waited, and how long it let the others wait."""
-        return WorkerCollectives(self.workers)
+        return RecordRows(self.workers, Lateness)
+
+    def by_operation(self) -> RecordRows:
+        """The time of all workers in each operation of each group, the most exposed first."""
+        places: dict[tuple[str, str, str], list[int]] = {}
+        calls = [call for part in self.parts for call in part.calls]
+        for place, call in enumerate(calls):
+            places.setdefault((call.name, call.group, call.source), []).append(place)
+        waiting_ns, durations_ns = self.matched.waiting_ns, self._ends_ns - self._starts_ns
+        found = [
+            OperationTime(
+                *key,
+                calls=len(mine),
+                bytes=sum(max(0, calls[place].bytes) for place in mine),
+                exposed_ns=int(self._exposed_ns[mine].sum()),
+                waiting_ns=int(waiting_ns[mine].sum()),
+                transfer_ns=int((durations_ns - waiting_ns)[mine].sum()),
+            )
+            for key, mine in places.items()
+        ]
+        return RecordRows(tuple(sorted(found, key=lambda one: -one.exposed_ns)), OperationTime)
 
     def __repr__(self) -> str:
         if not len(self):
-            return "no collectives have been recorded: profile some steps of kind distributed"
-        lines = [f"{len(self)} calls of {len(self.workers)} workers, {self._matches} matched"]
-        lines.append(repr(self.by_worker()))
-        lines.append(self._verdict())
+            return NOTHING
+        counts = f"{len(self)} calls of {len(self.workers)} workers"
+        lines = [f"{counts}, {self.matches} collectives matched", ""]
+        lines += [repr(self.by_operation()), "", repr(self.by_worker()), "", self.verdict]
         if len(self.clocks.nodes) > 1:
-            lines.append(repr(self.clocks))
+            lines += ["", repr(self.clocks)]
         return "\n".join(lines)
 
-    def _verdict(self) -> str:
+    @property
+    def verdict(self) -> str:
+        """Who is late, in words."""
         slow = self.slow_worker
-        if not self._matches:
+        if not self.matches:
             return "none could be matched with another worker's"
         if slow is None:
             return "no worker is late for the others"
-        [one] = [worker for worker in self.workers if worker.rank == slow]
+        [one] = [worker for worker in self.workers if worker.worker == slow]
         mean_ms = one.awaited_ns / max(1, one.last) / 1e6
         return (
-            f"worker {slow} is slow: the others waited for it in {one.last} of {self._matches} "
+            f"worker {slow} is slow: the others waited for it in {one.last} of {self.matches} "
             f"collectives, {mean_ms:.1f} ms each"
         )
 
     @property
-    def _matches(self) -> int:
+    def matches(self) -> int:
+        """How many collectives at least two workers have."""
         return len(np.unique(self.matched.collectives[self.matched.collectives != ALONE]))
 
     @cached_property
@@ -147,48 +186,6 @@ class Collectives(Frame):
     def _exposed_ns(self) -> Numbers:
         pairs = zip(self.readers, self.parts, strict=True)
         return _joined([_exposed(reader, part) for reader, part in pairs])
-
-
-@dataclass(frozen=True)
-class WorkerCollectives(Frame):
-    """Time in collectives, worker by worker."""
-
-    workers: tuple[Lateness, ...]
-
-    def to_arrow(self) -> pa.Table:
-        """One row per worker; awaited is how long the others waited for it."""
-        rows = self.workers
-        seconds = {
-            "exposed_seconds": [one.exposed_ns for one in rows],
-            "waiting_seconds": [one.waiting_ns for one in rows],
-            "awaited_seconds": [one.awaited_ns for one in rows],
-        }
-        return pa.table(
-            {
-                "worker": from_numpy(np.array([one.rank for one in rows], np.int64)),
-                "calls": from_numpy(np.array([one.calls for one in rows], np.int64)),
-                "last": from_numpy(np.array([one.last for one in rows], np.int64)),
-                **{
-                    name: from_numpy(np.array(values, np.float64) / NANOSECONDS)
-                    for name, values in seconds.items()
-                },
-            }
-        )
-
-    def __repr__(self) -> str:
-        titles = ("worker", "calls", "exposed ms", "waiting ms", "last", "awaited ms")
-        rows = [
-            (
-                str(one.rank),
-                str(one.calls),
-                f"{one.exposed_ns / 1e6:.1f}",
-                f"{one.waiting_ns / 1e6:.1f}",
-                str(one.last),
-                f"{one.awaited_ns / 1e6:.1f}",
-            )
-            for one in self.workers
-        ]
-        return aligned([titles, *rows], left=1)
 
 
 def _joined(parts: Sequence[Numbers]) -> Numbers:

@@ -94,6 +94,8 @@ class _Trace:
     def events(self) -> Iterator[str]:
         """Every event, as JSON."""
         for pid, counters in enumerate(self._timeline.nodes, 1):
+            if not np.isfinite(counters.values).any():
+                continue
             yield from self._names(pid, f"{counters.node}: machine", counters.node, 0)
             yield from self._counters(pid, counters)
         for pid, slices in enumerate(self._timeline.workers, len(self._nodes) + 1):
