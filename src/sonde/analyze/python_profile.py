@@ -89,7 +89,8 @@ class Amounts:
             )
         )
         if profile.profiler is PythonProfiler.CPROFILE:
-            ns = np.array(profile.row_ns, dtype=np.int64)
+            # of two clocks that are read one after the other, the difference may be below zero
+            ns = np.maximum(np.array(profile.row_ns, dtype=np.int64), 0)
             return cls(tree, times, threads, nodes, counts, ns)
         instants = np.array([profile.start_ns, *profile.times_ns], dtype=np.int64)
         firsts = np.repeat(np.cumsum(counts) - counts, counts)

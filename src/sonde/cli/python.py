@@ -126,12 +126,17 @@ def _print(time: PythonTime, options: Options) -> None:
         steps = ", ".join(f"{step} (worker {worker})" for worker, step in outliers.slow[:_FEW])
         say("")
         say(f"slow steps: {steps}; own time per step:")
-        _say_table(Comparison(outliers.groups, outliers.rows[:_FEW], outliers.slow))
+        _say_table(_few(outliers))
     modes = time.modes()
     if len(modes):
         say("")
         say("own time per step, by mode:")
-        _say_table(Comparison(modes.groups, modes.rows[:_FEW], ()))
+        _say_table(_few(modes))
+
+
+def _few(found: Comparison) -> Comparison:
+    rows = [row for row in found.rows if any(row.self_seconds)]
+    return Comparison(found.groups, tuple(rows[:_FEW]), found.slow)
 
 
 def _say_table(table: HotTable | Comparison) -> None:

@@ -1,5 +1,6 @@
 """The tree of calls that a profile of Python grows, bounded; our own functions stay out of it."""
 
+import os
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -9,9 +10,11 @@ TRAINING = "training"  # the thread that trains
 ROOT = -1
 OURS = -2  # instead of a node: our own code is at work
 _MOST_NODES = 20_000
-_HERE = str(Path(__file__).parents[2])
+_PACKAGE = Path(__file__).parents[2]
+_OURS = f"{_PACKAGE}{os.sep}"
+_DEMO = f"{_PACKAGE / 'show'}{os.sep}"  # holds a training script: no part of us at work
 # what our wrappers call the function of others that they stand for
-_WRAPPED = frozenset(("original", "closure"))
+_WRAPPED = frozenset(("original", "closure", "compiled", "module_of"))
 
 
 class CallTree:
@@ -34,8 +37,9 @@ class CallTree:
         try:
             return self._ours[id(code)]
         except KeyError:
-            ours: bool | None = code.co_filename.startswith(_HERE)
-            if ours and _WRAPPED.intersection(code.co_freevars):
+            file = code.co_filename
+            ours: bool | None = file.startswith(_OURS) and not file.startswith(_DEMO)
+            if ours and not _WRAPPED.isdisjoint((*code.co_freevars, *code.co_names)):
                 ours = None
             self._codes.append(code)
             self._ours[id(code)] = ours

@@ -73,7 +73,7 @@ def _profiles(window: ReadProfile, frames: _Frames) -> Iterator[dict[str, Any]]:
                 (*((_phase(window, frames, moments[place]),) if moments else ()), *stacks[node])
                 for place, node in enumerate(part.nodes[order].tolist())
             ],
-            np.maximum(part.ns[order], 0).tolist(),
+            part.ns[order].tolist(),
         )
         yield {
             "type": "sampled",
@@ -88,7 +88,8 @@ def _profiles(window: ReadProfile, frames: _Frames) -> Iterator[dict[str, Any]]:
 
 def _stacks(window: ReadProfile, frames: _Frames) -> list[tuple[int, ...]]:
     """The stack of every node, the outermost function first."""
-    profile, found = window.profile, []
+    profile = window.profile
+    found: list[tuple[int, ...]] = []
     numbers = [frames.number(one) for one in profile.functions]
     for parent, function in zip(profile.parents, profile.node_functions, strict=True):
         above: tuple[int, ...] = found[parent] if parent >= 0 else ()

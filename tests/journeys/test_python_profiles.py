@@ -1,0 +1,55 @@
+"""A function that begins to dawdle in the middle of a training is named, and only then."""
+
+from sonde.client.job import open_job
+from tests.journeys.sonde_cli import PYTHON, Sonde
+
+HELPER = """import time
+
+
+def augment(inputs, is_slow):
+    if is_slow:
+        time.sleep(0.03)
+    return inputs * 2
+"""
+TRAIN = """
+import torch
+from helper import augment
+
+model = torch.nn.Sequential(torch.nn.Linear(64, 512), torch.nn.Linear(512, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(28):
+    outputs = model(augment(torch.ones(2048, 64), step >= 10))
+    optimizer.zero_grad()
+    outputs.pow(2).mean().backward()
+    optimizer.step()
+"""
+WINDOWS = (
+    "python:start_step=3,num_steps=4",
+    "python:start_step=12,num_steps=4",
+    "python:start_step=20,num_steps=3,profiler=cprofile",
+)
+
+
+def test_a_sleep_in_a_helper_is_named_with_its_line(sonde: Sonde) -> None:
+    (sonde.folder / "helper.py").write_text(HELPER)
+    (sonde.folder / "train.py").write_text(TRAIN)
+    wishes = [word for one in WINDOWS for word in ("--profile", one)]
+    done = sonde.run("run", "--quiet", "--name", "job", *wishes, PYTHON, "train.py")
+    assert done.returncode == 0
+    job = open_job(str(sonde.job_folder("job")))
+    line = 1 + HELPER.splitlines().index("        time.sleep(0.03)")
+    planted = f"{sonde.folder.resolve() / 'helper.py'}:{line}"
+
+    healthy = job.python("stacks", steps=(3, 7)).by("function")
+    assert healthy.rows
+    assert planted not in {row.where for row in healthy.rows}
+
+    slowest = job.python("stacks", steps=(12, 16)).top().rows[0]
+    assert (slowest.name, slowest.where) == ("augment", planted)
+    assert slowest.self_seconds > 0.1  # of four times 30 ms
+
+    counted = job.python("cprofile").top().rows[0]
+    assert (counted.name, counted.count, counted.where) == ("time.sleep", 3, planted)
+
+    shown = sonde.run("python", "job", "--profiler", "stacks", capture_output=True)
+    assert f"helper.py:{line}" in shown.stdout.decode()
