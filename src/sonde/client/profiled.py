@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from sonde.client.collectives import Collectives
 from sonde.client.idle import Breakdowns, Gaps
 from sonde.client.loading import Loaders
+from sonde.client.memory import memory_of
 from sonde.client.moments import Moment
 from sonde.client.operators import Operators
 from sonde.client.python_profile import PythonChoice, PythonTime
+from sonde.client.record_rows import RecordRows
 from sonde.client.timeline import Timeline
 from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
@@ -114,6 +116,15 @@ class Profiled(ABC):
             worker: One rank; all of them by default.
         """
         return Loaders(self._workers_of(worker))
+
+    def memory(self, *, by: str = "step", worker: int | str | None = None) -> RecordRows:
+        """What tensors held in the windows of memory.
+
+        Args:
+            by: `step` or `module`.
+            worker: One rank; all of them by default.
+        """
+        return memory_of(self._workers_of(worker), by)
 
     def timeline(
         self,

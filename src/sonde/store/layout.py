@@ -101,3 +101,4 @@ ROLLUP_SUFFIX = ".rollup.parquet"
 TRACE_SUFFIX = ".json.gz"
 TRACE_FACTS_SUFFIX = ".facts.json"
 DECODED_SUFFIX = ".decoded.json"
+SNAPSHOT_SUFFIX = ".snapshot.pickle"  # of an allocator, as PyTorch's own viewer reads it

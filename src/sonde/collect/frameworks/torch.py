@@ -11,6 +11,7 @@ from torch.utils.data import get_worker_info
 from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.session import Session
 from sonde.collect.torch.activations import Activations
+from sonde.collect.torch.allocator import DeviceMemory
 from sonde.collect.torch.batches import Batches
 from sonde.collect.torch.capture import Captures
 from sonde.collect.torch.checks import Checks
@@ -65,6 +66,7 @@ class PyTorch(Adapter):
         self.loading = Loading(session)
         self.other_profilers = OtherProfilers()
         Communication(session, self.modules)
+        DeviceMemory(session)
         inside = self._inside_of_passes(session, gather, scalars)
         self._compiler = Compiler(session)
         session.tensors = Told(session, records, scalars)

@@ -26,7 +26,6 @@ from sonde.records.profile import ProfileKind, Window
 from sonde.store import layout
 
 ANCHOR = "sonde.anchor."
-TRACE_SUFFIX, FACTS_SUFFIX = ".json.gz", ".facts.json"
 
 _TRIES = 3  # at each end of a window: the quickest of them is the truest
 _MOST_SECONDS = 10.0
@@ -107,12 +106,15 @@ class TraceWindow:
             self._annotations.put()
         return None
 
-    def end(self, facts: Mapping[str, Any]) -> None:
-        """Records no longer; what was recorded is kept, with what else is known of it."""
+    def end(self, facts: Mapping[str, Any]) -> str | None:
+        """Records no longer; what was recorded is kept, with what else is known of it.
+
+        Returns where, without a suffix, if there was anything to keep.
+        """
         self._stop()
         window, self._open = self._open, None
         if window is None or window.recorded is None:
-            return
+            return None
         # It lets nobody run Python until it is done. Here that is a part of the window's cost;
         # in the backroom it would be a part of some step.
         folder = TemporaryDirectory(prefix="sonde-", ignore_cleanup_errors=True)
@@ -122,9 +124,10 @@ class TraceWindow:
         if path.stat().st_size > _MOST_BYTES:
             folder.cleanup()
             self._say(window, f"its trace is larger than {_MOST_BYTES >> 30} GiB")
-            return
+            return None
         key, known = self._key(window), {**_facts(window), **facts}
         self._session.backroom.hand(self._part, lambda: self._store(folder, key, known))
+        return key
 
     def _stop(self) -> None:
         """Ends the recording, if it is still under way; in the thread that is recorded."""
@@ -195,8 +198,8 @@ class TraceWindow:
         with folder:
             trace = _compressed(Path(folder.name, _FILE))
         backend = self._session.backend
-        backend.write(key + TRACE_SUFFIX, trace)
-        backend.write(key + FACTS_SUFFIX, json.dumps(facts).encode())
+        backend.write(key + layout.TRACE_SUFFIX, trace)
+        backend.write(key + layout.TRACE_FACTS_SUFFIX, json.dumps(facts).encode())
         self._session.value_bytes += len(trace)
 
 

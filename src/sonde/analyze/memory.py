@@ -1,0 +1,92 @@
+"""Memory of tensors in a window: arithmetic on what was allocated and freed, in order of time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+
+NO_CALL = -1
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What was allocated and freed on one device."""
+
+    times_ns: Numbers
+    sizes: Numbers  # in bytes; of what was freed, negative
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What became of memory in a stretch of time; live memory counts from the window's start."""
+
+    allocated_bytes: int
+    freed_bytes: int
+    live_bytes: int  # at the end
+    peak_bytes: int
+
+
+def use_of(changes: Changes, starts_ns: Numbers, ends_ns: Numbers) -> list[Use]:
+    """What each of some stretches did."""
+    live = np.concatenate([[0], np.cumsum(changes.sizes)])
+    firsts = np.searchsorted(changes.times_ns, starts_ns, side="left").tolist()
+    lasts = np.searchsorted(changes.times_ns, ends_ns, side="left").tolist()
+    found = []
+    for first, last in zip(firsts, lasts, strict=True):
+        sizes = changes.sizes[first:last]
+        found.append(
+            Use(
+                allocated_bytes=int(sizes[sizes > 0].sum()),
+                freed_bytes=-int(sizes[sizes < 0].sum()),
+                live_bytes=int(live[last]),
+                peak_bytes=int(live[first : last + 1].max()),
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleUse:
+    """What the calls of a module did with memory; what modules inside of it did is theirs."""
+
+    module: str
+    calls: int
+    allocated_bytes: int
+    freed_bytes: int
+    kept_bytes: int  # was allocated by it, and is there when it returns
+    peak_bytes: int  # the highest that was live in any of its calls, from the window's start
+
+
+def use_by_module(
+    changes: Changes, modules: tuple[str, ...], inside: Numbers, uses: list[Use]
+) -> list[ModuleUse]:
+    """What modules did, those first that keep most.
+
+    Args:
+        changes: Of a device.
+        modules: The module of each call.
+        inside: The innermost call in which each change was made; `NO_CALL` outside of all.
+        uses: What was done in each call, by whomever.
+    """
+    names = np.array(modules, dtype=np.object_)
+    distinct, of_call = np.unique(names, return_inverse=True) if modules else (names, names)
+    found = []
+    for number, module in enumerate(distinct.tolist()):
+        calls = np.flatnonzero(of_call == number)
+        sizes = changes.sizes[np.isin(inside, calls)]
+        found.append(
+            ModuleUse(
+                module=str(module),
+                calls=len(calls),
+                allocated_bytes=int(sizes[sizes > 0].sum()),
+                freed_bytes=-int(sizes[sizes < 0].sum()),
+                kept_bytes=int(sizes.sum()),
+                peak_bytes=max(uses[call].peak_bytes for call in calls.tolist()),
+            )
+        )
+    return sorted(found, key=lambda one: -one.kept_bytes)

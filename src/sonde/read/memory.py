@@ -1,0 +1,170 @@
+"""What was allocated and freed while windows of memory were open, by device and by module."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sonde.errors import KeyMissingError
+from sonde.read.profiles import Stretches
+from sonde.read.workers import Numbers, WorkerReader
+from sonde.records.profile import ProfileKind
+from sonde.store import layout
+from sonde.store.backends import Backend
+from sonde.store.trace_stream import TraceStream
+
+_CHANGE = "[memory]"
+_MODULE = "sonde.module."
+_ANCHOR = "sonde.anchor."
+_DEVICES = {0: "cpu", 1: "cuda:{}"}
+_MICROSECOND_NS = 1000
+
+
+@dataclass(frozen=True)
+class DeviceChanges:
+    """What was allocated and freed on a device, in order of time."""
+
+    device: str
+    before_bytes: int | None  # that were live when the window began, where that is known
+    times_ns: Numbers
+    sizes: Numbers  # in bytes; of what was freed, negative
+    inside: Numbers  # the innermost call of a module, by its place; -1 outside of all
+
+
+@dataclass(frozen=True)
+class MemoryWindow:
+    """What one window saw."""
+
+    first_step: int
+    start_ns: int
+    end_ns: int
+    calls: Stretches  # of modules
+    devices: tuple[DeviceChanges, ...]
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is taken from a trace, in its own time."""
+
+    changes: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)  # by device
+    calls: list[tuple[int, int, int, str]] = field(default_factory=list)
+    anchors: dict[str, int] = field(default_factory=dict)
+
+
+def read_memory_windows(reader: WorkerReader) -> tuple[MemoryWindow, ...]:
+    """All windows of memory of a worker, in order."""
+    windows = [_read(reader.backend, key) for key in _keys(reader)]
+    found = [window for window in windows if window is not None]
+    return tuple(sorted(found, key=lambda one: one.start_ns))
+
+
+def _keys(reader: WorkerReader) -> Iterator[str]:
+    first = layout.profile_key(reader.rank, ProfileKind.MEMORY.value, 0, "")
+    folder, _, name = first.rpartition("/")
+    kind = f"{folder}/{name.partition('-')[0]}-"
+    for entry in reader.backend.entries(folder):
+        if entry.key.startswith(kind) and entry.key.endswith(layout.TRACE_FACTS_SUFFIX):
+            yield entry.key.removesuffix(layout.TRACE_FACTS_SUFFIX)
+
+
+def _read(backend: Backend, key: str) -> MemoryWindow | None:
+    """One window; None where its trace had to make room."""
+    try:
+        facts = json.loads(backend.read(key + layout.TRACE_FACTS_SUFFIX))
+        found = _take(TraceStream(backend.read(key + layout.TRACE_SUFFIX)))
+    except KeyMissingError:
+        return None
+    anchors = [(found.anchors[name], ours) for name, ours in facts["anchors"]]
+    calls = sorted(found.calls, key=lambda call: (call[0], -call[1]))
+    before: Mapping[str, int] = facts.get("before_bytes", {})
+    window = facts["window"]
+    return MemoryWindow(
+        window["first_step"],
+        window["start_ns"],
+        window["end_ns"],
+        _stretches(calls, anchors),
+        tuple(
+            _device(device, before.get(device), sorted(changes), calls, anchors)
+            for device, changes in sorted(found.changes.items())
+        ),
+    )
+
+
+def _take(stream: TraceStream) -> _Found:
+    found = _Found()
+    for _, listed in stream.pieces():
+        for event in json.loads(listed):
+            name = str(event.get("name", ""))
+            if name == _CHANGE:
+                device, change = _change(event)
+                found.changes.setdefault(device, []).append(change)
+            elif name.startswith(_MODULE):
+                start, end, thread = _extent(event)
+                found.calls.append((start, end, thread, name.removeprefix(_MODULE)))
+            elif name.startswith(_ANCHOR):
+                start, end, _ = _extent(event)
+                found.anchors[name] = (start + end) // 2
+    return found
+
+
+def _change(event: Mapping[str, Any]) -> tuple[str, tuple[int, int, int]]:
+    start, _, thread = _extent(event)
+    facts = event["args"]
+    kind, number = int(facts["Device Type"]), int(facts["Device Id"])
+    device = _DEVICES.get(kind, f"device {kind}:{{}}").format(number)
+    return device, (start, int(facts["Bytes"]), thread)
+
+
+def _extent(event: Mapping[str, Any]) -> tuple[int, int, int]:
+    """When it began and ended, and its thread."""
+    start = round(float(event["ts"]) * _MICROSECOND_NS)
+    return start, start + round(float(event.get("dur", 0)) * _MICROSECOND_NS), int(event["tid"])
+
+
+def _on_clock(seen: Numbers, anchors: Sequence[tuple[int, int]]) -> Numbers:
+    (first, ours), (last, ours_last) = anchors[0], anchors[-1]
+    rate = (ours_last - ours) / (last - first) if last > first else 1.0
+    since = seen - first
+    moved: Numbers = ours + since + np.rint(since * (rate - 1.0)).astype(np.int64)
+    return moved
+
+
+def _stretches(
+    calls: Sequence[tuple[int, int, int, str]], anchors: Sequence[tuple[int, int]]
+) -> Stretches:
+    return Stretches(
+        tuple(call[3] for call in calls),
+        np.zeros(len(calls), dtype=np.int64),
+        _on_clock(_column(calls, 0), anchors),
+        _on_clock(_column(calls, 1), anchors),
+    )
+
+
+def _device(
+    device: str,
+    before_bytes: int | None,
+    changes: Sequence[tuple[int, int, int]],
+    calls: Sequence[tuple[int, int, int, str]],
+    anchors: Sequence[tuple[int, int]],
+) -> DeviceChanges:
+    seen, threads = _column(changes, 0), _column(changes, 2)
+    inside = np.full(len(changes), -1, dtype=np.int64)
+    for thread in {call[2] for call in calls}:
+        places = np.array([place for place, call in enumerate(calls) if call[2] == thread])
+        own = [calls[place] for place in places.tolist()]
+        names = tuple(call[3] for call in own)
+        stretches = Stretches(
+            names, np.zeros(len(own), dtype=np.int64), _column(own, 0), _column(own, 1)
+        )
+        of_thread = np.flatnonzero(threads == thread)
+        innermost = stretches.at(seen[of_thread])
+        inside[of_thread] = np.where(innermost >= 0, places[innermost], -1)
+    return DeviceChanges(
+        device, before_bytes, _on_clock(seen, anchors), _column(changes, 1), inside
+    )
+
+
+def _column(rows: Sequence[tuple[Any, ...]], place: int) -> Numbers:
+    return np.array([row[place] for row in rows], dtype=np.int64)
