@@ -17,6 +17,7 @@ from sonde.client.idle import Breakdowns, Gaps
 from sonde.client.loading import LoaderFunctions, Loaders, LoaderStarts
 from sonde.client.observations import Observations
 from sonde.client.operators import OperatorRows, Operators
+from sonde.client.python_profile import Comparison, HotTable, PythonTime
 from sonde.client.record_rows import RecordRows
 from sonde.client.scalars import ReducedScalars, Scalars
 from sonde.client.series import Histogram, Quantiles, Reduction
@@ -26,7 +27,7 @@ from sonde.client.tensors import Tensor, Tensors
 from sonde.collect.system import COLLECTORS
 from sonde.records.observation import ObservationKind
 from sonde.records.tensor import BUILT_IN_COLLECTIONS
-from sonde.settings import COLLECTION_KEYS, KEYS, VARIABLES, Key
+from sonde.settings import COLLECTION_KEYS, KEYS, OPTION_KEYS, VARIABLES, WINDOW_KEYS, Key
 from sonde.store.format import FAMILIES, FORMAT_VERSION, OBSERVATIONS
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -96,6 +97,10 @@ def configuration() -> Iterator[str]:
         "",
         f"Built-in collections: {', '.join(f'`{one}`' for one in BUILT_IN_COLLECTIONS)}.",
     )
+    yield from ("", "Keys of a window in `[profile]`, and of `--profile KIND:KEY=VALUE,…`:")
+    yield from ("", "| kind | key | default | meaning |", "|---|---|---|---|")
+    yield from (f"| all {_key(key)}" for key in WINDOW_KEYS)
+    yield from (f"| `{kind}` {_key(key)}" for kind, key in OPTION_KEYS)
     yield from ("", "| variable | meaning |", "|---|---|")
     for name, text in VARIABLES.items():
         yield f"| `{name}` | {text} |"
@@ -140,6 +145,7 @@ def python() -> Iterator[str]:
     yield from ("", "# What the questions about profiles return")
     yield from _kinds(Operators, OperatorRows, Breakdowns, Gaps, RecordRows)
     yield from _kinds(Loaders, LoaderFunctions, LoaderStarts)
+    yield from _kinds(PythonTime, HotTable, Comparison)
 
 
 def _kinds(*kinds: type) -> Iterator[str]:
