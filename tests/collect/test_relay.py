@@ -7,10 +7,12 @@ import pytest
 
 from sonde.collect.relay import Relay
 from sonde.errors import StoreError
+from sonde.records.request import RequestKind
 from sonde.store.backends import Backend, open_backend
 from sonde.store.backends.memory import Memory
+from sonde.store.control import Inbox, replies_to, send_request
 from sonde.store.format import SCALARS
-from sonde.store.layout import worker_folder, worker_key
+from sonde.store.layout import REQUESTS, request_key, worker_folder, worker_key
 from sonde.store.reader import FolderReader
 from sonde.store.writer import SEGMENT_SECONDS, Writer
 from tests.fakes.clock import FakeClock
@@ -136,3 +138,20 @@ def test_what_does_not_arrive_stays_in_its_folder(
     assert relay.trouble == "no answer"
     (left,) = tmp_path.glob("sonde-workers-*")
     assert open_backend(str(left)).entries("")
+
+
+def test_a_request_reaches_workers_that_write_into_the_folder_and_is_not_carried_back(
+    relay: Relay, target: Fickle
+) -> None:
+    inbox = Inbox(relay.source, "worker-0")
+    clock = FakeClock()
+    request = send_request(target, clock, RequestKind.PROFILE, {"kinds": "python"})
+    target.delete([request_key(request.id)])
+    relay.hand_on(request)
+    [heard] = inbox.new_requests()
+    inbox.reply(heard, clock, is_done=True, message="python in step 7")
+    assert relay.carry()
+
+    assert heard == request
+    assert replies_to(target, request)["worker-0"].message == "python in step 7"
+    assert list(target.entries(REQUESTS)) == []
