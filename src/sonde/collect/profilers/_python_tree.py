@@ -10,6 +10,7 @@ TRAINING = "training"  # the thread that trains
 ROOT = -1
 OURS = -2  # instead of a node: our own code is at work
 _MOST_NODES = 20_000
+_MOST_STACKS = 5_000
 _PACKAGE = Path(__file__).parents[2]
 _OURS = f"{_PACKAGE}{os.sep}"
 _DEMO = f"{_PACKAGE / 'show'}{os.sep}"  # holds a training script: no part of us at work
@@ -29,6 +30,7 @@ class CallTree:
         self._nodes: dict[tuple[int, int | str, int], int] = {}
         self._by_line: dict[tuple[int, int, int], int] = {}
         self._numbers: dict[Function, int] = {}
+        self._stacks: dict[tuple[int, ...], int] = {}  # whole ones: most are seen again and again
         self._codes: list[CodeType] = []  # held, so that no other gets the same identity
         self._ours: dict[int, bool | None] = {}
 
@@ -64,13 +66,24 @@ class CallTree:
 
     def stack(self, frame: FrameType | None) -> int:
         """The node at which a thread stands; `OURS` where it is at our work."""
-        frames: list[tuple[CodeType, int]] = []
+        codes: list[CodeType] = []
+        places: list[int] = []
         while frame is not None:
-            frames.append((frame.f_code, frame.f_lasti))
+            codes.append(frame.f_code)
+            places.append(frame.f_lasti)
             frame = frame.f_back
-        node, is_ours = ROOT, self.is_ours
-        for code, place in reversed(frames):
-            ours = is_ours(code)
+        key = (*map(id, codes), *places)
+        node = self._stacks.get(key)
+        if node is None:
+            if len(self._stacks) >= _MOST_STACKS:
+                self._stacks.clear()
+            node = self._stacks[key] = self._find(codes, places)
+        return node
+
+    def _find(self, codes: list[CodeType], places: list[int]) -> int:
+        node = ROOT
+        for code, place in zip(reversed(codes), reversed(places), strict=True):
+            ours = self.is_ours(code)
             if ours:
                 return OURS
             if ours is False:
