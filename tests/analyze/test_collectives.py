@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sonde.analyze.collectives import ALONE, Numbers, lateness, match, slow_rank
+from sonde.analyze.collectives import ALONE, Numbers, lateness, match, slow_worker
 
 MILLISECOND = 1_000_000
 
@@ -61,21 +61,36 @@ def test_a_wait_is_never_longer_than_the_call() -> None:
 def test_nothing_is_matched_where_nothing_was_recorded() -> None:
     nothing = np.empty(0, dtype=np.int64)
     matched = match(nothing, nothing, nothing, nothing)
-    assert lateness(matched, nothing, nothing) == ()
-    assert slow_rank((), 0, 0) is None
+    assert lateness(matched, nothing, nothing, nothing) == ()
+    assert slow_worker((), 0, 0) is None
+
+
+STEPS = np.tile(np.arange(40), 2)
 
 
 def test_the_worker_that_all_wait_for_is_named() -> None:
     kinds, ranks, starts, ends = jittered(late=30)
-    workers = lateness(match(kinds, ranks, starts, ends), ranks, ends - starts)
-    assert slow_rank(workers, 40, MILLISECOND) == 1
-    assert workers[1].last == 40
-    assert 28 <= workers[1].awaited_ns / 40 / MILLISECOND <= 34
-    assert workers[0].waiting_ns == workers[1].awaited_ns
-    assert workers[1].waiting_ns == 0
+    workers = lateness(match(kinds, ranks, starts, ends), ranks, STEPS, ends - starts)
+    slow = slow_worker(workers, 40, MILLISECOND)
+    assert slow is workers[1]
+    assert (slow.worker, slow.last, slow.awaited_steps) == (1, 40, 40)
+    assert 28 <= slow.awaited_ns / 40 / MILLISECOND <= 34
+    assert workers[0].waiting_ns == slow.awaited_ns
+    assert slow.waiting_ns == 0
+
+
+def test_it_is_named_though_it_is_late_for_one_of_many_in_a_step() -> None:
+    kinds, ranks, starts, ends = jittered(late=0)
+    is_first = (np.arange(80) % 4 == 0) & (ranks == 1)
+    starts = starts + is_first * 30 * MILLISECOND
+    ends = np.maximum(ends, np.tile(np.maximum(*starts.reshape(2, 40)) + MILLISECOND, 2))
+    workers = lateness(match(kinds, ranks, starts, ends), ranks, STEPS // 4, ends - starts)
+    slow = slow_worker(workers, 10, MILLISECOND)
+    assert slow is not None
+    assert (slow.worker, slow.awaited_steps) == (1, 10)
 
 
 def test_workers_that_only_jitter_are_not_accused() -> None:
     kinds, ranks, starts, ends = jittered(late=0)
-    workers = lateness(match(kinds, ranks, starts, ends), ranks, ends - starts)
-    assert slow_rank(workers, 40, MILLISECOND) is None
+    workers = lateness(match(kinds, ranks, starts, ends), ranks, STEPS, ends - starts)
+    assert slow_worker(workers, 40, MILLISECOND) is None

@@ -59,8 +59,8 @@ def test_waiting_and_transfer_are_told_apart_and_the_slow_worker_is_named() -> N
         assert other["waiting_seconds"] == 0
         assert other["late_seconds"] == pytest.approx(0.03)
     assert collectives.slow_worker == 1
-    assert "worker 1 is slow: the others waited for it in 12 of 12" in repr(collectives)
-    assert "30.0 ms each" in repr(collectives)
+    assert "worker 1 is slow: the others waited for it in 12 of 12 steps" in repr(collectives)
+    assert "30.0 ms a step" in repr(collectives)
 
 
 def test_workers_that_come_together_are_not_accused() -> None:

@@ -14,7 +14,7 @@ Reals = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.bool_]
 
 ALONE = -1
-_MOSTLY = 2 / 3  # how often a slow worker is the last
+_MOSTLY = 3 / 4  # of the steps in which a slow worker is what the others wait for
 _SHARE = 0.2  # of the time in collectives that is spent in waiting for it
 
 
@@ -38,6 +38,7 @@ class Lateness:
     waiting_ns: int
     last: int  # how often it was the last
     awaited_ns: int  # how long the others waited for it, added up over the collectives
+    awaited_steps: int  # in how many steps they waited for it more than for all others
 
 
 def place_in_order(kinds: Numbers, ranks: Numbers, starts_ns: Numbers) -> Numbers:
@@ -80,41 +81,54 @@ def match(kinds: Numbers, ranks: Numbers, starts_ns: Numbers, ends_ns: Numbers) 
     )
 
 
-def lateness(matched: Matched, ranks: Numbers, exposed_ns: Numbers) -> tuple[Lateness, ...]:
-    """What each worker waited, and how long it let the others wait."""
-    is_shared = matched.collectives != ALONE
-    awaited_ns = _longest_wait(matched)
+def lateness(
+    matched: Matched, ranks: Numbers, steps: Numbers, exposed_ns: Numbers
+) -> tuple[Lateness, ...]:
+    """What each worker waited, and how long it let the others wait.
+
+    Args:
+        matched: Which calls belong together.
+        ranks: Who called.
+        steps: A number per step in which calls were made.
+        exposed_ns: What each call made the training wait.
+    """
+    workers, rows = np.unique(ranks, return_inverse=True)
+    distinct, columns = np.unique(steps, return_inverse=True)
+    awaited_ns = np.zeros((len(workers), len(distinct)), dtype=np.int64)
+    np.add.at(awaited_ns, (rows, columns), _longest_wait(matched) * matched.is_last)
+    is_mostly = awaited_ns * 2 > awaited_ns.sum(axis=0)
     return tuple(
         Lateness(
-            worker=rank,
-            calls=int((ranks == rank).sum()),
-            exposed_ns=int(exposed_ns[ranks == rank].sum()),
-            waiting_ns=int(matched.waiting_ns[ranks == rank].sum()),
-            last=int((matched.is_last & is_shared & (ranks == rank)).sum()),
-            awaited_ns=int(awaited_ns[matched.is_last & (ranks == rank)].sum()),
+            worker=int(workers[row]),
+            calls=int((rows == row).sum()),
+            exposed_ns=int(exposed_ns[rows == row].sum()),
+            waiting_ns=int(matched.waiting_ns[rows == row].sum()),
+            last=int(matched.is_last[rows == row].sum()),
+            awaited_ns=int(awaited_ns[row].sum()),
+            awaited_steps=int(is_mostly[row].sum()),
         )
-        for rank in np.unique(ranks).tolist()
+        for row in range(len(workers))
     )
 
 
-def slow_rank(workers: tuple[Lateness, ...], collectives: int, least_ns: int) -> int | None:
+def slow_worker(workers: tuple[Lateness, ...], steps: int, least_ns: int) -> Lateness | None:
     """The worker that the others wait for, if there is one.
 
     Args:
         workers: What each of them waited.
-        collectives: How many were matched.
-        least_ns: What is too little to speak of, for one collective: such as the error of clocks.
+        steps: How many steps have matched collectives.
+        least_ns: What is too little to speak of in a step, such as the error of clocks.
     """
-    if not workers or not collectives:
+    if not steps:
         return None
     slowest = max(workers, key=lambda one: one.awaited_ns)
-    exposed_ns = max(one.exposed_ns for one in workers if one is not slowest or len(workers) == 1)
+    exposed_ns = max((one.exposed_ns for one in workers if one is not slowest), default=0)
     is_slow = (
-        slowest.last >= _MOSTLY * collectives
-        and slowest.awaited_ns > least_ns * collectives
+        slowest.awaited_steps >= _MOSTLY * steps
+        and slowest.awaited_ns > least_ns * steps
         and slowest.awaited_ns >= _SHARE * exposed_ns
     )
-    return slowest.worker if is_slow else None
+    return slowest if is_slow else None
 
 
 def _longest_wait(matched: Matched) -> Numbers:

@@ -7,7 +7,15 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.collectives import ALONE, Lateness, Matched, Numbers, lateness, match, slow_rank
+from sonde.analyze.collectives import (
+    ALONE,
+    Lateness,
+    Matched,
+    Numbers,
+    lateness,
+    match,
+    slow_worker,
+)
 from sonde.analyze.extents import Extents
 from sonde.client.clocks import Clocks, estimate_clocks, kinds_of
 from sonde.client.frames import TIME, Frame
@@ -21,6 +29,7 @@ from sonde.records.ranges import ANY_STEP, StepRange, TimeRange
 from sonde.store.tables import from_numpy, from_texts, texts_of, to_numpy
 
 _LEAST_NS = 1_000_000  # a wait of less than a millisecond is nobody's fault
+_STEP_BITS = 40
 _STEP_MARGIN_NS = 60 * NANOSECONDS
 NOTHING = "no collectives have been recorded: profile some steps of kind distributed"
 _NOT_COMPUTING = ("nccl", "gloo:", "c10d::", "record_param_comms")
@@ -72,15 +81,12 @@ class Collectives(Frame):
     @cached_property
     def workers(self) -> tuple[Lateness, ...]:
         """What each worker waited, and how long it let the others wait."""
-        return lateness(self.matched, self._ranks, self._exposed_ns)
+        return lateness(self.matched, self._ranks, self._step_numbers, self._exposed_ns)
 
     @property
     def slow_worker(self) -> int | None:
         """The worker that the others wait for, if there is one."""
-        error_ns = self.clocks.error_ns
-        if error_ns is None:
-            return None
-        return slow_rank(self.workers, self.matches, max(_LEAST_NS, error_ns))
+        return None if self._slow is None else self._slow.worker
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
@@ -151,22 +157,37 @@ class Collectives(Frame):
     @property
     def verdict(self) -> str:
         """Who is late, in words."""
-        slow = self.slow_worker
+        slow = self._slow
         if not self.matches:
             return "none could be matched with another worker's"
         if slow is None:
             return "no worker is late for the others"
-        [one] = [worker for worker in self.workers if worker.worker == slow]
-        mean_ms = one.awaited_ns / max(1, one.last) / 1e6
         return (
-            f"worker {slow} is slow: the others waited for it in {one.last} of {self.matches} "
-            f"collectives, {mean_ms:.1f} ms each"
+            f"worker {slow.worker} is slow: the others waited for it in {slow.awaited_steps} of "
+            f"{self._steps} steps, {slow.awaited_ns / self._steps / 1e6:.1f} ms a step"
         )
 
     @property
     def matches(self) -> int:
         """How many collectives at least two workers have."""
         return len(np.unique(self.matched.collectives[self.matched.collectives != ALONE]))
+
+    @cached_property
+    def _slow(self) -> Lateness | None:
+        error_ns = self.clocks.error_ns
+        if error_ns is None:
+            return None
+        return slow_worker(self.workers, self._steps, max(_LEAST_NS, error_ns))
+
+    @property
+    def _steps(self) -> int:
+        """How many steps have collectives that could be matched."""
+        return len(np.unique(self._step_numbers[self.matched.collectives != ALONE]))
+
+    @cached_property
+    def _step_numbers(self) -> Numbers:
+        """One per life and step."""
+        return _joined([(part.lives << _STEP_BITS) + part.steps for part in self.parts])
 
     @cached_property
     def _ranks(self) -> Numbers:
