@@ -122,6 +122,7 @@ class Gather:
             self._plan.has_routine
             and self._is_ready_for(optimizer)
             and session.backroom.waiting < 2
+            and not session.windows.is_open  # a profile shows what the training does
             and session.budget.has_room_for(routine)
         )
         if decision.is_budgeted:

@@ -52,7 +52,8 @@ class Norms:
         step = self._session.steps.number
         self._learning_rates(optimizer, "" if is_alone else f"{number}/", (_TRAIN, step))
         is_known = self._clipped_step == step or self._gather.gives_norm()
-        if not is_known and self._session.budget.has_room_for_norm(self._cheap):
+        may_measure = not self._session.windows.is_open
+        if may_measure and not is_known and self._session.budget.has_room_for_norm(self._cheap):
             self._gradient_norm(optimizer, "" if is_alone else f"/{number}", step)
 
     def _learning_rates(self, optimizer: Optimizer, before: str, at: tuple[str, int]) -> None:

@@ -1,0 +1,31 @@
+"""A profile shows what the training does, not what we measure beside it."""
+
+import torch
+from torch import nn
+
+from sonde.records.profile import ProfileKind, Window
+from tests.fakes.profiler import fake_profilers
+from tests.fakes.session import watched
+
+WINDOW = Window(ProfileKind.OPERATORS, start_step=2, num_steps=2)
+
+
+def train(steps: int) -> None:
+    model = nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(steps):
+        model(torch.ones(4, 3)).square().mean().backward()
+        optimizer.step()
+
+
+def test_nothing_is_measured_by_routine_at_steps_that_are_profiled() -> None:
+    free = {"overhead_percent": 1e6, "statistics": ("weights",)}
+    with fake_profilers("operators"), watched(profile=(WINDOW,), **free) as recorded:
+        train(6)
+
+    measured = {row["step"] for row in recorded.rows["statistics"]}
+    assert 0 in measured
+    assert measured.isdisjoint({2, 3})
+    norms = recorded.scalars("gradient_norm").keys()
+    assert {0, 1, 4, 5} <= norms
+    assert norms.isdisjoint({2, 3})
