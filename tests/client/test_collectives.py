@@ -107,6 +107,23 @@ def test_in_a_trace_exposed_is_what_no_computing_covers() -> None:
     assert nccl["exposed_seconds"] == pytest.approx(0.1)
 
 
+def test_kernels_belong_to_the_step_that_asked_for_them() -> None:
+    job = FakeJob()
+    for rank, runs_late in enumerate((0.0, 0.15)):
+        worker = FakeWorker(job.backend, FakeClock(), rank, world_size=2)
+        for number in range(4):
+            launch = {"correlation": 10 + number}
+            worker.operation("cudaLaunchKernel", "runtime", 0.1, 0.001, **launch)
+            start = 0.15 + runs_late if number else 0.15  # on a device that is a step behind
+            kernel = {"device": "cuda:0", "lane": "stream 20", **launch}
+            worker.operation("ncclDevKernel_AllReduce_Sum(x)", "kernel", start, 0.002, **kernel)
+            worker.step(number, {"forward": 0.2})
+        worker.flush()
+    rows = job.job().collectives().to_arrow().to_pylist()
+    assert [row["step"] for row in rows] == [0, 1, 2, 3] * 2
+    assert [row["collective"] for row in rows] == [0, 1, 2, 3] * 2
+
+
 def test_operations_are_added_up_over_workers() -> None:
     collectives = trained(late=0.03).job().collectives()
     [row] = collectives.by_operation().documents()

@@ -6,7 +6,7 @@ threads, or kernels of NCCL; what only announces them there is left out.
 
 import json
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,14 @@ import numpy as np
 from sonde.clock import NANOSECONDS
 from sonde.read.profiles import operations_of, steps_of
 from sonde.read.workers import Numbers, WorkerReader
-from sonde.records.profile import OperationCategory
+from sonde.records.profile import NO_CORRELATION, OperationCategory
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.records.step import NO_STEP
-from sonde.store.tables import inside_of
+from sonde.store.tables import inside_of, to_numpy
 
 UNKNOWN = -1
 _LONGEST_STEP_NS = 600 * NANOSECONDS
-_COLUMNS = ("name", "device", "start_ns", "duration_ns", "detail")
+_COLUMNS = ("name", "device", "start_ns", "duration_ns", "correlation", "detail")
 _COLLECTIVE, _KERNEL = OperationCategory.COLLECTIVE.value, OperationCategory.KERNEL.value
 _GLOO, _NCCL = "gloo:", "nccl"
 _ANNOUNCED = re.compile(r"record_param_comms|c10d::|c10d_functional::|nccl:")
@@ -102,9 +102,25 @@ def read_collectives(reader: WorkerReader, within: TimeRange = EVER) -> Calls:
         tuple(_call(row) for row in rows),
         starts_ns,
         ends_ns,
-        steps_at(reader, starts_ns),
+        steps_at(reader, _called_ns(reader, rows, starts_ns)),
         reader.lives_of(ends_ns),
     )
+
+
+def _called_ns(
+    reader: WorkerReader, rows: Sequence[Mapping[str, Any]], starts_ns: Numbers
+) -> Numbers:
+    """When the host asked for each: a device may do it steps later, and not all do it alike."""
+    wanted = {row["correlation"] for row in rows} - {NO_CORRELATION}
+    if not wanted:
+        return starts_ns
+    within = TimeRange(int(starts_ns.min()) - _LONGEST_STEP_NS, int(starts_ns.max()) + 1)
+    only = {"category": {OperationCategory.RUNTIME.value}}
+    table = operations_of(reader, within, ("correlation", "start_ns"), only)
+    numbers, times_ns = to_numpy(table["correlation"]), to_numpy(table["start_ns"])
+    called = dict(zip(numbers.tolist(), times_ns.tolist(), strict=True))
+    own = zip(rows, starts_ns.tolist(), strict=True)
+    return np.array([called.get(row["correlation"], start) for row, start in own], dtype=np.int64)
 
 
 def node_of(reader: WorkerReader) -> str:
