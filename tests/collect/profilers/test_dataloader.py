@@ -185,7 +185,27 @@ def test_processes_that_start_after_the_window_are_not_asked() -> None:
         profiler.end(ONE_STEP)
         list(loader_of(Numbers(), num_workers=1))
     assert rows_of(recorded, "batch") == []
-    assert [row["lane"] for row in rows_of(recorded, "iterator start")] == ["loader 0", "loader 1"]
+    assert [row["lane"] for row in rows_of(recorded, "iterator start")] == ["loader 0", "loader 0"]
+
+
+def test_processes_that_start_while_the_window_is_open_are_asked() -> None:
+    with watched() as recorded:
+        profiler = DataLoaders(recorded.session)
+        profiler.begin(ONE_STEP)
+        list(loader_of(Numbers(), num_workers=1))
+        profiler.end(ONE_STEP)
+    assert {row["lane"] for row in rows_of(recorded, "items")} == {"loader 0 process 0"}
+
+
+def test_a_loader_that_is_made_anew_is_the_same_one() -> None:
+    with watched() as recorded:
+        kept = loader_of(Numbers(), batch_size=2)
+        for _ in range(3):
+            list(loader_of(Numbers()))
+            list(loader_of(Numbers(), batch_size=8))
+            list(kept)
+    lanes = [row["lane"] for row in rows_of(recorded, "iterator start")]
+    assert lanes == ["loader 0", "loader 1", "loader 2"] * 3
 
 
 def test_the_function_that_takes_the_time_is_on_the_stacks() -> None:

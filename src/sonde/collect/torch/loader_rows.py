@@ -22,8 +22,7 @@ class LoaderRows:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._numbers: dict[int, tuple[weakref.ref[Any], int]] = {}  # by identity
-        self._count = 0
+        self._loaders: list[tuple[weakref.ref[Any], dict[str, Any]]] = []  # by number
         self._fetchers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._iterators: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._processes: dict[int, int] = {}
@@ -42,7 +41,8 @@ class LoaderRows:
 
     def started(self, loader: Any, iterator: Any, took: Stretch) -> None:
         """An iterator is there, and its processes have been started."""
-        number = self._number(loader)
+        facts = _facts(loader)
+        number = self._number(loader, facts)
         self._iterators[iterator] = number
         fetcher = getattr(iterator, "_dataset_fetcher", None)
         if fetcher is not None:
@@ -51,7 +51,7 @@ class LoaderRows:
         self._processes |= dict.fromkeys(processes, number)
         while len(self._processes) > _MOST_PROCESSES:
             del self._processes[next(iter(self._processes))]
-        self.operation(Operation.START, lane(number), took, _facts(loader))
+        self.operation(Operation.START, lane(number), took, facts)
 
     def add(self, said: dict[str, Any], number: int) -> None:
         """What a process has said of its batches."""
@@ -92,13 +92,17 @@ class LoaderRows:
         row = (str(name), category, where, "cpu", *times, NO_CORRELATION, "", detail)
         self._session.operation(row)
 
-    def _number(self, loader: Any) -> int:
-        known = self._numbers.get(id(loader))
-        if known is not None and known[0]() is loader:
-            return known[1]
-        number, self._count = self._count, self._count + 1
-        self._numbers[id(loader)] = (weakref.ref(loader), number)
-        return number
+    def _number(self, loader: Any, facts: dict[str, Any]) -> int:
+        """Its own; one that is made anew takes the number of its like that is gone."""
+        known = weakref.ref(loader), facts
+        place = len(self._loaders)
+        for number, (other, like) in enumerate(self._loaders):
+            if other() is loader:
+                return number
+            if other() is None and like == facts:
+                place = min(place, number)
+        self._loaders[place : place + 1] = [known]
+        return place
 
 
 def lane(number: int, process: int | None = None) -> str:
