@@ -11,7 +11,11 @@ import torch
 from torch import nn
 from torch._C._autograd import _profiler_enabled
 from torch.autograd import profiler
+from torch.utils.data import DataLoader, Dataset
 
+from sonde.collect.profilers.memory import Memory
+from sonde.collect.profilers.operators import Operators
+from sonde.collect.torch import trace_window
 from sonde.records.profile import ProfileKind, Window
 from sonde.store.backends import open_backend
 from tests.fakes.session import Recorded, watched
@@ -172,3 +176,72 @@ def test_an_operator_that_raises_leaves_its_module() -> None:
         for one in events
         if one["name"].startswith("sonde.module.")
     )
+
+
+@pytest.mark.parametrize(("limit", "most"), [("_MOST_SECONDS", -1.0), ("_MOST_NODES", 3)])
+def test_a_window_whose_trace_grows_too_large_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch, limit: str, most: float
+) -> None:
+    monkeypatch.setattr(trace_window, limit, most)
+    with watched(profile=(WINDOW,)) as recorded:
+        Script().run()
+
+    [(facts, events)] = traces_of(recorded)
+    assert len(facts["anchors"]) == 2
+    assert len(named(events, "aten::addmm")) < 2
+    reason = recorded.said()[f"all of a profile of operators at step {FIRST}"]
+    assert reason.startswith("it was cut off after 0.")
+
+
+def test_a_trace_that_is_too_large_to_be_kept_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_window, "_MOST_BYTES", 10)
+    with watched(profile=(WINDOW,)) as recorded:
+        Script().run()
+
+    assert traces_of(recorded) == []
+    assert f"all of a profile of operators at step {FIRST}" in recorded.said()
+
+
+def test_every_window_has_a_trace_of_its_own() -> None:
+    again = Window(ProfileKind.OPERATORS, start_step=4, num_steps=1)
+    with watched(profile=(WINDOW, again)) as recorded:
+        Script().run()
+
+    steps = [facts["window"]["first_step"] for facts, _ in traces_of(recorded)]
+    assert steps == [2, 4]
+
+
+def test_processes_that_are_forked_in_a_window_record_nothing() -> None:
+    def load() -> None:
+        loader = DataLoader(Calling(script.module.first), num_workers=1)
+        assert [bool(one) for one in loader] == [True]
+
+    with watched(profile=(WINDOW,)) as recorded:
+        script = Script()
+        script.run({FIRST: load})
+
+    [(_, events)] = traces_of(recorded)
+    assert len(named(events, "aten::addmm")) == 2 * 2
+
+
+class Calling(Dataset[Any]):
+    """Says whether a module can be called where nothing of ours is left."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: int) -> bool:
+        self._module(torch.ones(4))
+        return "sonde" not in str(nn.Module.__call__.__code__.co_filename)
+
+
+def test_without_pytorch_there_is_no_window() -> None:
+    with watched() as recorded:
+        session = recorded.session
+        session.adapters.clear()
+        refusals = [kind(session).begin(WINDOW) for kind in (Operators, Memory)]
+
+    assert refusals == ["PyTorch is not watched in this process"] * 2

@@ -3,6 +3,7 @@
 `torch.profiler` loads the compiler, changes the environment, and reads every event in Python.
 """
 
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class Kineto:
         self._has_device = False
         self._is_lost = False
         self._is_over = threading.Event()
+        self.on_fork: Callable[[], None] = lambda: None  # in a child, while it records
 
     @property
     def is_on(self) -> bool:
@@ -76,6 +78,7 @@ class Kineto:
             if self.start(Wanted(device=True)) is None:
                 with record_function("sonde"):
                     pass
+                self._has_device = False  # there is nothing to wait for
                 self.stop()
 
     def start(self, wanted: Wanted) -> str | None:
@@ -94,6 +97,7 @@ class Kineto:
             self._is_lost = False
             self._is_over.clear()
             self._thread_id = threading.get_ident()
+            _AT_WORK.append(self)
         return None
 
     def wait(self, seconds: float) -> bool:
@@ -106,14 +110,22 @@ class Kineto:
 
     def stop(self) -> Recorded | None:
         """Ends; what was recorded, if nobody has spoiled it."""
-        if self._has_device:
+        if self._has_device and not torch.cuda.is_current_stream_capturing():
             torch.cuda.synchronize()
         with self._others.turn:
             self._thread_id = 0
+            _AT_WORK.clear()
             _tell("_run_on_profiler_stop")
             recorded = self._end()
             self._is_over.set()
         return recorded
+
+    def leave_parent(self) -> None:
+        """In a forked child: it would go on recording, for nobody, as long as it lives."""
+        if self.is_mine:
+            self._thread_id = 0
+            _forget()
+            self.on_fork()
 
     def _end(self) -> Recorded | None:
         # to be asked for what it does not have any more takes the process down
@@ -152,3 +164,15 @@ def _tell(listeners: str) -> None:
     tell = getattr(profiler, listeners, None)
     if tell is not None:
         tell()
+
+
+_AT_WORK: list[Kineto] = []  # at most one
+
+
+def _forked() -> None:
+    for one in _AT_WORK:
+        one.leave_parent()
+    _AT_WORK.clear()
+
+
+os.register_at_fork(after_in_child=_forked)

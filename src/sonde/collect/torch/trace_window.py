@@ -69,6 +69,7 @@ class TraceWindow:
         self._others = adapter.other_profilers
         self._kineto = Kineto(self._others)
         self._annotations = Annotations(session, adapter.names, self._may_go_on)
+        self._kineto.on_fork = self._annotations.remove
         self._give_way = session.guard.shield(self._part, self._other_starts, None)
         self._open: _Open | None = None
         self._count = 0  # of windows
