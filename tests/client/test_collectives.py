@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from sonde.client.clocks import Clocks, NodeClock
 from sonde.clock import NANOSECONDS
 from tests.fakes.clock import START_NS, FakeClock
 from tests.fakes.job import FakeJob
@@ -79,6 +80,17 @@ def test_clocks_of_two_nodes_are_compared_and_corrected() -> None:
     waited = [row["waiting_seconds"] for row in collectives.to_arrow().to_pylist()[:STEPS]]
     assert waited == pytest.approx([0.03] * STEPS, abs=0.003)
     assert "collectives" in repr(collectives.clocks).splitlines()[-1]
+
+
+def test_errors_of_two_clocks_add_up() -> None:
+    nodes = [NodeClock("a", 0, 0, "reference"), NodeClock("b", 5, 3, "steps")]
+    assert Clocks(tuple(nodes)).error_ns == 3
+    nodes.append(NodeClock("c", 9, 4, "collectives"))
+    assert Clocks(tuple(nodes)).error_ns == 7
+    nodes.append(NodeClock("d", 0, None, "nothing"))
+    assert Clocks(tuple(nodes)).error_ns is None
+    assert "unknown" in repr(Clocks(tuple(nodes)))
+    assert Clocks(()).error_ns == 0
 
 
 def test_what_an_asynchronous_call_hides_is_not_exposed() -> None:

@@ -51,7 +51,7 @@ class Clocks(Frame):
         """How far times of two nodes may be apart though they seem the same; None: not known."""
         errors = [one.error_ns for one in self.nodes]
         known = [one for one in errors if one is not None]
-        return max(known, default=0) if len(known) == len(errors) else None
+        return sum(sorted(known)[-2:]) if len(known) == len(errors) else None
 
     def to_arrow(self) -> pa.Table:
         """One row per node."""
