@@ -12,6 +12,8 @@ from pathlib import Path
 
 import sonde
 from sonde.cli import COMMANDS
+from sonde.client.clocks import Clocks
+from sonde.client.collectives import Collectives
 from sonde.client.events import Events, Stages
 from sonde.client.idle import Breakdowns, Gaps
 from sonde.client.loading import LoaderFunctions, Loaders, LoaderStarts
@@ -24,6 +26,7 @@ from sonde.client.series import Histogram, Quantiles, Reduction
 from sonde.client.steps import PhaseStatistics, StepRows, Steps
 from sonde.client.system import Buckets, Statistics, SystemMetrics
 from sonde.client.tensors import Tensor, Tensors
+from sonde.client.timeline import Timeline, TimelineWindow
 from sonde.collect.system import COLLECTORS
 from sonde.records.observation import ObservationKind
 from sonde.records.tensor import BUILT_IN_COLLECTIONS
@@ -146,6 +149,7 @@ def python() -> Iterator[str]:
     yield from _kinds(Operators, OperatorRows, Breakdowns, Gaps, RecordRows)
     yield from _kinds(Loaders, LoaderFunctions, LoaderStarts)
     yield from _kinds(PythonTime, HotTable, Comparison)
+    yield from _kinds(Collectives, Clocks, Timeline, TimelineWindow)
 
 
 def _kinds(*kinds: type) -> Iterator[str]:
