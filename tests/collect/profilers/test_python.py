@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from sonde.clock import SystemClock
-from sonde.collect.profilers import _python_calls, _python_stacks
+from sonde.collect.profilers import _python_calls, _python_stacks, _python_tree
 from sonde.collect.profilers._python_calls import CallCounter
 from sonde.collect.profilers._python_slices import slices
 from sonde.collect.profilers._python_stacks import StackSampler
@@ -147,6 +147,18 @@ def test_what_is_counted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     profile = counted(much)
     assert profile.is_cut
     assert 5 <= len(profile.row_nodes) < 20
+
+
+def test_what_finds_no_room_in_the_tree_is_time_of_its_caller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rooms = len(counted(leaf).parents) - 2  # without `leaf` and what it calls
+    monkeypatch.setattr(_python_tree, "_MOST_NODES", rooms + 1)
+    profile = counted(work)
+    found = by_function(profile)
+    assert profile.is_cut
+    assert found["work"][0] == 1
+    assert "leaf" not in found
 
 
 class Standing:

@@ -37,13 +37,17 @@ _TIMERS: dict[PythonTimer, Callable[[], int]] = {
 class _Place:
     """A function as it is called from another place, and what it has taken in this segment."""
 
-    __slots__ = ("calls", "children", "code", "is_left_out", "is_ours", "node", "ns", "segment")
+    __slots__ = (
+        *("calls", "children", "code", "is_counted", "is_left_out", "is_ours", "node", "ns"),
+        "segment",
+    )
 
     def __init__(self, code: CodeType | None, node: int, ours: bool | None) -> None:
         self.code = code  # None for what is built in
         self.node = node
         self.is_ours = bool(ours)  # and so is whatever it calls
         self.is_left_out = ours is not False  # also a wrapper of ours around somebody's function
+        self.is_counted = True  # not where it stands for its caller
         self.children: dict[object, _Place] = {}
         self.calls = 0
         self.ns = 0
@@ -162,8 +166,7 @@ class CallCounter:
         top = self._top
         ours = top.is_ours or self._tree.is_ours(code)
         node = self._tree.node(top.node, code, -1) if ours is False else top.node
-        place = top.children[id(code)] = _Place(code, node, ours)
-        return place
+        return self._kept(id(code), _Place(code, node, ours))
 
     def _built_in(self, key: tuple[str | None, str], frame: FrameType) -> _Place:
         top, (module, name) = self._top, key
@@ -173,7 +176,14 @@ class CallCounter:
             name = name.rpartition(".")[2] if name.startswith(_GENERATED) else name
             whole = name if module in (None, "builtins") else f"{module}.{name}"
             node = self._tree.built_in(top.node, whole, frame)
-        place = top.children[key] = _Place(None, node, top.is_ours)
+        return self._kept(key, _Place(None, node, top.is_ours))
+
+    def _kept(self, key: object, place: _Place) -> _Place:
+        """A new place, to be found again; what finds no room in the tree is not kept."""
+        if place.is_left_out or place.node != self._top.node:
+            self._top.children[key] = place
+        else:
+            place.is_counted = False
         return place
 
     def _cut(self) -> None:
@@ -184,7 +194,8 @@ class CallCounter:
             if place.is_left_out:
                 self._own_ns += place.ns
             else:
-                self._rows.append((number, place.node, place.calls, place.ns))
+                calls = place.calls if place.is_counted else 0
+                self._rows.append((number, place.node, calls, place.ns))
             place.calls = place.ns = 0
         if self._rows and self._rows[-1][0] == number:
             self._middles_ns.append((self._began_ns + now_ns) // 2)

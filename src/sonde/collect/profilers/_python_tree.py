@@ -9,7 +9,7 @@ from sonde.records.python_profile import Function
 TRAINING = "training"  # the thread that trains
 ROOT = -1
 OURS = -2  # instead of a node: our own code is at work
-_MOST_NODES = 20_000
+_MOST_NODES = 50_000
 _MOST_STACKS = 5_000
 _PACKAGE = Path(__file__).parents[2]
 _OURS = f"{_PACKAGE}{os.sep}"
