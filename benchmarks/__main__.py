@@ -8,7 +8,7 @@ from benchmarks.report import Row, circumstances, save, table, write_page
 
 NAMES = (
     *("startup", "sampler", "writer", "follow", "sealed_size", "reader"),
-    *("hook_overhead", "smdebug_comparison"),
+    *("hook_overhead", "smdebug_comparison", "trace_decoding"),
 )
 
 

@@ -56,7 +56,7 @@ def _nest_lane(starts: Numbers, durations: Numbers) -> tuple[Numbers, Numbers]:
     own = durations - inner.astype(np.int64)
     if is_crossing.any():
         groups = np.cumsum(depths == 0)
-        for group in np.unique(groups[is_crossing]).tolist():
+        for group in dict.fromkeys(groups[is_crossing].tolist()):
             first, last = np.searchsorted(groups, (group, group + 1)).tolist()
             inside, own[first:last] = _nest_crossing(starts[first:last], ends[first:last])
             parents[first:last] = np.where(inside == NOBODY, NOBODY, inside + first)

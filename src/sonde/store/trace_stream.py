@@ -24,10 +24,10 @@ try:
 except ImportError:  # msgspec is missing
     from sonde.store.plain_events import decode_arguments, decode_events
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 18
 
 _MOST_HEAD_BYTES = 64 << 20
-_TAIL_BYTES = 1 << 16  # where the end of a piece is looked for
+_TAIL_BYTES = 1 << 14  # where the end of a piece is looked for
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BETWEEN = re.compile(rb"\}\s*,\s*\{")
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
