@@ -123,3 +123,29 @@ def test_a_collective_that_fails_fails_as_ever(group: str) -> None:
 def test_without_a_group_it_says_so() -> None:
     with watched() as recorded:
         assert Distributed(recorded.session).begin(WINDOW) == "there is no process group"
+
+
+def test_a_compiled_function_is_neither_compiled_again_nor_looked_into(group: str) -> None:
+    compiled = []
+
+    def backend(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
+        compiled.append(graph)
+        return graph.forward
+
+    with watched() as recorded:
+        recorded.session.activate()
+        profiler = Distributed(recorded.session)
+
+        @torch.compile(backend=backend)
+        def summed(values: torch.Tensor) -> torch.Tensor:
+            doubled = values * 2
+            dist.all_reduce(doubled)
+            return doubled + 1
+
+        before = summed(torch.ones(3))
+        assert len(compiled) == 1, "one graph, collective and all"
+        profiler.begin(WINDOW)
+        assert torch.equal(summed(torch.ones(3)), before)
+        profiler.end(WINDOW)
+        assert torch.equal(summed(torch.ones(3)), before)
+    assert len(compiled) == 1
