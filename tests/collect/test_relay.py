@@ -108,11 +108,13 @@ def test_what_cannot_change_any_more_makes_room(
 ) -> None:
     write_rows(writer, 1)
     relay.source.write("workers/0/values/train-0000000001-abc.safetensors", b"tensors")
+    relay.source.write("workers/0/profiles/operators-0000000005-abc.json.gz", b"a trace")
     write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9))
     relay.carry()
     here = [entry.key for entry in relay.source.entries("")]
     assert len(here) == 1  # the segment that still grows
     assert target.read("workers/0/values/train-0000000001-abc.safetensors") == b"tensors"
+    assert target.read("workers/0/profiles/operators-0000000005-abc.json.gz") == b"a trace"
     write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9) + 1)
     relay.carry()
     assert arrived(target) == 3

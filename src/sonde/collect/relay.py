@@ -18,11 +18,11 @@ from sonde.records.request import Request
 from sonde.store import layout
 from sonde.store.backends import Backend, Entry, open_backend
 from sonde.store.facts import encode_facts
-from sonde.store.layout import LIVE_SUFFIX, SegmentName
+from sonde.store.layout import LIVE_SUFFIX, TRACE_SUFFIX, SegmentName
 
 _MOST_AT_ONCE_BYTES = 8 * 1024 * 1024
 _HURRY_SECONDS = 30.0
-_FINAL_SUFFIX = ".safetensors"  # written once, large
+_FINAL_SUFFIXES = (".safetensors", TRACE_SUFFIX)  # written once, large
 
 
 def relay_to(target: Backend, clock: Clock) -> "Relay | None":
@@ -128,7 +128,7 @@ class Relay:
         return [
             key
             for key in keys
-            if key.endswith(_FINAL_SUFFIX)
+            if key.endswith(_FINAL_SUFFIXES)
             or ((place := _writer_of(key)) is not None and last[place] != key)
         ]
 

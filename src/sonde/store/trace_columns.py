@@ -19,6 +19,7 @@ _NAMES = "M"
 _UNDERSTOOD = (_NAMES, _BEGIN, _END)
 _SPAN = "Trace"  # how long the profiler itself was on: of no thread, and around everything
 _NANOSECONDS_PER_MICROSECOND = 1000
+_MOST_DETAILS = 200_000
 _NEVER = 4e15  # microseconds, in the year 2096: numbers that are broken must not overflow
 
 # Raw numbers of a piece that become columns: where they come from, and what they are.
@@ -144,10 +145,10 @@ class TraceColumns:
         events: Sequence[Any],
         listed: bytes,
     ) -> None:
-        """Keeps all that is said about events of other makers."""
+        """Keeps all that is said about events of other makers, as far as memory allows."""
         is_foreign = np.array([name.lower() not in OWN_CATEGORIES for name in self.categories])
         foreign = np.flatnonzero(is_foreign[found["category"]])
-        if not len(foreign):
+        if not len(foreign) or len(self.details) > _MOST_DETAILS:
             return
         texts = dict(zip(map(id, events), arguments_of(listed), strict=True))
         said = (texts[id(rows[row])] for row in foreign.tolist())
