@@ -45,7 +45,7 @@ class ImportRecording(Command):
             with _progress(sum(one.path.stat().st_size for one in sources)) as advance:
                 intake = Intake(draft, advance)
                 importer.read_all(sources, intake)
-            draft.publish(("sonde", "import", options.kind, str(path)), str(path.parent))
+                draft.publish(("sonde", "import", options.kind, str(path)), str(path.parent))
         if options.json:
             say_json(_document(name, options, intake))
         else:

@@ -1,6 +1,7 @@
 """Traces of PyTorch's profiler as jobs: old and new layouts, many ranks, broken files."""
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.fakes.recordings import (
 )
 
 SECOND_US = 1_000_000
+H200 = Path(__file__).parents[2] / "golden" / "kineto_h200_one_step.json.gz"
 
 
 def two_steps(start: float = 1000.0) -> list[dict[str, object]]:
@@ -215,6 +217,24 @@ def test_phases_that_a_script_names_are_taken_where_nothing_else_tells(tmp_path:
     assert step["forward"] == pytest.approx(300e-6)
     assert step["backward"] == pytest.approx(400e-6)
     assert step["between"] == pytest.approx(300e-6)
+
+
+def test_a_recording_of_a_gpu_holds_what_a_plain_count_of_it_finds(tmp_path: Path) -> None:
+    events = json.loads(gzip.decompress(H200.read_bytes()))["traceEvents"]
+    found = imported("kineto", H200, tmp_path / "store")
+    rows = found.operations()
+    for theirs, ours in (("kernel", "kernel"), ("gpu_memcpy", "copy"), ("gpu_memset", "set")):
+        counted = [one for one in events if one.get("cat") == theirs]
+        kept = [row for row in rows if row["category"] == ours]
+        assert len(kept) == len(counted) > 0
+        total = sum(row["duration_ns"] for row in kept)
+        assert total == pytest.approx(1000 * sum(one["dur"] for one in counted))
+    [marked] = [one for one in events if one["name"] == "ProfilerStep#3" and one["pid"] != 0]
+    [step] = found.steps()
+    assert step["step"] == 3
+    assert step["seconds"] == pytest.approx(marked["dur"] / 1e6)
+    assert step["forward"] + step["backward"] > 0.8 * step["seconds"]
+    assert found.job.lives[0].info.device == "cuda:0"
 
 
 def test_a_trace_of_the_installed_version_is_read(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ is what is computed for a backward pass before it begins: its operators carry se
 
 import json
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -69,42 +70,38 @@ class Step:
     end_ns: int
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Training:
-    """The steps that a recording shows, and the stretches of their phases."""
+    """The steps that a recording shows, and the stretches of their phases; in order of time."""
 
-    steps: list[Step] = field(default_factory=list)
-    phases: list[tuple[str, int, int]] = field(default_factory=list)  # name, start, end
+    steps: Sequence[Step] = ()
+    phases: Sequence[tuple[str, int, int]] = ()  # name, start, end
 
     def step_of(self, instant_ns: int) -> int:
         """The step that goes on at an instant, or none."""
-        return next(
-            (one.number for one in self.steps if one.start_ns <= instant_ns < one.end_ns), NO_STEP
-        )
+        place = bisect_right(self.steps, instant_ns, key=lambda one: one.start_ns) - 1
+        is_inside = place >= 0 and instant_ns < self.steps[place].end_ns
+        return self.steps[place].number if is_inside else NO_STEP
 
     def event_rows(self) -> list[EventRow]:
         """As they are stored, in order of time."""
-        found = [self._row(EventCategory.PHASE, *phase) for phase in self.phases]
-        found += [self._step_row(one) for one in self.steps]
+        found: list[EventRow] = []
+        passes: Counter[int] = Counter()
+        for name, start_ns, end_ns in self.phases:
+            step = self.step_of(start_ns)
+            passes[step] += name == Phase.BACKWARD
+            found.append(_row(name, EventCategory.PHASE, start_ns, end_ns, step))
+        for one in self.steps:
+            count = passes[one.number]
+            detail = json.dumps({"micro_steps": count}) if count > 1 else ""
+            row = _row("step", EventCategory.STEP, one.start_ns, one.end_ns, one.number)
+            found.append((*row[:-1], detail))
         return sorted(found, key=lambda row: (row[3], -row[4]))
 
-    def _row(self, category: EventCategory, name: str, start_ns: int, end_ns: int) -> EventRow:
-        step = self.step_of(start_ns)
-        return (
-            *(name, category.value, _MAIN_LANE, start_ns, end_ns - start_ns),
-            *(step, Mode.TRAIN.value, ""),
-        )
 
-    def _step_row(self, step: Step) -> EventRow:
-        passes = sum(
-            name == Phase.BACKWARD and step.start_ns <= start_ns < step.end_ns
-            for name, start_ns, _ in self.phases
-        )
-        detail = json.dumps({"micro_steps": passes}) if passes > 1 else ""
-        return (
-            *("step", EventCategory.STEP.value, _MAIN_LANE, step.start_ns),
-            *(step.end_ns - step.start_ns, step.number, Mode.TRAIN.value, detail),
-        )
+def _row(name: str, category: EventCategory, start_ns: int, end_ns: int, step: int) -> EventRow:
+    lasted_ns = end_ns - start_ns
+    return (name, category.value, _MAIN_LANE, start_ns, lasted_ns, step, Mode.TRAIN.value, "")
 
 
 def find_training(operations: Operations, steps: Sequence[Step] = ()) -> Training:
@@ -120,7 +117,11 @@ def find_training(operations: Operations, steps: Sequence[Step] = ()) -> Trainin
     phases = {
         phase: _stretches(main.take(_named(main, pattern))) for phase, pattern in _PHASES.items()
     }
-    found = list(steps) or _marked_steps(main) or _steps_by(phases[Phase.OPTIMIZER], main)
+    found = (
+        sorted(steps, key=lambda one: one.start_ns)
+        or _marked_steps(main)
+        or _steps_by(phases[Phase.OPTIMIZER], main)
+    )
     breaks = [start for start, _ in phases[Phase.DATA_WAIT] + phases[Phase.OPTIMIZER]]
     breaks += [one.start_ns for one in found]
     phases |= {name: told for name, told in _passes(host, main, breaks).items() if told}
