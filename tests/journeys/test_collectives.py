@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ import time
 import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 dist.init_process_group("gloo")
+other = 1 - dist.get_rank()
 is_late = dist.get_rank() == 1
 model = DistributedDataParallel(torch.nn.Linear(32, 8))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -30,6 +32,14 @@ for step in range(24):
         time.sleep(0.030)
     optimizer.step()
     dist.all_reduce(torch.ones(1000))
+    gathered = [torch.empty(10), torch.empty(10)]
+    work = dist.all_gather(gathered, torch.full((10,), 2.0), async_op=True)
+    sent, received = torch.full((5,), float(step)), torch.empty(5)
+    both = [dist.P2POp(dist.isend, sent, other), dist.P2POp(dist.irecv, received, other)]
+    for message in dist.batch_isend_irecv(both):
+        message.wait()
+    work.wait()
+    assert torch.equal(sent, received) and gathered[other].sum() == 20
 dist.destroy_process_group()
 """
 WINDOWS = (
@@ -50,17 +60,21 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     return open_job(str(sonde.job_folder("job")))
 
 
-def waits(collectives: Collectives, column: str) -> list[float]:
+def rows_of(collectives: Collectives, operation: str) -> list[dict[str, Any]]:
     rows = collectives.to_arrow().to_pylist()
-    return [row[column] for row in rows if row["worker"] == 0]
+    return [row for row in rows if row["operation"] == operation]
+
+
+def waits(collectives: Collectives, column: str) -> list[float]:
+    return [row[column] for row in rows_of(collectives, "all_reduce") if row["worker"] == 0]
 
 
 def test_a_late_worker_is_named_and_what_it_costs_the_other_is_right(job: Job) -> None:
     collectives = job.collectives(start_step=8, end_step=13)
-    rows = collectives.to_arrow().to_pylist()
+    rows = rows_of(collectives, "all_reduce")
     assert [row["step"] for row in rows] == [*range(8, 13)] * 2
-    assert {(row["operation"], row["bytes"]) for row in rows} == {("all_reduce", 4000.0)}
-    assert {row["collective"] for row in rows} == set(range(5)), "each call has its counterpart"
+    assert {(row["bytes"], row["asynchronous"]) for row in rows} == {(4000.0, False)}
+    assert len({row["collective"] for row in rows}) == 5, "each call has its counterpart"
     # a busy machine adds to a wait, and takes nothing from it
     assert min(waits(collectives, "waiting_seconds")) == pytest.approx(DELAY, abs=0.005)
     assert min(waits(collectives, "exposed_seconds")) == pytest.approx(DELAY, abs=0.008)
@@ -68,9 +82,19 @@ def test_a_late_worker_is_named_and_what_it_costs_the_other_is_right(job: Job) -
     assert "worker 1 is slow" in repr(collectives)
 
 
+def test_what_is_under_way_beside_the_training_is_recorded_too(job: Job) -> None:
+    collectives = job.collectives(start_step=8, end_step=13)
+    gathered = rows_of(collectives, "all_gather")
+    assert {(row["bytes"], row["asynchronous"]) for row in gathered} == {(40.0, True)}
+    assert all(row["exposed_seconds"] <= row["seconds"] + 0.001 for row in gathered)
+    messages = rows_of(collectives, "batch_isend_irecv")
+    assert len(messages) == 10
+    assert {(row["bytes"], row["collective"]) for row in messages} == {(40.0, -1)}
+
+
 def test_when_both_come_together_they_wait_little(job: Job) -> None:
     collectives = job.collectives(start_step=17)
-    assert len(collectives) == 10
+    assert len(rows_of(collectives, "all_reduce")) == 10
     assert median(waits(collectives, "waiting_seconds")) < DELAY / 2
 
 
@@ -78,7 +102,8 @@ def test_collectives_that_ddp_starts_itself_are_in_the_trace(job: Job) -> None:
     collectives = job.collectives(start_step=3, end_step=5)
     rows = [row for row in collectives.to_arrow().to_pylist() if row["source"] == "gloo"]
     assert {row["worker"] for row in rows} == {0, 1}
-    waited = [row["waiting_seconds"] for row in rows if row["worker"] == 0]
+    reduced = [row for row in rows if row["operation"] == "all_reduce"]
+    waited = [row["waiting_seconds"] for row in reduced if row["worker"] == 0]
     assert min(waited) < DELAY + 0.008
     assert max(waited) > DELAY - 0.005
     assert collectives.slow_worker == 1

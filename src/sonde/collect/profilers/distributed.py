@@ -6,6 +6,7 @@ It sees what Python calls. DDP and others call from C++: those are in the trace 
 import inspect
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -130,8 +131,9 @@ class Distributed(Profiler):
         self._asynchronous.append(call)
         for work in works:
             self._under_way[work] = call
-            if facts["backend"] == "gloo":  # elsewhere it is over when the device has done it
-                work.get_future().add_done_callback(lambda _done: self._completed(call))
+            if facts["backend"] == "gloo":  # elsewhere it is over when a device has done it
+                with suppress(RuntimeError):  # messages from one worker to another have no future
+                    work.get_future().add_done_callback(lambda _done: self._completed(call))
 
     def _facts(self, name: str, original: Callable[..., Any], given: Any) -> dict[str, Any] | None:
         if name not in self._signatures:
