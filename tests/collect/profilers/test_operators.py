@@ -3,6 +3,7 @@
 import gzip
 import json
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -200,6 +201,15 @@ def test_a_trace_that_is_too_large_to_be_kept_is_not_kept(monkeypatch: pytest.Mo
 
     assert traces_of(recorded) == []
     assert f"all of a profile of operators at step {FIRST}" in recorded.said()
+
+
+def test_a_trace_that_cannot_be_written_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    with watched(profile=(WINDOW,)) as recorded:
+        Script().run()
+
+    said = recorded.said()[f"all of a profile of operators at step {FIRST}"]
+    assert said.startswith("its trace cannot be written")
 
 
 def test_every_window_has_a_trace_of_its_own() -> None:

@@ -3,6 +3,7 @@
 `torch.profiler` loads the compiler, changes the environment, and reads every event in Python.
 """
 
+import json
 import os
 import threading
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from sonde.collect.torch.other_profilers import OtherProfilers
 from sonde.settings.torch_profiler import has_cuda_profiler, hushed_kineto
 
 # not as the script finds them: we are told there when it uses them
-_prepare, _enable, _disable, _is_enabled, _forget = (
+_prepare, _enable, _disable, _is_enabled, _forget, _add_fact = (
     vars(_autograd)[name]
     for name in (
         "_prepare_profiler",
@@ -27,6 +28,7 @@ _prepare, _enable, _disable, _is_enabled, _forget = (
         "_disable_profiler",
         "_profiler_enabled",
         "_clear_callbacks",
+        "_add_metadata_json",
     )
 )
 _is_in_use: Callable[[], bool] = torch.cuda.is_initialized
@@ -94,6 +96,7 @@ class Kineto:
                 _prepare(config, activities)
             _enable(config, activities)
             _tell("_run_on_profiler_start")
+            _introduce()
             self._is_lost = False
             self._is_over.clear()
             self._thread_id = threading.get_ident()
@@ -157,6 +160,14 @@ def _trace_only() -> Any:
         return make(trace_only=True)
     except TypeError:
         return make()
+
+
+def _introduce() -> None:
+    """Tools for traces of many workers look for whose each one is."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
+        facts = {"backend": torch.distributed.get_backend(), "rank": rank, "world_size": size}
+        _add_fact("distributedInfo", json.dumps(facts))
 
 
 def _tell(listeners: str) -> None:

@@ -17,12 +17,16 @@ _STOPS = ("_disable_profiler", "_disable_profiler_legacy")
 _MODULES = ("torch.autograd.profiler", "torch.autograd.profiler_legacy")
 
 
+def nobody() -> None:
+    """None of ours is at work."""
+
+
 class OtherProfilers:
     """Knows whether the script profiles itself, and lets it do so whenever it wants to."""
 
     def __init__(self) -> None:
         self.turn = threading.RLock()  # held while anybody switches it on or off
-        self.give_way: Callable[[], None] = lambda: None  # ours ends before theirs begins
+        self.give_way: Callable[[], None] = nobody  # who has to end before theirs begins
         self._is_theirs = False  # from its warm-up on
 
     def attach(self, patches: Patches) -> None:
@@ -39,11 +43,14 @@ class OtherProfilers:
 
     def _starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def start(*args: Any, **kwargs: Any) -> Any:
-            self.give_way()
-            with self.turn:
-                result = original(*args, **kwargs)
-                self._is_theirs = True
-            return result
+            for is_last in (False, False, True):  # ours may begin between its end and theirs
+                self.give_way()
+                with self.turn:
+                    if self.give_way is nobody or is_last:
+                        result = original(*args, **kwargs)
+                        self._is_theirs = True
+                        return result
+            raise AssertionError
 
         return start
 

@@ -21,6 +21,7 @@ from sonde.collect.session import Session
 from sonde.collect.torch.annotations import Annotations
 from sonde.collect.torch.kineto import Kineto, Recorded, Wanted
 from sonde.collect.torch.marks import device_in_use
+from sonde.collect.torch.other_profilers import nobody
 from sonde.records.notice import NoticeKind
 from sonde.records.profile import ProfileKind, Window
 from sonde.store import layout
@@ -90,9 +91,6 @@ class TraceWindow:
         session = self._session
         assert session.info is not None
         _touch()
-        refusal = self._kineto.start(Wanted(**wanted))
-        if refusal is not None:
-            return refusal
         self._open = _Open(
             window,
             rank=session.info.rank,
@@ -101,7 +99,12 @@ class TraceWindow:
             start_ns=session.clock.now_ns(),
             nodes=_nodes_made(),
         )
-        self._others.give_way = self._give_way
+        with self._others.turn:
+            refusal = self._kineto.start(Wanted(**wanted))
+            if refusal is not None:
+                self._open = None
+                return refusal
+            self._others.give_way = self._give_way
         self._anchor()
         if with_modules:
             self._annotations.put()
@@ -116,19 +119,33 @@ class TraceWindow:
         window, self._open = self._open, None
         if window is None or window.recorded is None:
             return None
-        # It lets nobody run Python until it is done. Here that is a part of the window's cost;
-        # in the backroom it would be a part of some step.
-        folder = TemporaryDirectory(prefix="sonde-", ignore_cleanup_errors=True)
-        path = Path(folder.name, _FILE)
-        window.recorded.save(str(path))
-        window.recorded = None
-        if path.stat().st_size > _MOST_BYTES:
-            folder.cleanup()
-            self._say(window, f"its trace is larger than {_MOST_BYTES >> 30} GiB")
+        folder = self._write(window)
+        if folder is None:
             return None
         key, known = self._key(window), {**_facts(window), **facts}
         self._session.backroom.hand(self._part, lambda: self._store(folder, key, known))
         return key
+
+    def _write(self, window: _Open) -> "TemporaryDirectory[str] | None":
+        """Has PyTorch write the trace, which lets nobody run Python until it is done.
+
+        Here that is a part of the window's cost; in the backroom it would be one of some step.
+        """
+        recorded, window.recorded = window.recorded, None
+        assert recorded is not None
+        try:
+            folder = TemporaryDirectory(prefix="sonde-", ignore_cleanup_errors=True)
+            path = Path(folder.name, _FILE)
+            recorded.save(str(path))
+            size = path.stat().st_size
+        except OSError as error:
+            self._say(window, f"its trace cannot be written: {error}")
+            return None
+        if size <= _MOST_BYTES:
+            return folder
+        folder.cleanup()
+        self._say(window, f"its trace is larger than {_MOST_BYTES >> 30} GiB")
+        return None
 
     def _stop(self) -> None:
         """Ends the recording, if it is still under way; in the thread that is recorded."""
@@ -138,8 +155,9 @@ class TraceWindow:
         self._annotations.remove()
         self._anchor()
         window.end_ns = self._session.clock.now_ns()
-        self._others.give_way = lambda: None
-        window.recorded = self._kineto.stop()
+        with self._others.turn:
+            window.recorded = self._kineto.stop()
+            self._others.give_way = nobody
 
     def _anchor(self) -> None:
         """A moment that both clocks know."""
@@ -181,6 +199,7 @@ class TraceWindow:
         # only the thread that is recorded can end it, which it does when it calls a module
         elif not self._kineto.wait(_PATIENCE_SECONDS):
             self._kineto.lose()
+            self._others.give_way = nobody
             self._say(window, "it is lost: another thread has begun to profile itself")
             return
         self._say(window, "it ended early: the script has begun to profile itself")
