@@ -72,7 +72,9 @@ class TraceStream:
             found, is_closed = self._careful_piece()
             if found[0]:
                 yield found
-        self.is_cut = not is_closed
+        # the format lets the last bracket of a bare array go missing
+        is_whole = head is None and not self._rest.strip(_SEPARATORS)
+        self.is_cut = not is_closed and not is_whole
         self._read_metadata(head, closing)
 
     def _counted(self) -> Iterator[bytes]:

@@ -28,8 +28,17 @@ def test_beginnings_and_ends_are_spans_and_nest(tmp_path: Path) -> None:
 def test_a_bare_array_without_its_last_bracket_is_read(tmp_path: Path) -> None:
     text = '[\n{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2},\n'
     path = write_text(tmp_path / "trace.json", text)
-    [row] = imported("chrome-trace", path, tmp_path / "store").operations()
-    assert row["name"] == "a"
+    found = imported("chrome-trace", path, tmp_path / "store")
+    assert [row["name"] for row in found.operations()] == ["a"]
+    assert not any("cut off" in remark for remark in found.intake.remarks)
+
+
+def test_a_file_that_is_cut_off_is_told_with_the_place(tmp_path: Path) -> None:
+    event = '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2}'
+    path = write_text(tmp_path / "trace.json", f'{{"traceEvents":[{event},{event[:20]}')
+    found = imported("chrome-trace", path, tmp_path / "store")
+    assert len(found.operations()) == 1
+    assert any("cut off after 89 bytes" in remark for remark in found.intake.remarks)
 
 
 def test_lanes_are_called_as_the_trace_calls_them(tmp_path: Path) -> None:

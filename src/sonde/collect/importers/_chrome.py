@@ -201,6 +201,9 @@ def read_chrome_trace(source: Source, intake: Intake) -> ChromeTrace:
                     trace.take(event)
     trace.finish()
     trace.metadata = stream.metadata
+    if stream.is_cut:
+        place = f"after {stream.bytes_read:,} bytes of JSON"
+        intake.remarks.append(f"{source.path} is cut off {place}: what follows is missing")
     trace.left_out["events that cannot be read"] += stream.left_out
     intake.left_out.update(+trace.left_out)
     if not trace.spans and not trace.counters:

@@ -40,7 +40,8 @@ class KinetoImporter(Importer):
         if not len(trace):
             raise DamagedError(f"{source.path} holds no operations, only {_listed(trace.others)}")
         if trace.is_cut:
-            intake.remarks.append(f"{source.path} is cut off: its last events are missing")
+            place = f"after {source.path.stat().st_size:,} bytes"
+            intake.remarks.append(f"{source.path} is cut off {place}: what follows is missing")
         first_ns, last_ns = int(trace.start_ns[0]), int(trace.start_ns[-1])
         shift_ns = intake.shift_ns(source.path, first_ns, last_ns)
         trace = replace(trace, start_ns=trace.start_ns + shift_ns)
