@@ -1,0 +1,108 @@
+"""Operators of a training are recorded by plan and decoded beside it, in real processes."""
+
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sonde.read.profiles import operations_of, phases_of, windows_of
+from sonde.read.workers import WorkerReader, read_lives
+from sonde.store.backends import Backend, open_backend
+from sonde.store.tables import to_numpy
+from sonde.store.waiting_traces import waiting_traces
+from tests.fakes.eventually import eventually
+from tests.fakes.s3 import lead_to, s3_server
+from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
+
+BUCKET = "sonde-operators"
+
+TRAINING = """
+import pathlib, sys, time
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.Linear(64, 64)
+        self.head = torch.nn.Linear(64, 1)
+
+    def forward(self, batch):
+        return self.head(self.body(batch).relu())
+
+model = Model()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(8):
+    model(torch.ones(8, 64)).square().mean().backward()
+    optimizer.step()
+while len(sys.argv) > 1 and not pathlib.Path(sys.argv[1]).exists():
+    time.sleep(0.05)
+"""
+
+
+def operations(backend: Backend) -> list[dict[str, Any]]:
+    """Each with the phase of the training that it began in."""
+    reader = WorkerReader(backend, 0, read_lives(backend, ["0"], []))
+    table, phases = operations_of(reader), phases_of(reader)
+    places = phases.at(to_numpy(table["start_ns"])).tolist()
+    names = [phases.names[place] if place >= 0 else "" for place in places]
+    return [{**row, "phase": name} for row, name in zip(table.to_pylist(), names, strict=True)]
+
+
+def check(backend: Backend) -> None:
+    rows = [row for row in operations(backend) if row["category"] == "operator"]
+    forward = [row for row in rows if row["name"] == "aten::addmm"]
+    assert [(row["module"], row["phase"]) for row in forward] == [
+        ("body", "forward"),
+        ("head", "forward"),
+    ]
+    backward = {row["module"]: row["phase"] for row in rows if row["name"] == "AddmmBackward0"}
+    assert backward == {"body": "backward", "head": "backward"}
+    assert not list(waiting_traces(backend))
+    assert not [entry for entry in backend.entries("workers/0/profiles") if "oper" in entry.key]
+    reader = WorkerReader(backend, 0, read_lives(backend, ["0"], []))
+    (window,) = [one for one in windows_of(reader) if one.kind == "operators"]
+    assert window.first_step == 5
+    for row in rows:
+        assert window.start_ns <= row["start_ns"]
+        assert row["start_ns"] + row["duration_ns"] <= window.end_ns
+
+
+def test_a_trace_is_decoded_while_the_job_goes_on(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", PYTHON, "-c", TRAINING, "end")
+    backend = open_backend(str(sonde.job_folder("job")))
+    assert eventually(lambda: bool(operations(backend)), 90)
+    assert launcher.poll() is None
+    assert eventually(lambda: not list(waiting_traces(backend)), 30)
+    check(backend)
+    (sonde.folder / "end").touch()
+    assert launcher.wait(60) == 0
+    check(backend)
+
+
+def test_a_script_that_records_itself_has_its_trace_decoded_at_the_end(sonde: Sonde) -> None:
+    begin = "import sonde\nsonde.start(name='job', quiet=True)\n"
+    done = subprocess.run(
+        [PYTHON, "-c", begin + TRAINING],
+        cwd=sonde.folder,
+        env=plain_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    check(open_backend(str(sonde.job_folder("job"))))
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with s3_server(BUCKET) as port:
+        lead_to(port, monkeypatch)
+        yield f"s3://{BUCKET}/jobs"
+
+
+def test_traces_reach_an_object_store_and_are_decoded_there(sonde: Sonde, bucket: str) -> None:
+    done = sonde.run("run", "--store", bucket, "--name", "job", PYTHON, "-c", TRAINING)
+    assert done.returncode == 0
+    check(open_backend(f"{bucket}/job"))
