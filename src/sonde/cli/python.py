@@ -155,7 +155,8 @@ def _head(one: ReadProfile) -> str:
         late = short_time(profile.late_ns / NANOSECONDS)
         looks = counted(len(profile.times_ns), "look")
         how = f"stacks, {looks} at {counted(len(profile.threads), 'thread')}, {late} late in all"
-    return visible(f"worker {one.worker}, {which}, {seconds}: {how}")
+    cut = "; there was more than is kept" if profile.is_cut else ""
+    return visible(f"worker {one.worker}, {which}, {seconds}: {how}{cut}")
 
 
 def _hint(options: Options) -> str:

@@ -135,6 +135,14 @@ def test_a_script_that_starts_its_own_profiler_keeps_it() -> None:
         sys.setprofile(None)
 
 
+def test_a_forked_child_does_not_count_on() -> None:
+    counter = CallCounter(SystemClock(), Guard(), PythonTimer.TOTAL)
+    counter.start()
+    _python_calls.stop_in_child()
+    assert sys.getprofile() is None
+    counter.end()
+
+
 def test_what_is_counted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_python_calls, "_MOST_ROWS", 5)
     clock = SystemClock()

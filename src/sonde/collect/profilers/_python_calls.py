@@ -6,6 +6,7 @@ counting takes is in its numbers. Here the clock stands still meanwhile.
 """
 
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -213,3 +214,12 @@ class CallCounter:
             raise error
 
         self._guard.call("calls of Python", fail, None)
+
+
+def stop_in_child() -> None:
+    """A forked child inherits the hook of the thread that forked, and nobody would take it away."""
+    if isinstance(getattr(sys.getprofile(), "__self__", None), CallCounter):
+        sys.setprofile(None)
+
+
+os.register_at_fork(after_in_child=stop_in_child)
