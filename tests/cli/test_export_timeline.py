@@ -69,3 +69,20 @@ def test_a_range_in_which_nothing_was_recorded_is_remarked_on(
     assert export(store, *words) == 0
     check_trace(json.loads((tmp_path / "none.json").read_text()))
     assert "nothing was recorded in that range" in capfd.readouterr().err
+
+
+def test_a_recording_of_a_gpu_keeps_its_kernels_and_who_started_them(tmp_path: Path) -> None:
+    recording = Path(__file__).parents[1] / "golden" / "kineto_h200_one_step.json.gz"
+    store, target = str(tmp_path / "store"), tmp_path / "merged.json"
+    words = ["import", "kineto", str(recording), "--name", "resnet", "--store", store]
+    assert run_command_line(words) == 0
+    assert export(store, "--format", "chrome-trace", "-o", str(target)) == 0
+    document = json.loads(target.read_text())
+    check_trace(document)
+    events = json.loads(gzip.decompress(recording.read_bytes()))["traceEvents"]
+    kernels = [one for one in events if one.get("cat") == "kernel"]
+    shown = [one for one in document["traceEvents"] if one.get("cat") == "kernel"]
+    assert len(shown) == len(kernels) > 100
+    assert sum(one["dur"] for one in shown) == pytest.approx(sum(one["dur"] for one in kernels))
+    arrows = [one for one in document["traceEvents"] if one["ph"] == "s"]
+    assert len(arrows) > 0.9 * len(kernels)
