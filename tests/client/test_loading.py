@@ -63,12 +63,30 @@ def test_waits_for_first_batches_belong_to_the_start() -> None:
 
 def test_the_table_has_a_row_per_operation() -> None:
     rows = {row["operation"]: row for row in slow_job().job().dataloader().to_arrow().to_pylist()}
-    assert list(rows) == ["batch", "items", "item", "longest item", "next batch"]
+    assert list(rows) == ["batch", "items", "item", "longest item", "idle", "next batch"]
     batch = rows["batch"]
     assert (batch["worker"], batch["loader"], batch["count"]) == (0, 0, 8)
     assert batch["p25"] == batch["p50"] == batch["p95"] == pytest.approx(0.4)
     assert rows["item"]["p50"] == pytest.approx(0.04)
     assert rows["longest item"]["p50"] == pytest.approx(0.09)
+
+
+def test_processes_are_idle_between_batches_that_follow_each_other() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    train(worker, range(4), 0.01, ())
+    for window in (0.0, 60.0):
+        for batch in range(3):
+            detail = {} if batch else {"gap": True}
+            start = window + 0.4 * batch
+            operation(worker, "batch", "loader 0 process 0", start, 0.1, **detail)
+    worker.flush()
+    [report] = job.end().job().dataloader().reports
+    idle = report.seconds("idle")
+    assert idle is not None
+    assert idle.count == 4
+    assert idle.maximum == pytest.approx(0.3)
+    assert report.record.busy_percent == pytest.approx(25)
 
 
 def test_the_slow_function_and_what_to_do_are_named() -> None:

@@ -22,7 +22,7 @@ from sonde.store.tables import to_numpy
 _LANE = re.compile(r"loader (?P<number>\d+)(?: process (?P<process>\d+))?")
 _IN_A_ROW = (
     *(Operation.BATCH, Operation.ITEMS, Operation.ITEM, Operation.LONGEST_ITEM),
-    *(Operation.COLLATION, Operation.PINNING),
+    *(Operation.COLLATION, Operation.IDLE, Operation.PINNING),
 )
 
 
@@ -33,7 +33,8 @@ class _Rows:
     facts: Mapping[str, Any] = field(default_factory=dict)
     starts: list[tuple[int, float]] = field(default_factory=list)  # when, and how many seconds
     seconds: dict[str, list[float]] = field(default_factory=dict)
-    processes: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # their batches
+    worked_ns: int = 0  # by loader processes, in batches of which the next one is known as well
+    ends_ns: dict[str, tuple[int, int]] = field(default_factory=dict)  # length, end of their latest
     stacks: dict[tuple[str, ...], float] = field(default_factory=dict)
     computed: list[tuple[float, float]] = field(default_factory=list)  # CPU seconds, seconds
 
@@ -88,8 +89,7 @@ def _sort(row: dict[str, Any], process: str | None, rows: _Rows) -> None:
     facts = _detail(row)
     if row["name"] == Operation.BATCH:
         if process is not None:
-            end_ns = row["start_ns"] + row["duration_ns"]
-            rows.processes.setdefault(process, []).append((row["start_ns"], end_ns))
+            _follow(row, process, rows, is_next="gap" not in facts)
         if "cpu_seconds" in facts:
             rows.computed.append((facts["cpu_seconds"], _seconds(row)))
         for stack, spent_ns in facts.get("stacks", ()):
@@ -99,6 +99,16 @@ def _sort(row: dict[str, Any], process: str | None, rows: _Rows) -> None:
         mean_ns, longest_ns = facts["items_ns"] / facts["calls"], facts["longest_ns"]
         rows.seconds.setdefault(Operation.ITEM.value, []).append(mean_ns / NANOSECONDS)
         rows.seconds.setdefault(Operation.LONGEST_ITEM.value, []).append(longest_ns / NANOSECONDS)
+
+
+def _follow(row: dict[str, Any], process: str, rows: _Rows, *, is_next: bool) -> None:
+    """How long a process was idle before this batch, where it is known what came before."""
+    length_ns, end_ns = rows.ends_ns.get(process, (0, 0))
+    if is_next and end_ns:
+        idle = (row["start_ns"] - end_ns) / NANOSECONDS
+        rows.seconds.setdefault(Operation.IDLE.value, []).append(max(0.0, idle))
+        rows.worked_ns += length_ns
+    rows.ends_ns[process] = row["duration_ns"], row["start_ns"] + row["duration_ns"]
 
 
 def _waits(reader: WorkerReader, mode: str, phase: Phase = Phase.DATA_WAIT) -> _Waits:
@@ -177,7 +187,7 @@ def _record(
         wait_steps=later.steps.tolist(),
         wait_times_ns=later.starts_ns.tolist(),
         cpu_percent=_cpu_percent(rows.computed),
-        busy_percent=_busy_percent(rows.processes),
+        busy_percent=_busy_percent(rows),
         stacks=tuple(rows.stacks.items()),
         step_seconds=computed,
         waited_percent=waited_percent,
@@ -221,14 +231,10 @@ def _cpu_percent(computed: Sequence[tuple[float, float]]) -> float | None:
     return 100 * sum(cpu_seconds for cpu_seconds, _ in computed) / whole if whole else None
 
 
-def _busy_percent(processes: Mapping[str, Sequence[tuple[int, int]]]) -> float | None:
-    """How much of the time between their first and last batches the processes worked."""
-    worked_ns = whole_ns = 0
-    for batches in processes.values():
-        if len(batches) > 1:
-            worked_ns += sum(end_ns - start_ns for start_ns, end_ns in batches)
-            whole_ns += max(end_ns for _, end_ns in batches) - batches[0][0]
-    return 100 * worked_ns / whole_ns if whole_ns else None
+def _busy_percent(rows: _Rows) -> float | None:
+    """How much of their time loader processes worked."""
+    worked = rows.worked_ns / NANOSECONDS
+    return 100 * worked / (worked + sum(rows.seconds[Operation.IDLE.value])) if worked else None
 
 
 def _facts(said: Mapping[str, Any]) -> LoaderFacts:

@@ -14,6 +14,7 @@ class Operation(StrEnum):
     ITEM = "item"  # one of them, in the mean over a batch
     LONGEST_ITEM = "longest item"  # of a batch
     COLLATION = "collation"
+    IDLE = "idle"  # a loader process has nothing to do, until the next batch
     WAIT = "next batch"  # the process that trains asks for one
     PINNING = "pinning"
     TRANSFER = "transfer"  # of something to the device

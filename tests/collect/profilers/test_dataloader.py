@@ -169,7 +169,9 @@ def test_processes_that_ran_before_the_window_tell_their_batches() -> None:
     batches = rows_of(recorded, "batch")
     lanes = {row["lane"] for row in batches}
     assert lanes == {"loader 0 process 0", "loader 0 process 1"}
-    close = [row for row in batches if row["detail"]]
+    details = [facts_of(row) for row in batches if row["detail"]]
+    assert sum("gap" in one for one in details) == 2  # what each process says first
+    close = [row for row in batches if "stacks" in row["detail"]]
     assert [sum(row["lane"] == lane for row in close) for lane in sorted(lanes)] == [2, 2]
     assert len(batches) > len(close)  # and what they remember of before
     assert len(rows_of(recorded, "items")) == len(rows_of(recorded, "collation")) == 4

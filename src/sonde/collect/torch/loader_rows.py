@@ -56,12 +56,14 @@ class LoaderRows:
     def add(self, said: dict[str, Any], number: int) -> None:
         """What a process has said of its batches."""
         where = lane(number, said.get("process"))
-        for start_ns, end_ns in said.get("latest", ()):
-            self.operation(Operation.BATCH, where, Stretch(start_ns, end_ns))
+        gap = {"gap": True} if said.get("gap") else {}
+        for place, (start_ns, end_ns) in enumerate(said.get("latest", ())):
+            facts = {} if place else gap
+            self.operation(Operation.BATCH, where, Stretch(start_ns, end_ns), facts)
         if "batch" in said:
-            self._add_batch(said["batch"], where)
+            self._add_batch(said["batch"], where, gap)
 
-    def _add_batch(self, batch: dict[str, Any], where: str) -> None:
+    def _add_batch(self, batch: dict[str, Any], where: str, gap: dict[str, Any]) -> None:
         whole = Stretch(*batch["whole"])
         inside_ns = 0
         if "items" in batch:
@@ -73,7 +75,7 @@ class LoaderRows:
             collation = Stretch(*batch["collation"])
             inside_ns += collation.end_ns - collation.start_ns
             self.operation(Operation.COLLATION, where, collation, {"by": batch["collates_by"]})
-        facts = {name: batch[name] for name in ("cpu_seconds", "stacks")}
+        facts = gap | {name: batch[name] for name in ("cpu_seconds", "stacks")}
         self.operation(Operation.BATCH, where, whole, facts, inside_ns)
 
     def operation(

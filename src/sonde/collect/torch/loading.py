@@ -39,6 +39,7 @@ class Loading:
         self._asked_by: Channel | None = None  # in a process that only loads
         self._answered = 0
         self._left = 0
+        self._is_gap = True  # what is said next does not follow what was said before
         self._busy = threading.local()
         session.before_flush.append(session.guard.shield("data loaders", self._hear, None))
         session.at_end.append(self._end)
@@ -135,6 +136,7 @@ class Loading:
             return self._is_asked
         if channel.number != self._answered:
             self._answered, self._left = channel.number, channel.batches
+            self._is_gap = True
             if self._left and self._latest:
                 self._report({"latest": list(self._latest)}, NO_LOADER)
                 self._latest.clear()
@@ -160,7 +162,8 @@ class Loading:
         if info is None:
             self.rows.add(said, number)
         elif self._asked_by is not None:
-            document = {"process": info.id, **said}
+            document = {"process": info.id, "gap": self._is_gap, **said}
+            self._is_gap = False
             self._asked_by.tell(json.dumps(document, separators=(",", ":")))
 
     def _hear(self) -> None:
