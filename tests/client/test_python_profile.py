@@ -181,10 +181,12 @@ def test_before_the_first_step_is_told_apart() -> None:
     job = FakeJob()
     worker = job.worker()
     profile = FakeProfile(worker).stands((MAIN, HELPER), 5).stands((MAIN, MODEL), 4)
+    profile.stands((MAIN,), 2)
     job.clock.advance(0.005)
     worker.step(0, {"forward": 0.004})
     profile.write()
     worker.flush()
     phases = job.job().python().phases()
     assert phases[("train", "before step 0")] == pytest.approx(0.005)
+    assert phases[("train", "between")] == pytest.approx(0.002)  # of a step that was not finished
     assert "augment" in repr(job.job().python())

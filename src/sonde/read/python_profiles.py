@@ -39,6 +39,10 @@ class Moment:
     phase: str
 
 
+_OUTSIDE = Moment(Mode.TRAIN.value, NO_STEP, Phase.BETWEEN.value)  # after the last finished step
+_BEFORE_ALL = Moment(Mode.TRAIN.value, NO_STEP, BEFORE)
+
+
 @dataclass(frozen=True)
 class ReadProfile:
     """One window of one worker; `moments` are where its times lie, one number each."""
@@ -110,16 +114,22 @@ def _moments(reader: WorkerReader, profile: PythonProfile) -> tuple[tuple[Moment
     rows = reader.folder(EVENTS).rows(within, ANY_STEP, _COLUMNS, only)
     starts_ns, steps = to_numpy(rows["start_ns"]), to_numpy(rows["step"])
     ends_ns = starts_ns + to_numpy(rows["duration_ns"])
-    order = np.lexsort((-ends_ns, starts_ns))
     columns = rows.select(["mode", "step", "name", "category"]).to_pylist()
+    # a phase that is as long as its step lies in it
+    is_inner = np.array([row["category"] != EventCategory.STEP.value for row in columns], np.bool_)
+    order = np.lexsort((is_inner, -ends_ns, starts_ns))
     known = [_moment(**columns[place]) for place in order.tolist()]
-    distinct = tuple(dict.fromkeys([_outside(known), *known]))
+    distinct = tuple(dict.fromkeys([_OUTSIDE, _BEFORE_ALL, *known]))
     numbers = {one: number for number, one in enumerate(distinct)}
     stretches = Stretches(("",) * len(order), steps[order], starts_ns[order], ends_ns[order])
     # a look weighs as much as the time before it, so the end of a phase still belongs to it
-    places = stretches.at(np.array(profile.times_ns, dtype=np.int64) - 1)
+    instants = np.array(profile.times_ns, dtype=np.int64) - 1
+    places = stretches.at(instants)
     of_stretch = np.array([*(numbers[one] for one in known), 0], dtype=np.int64)
-    return distinct, of_stretch[places]
+    found = of_stretch[places]
+    is_early = instants < min(starts_ns[steps == 0], default=profile.start_ns)
+    found[(places < 0) & is_early] = numbers[_BEFORE_ALL]
+    return distinct, found
 
 
 def _moment(mode: str, step: int, name: str, category: str) -> Moment:
@@ -128,9 +138,3 @@ def _moment(mode: str, step: int, name: str, category: str) -> Moment:
     if name == Phase.EVALUATION.value and mode == Mode.TRAIN.value:
         return Moment(Mode.EVAL.value, NO_STEP, Phase.BETWEEN.value)
     return Moment(mode, step, name)
-
-
-def _outside(known: list[Moment]) -> Moment:
-    """What lies in no step: before the first, or after the last that was finished."""
-    is_before = not known or any(one.step == 0 for one in known)
-    return Moment(Mode.TRAIN.value, NO_STEP, BEFORE if is_before else Phase.BETWEEN.value)
