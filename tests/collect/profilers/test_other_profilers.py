@@ -14,7 +14,7 @@ from sonde.records.profile import ProfileKind, Window
 from tests.collect.profilers.test_operators import Script, named, traces_of
 from tests.fakes.session import watched
 
-WINDOW = Window(ProfileKind.OPERATORS, start_step=2, num_steps=2)
+WINDOW = Window(ProfileKind.OPERATORS, start_step=2, num_steps=2, by="request")
 WHAT = "all of a profile of operators at step 2"
 
 
@@ -45,6 +45,19 @@ def test_a_profiler_that_warms_up_is_at_work() -> None:
 
     assert traces_of(recorded) == []
     assert sum(one.name == "AddmmBackward0" for one in theirs.events()) == 2
+
+
+@pytest.mark.parametrize("by", ["plan", "request"])
+def test_who_has_profiled_itself_is_profiled_only_when_somebody_asks_for_it(by: str) -> None:
+    window = Window(ProfileKind.OPERATORS, start_step=2, by=by)
+    with watched(profile=(window,)) as recorded:
+        with own():
+            torch.ones(3).add(1)
+        Script().run()
+
+    assert len(traces_of(recorded)) == (by == "request")
+    is_said = recorded.said().get("a profile of operators") == "the script profiles itself"
+    assert is_said == (by == "plan")
 
 
 def test_a_profiler_that_is_started_in_a_window_ends_it_and_sees_everything() -> None:

@@ -27,6 +27,7 @@ class OtherProfilers:
     def __init__(self) -> None:
         self.turn = threading.RLock()  # held while anybody switches it on or off
         self.give_way: Callable[[], None] = nobody  # who has to end before theirs begins
+        self.were_used = False
         self._is_theirs = False  # from its warm-up on
 
     def attach(self, patches: Patches) -> None:
@@ -48,7 +49,7 @@ class OtherProfilers:
                 with self.turn:
                     if self.give_way is nobody or is_last:
                         result = original(*args, **kwargs)
-                        self._is_theirs = True
+                        self._is_theirs = self.were_used = True
                         return result
             raise AssertionError
 
