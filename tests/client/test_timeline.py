@@ -115,6 +115,9 @@ def test_clocks_of_nodes_are_corrected_and_the_error_is_said(tmp_path: Path) -> 
     assert right.error_ns is not None
     kernels = [row for row in timeline.to_arrow().to_pylist() if row["name"] == "gemm"]
     assert kernels[0]["time"] == kernels[1]["time"], "both ran at the same moment"
+    alone = job.job().timeline(worker=1, start_step=2, end_step=6).on("right")
+    [kernel] = [row for row in alone.to_arrow().to_pylist() if row["name"] == "gemm"]
+    assert kernel["time"] == kernels[0]["time"], "also of one worker on one node"
     document = trace_of(job, tmp_path / "merged.json", start_step=2, end_step=6)
     assert document["otherData"]["clock of left"] == "reference"
     assert "corrected by -5000000000 ns, error 1 ns" in document["otherData"]["clock of right"]

@@ -154,4 +154,5 @@ class Profiled(ABC):
             TimeRange(self._instant(start), self._instant(end)),
             StepRange(start_step, end_step),
             (metrics,) if isinstance(metrics, str) else tuple(metrics),
+            self._workers_of(None),
         )

@@ -48,6 +48,7 @@ class Timeline(Frame):
     asked: TimeRange = EVER
     steps: StepRange = ANY_STEP
     metrics: tuple[str, ...] = ("*",)
+    everyone: tuple[WorkerReader, ...] = ()  # who may tell how far clocks are apart
 
     def on(self, node: str) -> "Timeline":
         """The same of one node alone."""
@@ -61,14 +62,14 @@ class Timeline(Frame):
     @cached_property
     def clocks(self) -> Clocks:
         """How far the nodes' clocks are apart, and how surely that is known."""
-        nodes = {node_of(reader) for reader in self.readers}
-        parts = [read_collectives(reader) for reader in self.readers] if len(nodes) > 1 else []
+        nodes = {node_of(reader) for reader in self.everyone}
+        parts = [read_collectives(reader) for reader in self.everyone] if len(nodes) > 1 else []
         start_ns, end_ns = self._own_range.start_ns, self._own_range.end_ns
         nearby = TimeRange(
             None if start_ns is None else start_ns - _NEARBY_NS,
             None if end_ns is None else end_ns + _NEARBY_NS,
         )
-        return estimate_clocks(self.readers, parts, nearby)
+        return estimate_clocks(self.everyone, parts, nearby)
 
     @cached_property
     def within(self) -> TimeRange:

@@ -35,7 +35,16 @@ _JOINED = {
     "reducescatter": "reduce_scatter",
     "sendrecv": "send_recv",
 }
-_DTYPE_BYTES = {"byte": 1, "char": 1, "short": 2, "half": 2, "bfloat16": 2, "double": 8, "long": 8}
+_DTYPE_BYTES = {
+    "bool": 1,
+    "byte": 1,
+    "char": 1,
+    "short": 2,
+    "half": 2,
+    "bfloat16": 2,
+    "double": 8,
+    "long": 8,
+}
 
 
 @dataclass(frozen=True)
