@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sonde.clock import NANOSECONDS
 from sonde.errors import DamagedError
 from sonde.read.profiles import Stretches
 from sonde.read.steps import MAIN_LANE
@@ -20,14 +21,14 @@ from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
 from sonde.store import layout
 from sonde.store.blobs import decode_blob
 from sonde.store.format import EVENTS
-from sonde.store.tables import to_numpy
+from sonde.store.tables import from_numpy, to_numpy
 
 BEFORE = "before step 0"
 _PROFILE = re.compile(rf"{ProfileKind.PYTHON.value}-(-?\d+)-\w+\.json\.gz")
 _CATEGORIES = {EventCategory.STEP.value, EventCategory.PHASE.value, EventCategory.USER.value}
 _COLUMNS = ("name", "category", "start_ns", "duration_ns", "step", "mode")
 # a step or a phase is known by its beginning, which may lie before the window
-_EARLIER_NS = 3600 * 1_000_000_000
+_EARLIER_NS = 600 * NANOSECONDS
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,10 @@ def _moments(reader: WorkerReader, profile: PythonProfile) -> tuple[tuple[Moment
     within = TimeRange(profile.start_ns - _EARLIER_NS, profile.end_ns + 1)
     only = {"category": _CATEGORIES, "lane": {MAIN_LANE}}
     rows = reader.folder(EVENTS).rows(within, ANY_STEP, _COLUMNS, only)
+    ends_ns = to_numpy(rows["start_ns"]) + to_numpy(rows["duration_ns"])
+    inside = np.flatnonzero(ends_ns > profile.start_ns)
+    rows, ends_ns = rows.take(from_numpy(inside)), ends_ns[inside]
     starts_ns, steps = to_numpy(rows["start_ns"]), to_numpy(rows["step"])
-    ends_ns = starts_ns + to_numpy(rows["duration_ns"])
     columns = rows.select(["mode", "step", "name", "category"]).to_pylist()
     # a phase that is as long as its step lies in it
     is_inner = np.array([row["category"] != EventCategory.STEP.value for row in columns], np.bool_)
