@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sonde.records.profile import DEVICE_CATEGORIES
 from sonde.store.trace_stream import arguments_of
 
 Numbers = npt.NDArray[np.int64]
@@ -43,6 +44,7 @@ _FACTS = (
     ("ranks", "ranks"),
 )
 _ALL_FACTS = attrgetter(*(name for name, _ in _FACTS))
+_COLLECTIVE = attrgetter("collective")
 _UNSAID = (-1, "")
 
 
@@ -98,10 +100,10 @@ class TraceColumns:
             "place": self.places.of(map(_PLACE, rows), count),
             "start": nanoseconds(starts),
             "duration": np.maximum(durations, 0),
-            "detail": self.details.of(map(_said_about, said), count),
         }
         for name, get, dtype in _COLUMNS:
             found[name] = np.fromiter(map(get, said), dtype, count)
+        found["detail"] = self._details(said, found)
         for name, values in found.items():
             self._parts.setdefault(name, []).append(values)
         return found
@@ -137,6 +139,19 @@ class TraceColumns:
                 self.process_labels[one.pid] = one.args.labels
             elif one.name == "thread_name":
                 self.thread_names[one.pid, one.tid] = one.args.name
+
+    def _details(
+        self, said: Sequence[Any], found: Mapping[str, npt.NDArray[Any]]
+    ) -> npt.NDArray[np.int32]:
+        """What is said about most events are shapes, or nothing; the rest is looked at closer."""
+        numbers = self.details.of(map(bytes, map(attrgetter("shapes"), said)), len(said))
+        is_rich = np.array([name.lower() in _ON_DEVICE for name in self.categories])
+        is_looked_at = is_rich[found["category"]] | (found["forward_thread"] > 0)
+        if any(map(_COLLECTIVE, said)):
+            is_looked_at |= np.fromiter(map(bool, map(_COLLECTIVE, said)), np.bool_, len(said))
+        for row in np.flatnonzero(is_looked_at).tolist():
+            numbers[row] = self.details[_said_about(said[row])]
+        return numbers
 
     def _keep_foreign(
         self,
@@ -174,6 +189,7 @@ OWN_CATEGORIES = {
     "python_function": "python",
     "overhead": "overhead",
 }
+_ON_DEVICE = {name for name, ours in OWN_CATEGORIES.items() if ours in DEVICE_CATEGORIES}
 
 
 def nanoseconds(microseconds: npt.NDArray[np.float64]) -> Numbers:
@@ -185,14 +201,10 @@ def nanoseconds(microseconds: npt.NDArray[np.float64]) -> Numbers:
 
 
 def _said_about(said: Any) -> Hashable:
-    """What tells the details of events apart; empty where there are none."""
-    if said.grid or said.size >= 0 or said.collective:
-        raw = (bytes(said.shapes), bytes(said.grid), bytes(said.block))
-        return (*raw, said.forward_thread > 0, _ALL_FACTS(said))
-    shapes = bytes(said.shapes)
-    if said.forward_thread > 0:
-        return (shapes, b"", b"", True, ())
-    return shapes
+    """What tells the details of such an event apart."""
+    facts = _ALL_FACTS(said) if said.grid or said.size >= 0 or said.collective else ()
+    raw = (bytes(said.shapes), bytes(said.grid), bytes(said.block))
+    return (*raw, said.forward_thread > 0, facts)
 
 
 def detail_text(key: Any) -> str:
