@@ -44,7 +44,9 @@ class Python(Command):
         )
         parser.add_argument("--steps", metavar="FIRST:END", type=_steps, default=(None, None))
         parser.add_argument("--worker", metavar="RANK", help="only this worker")
-        parser.add_argument("--top", metavar="N", type=int, default=_SHOWN, help="rows to show")
+        parser.add_argument(
+            "--top", metavar="N", type=_count, default=_SHOWN, help="how many (default: 15)"
+        )
         add_json(parser)
 
     def execute(self, options: Options) -> int:
@@ -174,3 +176,9 @@ def _steps(text: str) -> tuple[int | None, int | None]:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a range of steps: say 9:12, 9: or 9"
         ) from error
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows, 1 or more")
+    return int(text)

@@ -151,6 +151,10 @@ class PythonTime(Frame):
         choice = self.choice
         return lambda one: one.mode == mode and phase in (None, one.phase) and choice.has(one)
 
+    @cached_property
+    def _amounts(self) -> dict[int, Amounts]:
+        return {id(window): Amounts.of(window.profile) for window in self.windows}
+
     @property
     def _counted(self) -> str:
         return "calls" if self.profiler == PythonProfiler.CPROFILE else "looks"
@@ -159,7 +163,7 @@ class PythonTime(Frame):
         return [self._part(window, is_wanted) for window in self.windows]
 
     def _part(self, window: ReadProfile, is_wanted: Callable[[Moment], bool]) -> Amounts:
-        amounts = Amounts.of(window.profile)
+        amounts = self._amounts[id(window)]
         wanted = np.array([is_wanted(one) for one in window.moments], dtype=np.bool_)
         here = wanted[window.times][amounts.times] if len(window.times) else amounts.times < 0
         return amounts.take(here & self._threads(window)[amounts.threads])

@@ -5,6 +5,7 @@ import json
 import re
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class ReadProfile:
     moments: tuple[Moment, ...]
     times: Numbers
 
-    @property
+    @cached_property
     def steps(self) -> tuple[tuple[str, int], ...]:
         """The steps that it saw something of, as modes and numbers."""
         numbers = np.unique(self.times[_seen(self.profile)]).tolist()
