@@ -1,10 +1,12 @@
 """The script's own profiler comes first, whenever it is switched on."""
 
+import os
 import threading
 from typing import Any
 
 import pytest
 import torch
+from torch._C._autograd import _profiler_enabled
 from torch.autograd import profiler
 
 from sonde.collect.torch import kineto
@@ -111,3 +113,17 @@ def test_a_process_under_a_profiler_of_cuda_keeps_it_to_itself(
     refusal = Kineto(OtherProfilers()).start(Wanted(device=True))
 
     assert refusal == "the process runs under a profiler of CUDA"
+
+
+def test_a_warm_up_leaves_nothing_behind_and_the_environment_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TEARDOWN_CUPTI", "1")
+    monkeypatch.delenv("KINETO_LOG_LEVEL", raising=False)
+    profile = Kineto(OtherProfilers())
+    profile.warm_up()
+
+    assert not profile.is_on
+    assert not _profiler_enabled()
+    assert os.environ["TEARDOWN_CUPTI"] == "1"
+    assert "KINETO_LOG_LEVEL" not in os.environ

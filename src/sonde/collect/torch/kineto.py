@@ -17,7 +17,7 @@ from torch.autograd import profiler
 from torch.autograd.profiler import record_function
 
 from sonde.collect.torch.other_profilers import OtherProfilers
-from sonde.settings.torch_profiler import has_cuda_profiler, hushed_kineto
+from sonde.settings.torch_profiler import has_cuda_profiler, hushed_kineto, kept_cupti
 
 # not as the script finds them: we are told there when it uses them
 _prepare, _enable, _disable, _is_enabled, _forget, _add_fact = (
@@ -81,7 +81,8 @@ class Kineto:
                 with record_function("sonde"):
                     pass
                 self._has_device = False  # there is nothing to wait for
-                self.stop()
+                with kept_cupti():
+                    self.stop()
 
     def start(self, wanted: Wanted) -> str | None:
         """Begins to record; or the reason why it cannot."""
