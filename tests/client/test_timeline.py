@@ -77,6 +77,7 @@ def test_a_trace_holds_everything_that_was_recorded_and_is_well_formed(tmp_path:
     counters = [one for one in events if one["ph"] == "C"]
     assert {one["name"] for one in counters} == {"cpu.user_percent"}, "what is unknown is left out"
     assert [one["args"]["percent"] for one in counters] == [*range(6), *range(6)]
+    assert {"step 0", "step 9"} <= {one["name"] for one in events}
     [operator, _] = [one for one in events if one["name"] == "aten::mm"]
     assert operator["args"] == {"step": 3, "module": "layers.0"}
     [reduced, _] = [one for one in events if one["name"] == "all_reduce"]

@@ -18,7 +18,7 @@ from sonde.clock import iso
 from sonde.errors import UsageError
 from sonde.read.timeline import NodeCounters, Timeline, WorkerSlices
 from sonde.records.profile import DEVICE_CATEGORIES, NO_CORRELATION, OperationCategory
-from sonde.records.step import NO_STEP
+from sonde.records.step import NO_STEP, EventCategory
 from sonde.show.exports._export import Advance, Export, Selection
 from sonde.store.tables import texts_of, to_numpy
 
@@ -27,6 +27,7 @@ _ON_DEVICE = tuple(one.value for one in DEVICE_CATEGORIES)
 # what is shown first, by how the name of a track begins; all else is between the last two
 _ORDER = ("steps", "phases", "device phases", "collectives", "loader", "python", "thread")
 _LAST = "profile windows"
+_STEP = EventCategory.STEP.value
 _SHOWN = ('{"ph":"X"', '{"ph":"C"')  # the rest is names and arrows
 
 
@@ -196,10 +197,12 @@ def _order(title: str) -> tuple[int, str]:
 def _heads(table: pa.Table) -> Iterator[str]:
     names, which = texts_of(table["name"])
     categories, kinds = texts_of(table["category"])
-    said = [f'"name":{json.dumps(name or "?")}' for name in names]
-    kinds_said = [f'"cat":{json.dumps(category)}' for category in categories]
-    for name, kind in zip(which.tolist(), kinds.tolist(), strict=True):
-        yield f"{said[name]},{kinds_said[kind]}"
+    said = [json.dumps(name or "?") for name in names]
+    kinds_said = [json.dumps(category) for category in categories]
+    steps = to_numpy(table["step"]).tolist()
+    for name, kind, step in zip(which.tolist(), kinds.tolist(), steps, strict=True):
+        title = json.dumps(f"step {step}") if categories[kind] == _STEP else said[name]
+        yield f'"name":{title},"cat":{kinds_said[kind]}'
 
 
 def _arguments(table: pa.Table) -> Iterator[str]:
