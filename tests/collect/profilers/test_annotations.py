@@ -1,5 +1,6 @@
 """The names of modules in traces, where modules are compiled, scripted, or odd."""
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -195,3 +196,32 @@ def test_a_script_that_replaces_the_call_of_modules_in_a_window_keeps_its_own(
 
     assert len(calls) == 3 * 6
     assert len(traces_of(recorded)) == 2
+
+
+def test_nothing_is_annotated_while_a_cuda_graph_is_recorded() -> None:
+    def capture() -> None:
+        recorded.session.hold()
+        script.module.rest[2](torch.ones(5, 8))
+        recorded.session.release()
+
+    with watched(profile=(Window(ProfileKind.OPERATORS, start_step=2, num_steps=1),)) as recorded:
+        script = Script()
+        script.run({2: capture})
+
+    [(_, events)] = traces_of(recorded)
+    assert sum(one["name"] == f"{PREFIX}rest.2" for one in events) == 1
+    assert sum(one["name"] == "aten::addmm" for one in events) == 3
+
+
+def test_calls_in_other_threads_are_not_annotated() -> None:
+    def call() -> None:
+        thread = threading.Thread(target=script.module.first, args=(torch.ones(5, 4),))
+        thread.start()
+        thread.join()
+
+    with watched(profile=(Window(ProfileKind.OPERATORS, start_step=2, num_steps=1),)) as recorded:
+        script = Script()
+        script.run({2: call})
+
+    [(_, events)] = traces_of(recorded)
+    assert sum(one["name"] == f"{PREFIX}first" for one in events) == 1
