@@ -129,7 +129,7 @@ class PythonTime(Frame):
 
     def modes(self) -> "Comparison":
         """Functions in training and in evaluation, per step of each mode."""
-        found = sorted({mode for window in self.windows for mode, _ in window.steps})
+        found = sorted({mode for mode, _ in self.phases()})
         groups = {}
         for mode in found:
             steps = sum(one[0] == mode for window in self.windows for one in window.steps)

@@ -5,16 +5,16 @@ import json
 import re
 import zlib
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sonde.clock import NANOSECONDS
 from sonde.errors import DamagedError
 from sonde.read.profiles import Stretches
 from sonde.read.steps import MAIN_LANE
-from sonde.read.workers import Marks, Numbers, WorkerReader
+from sonde.read.workers import Numbers, WorkerReader
 from sonde.records.profile import ProfileKind
 from sonde.records.python_profile import Function, PythonProfile, PythonProfiler, PythonTimer
 from sonde.records.ranges import ANY_STEP, TimeRange
@@ -54,13 +54,7 @@ class ReadProfile:
     profile: PythonProfile
     moments: tuple[Moment, ...]
     times: Numbers
-
-    @cached_property
-    def steps(self) -> tuple[tuple[str, int], ...]:
-        """The steps that it saw something of, as modes and numbers."""
-        numbers = np.unique(self.times[_seen(self.profile)]).tolist()
-        seen = [self.moments[number] for number in numbers]
-        return tuple(sorted({(one.mode, one.step) for one in seen if one.step != NO_STEP}))
+    steps: tuple[tuple[str, int], ...]  # modes and numbers of those that lie mostly in it
 
 
 def read_python_profiles(reader: WorkerReader, damages: list[str]) -> tuple[ReadProfile, ...]:
@@ -76,8 +70,7 @@ def read_python_profiles(reader: WorkerReader, damages: list[str]) -> tuple[Read
         except DamagedError as error:
             damages.append(str(error))
             continue
-        moments, times = _moments(reader, profile)
-        found.append(ReadProfile(reader.rank, int(match[1]), profile, moments, times))
+        found.append(ReadProfile(reader.rank, int(match[1]), profile, *_moments(reader, profile)))
     return tuple(sorted(found, key=lambda one: one.profile.start_ns))
 
 
@@ -97,27 +90,13 @@ def decode_profile(data: bytes, key: str) -> PythonProfile:
         raise DamagedError(f"{key} does not hold a profile of Python: {error}") from error
 
 
-def _seen(profile: PythonProfile) -> Marks:
-    """At which times the training thread was somewhere, and not at our own work."""
-    mine = np.array(profile.row_threads, dtype=np.int64) == 0
-    firsts = np.array(profile.row_times, dtype=np.int64)[mine]
-    is_look = profile.profiler is PythonProfiler.STACKS
-    lengths = np.array(profile.row_counts, dtype=np.int64)[mine] if is_look else 1
-    changes = np.zeros(len(profile.times_ns) + 1, dtype=np.int64)
-    np.add.at(changes, firsts, 1)
-    np.add.at(changes, firsts + lengths, -1)
-    return np.cumsum(changes)[:-1] > 0
-
-
-def _moments(reader: WorkerReader, profile: PythonProfile) -> tuple[tuple[Moment, ...], Numbers]:
-    """Where each time of a profile lies: in the stretch that began last and is not over."""
-    within = TimeRange(profile.start_ns - _EARLIER_NS, profile.end_ns + 1)
-    only = {"category": _CATEGORIES, "lane": {MAIN_LANE}}
-    rows = reader.folder(EVENTS).rows(within, ANY_STEP, _COLUMNS, only)
-    ends_ns = to_numpy(rows["start_ns"]) + to_numpy(rows["duration_ns"])
-    inside = np.flatnonzero(ends_ns > profile.start_ns)
-    rows, ends_ns = rows.take(from_numpy(inside)), ends_ns[inside]
+def _moments(
+    reader: WorkerReader, profile: PythonProfile
+) -> tuple[tuple[Moment, ...], Numbers, tuple[tuple[str, int], ...]]:
+    """Where each time of a profile lies, in the stretch that began last; and its steps."""
+    rows = _stretches_in(reader, profile)
     starts_ns, steps = to_numpy(rows["start_ns"]), to_numpy(rows["step"])
+    ends_ns = starts_ns + to_numpy(rows["duration_ns"])
     columns = rows.select(["mode", "step", "name", "category"]).to_pylist()
     # a phase that is as long as its step lies in it
     is_inner = np.array([row["category"] != EventCategory.STEP.value for row in columns], np.bool_)
@@ -133,7 +112,19 @@ def _moments(reader: WorkerReader, profile: PythonProfile) -> tuple[tuple[Moment
     found = of_stretch[places]
     is_early = instants < min(starts_ns[steps == 0], default=profile.start_ns)
     found[(places < 0) & is_early] = numbers[_BEFORE_ALL]
-    return distinct, found
+    shared_ns = np.minimum(ends_ns, profile.end_ns) - np.maximum(starts_ns, profile.start_ns)
+    is_seen = ~is_inner & (2 * shared_ns >= ends_ns - starts_ns)
+    seen = [columns[place] for place in np.flatnonzero(is_seen).tolist()]
+    return distinct, found, tuple(sorted({(row["mode"], row["step"]) for row in seen}))
+
+
+def _stretches_in(reader: WorkerReader, profile: PythonProfile) -> pa.Table:
+    """The steps and phases that reach into a window."""
+    within = TimeRange(profile.start_ns - _EARLIER_NS, profile.end_ns + 1)
+    only = {"category": _CATEGORIES, "lane": {MAIN_LANE}}
+    rows = reader.folder(EVENTS).rows(within, ANY_STEP, _COLUMNS, only)
+    ends_ns = to_numpy(rows["start_ns"]) + to_numpy(rows["duration_ns"])
+    return rows.take(from_numpy(np.flatnonzero(ends_ns > profile.start_ns)))
 
 
 def _moment(mode: str, step: int, name: str, category: str) -> Moment:

@@ -175,7 +175,7 @@ class CallCounter:
             node = top.node
         else:
             name = name.rpartition(".")[2] if name.startswith(_GENERATED) else name
-            whole = name if module in (None, "builtins") else f"{module}.{name}"
+            whole = name if module in (None, "builtins") else f"{module}.{name}".rstrip(".")
             node = self._tree.built_in(top.node, whole, frame)
         return self._kept(key, _Place(None, node, top.is_ours))
 
