@@ -99,6 +99,15 @@ def test_one_that_nobody_waits_for_is_recorded_at_the_end(group: str) -> None:
     assert (call["name"], call["detail"]["wait_ns"]) == ("all_reduce", 0)
 
 
+def test_what_nobody_ever_waits_for_does_not_pile_up(group: str) -> None:
+    with profiled() as recorded:
+        for _ in range(300):
+            dist.all_reduce(torch.ones(1), async_op=True)
+    found = calls(recorded)
+    assert len(found) == 300
+    assert len({call["lane"] for call in found}) == 257
+
+
 def test_after_the_window_nothing_is_seen_and_nothing_is_replaced(group: str) -> None:
     wait = dist.Work.wait
     with watched() as recorded:

@@ -21,6 +21,7 @@ from sonde.collect.torch.patches import Patches
 from sonde.records.profile import NO_CORRELATION, OperationCategory, Window
 
 LANE = "collectives"
+_MOST_UNDER_WAY = 256
 _COLLECTIVE = OperationCategory.COLLECTIVE.value
 
 # what a worker gives away, by the name of its parameter
@@ -82,11 +83,8 @@ class Distributed(Profiler):
         if isinstance(adapter, PyTorch):
             adapter.waiting.observed = None
         self._patches.undo()
-        now_ns = self._now_ns()
-        for call in tuple(self._asynchronous):
-            if not call.end_ns:
-                call.facts["unfinished"] = True
-            self._record(call, call.end_ns or now_ns)
+        while self._asynchronous:
+            self._leave(self._asynchronous[0])
         self._under_way.clear()
 
     def _observed(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -129,6 +127,8 @@ class Distributed(Profiler):
         call.works = len(works)
         self._lanes.add(call.lane)
         self._asynchronous.append(call)
+        if len(self._asynchronous) > _MOST_UNDER_WAY:
+            self._leave(self._asynchronous[0])
         for work in works:
             self._under_way[work] = call
             if facts["backend"] == "gloo":  # elsewhere it is over when a device has done it
@@ -155,14 +155,22 @@ class Distributed(Profiler):
         return facts
 
     def _has_waited(self, work: Any, start_ns: int, end_ns: int) -> None:
-        call = self._inside or self._under_way.pop(work, None)
+        inside = self._inside if self.session.is_training_thread() else None
+        call = inside or self._under_way.pop(work, None)
         if call is None:
             return
         call.wait_ns += end_ns - start_ns
-        if call is not self._inside:
+        if call is not inside:
             call.works -= 1
-            if call.works <= 0:
+            if call.works == 0:
                 self._record(call, call.end_ns or end_ns)
+
+    def _leave(self, call: _Call) -> None:
+        """Nobody has waited for it; it may be over all the same."""
+        if not call.end_ns:
+            call.facts["unfinished"] = True
+        call.works = 0
+        self._record(call, call.end_ns or self._now_ns())
 
     def _is_complete(self, call: _Call) -> None:
         call.end_ns = self._now_ns()  # in a thread of gloo's
