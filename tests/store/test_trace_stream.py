@@ -157,6 +157,22 @@ def test_one_event_that_no_json_knows_costs_nothing_else() -> None:
     assert stream.left_out == 1
 
 
+def test_an_event_that_is_too_deep_costs_nothing_else() -> None:
+    deep = json.dumps(event("deep", anything="?")).replace('"?"', "[" * 3000 + "]" * 3000)
+    content = f"[{json.dumps(event('before'))}, {deep}, {json.dumps(event('after'))}]"
+    for block_bytes in (500, 1 << 20):
+        found, stream = read(content.encode(), block_bytes)
+        assert found == ["before", "after"]
+        assert stream.left_out == 1
+
+
+def test_a_name_that_is_no_unicode_costs_nothing_but_its_odd_letters() -> None:
+    text = json.dumps([event("good"), event("b?d", note="?")]).encode().replace(b"?", b"\xff")
+    found, stream = read(text)
+    assert found == ["good", "b\ufffdd"]
+    assert stream.left_out == 0
+
+
 def test_values_of_other_types_than_usual_are_understood() -> None:
     odd = {"ph": "X", "name": 17, "pid": None, "tid": "main", "ts": "2.5", "dur": None, "args": []}
     (events, _), *_ = TraceStream(json.dumps([odd, None, 3]).encode()).pieces()

@@ -267,6 +267,13 @@ def test_events_of_other_makers_keep_all_that_they_say() -> None:
     assert rows(trace)[0]["detail"] == '{"long_name":"%fusion","n":[1,2]}'
 
 
+def test_odd_letters_and_numbers_in_the_events_of_others_do_no_harm() -> None:
+    text = json.dumps([span("x", 0, 1, "mine", args={"note": "?", "n": 17})])
+    odd = text.encode().replace(b"?", b"\xff").replace(b"17", b"nan")
+    (row,) = rows(decode_trace(odd))
+    assert json.loads(row["detail"]) == {"note": "\ufffd", "n": None}
+
+
 def test_rows_come_in_order_of_time_and_can_be_written() -> None:
     trace = decoded(*(span(f"op{n}", (n * 7919) % 1000, 1) for n in range(200)))
     assert (np.diff(trace.start_ns) >= 0).all()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # Some writers print the numbers of C as they are.
-_NOT_JSON = re.compile(rb"(?<=[:\[,\s])(-?)(inf|nan|-nan\(ind\))(?=[,\]}\s])")
+_NOT_JSON = re.compile(r"(?<=[:\[,\s])(-?)(inf|nan|-nan\(ind\))(?=[,\]}\s])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +80,22 @@ _ARGUMENTS = tuple(
 
 def decode_events(listed: bytes) -> list[Any]:
     """The events of a JSON array; what is no event is left out."""
-    try:
-        found = json.loads(listed, strict=False)
-    except ValueError:
-        found = json.loads(_NOT_JSON.sub(b"null", listed), strict=False)
-    return [_event(one) for one in found if isinstance(one, dict)]
+    return [_event(one) for one in _listed(listed)]
 
 
 def decode_arguments(listed: bytes) -> list[str]:
     """All that is said about each event of a JSON array, as JSON."""
-    found = (one.get("args") for one in json.loads(listed, strict=False) if isinstance(one, dict))
+    found = (one.get("args") for one in _listed(listed))
     return [json.dumps(one, separators=(",", ":")) if one else "" for one in found]
+
+
+def _listed(listed: bytes) -> list[dict[str, Any]]:
+    text = listed.decode(errors="replace")
+    try:
+        found = json.loads(text, strict=False)
+    except ValueError:
+        found = json.loads(_NOT_JSON.sub("null", text), strict=False)
+    return [one for one in found if isinstance(one, dict)]
 
 
 def _event(given: Mapping[str, Any]) -> Event:

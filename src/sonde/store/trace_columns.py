@@ -46,6 +46,7 @@ _FACTS = (
 _ALL_FACTS = attrgetter(*(name for name, _ in _FACTS))
 _COLLECTIVE = attrgetter("collective")
 _UNSAID = (-1, "")
+_COMPACT = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Numbered(dict[Any, int]):
@@ -210,16 +211,18 @@ def _said_about(said: Any) -> Hashable:
 def detail_text(key: Any) -> str:
     """The details of an event as compact JSON."""
     if isinstance(key, str):
-        return json.dumps(json.loads(key), separators=(",", ":")) if key else ""
+        return _COMPACT(json.loads(key)) if key else ""
     plain = (key, b"", b"", False, ())
     shapes, grid, block, is_backward, facts = plain if isinstance(key, bytes) else key
-    found: dict[str, Any] = {}
-    for name, raw in (("shapes", shapes), ("grid", grid), ("block", block)):
-        if raw:
-            found[name] = json.loads(raw)
+    found = [
+        f'"{name}":{b"".join(raw.split()).decode()}'  # numbers and brackets only
+        for name, raw in (("shapes", shapes), ("grid", grid), ("block", block))
+        if raw
+    ]
     if is_backward:
-        found["pass"] = "backward"
+        found.append('"pass":"backward"')
     for (_, name), value in zip(_FACTS, facts, strict=False):
         if value not in _UNSAID:
-            found[name] = int(value) if isinstance(value, float) and value.is_integer() else value
-    return json.dumps(found, separators=(",", ":")) if found else ""
+            is_whole = isinstance(value, float) and value.is_integer()
+            found.append(f'"{name}":{_COMPACT(int(value) if is_whole else value)}')
+    return f"{{{','.join(found)}}}" if found else ""

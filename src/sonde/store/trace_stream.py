@@ -31,7 +31,7 @@ _TAIL_BYTES = 1 << 14  # where the end of a piece is looked for
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BETWEEN = re.compile(rb"\}\s*,\s*\{")
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
-_LEAD = re.compile(rb"[, \t\r\n]*")
+_UNREADABLE = (ValueError, RecursionError)
 _SEPARATORS = b", \t\r\n"
 _QUOTE = ord('"')
 
@@ -60,9 +60,9 @@ class TraceStream:
         closing = b"" if head is None else b"]}"
         is_closed = False
         for block in self._counted():
-            self._rest += block
-            found = self._quick_piece()
+            found = self._quick_piece(block)
             if found is None:
+                self._rest += block
                 found, is_closed = self._careful_piece()
             if found[0]:
                 yield found
@@ -97,21 +97,20 @@ class TraceStream:
                 break
         raise DamagedError("This is no trace: it holds no traceEvents and is no array of events")
 
-    def _quick_piece(self) -> tuple[list[Any], bytes] | None:
+    def _quick_piece(self, block: bytes) -> tuple[list[Any], bytes] | None:
         """The events up to the last that seems whole; None where that needs a closer look."""
-        offset = max(0, len(self._rest) - _TAIL_BYTES)
-        ends = [match.start() for match in _BETWEEN.finditer(self._rest, offset)]
+        offset = max(0, len(block) - _TAIL_BYTES)
+        ends = [match.start() for match in _BETWEEN.finditer(block, offset)]
         if not ends:
             return None
         end = ends[-1] + 1
-        lead = _LEAD.match(self._rest)
-        assert lead is not None
-        listed = b"".join((b"[", memoryview(self._rest)[lead.end() : end], b"]"))
+        rest = self._rest.lstrip(_SEPARATORS)
+        listed = b"".join((b"[", rest, memoryview(block)[:end], b"]"))
         try:
             events = decode_events(listed)
-        except ValueError:
+        except _UNREADABLE:
             return None
-        self._rest = self._rest[end:]
+        self._rest = block[end:]
         return events, listed
 
     def _careful_piece(self) -> tuple[tuple[list[Any], bytes], bool]:
@@ -125,7 +124,7 @@ class TraceStream:
         for decode in (decode_events, plain_events.decode_events):
             try:
                 return (decode(listed), listed), is_closed
-            except (ValueError, RecursionError):
+            except _UNREADABLE:
                 continue
         return self._one_by_one(text, ends), is_closed
 
@@ -138,7 +137,7 @@ class TraceStream:
             try:
                 events += plain_events.decode_events(b"[" + one + b"]")
                 kept.append(one)
-            except (ValueError, RecursionError):
+            except _UNREADABLE:
                 self.left_out += 1
         return events, b"[" + b",".join(kept) + b"]"
 
@@ -162,7 +161,7 @@ def arguments_of(listed: bytes) -> list[str]:
     """All that is said about each event of an array, as JSON."""
     try:
         return decode_arguments(listed)
-    except ValueError:
+    except _UNREADABLE:
         return plain_events.decode_arguments(listed)
 
 

@@ -70,4 +70,4 @@ def decode_events(listed: bytes) -> list[Any]:
 
 def decode_arguments(listed: bytes) -> list[str]:
     """All that is said about each event of a JSON array, as JSON."""
-    return [bytes(one.args).decode() for one in _SAID.decode(listed)]
+    return [bytes(one.args).decode(errors="replace") for one in _SAID.decode(listed)]
