@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sonde.errors import DamagedError
-from tests.fakes.recordings import imported, named, span, write, write_text
+from tests.fakes.recordings import BASE_NS, imported, named, span, write, write_text
 
 MTIME = 1_650_000_000
 
@@ -93,6 +93,23 @@ def test_steps_are_told_by_their_names(tmp_path: Path, name: str) -> None:
     [step] = imported("chrome-trace", path, tmp_path / "store").steps()
     assert (step["step"], step["seconds"]) == (7, pytest.approx(50e-6))
     assert step["optimizer"] == pytest.approx(10e-6)
+
+
+def test_a_step_may_have_its_number_beside_its_name(tmp_path: Path) -> None:
+    events = [
+        span("step", 100, 50, (1, 1), args={"step": 8}),
+        span("forward", 110, 20, (1, 2), args={"step": 8}),
+    ]
+    path = write(tmp_path / "trace.json", events)
+    [step] = imported("chrome-trace", path, tmp_path / "store").steps()
+    assert (step["step"], step["forward"]) == (8, pytest.approx(20e-6))
+
+
+def test_a_trace_that_names_its_beginning_has_a_date(tmp_path: Path) -> None:
+    path = write(tmp_path / "trace.json", [span("a", 50, 10)], baseTimeNanoseconds=BASE_NS)
+    found = imported("chrome-trace", path, tmp_path / "store")
+    assert found.job.summary["start_time"] == "2023-11-14T22:13:20.000050Z"
+    assert found.intake.remarks == []
 
 
 def test_asynchronous_spans_and_instants_are_operations(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ Knows the format, not what the names in it mean: importers say that, place by pl
 
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,9 @@ _KINDS = {
 }
 
 
+_COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a span ran, in our words."""
@@ -55,6 +59,7 @@ class Track:
     """A thread of a trace, as it is named there; the names are empty where nothing is said."""
 
     process: str
+    labels: str  # of the process
     thread: str
     pid: str
     tid: str
@@ -69,7 +74,19 @@ class Span:
     key: Key
     start_ns: int
     duration_ns: int
-    arguments: Mapping[str, Any]
+    detail: str  # its arguments as compact JSON, or nothing
+    correlation: int
+    sequence: int
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What is said about it; kept as text, which takes far less room."""
+        found: dict[str, Any] = json.loads(self.detail) if self.detail else {}
+        return found
+
+    def with_arguments(self, arguments: Mapping[str, Any]) -> "Span":
+        """The same with other arguments."""
+        return replace(self, detail=_compact(arguments))
 
 
 class ChromeTrace:
@@ -80,6 +97,7 @@ class ChromeTrace:
         self.counters: list[tuple[str, int, float]] = []  # name, when, how much
         self.left_out: Counter[str] = Counter()
         self.metadata: Mapping[str, Any] = {}
+        self._keys: dict[Key, Key] = {}  # each kept once
         self._names: dict[tuple[str, str, str], str] = {}
         self._open: dict[object, list[Event]] = {}
         self._sorters: dict[str, Callable[[Event], None]] = {
@@ -110,10 +128,16 @@ class ChromeTrace:
 
     @property
     def extent(self) -> tuple[int, int]:
-        """From the first instant to the last, by its own time."""
+        """From the first instant to the last, by its own time; see `base_ns`."""
         instants = [one[1] for one in self.counters] + [one.start_ns for one in self.spans]
         ends = [one.start_ns + one.duration_ns for one in self.spans]
         return min(instants), max(instants + ends)
+
+    @property
+    def base_ns(self) -> int:
+        """What its times count from, where it says so."""
+        told = str(self.metadata.get("baseTimeNanoseconds"))
+        return int(told) if told.isdecimal() and int(told) < _NEVER * _NANOSECONDS else 0
 
     def counters_at(self, shift_ns: int) -> list[tuple[str, int, float]]:
         """The counters by another time."""
@@ -121,8 +145,11 @@ class ChromeTrace:
 
     def track(self, key: Key) -> Track:
         """How a thread is named."""
-        process = self._names.get(("process_name", key[0], ""), "")
-        return Track(process, self._names.get(("thread_name", *key), ""), *key)
+        process, labels = (
+            self._names.get((kind, key[0], ""), "") for kind in ("process_name", "process_labels")
+        )
+        thread = self._names.get(("thread_name", *key), "")
+        return Track(process, labels, thread, *key)
 
     @property
     def keys(self) -> set[Key]:
@@ -131,24 +158,26 @@ class ChromeTrace:
 
     def _name(self, event: Event) -> None:
         kind, (pid, tid) = str(event.get("name")), _key(event)
-        arguments = event.get("args")
-        if isinstance(arguments, dict) and "name" in arguments:
-            tid = tid if kind == "thread_name" else ""
-            self._names[kind, pid, tid] = str(arguments["name"]).strip()
+        arguments = _mapping(event.get("args"))
+        told = arguments.get("name", arguments.get("labels"))
+        if told is not None:
+            self._names[kind, pid, tid if kind == "thread_name" else ""] = str(told).strip()
 
     def _span(self, event: Event, duration: float) -> None:
         if not 0 <= duration < _NEVER:
             self.left_out["events without a duration"] += 1
             return
-        arguments = event.get("args")
+        arguments, key = _mapping(event.get("args")), _key(event)
         self.spans.append(
             Span(
-                name=str(event.get("name", "")),
-                category=str(event.get("cat", "")),
-                key=_key(event),
+                name=sys.intern(str(event.get("name", ""))),
+                category=sys.intern(str(event.get("cat", ""))),
+                key=self._keys.setdefault(key, key),
                 start_ns=round(_number(event["ts"]) * _NANOSECONDS),
                 duration_ns=round(duration * _NANOSECONDS),
-                arguments=arguments if isinstance(arguments, dict) else {},
+                detail=sys.intern(_compact(arguments)),
+                correlation=_integer(arguments, "correlation", "correlation_id"),
+                sequence=_integer(arguments, "Sequence number"),
             )
         )
 
@@ -239,7 +268,7 @@ def operations_of(
         devices=[place.device for place in places],
         starts_ns=np.array([one.start_ns for one in spans], dtype=np.int64) + shift_ns,
         durations_ns=np.array([one.duration_ns for one in spans], dtype=np.int64),
-        sequences=np.array([_integer(one, "Sequence number") for one in spans], dtype=np.int64),
+        sequences=np.array([one.sequence for one in spans], dtype=np.int64),
     )
     _, own_ns = nest(on_lane, operations.starts_ns, operations.durations_ns)
     columns: Columns = [
@@ -250,21 +279,21 @@ def operations_of(
         operations.starts_ns.tolist(),
         operations.durations_ns.tolist(),
         own_ns.tolist(),
-        [_integer(one, "correlation", "correlation_id") for one in spans],
+        [one.correlation for one in spans],
         [""] * len(spans),
-        [_compact(one.arguments) for one in spans],
+        [one.detail for one in spans],
     ]
     return columns, operations
 
 
-def _integer(span: Span, *names: str) -> int:
+def _integer(arguments: Mapping[str, Any], *names: str) -> int:
     """The first of some arguments that is there and a number, else -1."""
-    numbers = (_number(span.arguments.get(name)) for name in names)
-    return next((int(number) for number in numbers if math.isfinite(number)), NO_CORRELATION)
+    numbers = (_number(arguments[name]) for name in names if name in arguments)
+    return next((int(number) for number in numbers if abs(number) < _NEVER), NO_CORRELATION)
 
 
 def _compact(arguments: Mapping[str, Any]) -> str:
-    return json.dumps(arguments, separators=(",", ":"), ensure_ascii=False) if arguments else ""
+    return _COMPACT.encode(arguments) if arguments else ""
 
 
 def _key(event: Event) -> Key:

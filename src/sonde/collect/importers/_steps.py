@@ -112,7 +112,7 @@ def find_training(operations: Operations, steps: Sequence[Step] = ()) -> Trainin
         steps: Where the recording tells them in another way than by names.
     """
     host = operations.take(_are(operations.devices, "cpu".__eq__))
-    lane = _training_lane(host)
+    lane = _training_lane(host, [*_PHASES.values()] if steps else [_STEP])
     main = host.take(_are(host.lanes, lane.__eq__))
     phases = {
         phase: _stretches(main.take(_named(main, pattern))) for phase, pattern in _PHASES.items()
@@ -149,10 +149,10 @@ def _passes(
     return {Phase.FORWARD: forward, Phase.BACKWARD: backward}
 
 
-def _training_lane(host: Operations) -> str:
-    """The thread that has the steps; without any, the one that has the most phases."""
-    for patterns in ([_STEP], [*_PHASES.values()]):
-        fitting = np.any([_named(host, pattern) for pattern in patterns], axis=0)
+def _training_lane(host: Operations, patterns: Sequence[re.Pattern[str]]) -> str:
+    """The thread that has the most of what is looked for; else the one with the most phases."""
+    for wanted in (patterns, [*_PHASES.values()]):
+        fitting = np.any([_named(host, pattern) for pattern in wanted], axis=0)
         lanes = Counter(host.take(fitting).lanes)
         if lanes:
             return lanes.most_common(1)[0][0]

@@ -2,17 +2,33 @@
 
 import re
 
-from sonde.collect.importers._chrome import Place, Span, Track, operations_of, read_chrome_trace
+from sonde.collect.importers._chrome import (
+    ChromeTrace,
+    Place,
+    Span,
+    Track,
+    operations_of,
+    read_chrome_trace,
+)
 from sonde.collect.importers._importer import Importer, Intake
 from sonde.collect.importers._job import Told
 from sonde.collect.importers._sources import Source
-from sonde.collect.importers._steps import find_training, is_step_or_phase
+from sonde.collect.importers._steps import Step, find_training, is_step_or_phase
 from sonde.collect.importers._training import add_all
 from sonde.records.profile import OperationCategory
+from sonde.records.step import EventCategory
 from sonde.store.trace_columns import OWN_CATEGORIES
 
-_DEVICE = re.compile(r"\b(GPU|TPU)[ :#]*(\d+)", re.IGNORECASE)
-_DEVICES = {"gpu": "cuda", "tpu": "tpu"}
+_DEVICE = re.compile(r"\b(GPU|TPU|cuda)[ :#]*(\d+)", re.IGNORECASE)
+_DEVICES = {"gpu": "cuda", "tpu": "tpu", "cuda": "cuda"}
+# as PyTorch calls them, and as our own exports do
+_CATEGORIES = {
+    **{name: OperationCategory(ours) for name, ours in OWN_CATEGORIES.items()},
+    **{one.value: one for one in OperationCategory},
+    **{one.value: OperationCategory.ANNOTATION for one in EventCategory},
+}
+_STEP = ("step", "train_step", "iteration")  # with its number beside it
+_STEP_NUMBER = '"step":'
 _KINDS = (
     (
         re.compile(r"nccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all", re.IGNORECASE),
@@ -32,7 +48,8 @@ class ChromeTraceImporter(Importer):
 
     def read(self, source: Source, intake: Intake) -> None:
         trace = read_chrome_trace(source, intake)
-        shift_ns = intake.shift_ns(source.path, *trace.extent)
+        first_ns, last_ns = (moment + trace.base_ns for moment in trace.extent)
+        shift_ns = trace.base_ns + intake.shift_ns(source.path, first_ns, last_ns)
         processes = {key[0] for key in trace.keys}
 
         def place_of(track: Track) -> Place:
@@ -42,12 +59,17 @@ class ChromeTraceImporter(Importer):
         devices = sorted(set(operations.devices) - {"cpu"})
         device = devices[0] if devices else "cpu"
         rows = intake.worker(Told(source.rank, source.node, pid=source.pid, device=device))
-        add_all(rows, columns, find_training(operations), trace.counters_at(shift_ns))
+        add_all(
+            rows,
+            columns,
+            find_training(operations, _steps(trace, shift_ns)),
+            trace.counters_at(shift_ns),
+        )
 
 
 def _place_of(track: Track, *, is_one_of_many: bool) -> Place:
     thread = track.thread or f"thread {track.tid}"
-    match = _DEVICE.search(track.process)
+    match = _DEVICE.search(f"{track.process} {track.labels} {track.thread}")
     device = f"{_DEVICES[match[1].lower()]}:{match[2]}" if match else "cpu"
     if is_one_of_many:
         thread = f"{track.process or f'process {track.pid}'}: {thread}"
@@ -55,13 +77,24 @@ def _place_of(track: Track, *, is_one_of_many: bool) -> Place:
 
 
 def _category_of(span: Span, place: Place) -> OperationCategory:
-    known = OWN_CATEGORIES.get(span.category.lower())
+    known = _CATEGORIES.get(span.category.lower())
+    if known is not None:
+        return known
     if is_step_or_phase(span.name):
         return OperationCategory.ANNOTATION
-    if known is not None:
-        return OperationCategory(known)
     is_host = place.device == "cpu"
     for pattern, category in _KINDS:
         if pattern.search(span.name) and is_host == (category is OperationCategory.COLLECTIVE):
             return category
     return OperationCategory.OPERATOR if is_host else OperationCategory.KERNEL
+
+
+def _steps(trace: ChromeTrace, shift_ns: int) -> list[Step]:
+    """Those that are named alike and have their number beside it."""
+    named = [one for one in trace.spans if one.name in _STEP and _STEP_NUMBER in one.detail]
+    found = [(one.arguments.get("step"), one) for one in named]
+    return [
+        Step(number, start_ns := one.start_ns + shift_ns, start_ns + one.duration_ns)
+        for number, one in found
+        if isinstance(number, int) and number >= 0
+    ]

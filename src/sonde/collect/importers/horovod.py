@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -77,16 +76,14 @@ def _with_facts(spans: Sequence[Span], ready: Sequence[Span]) -> list[Span]:
     for one in ready:
         by_tensor.setdefault(one.key, []).append(one)
     return [
-        replace(one, arguments=_facts(one, by_tensor.get(one.key, ())))
-        if _is_collective(one)
-        else one
+        one.with_arguments(_facts(one, by_tensor.get(one.key, ()))) if _is_collective(one) else one
         for one in spans
     ]
 
 
 def _facts(span: Span, ready: Sequence[Span]) -> Mapping[str, Any]:
     """What our other tools call the facts of a collective."""
-    found: dict[str, Any] = dict(span.arguments)
+    found = span.arguments
     if span.name in _COLLECTIVES:
         found |= {"phase": "processing", "collective": _COLLECTIVES[span.name]}
         if "shape" in found:

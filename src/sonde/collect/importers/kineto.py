@@ -34,7 +34,7 @@ class KinetoImporter(Importer):
         with intake.open(source) as file:
             try:
                 trace = decode_trace(file)
-            except DamagedError as error:
+            except (DamagedError, OverflowError) as error:  # the latter of impossible times
                 raise DamagedError(f"{source.path}, from byte 0: {error}") from error
         trace = _without_outliers(trace, intake)
         if not len(trace):

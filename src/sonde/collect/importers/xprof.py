@@ -25,6 +25,7 @@ _DEVICES = {"GPU": "cuda", "TPU": "tpu"}
 _STREAM = re.compile(r"stream", re.IGNORECASE)
 _ON_DEVICE = ("xla ops", "async xla ops")  # of a device without streams; else they say it again
 _STEPS = "steps"
+_STEP_NUMBER = '"step_num":'
 _COPY = re.compile(r"memcpy|^copy|infeed|outfeed", re.IGNORECASE)
 _SET = re.compile(r"memset", re.IGNORECASE)
 _RUNTIME = re.compile(r"cu[A-Z]\w+|cuda[A-Z]\w+|hip[A-Z]\w+")
@@ -81,7 +82,7 @@ def _place_of(track: Track) -> Place:
 
 
 def _host_category(span: Span) -> OperationCategory:
-    if "step_num" in span.arguments:
+    if _STEP_NUMBER in span.detail:
         return OperationCategory.ANNOTATION
     if _PYTHON.match(span.name):
         return OperationCategory.PYTHON
@@ -111,7 +112,8 @@ def _steps(trace: ChromeTrace, shift_ns: int) -> list[Step]:
     ]
     if on_device:
         return _numbered([(int(one.name), one) for one in on_device], shift_ns)
-    named = [(str(one.arguments.get("step_num")), one) for one in trace.spans]
+    numbered = [one for one in trace.spans if _STEP_NUMBER in one.detail]
+    named = [(str(one.arguments.get("step_num")), one) for one in numbered]
     return _numbered([(int(text), one) for text, one in named if text.isdecimal()], shift_ns)
 
 
