@@ -2,6 +2,7 @@
 
 import json
 import random
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -226,6 +227,23 @@ def test_the_function_that_takes_the_time_is_on_the_stacks() -> None:
     ]
     assert names[0].partition(" ")[2].startswith("(test_dataloader.py:")
     assert spent_ns > 5_000_000
+
+
+def test_where_no_thread_can_be_started_batches_are_made_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with watched() as recorded:
+        recorded.session.activate()
+        profiler = DataLoaders(recorded.session)
+        profiler.begin(ONE_STEP)
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", refuse)
+            assert len(list(loader_of(Numbers()))) == 16
+        profiler.end(ONE_STEP)
+    assert [facts_of(row)["stacks"] for row in rows_of(recorded, "batch")] == [[]] * 16
 
 
 @pytest.mark.parametrize("processes", [0, 1])

@@ -54,11 +54,12 @@ class DataLoaders(Profiler):
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         note = self.session.guard.shield("data loaders", self._waited, None)
+        count_ready = self.session.guard.shield("data loaders", _ready, None)
         now_ns = self.session.clock.now_ns
 
         def awaited(iterator: Any) -> Any:
             with UNSEEN:
-                ready = _ready(iterator)
+                ready = count_ready(iterator)
                 start_ns = now_ns()
                 batch = original(iterator)
                 note(iterator, Stretch(start_ns, now_ns()), ready)

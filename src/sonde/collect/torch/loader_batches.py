@@ -5,8 +5,8 @@ neither of them, nor anything of the script's, is changed.
 """
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -74,33 +74,41 @@ class Unseen(AbstractContextManager[None]):
 UNSEEN = Unseen()
 
 
-@contextmanager
-def watched_closely(fetcher: Any, clock: Clock) -> Iterator[Batch]:
-    """The batch that is fetched inside; what of it can be seen."""
-    batch = Batch()
-    before = {
-        name: vars(fetcher)[name]
-        for name in ("dataset", "dataset_iter", "collate_fn")
-        if name in vars(fetcher)
-    }
-    if "dataset_iter" in before:
-        fetcher.dataset_iter = _Items(before["dataset_iter"], batch, clock.now_ns)
-    elif "dataset" in before:
-        fetcher.dataset = _Items(before["dataset"], batch, clock.now_ns)
-    if callable(before.get("collate_fn")):
-        batch.collates_by = getattr(before["collate_fn"], "__qualname__", "")
-        fetcher.collate_fn = _collation(before["collate_fn"], batch, clock.now_ns)
-    stacks = Stacks(clock, threading.get_ident())
-    stacks.start()
-    start_ns, spent = clock.now_ns(), thread_cpu_seconds()
-    try:
-        yield batch
-    finally:
-        batch.cpu_seconds = thread_cpu_seconds() - spent
-        batch.whole = Stretch(start_ns, clock.now_ns())
-        batch.stacks = stacks.stop()
-        for name, value in before.items():
-            setattr(fetcher, name, value)
+class CloseLook:
+    """Looks at the batch that a fetcher makes, from its making on until `end`."""
+
+    def __init__(self, fetcher: Any, clock: Clock) -> None:
+        self.batch = Batch()
+        self._fetcher = fetcher
+        self._clock = clock
+        self._before = {
+            name: vars(fetcher)[name]
+            for name in ("dataset", "dataset_iter", "collate_fn")
+            if name in vars(fetcher)
+        }
+        self._stacks = Stacks(clock, threading.get_ident())
+        self._lead_through_us()
+        self._stacks.start()
+        self._start_ns, self._spent = clock.now_ns(), thread_cpu_seconds()
+
+    def end(self) -> None:
+        """The batch is there, or will never be."""
+        batch = self.batch
+        batch.cpu_seconds = thread_cpu_seconds() - self._spent
+        batch.whole = Stretch(self._start_ns, self._clock.now_ns())
+        for name, value in self._before.items():
+            setattr(self._fetcher, name, value)
+        batch.stacks = self._stacks.stop()
+
+    def _lead_through_us(self) -> None:
+        before, fetcher, now_ns = self._before, self._fetcher, self._clock.now_ns
+        origin = next((name for name in ("dataset_iter", "dataset") if name in before), None)
+        if origin is not None:
+            setattr(fetcher, origin, _Items(before[origin], self.batch, now_ns))
+        collate = before.get("collate_fn")
+        if callable(collate):
+            self.batch.collates_by = str(getattr(collate, "__qualname__", ""))
+            fetcher.collate_fn = _collation(collate, self.batch, now_ns)
 
 
 class _Items:

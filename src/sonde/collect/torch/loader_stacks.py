@@ -5,6 +5,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -42,13 +43,15 @@ class Stacks:
         self._thread = threading.Thread(target=self._run, name="sonde-loader", daemon=True)
 
     def start(self) -> None:
-        """Begins to look."""
-        self._thread.start()
+        """Begins to look, unless there are too many threads already."""
+        with suppress(RuntimeError):
+            self._thread.start()
 
     def stop(self) -> list[tuple[Stack, int]]:
         """Ends it; where the time was spent, the longest first."""
         self._is_over.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         found: Counter[Stack] = Counter()
         for key, spent_ns in self._spent_ns.items():
             found[tuple(_label(code, owner) for code, owner in key)] += spent_ns

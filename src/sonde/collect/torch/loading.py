@@ -9,6 +9,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import parent_process
 from typing import Any
 
@@ -16,9 +17,9 @@ from torch.utils.data import DataLoader, get_worker_info
 from torch.utils.data._utils import fetch as fetchers
 
 from sonde.collect.session import Session
-from sonde.collect.torch.loader_batches import UNSEEN, Stretch, watched_closely
+from sonde.collect.torch.loader_batches import UNSEEN, CloseLook, Stretch
 from sonde.collect.torch.loader_channel import Channel
-from sonde.collect.torch.loader_rows import NO_LOADER, LoaderRows, describe
+from sonde.collect.torch.loader_rows import LoaderRows, describe
 from sonde.collect.torch.patches import Patches
 
 _LATEST = 64  # batches that a process remembers
@@ -33,7 +34,7 @@ class Loading:
         self._clock = session.clock
         self.rows = LoaderRows(session)
         self._pid = 0  # of the process that all this is about
-        self._latest: deque[Stretch] = deque(maxlen=_LATEST)
+        self._latest: deque[tuple[int, int]] = deque(maxlen=_LATEST)
         self._channel: Channel | None = None
         self._is_asked = False  # a window is open in the process that trains
         self._asked_by: Channel | None = None  # in a process that only loads
@@ -96,18 +97,21 @@ class Loading:
         now_ns, latest, getpid = self._clock.now_ns, self._latest, os.getpid
         begin = self._session.guard.shield("data loaders", self._begin, None)
         is_wanted = self._session.guard.shield("data loaders", self._is_wanted, False)
+        closely = partial(self._closely, original)
 
         def fetch(fetcher: Any, index: Any) -> Any:
             with UNSEEN:
                 if self._pid != getpid():
                     begin()
-                if is_wanted():
-                    return self._closely(original, fetcher, index)
-                if self._asked_by is None:  # the wait for it tells as much
-                    return original(fetcher, index)
+                channel = self._asked_by
+                if channel is None:  # this process trains: the wait for a batch tells its time
+                    make = closely if self._is_asked else original
+                    return make(fetcher, index)
+                if (channel.number != self._answered or self._left) and is_wanted():
+                    return closely(fetcher, index)
                 start_ns = now_ns()
                 batch = original(fetcher, index)
-                latest.append(Stretch(start_ns, now_ns()))
+                latest.append((start_ns, now_ns()))
                 return batch
 
         return fetch
@@ -132,35 +136,39 @@ class Loading:
 
     def _is_wanted(self) -> bool:
         channel = self._asked_by
-        if channel is None:
-            return self._is_asked
-        if channel.number != self._answered:
+        if channel is not None and channel.number != self._answered:
             self._answered, self._left = channel.number, channel.batches
             self._is_gap = True
             if self._left and self._latest:
-                self._report({"latest": list(self._latest)}, NO_LOADER)
+                self._report({"latest": list(self._latest)})
                 self._latest.clear()
-        self._left -= 1
-        return self._left >= 0
+        is_wanted = self._left > 0
+        self._left -= is_wanted
+        return is_wanted
 
     def _closely(self, original: Callable[..., Any], fetcher: Any, index: Any) -> Any:
-        if getattr(self._busy, "is_on", False):  # a loader inside of a data set
+        guard = self._session.guard
+        is_inner = getattr(self._busy, "is_on", False)  # of a loader inside of a data set
+        look = None
+        if not is_inner:
+            look = guard.call("data loaders", lambda: CloseLook(fetcher, self._clock), None)
+        if look is None:
             return original(fetcher, index)
         self._busy.is_on = True
         try:
-            with UNSEEN, watched_closely(fetcher, self._clock) as batch:
+            with UNSEEN:
                 made = original(fetcher, index)
         finally:
             self._busy.is_on = False
-        number = self.rows.number_of_fetcher(fetcher)
-        report = self._session.guard.shield("data loaders", self._report, None)
-        report({"batch": batch.to_document()}, number)
+            guard.attempt("data loaders", look.end, None)
+        said = {"batch": look.batch.to_document()}
+        guard.call("data loaders", lambda: self._report(said, fetcher), None)
         return made
 
-    def _report(self, said: dict[str, Any], number: int) -> None:
+    def _report(self, said: dict[str, Any], fetcher: Any = None) -> None:
         info = get_worker_info()
         if info is None:
-            self.rows.add(said, number)
+            self.rows.add(said, self.rows.number_of_fetcher(fetcher))
         elif self._asked_by is not None:
             document = {"process": info.id, "gap": self._is_gap, **said}
             self._is_gap = False
