@@ -88,7 +88,7 @@ def test_a_trace_holds_everything_that_was_recorded_and_is_well_formed(tmp_path:
 def test_slices_have_their_exact_times(tmp_path: Path) -> None:
     document = trace_of(recorded(), tmp_path / "merged.json.gz", worker=0)
     [kernel] = [one for one in document["traceEvents"] if one["name"] == "gemm"]
-    assert (kernel["ts"], kernel["dur"]) == (940_000, 30_000)
+    assert (int(kernel["ts"] * 1000), int(kernel["dur"] * 1000)) == (940_000_000, 30_000_000)
     assert document["otherData"]["start"] == "2023-11-14T22:13:20.000000Z"
 
 

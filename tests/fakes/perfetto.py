@@ -73,7 +73,8 @@ def _named(events: list[Event], kind: str) -> dict[Place, str]:
 
 
 def _nanoseconds(microseconds: float) -> int:
-    return round(microseconds * 1000)
+    assert round(microseconds * 1000) == int(microseconds * 1000), "read alike by all"
+    return int(microseconds * 1000)  # as Perfetto does it
 
 
 def _slices(events: list[Event]) -> dict[Place, list[tuple[int, int]]]:
