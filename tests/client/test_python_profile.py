@@ -77,6 +77,22 @@ def test_what_makes_a_step_slow_comes_first() -> None:
     assert first["other_steps_self_seconds"] == pytest.approx(0.002)
 
 
+def test_an_evaluation_makes_its_training_step_slow() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    profile = FakeProfile(worker).stands((MAIN, MODEL), 8).stands((MAIN, HELPER), 20)
+    profile.stands((MAIN, MODEL), 4)
+    worker.step(0, {"forward": 0.004}).step(1, {"forward": 0.004})
+    worker.stretch("forward", 0, 0.020, 0, mode="eval")
+    worker.stretch("step", 0, 0.020, 0, "step", mode="eval")
+    worker.step(2, {"evaluation": 0.020, "forward": 0.004})
+    profile.write()
+    worker.flush()
+    outliers = job.job().python().outliers()
+    assert outliers.slow == ((0, 2),)
+    assert outliers.rows[0].function.name == "augment"
+
+
 def test_steps_that_are_alike_have_no_outliers() -> None:
     job = FakeJob()
     worker = job.worker()

@@ -36,13 +36,25 @@ class Python(Command):
             default="self",
             help="functions by their own or their total time, or files, or packages",
         )
-        parser.add_argument("--profiler", choices=[one.value for one in PythonProfiler])
-        parser.add_argument("--mode", choices=[one.value for one in Mode])
+        parser.add_argument(
+            "--profiler",
+            choices=[one.value for one in PythonProfiler],
+            help="only windows of this one (default: that of the last window)",
+        )
+        parser.add_argument(
+            "--mode", choices=[one.value for one in Mode], help="only in steps of this mode"
+        )
         parser.add_argument("--phase", metavar="NAME", help="only in this phase, like forward")
         parser.add_argument(
             "--thread", metavar="NAME", help="a thread, or '*' for all (default: what trains)"
         )
-        parser.add_argument("--steps", metavar="FIRST:END", type=_steps, default=(None, None))
+        parser.add_argument(
+            "--steps",
+            metavar="FIRST:END",
+            type=_steps,
+            default=(None, None),
+            help="only these steps, like 9:12, without the last one, or 9",
+        )
         parser.add_argument("--worker", metavar="RANK", help="only this worker")
         parser.add_argument(
             "--top", metavar="N", type=_count, default=_SHOWN, help="how many (default: 15)"

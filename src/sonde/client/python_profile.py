@@ -1,6 +1,6 @@
 """Where Python spends its time, as data frames: functions, files, slow steps, modes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -113,18 +113,15 @@ class PythonTime(Frame):
         names = ("slow steps", "other steps")
         if not slow:
             return Comparison(names, (), ())
-        groups = {}
-        for name, is_slow in zip(names, (True, False), strict=True):
-            parts, steps = [], 0
-            for window in self.windows:
-                chosen = [
-                    one
-                    for one in window.steps
-                    if one[0] == Mode.TRAIN and ((window.worker, one[1]) in slow) is is_slow
-                ]
-                parts.append(self._part(window, _in_steps(self.choice, chosen)))
-                steps += len(chosen)
-            groups[name] = (parts, steps)
+        groups: dict[str, tuple[list[Amounts], int]] = {name: ([], 0) for name in names}
+        for window in self.windows:
+            seen = {step for mode, step in window.steps if mode == Mode.TRAIN}
+            mine = {step for worker, step in slow if worker == window.worker}
+            for name, steps in zip(names, (seen & mine, seen - mine), strict=True):
+                parts, count = groups[name]
+                part = self._part(window, self.choice.has)
+                is_in = np.isin(window.training_steps[part.times], sorted(steps))
+                groups[name] = ([*parts, part.take(is_in)], count + len(steps))
         return Comparison(names, tuple(compare(groups)), tuple(sorted(slow)))
 
     def modes(self) -> "Comparison":
@@ -198,11 +195,6 @@ class PythonTime(Frame):
         steps = {one for window in self.windows for one in window.steps if one[1] != NO_STEP}
         said = f"{self.profiler} of {len(steps)} steps in {len(self.windows)} windows"
         return f"{said}; functions by their own time:\n{self.top()}"
-
-
-def _in_steps(choice: PythonChoice, steps: Sequence[tuple[str, int]]) -> Callable[[Moment], bool]:
-    wanted = set(steps)
-    return lambda one: (one.mode, one.step) in wanted and choice.has(one)
 
 
 @dataclass(frozen=True)

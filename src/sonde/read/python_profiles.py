@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sonde.clock import NANOSECONDS
 from sonde.errors import DamagedError
-from sonde.read.profiles import Stretches
+from sonde.read.profiles import Stretches, steps_of
 from sonde.read.steps import MAIN_LANE
 from sonde.read.workers import Numbers, WorkerReader
 from sonde.records.profile import ProfileKind
@@ -55,6 +55,7 @@ class ReadProfile:
     moments: tuple[Moment, ...]
     times: Numbers
     steps: tuple[tuple[str, int], ...]  # modes and numbers of those that lie mostly in it
+    training_steps: Numbers  # in which each time lies, also where an evaluation does
 
 
 def read_python_profiles(reader: WorkerReader, damages: list[str]) -> tuple[ReadProfile, ...]:
@@ -92,7 +93,7 @@ def decode_profile(data: bytes, key: str) -> PythonProfile:
 
 def _moments(
     reader: WorkerReader, profile: PythonProfile
-) -> tuple[tuple[Moment, ...], Numbers, tuple[tuple[str, int], ...]]:
+) -> tuple[tuple[Moment, ...], Numbers, tuple[tuple[str, int], ...], Numbers]:
     """Where each time of a profile lies, in the stretch that began last; and its steps."""
     rows = _stretches_in(reader, profile)
     starts_ns, steps = to_numpy(rows["start_ns"]), to_numpy(rows["step"])
@@ -115,7 +116,14 @@ def _moments(
     shared_ns = np.minimum(ends_ns, profile.end_ns) - np.maximum(starts_ns, profile.start_ns)
     is_seen = ~is_inner & (2 * shared_ns >= ends_ns - starts_ns)
     seen = [columns[place] for place in np.flatnonzero(is_seen).tolist()]
-    return distinct, found, tuple(sorted({(row["mode"], row["step"]) for row in seen}))
+    seen_steps = tuple(sorted({(row["mode"], row["step"]) for row in seen}))
+    return distinct, found, seen_steps, _training_steps(reader, profile, instants)
+
+
+def _training_steps(reader: WorkerReader, profile: PythonProfile, instants: Numbers) -> Numbers:
+    within = TimeRange(profile.start_ns - _EARLIER_NS, profile.end_ns + 1)
+    steps = steps_of(reader, within)
+    return np.append(steps.steps, NO_STEP)[steps.at(instants)]
 
 
 def _stretches_in(reader: WorkerReader, profile: PythonProfile) -> pa.Table:
