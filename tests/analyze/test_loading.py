@@ -78,7 +78,7 @@ def test_processes_that_wait_themselves_need_no_cores() -> None:
 def test_a_training_that_makes_its_batches_itself_is_told_to_have_them_made() -> None:
     waits = [0.05] * 50
     report = loader(facts={"processes": 0}, waits=waits, batches=[], waited_percent=33.0)
-    assert about(report) == ["waiting", "processes"]
+    assert about(report) == ["waiting", "window", "processes"]
     assert "the training makes them itself. One loader process (num_workers=1) would keep up" in (
         text(report, "processes")
     )
@@ -87,6 +87,12 @@ def test_a_training_that_makes_its_batches_itself_is_told_to_have_them_made() ->
 def test_waiting_for_processes_that_are_quick_enough_is_the_handing_over() -> None:
     report = loader(batches=[0.01] * 50, waited_percent=30.0)
     assert about(report) == ["waiting", "handing over"]
+
+
+def test_where_no_batch_was_watched_closely_a_window_is_advised() -> None:
+    report = loader(batches=[], waited_percent=30.0)
+    assert about(report) == ["waiting", "window"]
+    assert "sonde profile JOB --kinds dataloader" in text(report, "window")
 
 
 def test_more_processes_than_cores_are_too_many_if_they_compute() -> None:

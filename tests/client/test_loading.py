@@ -120,7 +120,7 @@ def test_the_waits_of_an_evaluation_are_another_loaders() -> None:
     assert (training.record.mode, evaluation.record.mode) == ("train", "eval")
     assert [len(one.record.wait_steps) for one in (training, evaluation)] == [8, 3]
     assert evaluation.record.waited_percent == pytest.approx(100 * 5 / 6)
-    assert [one.about for one in evaluation.advice] == ["waiting", "processes"]
+    assert [one.about for one in evaluation.advice] == ["waiting", "window", "processes"]
     assert evaluation.advice[0].text == "Eval steps wait 83 % of their time for data."
 
 

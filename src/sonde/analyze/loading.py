@@ -232,6 +232,9 @@ def _on_waiting(report: LoaderReport) -> list[Advice]:
     text = f"{record.mode.capitalize()} steps wait {share} of their time for data."
     found = [Advice("waiting", text)]
     needed = report.processes_needed
+    if not record.seconds.get(Operation.BATCH):
+        text = "Nobody has looked inside of a batch yet: sonde profile JOB --kinds dataloader"
+        found.append(Advice("window", text))
     if needed is None:
         return found
     if record.facts.processes >= needed:
