@@ -1,5 +1,6 @@
 """Two workers under torchrun, one of which comes 30 ms late to the collectives of some steps."""
 
+import fcntl
 import json
 from pathlib import Path
 from statistics import median
@@ -10,6 +11,7 @@ import pytest
 from sonde.client.collectives import Collectives
 from sonde.client.job import Job, open_job
 from tests.fakes.perfetto import check_trace
+from tests.journeys.scripts import Scripts
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
 DELAY = 0.030
@@ -42,21 +44,27 @@ for step in range(24):
     assert torch.equal(sent, received) and gathered[other].sum() == 20
 dist.destroy_process_group()
 """
-WINDOWS = (
+COMMAND = (
+    *("run", "--quiet", "--name", "job"),
     *("--profile", "none", "--profile", "operators:start_step=3,num_steps=2"),
     *("--profile", "distributed:start_step=7,num_steps=6"),
     *("--profile", "distributed:start_step=16,num_steps=6"),
+    *("--", PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"),
+    "script.py",
 )
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
-    sonde = Sonde(tmp_path_factory.mktemp("late"))
-    (sonde.folder / "script.py").write_text(SCRIPT)
-    torchrun = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
-    words = ("run", "--quiet", "--name", "job", *WINDOWS, "--", *torchrun, "script.py")
-    done = sonde.run(*words, timeout=170)
-    assert done.returncode == 0, done.stderr.decode()
+def job(scripts: Scripts) -> Job:
+    """Run once, also where several processes share the tests."""
+    sonde = Sonde(scripts.folder("late_worker"))
+    sonde.folder.mkdir(parents=True, exist_ok=True)
+    with (sonde.folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (sonde.folder / "script.py").exists():
+            (sonde.folder / "script.py").write_text(SCRIPT)
+            done = sonde.run(*COMMAND, timeout=170)
+            assert done.returncode == 0, done.stderr.decode()
     return open_job(str(sonde.job_folder("job")))
 
 
