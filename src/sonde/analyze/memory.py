@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 Numbers = npt.NDArray[np.int64]
 
-NO_CALL = -1
-
 
 @dataclass(frozen=True)
 class Changes:
@@ -16,9 +14,7 @@ class Changes:
 
     times_ns: Numbers
     sizes: Numbers  # in bytes; of what was freed, negative
-
-    def __len__(self) -> int:
-        return len(self.sizes)
+    is_held: npt.NDArray[np.bool_]  # was allocated, and is never freed
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +55,19 @@ class ModuleUse:
     allocated_bytes: int
     freed_bytes: int
     kept_bytes: int  # was allocated by it, and is there when it returns
+    held_bytes: int  # was allocated by it, and is there when the window ends
     peak_bytes: int  # the highest that was live in any of its calls, from the window's start
 
 
 def use_by_module(
     changes: Changes, modules: tuple[str, ...], inside: Numbers, uses: list[Use]
 ) -> list[ModuleUse]:
-    """What modules did, those first that keep most.
+    """What modules did, those first that hold and keep most.
 
     Args:
         changes: Of a device.
         modules: The module of each call.
-        inside: The innermost call in which each change was made; `NO_CALL` outside of all.
+        inside: The innermost call in which each change was made; -1 outside of all.
         uses: What was done in each call, by whomever.
     """
     names = np.array(modules, dtype=np.object_)
@@ -78,7 +75,8 @@ def use_by_module(
     found = []
     for number, module in enumerate(distinct.tolist()):
         calls = np.flatnonzero(of_call == number)
-        sizes = changes.sizes[np.isin(inside, calls)]
+        is_own = np.isin(inside, calls)
+        sizes = changes.sizes[is_own]
         found.append(
             ModuleUse(
                 module=str(module),
@@ -86,7 +84,8 @@ def use_by_module(
                 allocated_bytes=int(sizes[sizes > 0].sum()),
                 freed_bytes=-int(sizes[sizes < 0].sum()),
                 kept_bytes=int(sizes.sum()),
+                held_bytes=int(changes.sizes[is_own & changes.is_held].sum()),
                 peak_bytes=max(uses[call].peak_bytes for call in calls.tolist()),
             )
         )
-    return sorted(found, key=lambda one: -one.kept_bytes)
+    return sorted(found, key=lambda one: (-one.held_bytes, -one.kept_bytes))

@@ -37,6 +37,7 @@ class ModuleMemory:
     device: str
     module: str
     calls: int
+    held_bytes: int  # allocated by it, and still there when the window ended
     kept_bytes: int  # allocated by it, and still there when it returned
     allocated_bytes: int
     freed_bytes: int
@@ -61,7 +62,7 @@ def memory_of(readers: tuple[WorkerReader, ...], by: str) -> RecordRows:
 def _by_step(reader: WorkerReader, window: MemoryWindow, device: DeviceChanges) -> list[StepMemory]:
     steps = steps_of(reader, EVER, StepRange(window.first_step, None))
     before = float("nan") if device.before_bytes is None else float(device.before_bytes)
-    uses = use_of(Changes(device.times_ns, device.sizes), steps.starts_ns, steps.ends_ns)
+    uses = use_of(_changes(device), steps.starts_ns, steps.ends_ns)
     rows = zip(
         *(one.tolist() for one in (steps.steps, steps.starts_ns, steps.ends_ns)), strict=True
     )
@@ -75,7 +76,11 @@ def _by_step(reader: WorkerReader, window: MemoryWindow, device: DeviceChanges) 
 def _by_module(
     reader: WorkerReader, window: MemoryWindow, device: DeviceChanges
 ) -> list[ModuleMemory]:
-    changes, calls = Changes(device.times_ns, device.sizes), window.calls
+    changes, calls = _changes(device), window.calls
     uses = use_of(changes, calls.starts_ns, calls.ends_ns)
     found = use_by_module(changes, calls.names, device.inside, uses)
     return [ModuleMemory(reader.rank, device.device, **asdict(one)) for one in found]
+
+
+def _changes(device: DeviceChanges) -> Changes:
+    return Changes(device.times_ns, device.sizes, device.is_held)

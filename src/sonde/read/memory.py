@@ -3,9 +3,11 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sonde.errors import KeyMissingError
 from sonde.read.profiles import Stretches
@@ -21,6 +23,8 @@ _ANCHOR = "sonde.anchor."
 _DEVICES = {0: "cpu", 1: "cuda:{}"}
 _MICROSECOND_NS = 1000
 
+_Change = tuple[int, int, int, int]  # when, how many bytes, in which thread, at which address
+
 
 @dataclass(frozen=True)
 class DeviceChanges:
@@ -31,6 +35,7 @@ class DeviceChanges:
     times_ns: Numbers
     sizes: Numbers  # in bytes; of what was freed, negative
     inside: Numbers  # the innermost call of a module, by its place; -1 outside of all
+    is_held: npt.NDArray[np.bool_]  # was allocated, and is still there at the window's end
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class MemoryWindow:
 class _Found:
     """What is taken from a trace, in its own time."""
 
-    changes: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)  # by device
+    changes: dict[str, list[_Change]] = field(default_factory=dict)  # by device
     calls: list[tuple[int, int, int, str]] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
 
@@ -86,7 +91,7 @@ def _read(backend: Backend, key: str) -> MemoryWindow | None:
         window["end_ns"],
         _stretches(calls, anchors),
         tuple(
-            _device(device, before.get(device), sorted(changes), calls, anchors)
+            _device(device, before.get(device), sorted(changes, key=itemgetter(0)), calls, anchors)
             for device, changes in sorted(found.changes.items())
         ),
     )
@@ -109,12 +114,12 @@ def _take(stream: TraceStream) -> _Found:
     return found
 
 
-def _change(event: Mapping[str, Any]) -> tuple[str, tuple[int, int, int]]:
+def _change(event: Mapping[str, Any]) -> tuple[str, _Change]:
     start, _, thread = _extent(event)
     facts = event["args"]
     kind, number = int(facts["Device Type"]), int(facts["Device Id"])
     device = _DEVICES.get(kind, f"device {kind}:{{}}").format(number)
-    return device, (start, int(facts["Bytes"]), thread)
+    return device, (start, int(facts["Bytes"]), thread, int(facts["Addr"]))
 
 
 def _extent(event: Mapping[str, Any]) -> tuple[int, int, int]:
@@ -145,7 +150,7 @@ def _stretches(
 def _device(
     device: str,
     before_bytes: int | None,
-    changes: Sequence[tuple[int, int, int]],
+    changes: Sequence[_Change],
     calls: Sequence[tuple[int, int, int, str]],
     anchors: Sequence[tuple[int, int]],
 ) -> DeviceChanges:
@@ -161,9 +166,18 @@ def _device(
         of_thread = np.flatnonzero(threads == thread)
         innermost = stretches.at(seen[of_thread])
         inside[of_thread] = np.where(innermost >= 0, places[innermost], -1)
-    return DeviceChanges(
-        device, before_bytes, _on_clock(seen, anchors), _column(changes, 1), inside
-    )
+    sizes = _column(changes, 1)
+    is_held = _are_held(sizes, _column(changes, 3))
+    return DeviceChanges(device, before_bytes, _on_clock(seen, anchors), sizes, inside, is_held)
+
+
+def _are_held(sizes: Numbers, addresses: Numbers) -> npt.NDArray[np.bool_]:
+    """Which changes, in order of time, allocate what no later one frees."""
+    order = np.lexsort((np.arange(len(sizes)), addresses))
+    is_last = np.append(addresses[order][1:] != addresses[order][:-1], True)[: len(sizes)]
+    is_held = np.zeros(len(sizes), dtype=np.bool_)
+    is_held[order] = is_last & (sizes[order] > 0)
+    return is_held
 
 
 def _column(rows: Sequence[tuple[Any, ...]], place: int) -> Numbers:

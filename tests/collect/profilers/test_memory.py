@@ -58,6 +58,7 @@ def test_what_a_module_keeps_and_what_it_only_needs_for_a_moment_is_told_apart()
     assert (found.worker, found.device, found.calls) == (0, "cpu", 2)
     product = 5 * 4 * FLOAT_BYTES
     assert found.kept_bytes == 2 * (1000 * FLOAT_BYTES + product)
+    assert found.held_bytes == 2 * 1000 * FLOAT_BYTES
     assert found.freed_bytes == 2 * 5000 * FLOAT_BYTES
     assert found.peak_bytes >= 2 * 1000 * FLOAT_BYTES + 5000 * FLOAT_BYTES
 
@@ -69,7 +70,8 @@ def test_what_modules_inside_of_a_module_do_is_theirs() -> None:
     found = modules_of(recorded)
     assert found["first"].allocated_bytes == 0
     assert found["first"].peak_bytes >= found["first.0"].peak_bytes
-    assert next(iter(found)) == "first.0"  # it keeps most
+    assert [name for name, one in found.items() if one.held_bytes] == ["first.0"]
+    assert next(iter(found)) == "first.0"
 
 
 def test_a_leak_grows_from_step_to_step() -> None:
@@ -80,7 +82,7 @@ def test_a_leak_grows_from_step_to_step() -> None:
     first, second = rows.records
     assert [first.step, second.step] == [2, 3]
     assert second.live_bytes - first.live_bytes >= 1000 * FLOAT_BYTES
-    assert first.peak_bytes >= (1000 + 5000) * FLOAT_BYTES
+    assert first.peak_bytes > 5000 * FLOAT_BYTES
     assert first.before_bytes != first.before_bytes  # nobody knows, on a processor
     assert rows.to_arrow().num_rows == 2
     assert isinstance(first, StepMemory)
