@@ -6,7 +6,17 @@ from pathlib import Path
 import pytest
 
 from sonde.errors import DamagedError
-from tests.fakes.recordings import BASE_NS, imported, named, span, write, write_text
+from tests.fakes.recordings import (
+    BASE_NS,
+    STREAM,
+    Imported,
+    imported,
+    named,
+    span,
+    training_step,
+    write,
+    write_text,
+)
 
 MTIME = 1_650_000_000
 
@@ -170,3 +180,20 @@ def test_a_file_with_nothing_that_took_time_is_named_with_the_place(tmp_path: Pa
     path = write(tmp_path / "trace.json", [named("process_name", "x", 1)])
     with pytest.raises(DamagedError, match=r"trace\.json .*bytes"):
         imported("chrome-trace", path, tmp_path / "store")
+
+
+def test_what_sonde_exported_comes_back(tmp_path: Path) -> None:
+    kernel = span("gemm", 1300, 50, STREAM, cat="kernel", args={"device": 0, "stream": 7})
+    events = [*training_step(4, 1000), kernel]
+    path = write(tmp_path / "trace.json", events, baseTimeNanoseconds=BASE_NS)
+    first = imported("kineto", path, tmp_path / "first")
+    first.job.timeline().save(str(tmp_path / "merged.json"))
+    again = imported("chrome-trace", tmp_path / "merged.json", tmp_path / "again")
+    assert _spent(again) == pytest.approx(_spent(first), abs=1e-8)
+    kernels = [row["device"] for row in again.operations() if row["category"] == "kernel"]
+    assert kernels == ["cuda:0"]
+
+
+def _spent(found: Imported) -> dict[str, float]:
+    [step] = found.steps()
+    return {key: value for key, value in step.items() if isinstance(value, float)}

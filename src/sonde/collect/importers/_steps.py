@@ -8,7 +8,7 @@ import json
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -112,14 +112,15 @@ def find_training(operations: Operations, steps: Sequence[Step] = ()) -> Trainin
         steps: Where the recording tells them in another way than by names.
     """
     host = operations.take(_are(operations.devices, "cpu".__eq__))
-    lane = _training_lane(host, [*_PHASES.values()] if steps else [_STEP])
-    main = host.take(_are(host.lanes, lane.__eq__))
+    step_lane = _lane_with_most(host, [_STEP])
+    lane = _lane_with_most(host, _PHASES.values()) or step_lane
+    marked, main = (host.take(_are(host.lanes, one.__eq__)) for one in (step_lane, lane))
     phases = {
         phase: _stretches(main.take(_named(main, pattern))) for phase, pattern in _PHASES.items()
     }
     found = (
         sorted(steps, key=lambda one: one.start_ns)
-        or _marked_steps(main)
+        or _marked_steps(marked)
         or _steps_by(phases[Phase.OPTIMIZER], main)
     )
     breaks = [start for start, _ in phases[Phase.DATA_WAIT] + phases[Phase.OPTIMIZER]]
@@ -149,18 +150,15 @@ def _passes(
     return {Phase.FORWARD: forward, Phase.BACKWARD: backward}
 
 
-def _training_lane(host: Operations, patterns: Sequence[re.Pattern[str]]) -> str:
-    """The thread that has the most of what is looked for; else the one with the most phases."""
-    for wanted in (patterns, [*_PHASES.values()]):
-        fitting = np.any([_named(host, pattern) for pattern in wanted], axis=0)
-        lanes = Counter(host.take(fitting).lanes)
-        if lanes:
-            return lanes.most_common(1)[0][0]
-    return ""
+def _lane_with_most(host: Operations, patterns: Iterable[re.Pattern[str]]) -> str:
+    """The thread on which most is named so: the one that trains, or one that a program made up."""
+    fitting = np.any([_named(host, pattern) for pattern in patterns], axis=0)
+    lanes = Counter(host.take(fitting).lanes)
+    return lanes.most_common(1)[0][0] if lanes else ""
 
 
-def _marked_steps(main: Operations) -> list[Step]:
-    named = main.take(_named(main, _STEP))
+def _marked_steps(marked: Operations) -> list[Step]:
+    named = marked.take(_named(marked, _STEP))
     found = {}
     for name, (start_ns, end_ns) in zip(named.names, _stretches(named), strict=True):
         match = _STEP.fullmatch(_plain(name))
