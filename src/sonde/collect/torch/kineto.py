@@ -16,6 +16,7 @@ from torch._C._profiler import _ExperimentalConfig
 from torch.autograd import profiler
 from torch.autograd.profiler import record_function
 
+from sonde.collect.torch.forks import was_used
 from sonde.collect.torch.other_profilers import OtherProfilers
 from sonde.settings.torch_profiler import has_cuda_profiler, hushed_kineto, kept_cupti
 
@@ -93,6 +94,7 @@ class Kineto:
             if self._others.are_active():
                 return _ACTIVE
             config, activities = self._configured(wanted)
+            was_used()
             with hushed_kineto():
                 _prepare(config, activities)
             _enable(config, activities)
