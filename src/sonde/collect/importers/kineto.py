@@ -78,8 +78,7 @@ def _told(source: Source, trace: Trace) -> Told:
     facts = trace.metadata
     group = facts.get("distributedInfo")
     group = group if isinstance(group, dict) else {}
-    devices = [trace.devices[lane] for lane in Counter(trace.lane.tolist())]
-    used = sorted({device for device in devices if device != "cpu"})
+    used = sorted({trace.devices[lane] for lane in set(trace.lane.tolist())} - {"cpu"})
     return Told(
         rank=_whole(group.get("rank"), source.rank),
         node=source.node,
@@ -95,7 +94,8 @@ def _told(source: Source, trace: Trace) -> Told:
 def _machine(facts: Mapping[str, Any]) -> dict[str, str]:
     devices = facts.get("deviceProperties")
     names = [str(one.get("name")) for one in devices or () if isinstance(one, dict)]
-    return {"gpus": ", ".join(f"{count} × {name}" for name, count in Counter(names).items())}
+    listed = ", ".join(f"{count} × {name}" for name, count in Counter(names).items())
+    return {"gpus": listed} if listed else {}
 
 
 def _version(number: object) -> str:
