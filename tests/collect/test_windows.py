@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -9,9 +10,13 @@ import pytest
 import torch
 from torch import nn
 
+from sonde.collect import windows
 from sonde.records.profile import ProfileKind, Window
+from sonde.records.worker import WorkerBeat
 from sonde.settings import DEFAULT_WINDOWS
-from tests.fakes.profiler import FakeProfilers, fake_profilers
+from sonde.store.facts import decode_facts
+from sonde.store.layout import worker_key
+from tests.fakes.profiler import fake_profilers
 from tests.fakes.session import Recorded, watched
 
 OPERATORS, PYTHON = ProfileKind.OPERATORS, ProfileKind.PYTHON
@@ -169,11 +174,7 @@ def test_what_a_window_costs_is_recorded_and_is_no_cost_of_the_hook() -> None:
 
     [row] = [row for row in recorded.rows["events"] if row["category"] == "window"]
     assert 0 < json.loads(row["detail"])["cost_seconds"] < row["duration_ns"]
-    assert told_by(recorded) is None
-
-
-def told_by(recorded: Recorded) -> object:
-    return recorded.session.windows.running
+    assert recorded.session.windows.running is None
 
 
 def test_a_forked_child_has_no_window_of_its_parent() -> None:
@@ -195,7 +196,7 @@ def test_the_usual_windows_count_from_where_training_was_resumed() -> None:
 
     assert windows_of(recorded)[0] == ("operators", [1005, 1005])
     assert windows_of(recorded)[-1] == ("python", [1009, 1011])
-    assert isinstance(told, FakeProfilers)
+    assert told.calls[0] == ("begin", "operators", 1005)
 
 
 def test_a_planned_window_that_was_over_before_is_said() -> None:
@@ -276,3 +277,46 @@ def test_a_loop_of_several_optimizers_marks_every_step_that_was_under_way() -> N
     [(_, (first, last))] = windows_of(recorded)
     assert (first, last) == (3, 4)
     assert set(profiled_steps(recorded)) == {3, 4, 5}
+
+
+def test_a_plan_that_changes_holds_as_far_as_it_lies_ahead() -> None:
+    with fake_profilers(*ALL) as told, watched(profile=DEFAULT_WINDOWS) as recorded:
+        script, session = Script(), recorded.session
+        script.train(6)
+        plan = (Window(OPERATORS, 5, 1), Window(PYTHON, 8, 1))
+        session.follow(replace(session.settings, profile=plan))
+        session.follow(session.settings)
+        script.train(10)
+
+    assert windows_of(recorded) == [("operators", [5, 5]), ("python", [8, 8])]
+    assert len(told.calls) == 4
+
+
+def test_an_evaluation_that_takes_long_ends_a_window_of_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(windows, "_EVALUATION_NS", 1)
+    with fake_profilers(*ALL) as told, watched(profile=(Window(PYTHON, 1, 5),)) as recorded:
+        script = Script()
+        script.train(3)
+        script.evaluate(3)
+        script.train(5)
+
+    assert told.calls == [("begin", "python", 1), ("end", "python", 3)]
+    assert windows_of(recorded) == [("python", [1, 2])]
+
+
+def test_an_open_window_is_told_to_those_who_watch() -> None:
+    with fake_profilers(*ALL), watched(profile=(Window(PYTHON, 2, 10),)) as recorded:
+        session, script = recorded.session, Script()
+        script.train(4)
+        settle(recorded)
+        key = worker_key(0, 1, 0, "beat")
+        open_one = decode_facts(WorkerBeat, session.backend.read(key), key).window
+        script.train(10)
+        settle(recorded)
+        afterwards = decode_facts(WorkerBeat, session.backend.read(key), key).window
+
+    assert open_one is not None
+    assert (open_one.kind, open_one.first_step, open_one.last_step) == (PYTHON, 2, 11)
+    assert afterwards is None

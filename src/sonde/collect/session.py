@@ -134,8 +134,9 @@ class Session:
 
     def follow(self, settings: HookSettings) -> None:
         """From now on these settings hold."""
-        self.settings = settings
+        before, self.settings = self.settings, settings
         self.plan.follow(settings)
+        self.windows.follow(before.profile)
 
     @property
     def writer(self) -> Writer:

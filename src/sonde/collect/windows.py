@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LANE = "profile"
 _PART = "profiling windows"
+_PLAN = "plan"  # who asks for a window where nobody says so
 _TRAIN = Mode.TRAIN.value
 _NEVER = sys.maxsize
 _NEAR_STEPS = 200  # so long before a window its profiler is made ready
@@ -112,6 +113,17 @@ class Windows:
             hurry()
         self._make_ready()
         return asked
+
+    def follow(self, before: tuple[Window, ...]) -> None:
+        """Another plan holds from now on, as far as it lies ahead."""
+        session = self._session
+        plan, number = session.settings.profile, session.steps.counts[_TRAIN]
+        if not session.is_on or plan == before:
+            return
+        with self._changing:
+            self._waiting = [one for one in self._waiting if one.window.by != _PLAN]
+            self._set_alarm()
+        self.ask(*(one for one in plan if one.start_step is None or one.start_step > number))
 
     def between_steps(self, step: FinishedStep) -> None:
         """A step is over, and everybody has been told: what is due begins."""
