@@ -320,3 +320,15 @@ def test_an_open_window_is_told_to_those_who_watch() -> None:
     assert open_one is not None
     assert (open_one.kind, open_one.first_step, open_one.last_step) == (PYTHON, 2, 11)
     assert afterwards is None
+
+
+@pytest.mark.parametrize("has_framework", [True, False])
+def test_a_usual_window_that_is_refused_is_missed_where_a_framework_is(has_framework: bool) -> None:
+    with fake_profilers("python") as told, watched(profile=DEFAULT_WINDOWS) as recorded:
+        if not has_framework:
+            recorded.session.adapters.clear()
+        told.refusal = "somebody else looks"
+        Script().train(12)
+
+    said = {"a profile of python": "somebody else looks"}
+    assert recorded.said() == (said if has_framework else {})

@@ -334,10 +334,12 @@ class Windows:
     def _refuse(self, asked: Asked, reason: str) -> None:
         """Says why there is no window, where somebody has asked for it."""
         asked.refusal = reason
+        session, kind = self._session, asked.window.kind
         is_asked_for = asked.window not in DEFAULT_WINDOWS
-        if reason is not _FAILED and (is_asked_for or asked.window.kind in PROFILERS):
-            what = f"a profile of {asked.window.kind.value}"
-            self._session.say(NoticeKind.NOT_COLLECTED, what, reason)
+        # a process without a framework is not expected to have what the usual windows look at
+        is_expected = bool(session.adapters) and kind in PROFILERS
+        if reason is not _FAILED and (is_asked_for or is_expected):
+            session.say(NoticeKind.NOT_COLLECTED, f"a profile of {kind.value}", reason)
 
 
 def _part(kind: str) -> str:
