@@ -24,7 +24,7 @@ try:
 except ImportError:  # msgspec is missing
     from sonde.store.plain_events import decode_arguments, decode_events
 
-BLOCK_BYTES = 1 << 18
+BLOCK_BYTES = 1 << 17
 
 _MOST_HEAD_BYTES = 64 << 20
 _TAIL_BYTES = 1 << 14  # where the end of a piece is looked for
