@@ -180,6 +180,7 @@ def test_what_a_window_costs_is_recorded_and_is_no_cost_of_the_hook() -> None:
 def test_a_forked_child_has_no_window_of_its_parent() -> None:
     with fake_profilers(*ALL) as told, watched(profile=(Window(PYTHON, 2, 100),)) as recorded:
         Script().train(4)
+        settle(recorded)
         of_parent = recorded.session.backroom
         recorded.session.start_anew()
         assert not recorded.session.windows.is_open
