@@ -34,6 +34,8 @@ _prepare, _enable, _disable, _is_enabled, _forget, _add_fact = (
 )
 _is_in_use: Callable[[], bool] = torch.cuda.is_initialized
 _ACTIVE = "another profiler of PyTorch is at work"
+# it prints an error where it is first used in another thread than the one that loaded PyTorch
+_ELSEWHERE = "another thread than the main one trains, in which PyTorch's profiler complains"
 _ATTACHED = "the process runs under a profiler of CUDA"
 
 
@@ -90,6 +92,8 @@ class Kineto:
         self._has_device = wanted.device and _is_in_use()
         if self._has_device and has_cuda_profiler():
             return _ATTACHED
+        if threading.current_thread() is not threading.main_thread():
+            return _ELSEWHERE
         with self._others.turn:
             if self._others.are_active():
                 return _ACTIVE
