@@ -105,7 +105,11 @@ def test_profiles_of_other_kinds_are_left_alone() -> None:
     assert job.stored(".facts.json")
 
 
-@pytest.mark.parametrize("content", [b"", b"no trace", gzip.compress(b'{"traceEvents": 3}')])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no trace", gzip.compress(b'{"traceEvents": 3}')],
+    ids=["empty", "text", "no events"],  # a packed content has its time in it
+)
 def test_what_is_no_trace_is_said_once(content: bytes) -> None:
     job = FakeJob()
     leave_trace(job)
