@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=Shape.batch)
     parser.add_argument("--pairs", type=int, default=6)
     parser.add_argument("--steps", type=int, default=24)
-    parser.add_argument("--warm-up", type=int, default=10)
+    parser.add_argument("--warm-up", type=int, default=14)  # as long as the usual windows
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--switch", action="store_true", help="every other block without Sonde")
     parser.add_argument("--reference", choices=REFERENCES)

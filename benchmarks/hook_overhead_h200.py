@@ -65,10 +65,16 @@ _VALUES = Case(
     ),
     1.3,
 )
+_WINDOW_STEPS = range(60, 64)
+_WINDOW_CONFIG = (
+    f"{_NOTHING}[profile]\ndataloader = false\npython = false\n"
+    f"operators = {{start_step = {_WINDOW_STEPS[0]}, num_steps = {len(_WINDOW_STEPS)}}}\n"
+)
+_AFTER_WINDOW = Case("steps after a window of operators", "", 1.005)
 
 
 def main(folder: Path, commit: str | None) -> int:
-    """Measures everything, in less than six minutes."""
+    """Measures everything, in less than seven minutes."""
     facts = circumstances()
     facts["commit"] = commit or facts["commit"]
     facts["machine"] |= {"gpu": _gpu(), "torch": torch.__version__}
@@ -93,6 +99,8 @@ def _measurements(bench: "_Bench") -> list[Callable[[], Row]]:
         *(partial(bench.hooked, case) for case in _CASES),
         bench.values,
         bench.compiled,
+        bench.window,
+        bench.after_window,
         *(partial(bench.reference, name) for name in REFERENCES),
     ]
 
@@ -110,6 +118,7 @@ class _Bench:
         self._folder = folder
         self._count = 0
         self._batch = Shape.batch
+        self._before_window = self._after_window = 0.0  # seconds of a step
 
     def bare(self) -> Row:
         """Finds the batch with which a bare step is about as long as meant, and its noise."""
@@ -166,6 +175,29 @@ class _Bench:
             f"{hooked / bare:.4g}×, on and off in turns {_error(inside)}"
         )
         return _ratio(_COMPILED, ratio, inside.error_percent, note)
+
+    def window(self) -> Row:
+        """What a step costs in which PyTorch's profiler is at work, against those before."""
+        warm_up = 20
+        words = ("--pairs", "1", "--steps", "100", "--warm-up", str(warm_up))
+        one, other = (block.step_seconds for block in self._train(_WINDOW_CONFIG, *words))
+        first, last = (at - warm_up - _IDLE_STEPS for at in (_WINDOW_STEPS[0], _WINDOW_STEPS[-1]))
+        self._before_window = statistics.median(one[: first - 2])
+        # the process that decodes the trace is done by then
+        self._after_window = statistics.median(other)
+        profiled = one[first : last + 1]
+        note = (
+            f"mean of {len(profiled)}, the longest {max(profiled) / self._before_window:.3g}×; "
+            f"the step after them {one[last + 1] / self._before_window:.3g}×; {self._account()}"
+        )
+        ratio = statistics.fmean(profiled) / self._before_window
+        return Row("a step in a window of operators", ratio, "×", note=note)
+
+    def after_window(self) -> Row:
+        """What a window leaves behind."""
+        ratio = self._after_window / self._before_window
+        note = f"medians, before {1000 * self._before_window:.4g} ms"
+        return _ratio(_AFTER_WINDOW, ratio, 0.0, note)
 
     def reference(self, name: str) -> Row:
         """Another way to get statistics."""
