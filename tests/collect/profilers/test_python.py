@@ -238,7 +238,7 @@ def test_our_own_part_is_left_out() -> None:
 def test_the_more_looks_there_are_the_rarer_they_become(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_python_stacks, "_MOST_LOOKS", 8)
     alone = {threading.get_ident(): sys._getframe()}  # other tests may have left threads behind
-    monkeypatch.setattr(sys, "_current_frames", lambda: alone)
+    monkeypatch.setattr(_python_stacks, "_current_frames", lambda: alone)
     sampler = StackSampler(SystemClock(), Guard(), 1000)
     pauses = []
     for tick in range(7):
