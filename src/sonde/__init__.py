@@ -23,13 +23,33 @@ if TYPE_CHECKING:
     from sonde.collect.script import step as step
     from sonde.collect.system import Collector as Collector
     from sonde.errors import SondeError as SondeError
+    from sonde.records.finding import Finding as Finding
+    from sonde.records.finding import Severity as Severity
+    from sonde.records.need import Losses as Losses
+    from sonde.records.need import Metric as Metric
+    from sonde.records.need import Observations as Observations
+    from sonde.records.need import Operations as Operations
+    from sonde.records.need import Scalars as Scalars
+    from sonde.records.need import Statistics as Statistics
+    from sonde.records.need import Steps as Steps
+    from sonde.rules import Rule as Rule
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Collector": "sonde.collect.system",
+    "Finding": "sonde.records.finding",
     "Job": "sonde.client.job",
+    "Losses": "sonde.records.need",
+    "Metric": "sonde.records.need",
+    "Observations": "sonde.records.need",
+    "Operations": "sonde.records.need",
+    "Rule": "sonde.rules",
+    "Scalars": "sonde.records.need",
+    "Severity": "sonde.records.finding",
     "SondeError": "sonde.errors",
+    "Statistics": "sonde.records.need",
+    "Steps": "sonde.records.need",
     "list_jobs": "sonde.client.job",
     "load_ipython_extension": "sonde.collect.inside",
     "log": "sonde.collect.script",
@@ -46,8 +66,18 @@ _HOMES = {
 
 __all__ = [
     "Collector",
+    "Finding",
     "Job",
+    "Losses",
+    "Metric",
+    "Observations",
+    "Operations",
+    "Rule",
+    "Scalars",
+    "Severity",
     "SondeError",
+    "Statistics",
+    "Steps",
     "list_jobs",
     "log",
     "mode",

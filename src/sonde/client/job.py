@@ -4,6 +4,7 @@ import logging
 from typing import Any
 
 from sonde.client.events import Events, Stages
+from sonde.client.judged import Judged
 from sonde.client.moments import Moment, instant_of
 from sonde.client.observations import Observations
 from sonde.client.profiled import Profiled
@@ -13,6 +14,7 @@ from sonde.client.system import SystemMetrics
 from sonde.client.tensors import Tensor, Tensors, tensor_of
 from sonde.clock import Clock, SystemClock
 from sonde.errors import FormatTooNewError, UsageError
+from sonde.read.job_data import JobData
 from sonde.read.jobs import JobFacts, list_job_names, read_job
 from sonde.read.scalars import Losses, Matching, ScalarQuestion
 from sonde.read.stages import find_stages, read_marks
@@ -31,7 +33,7 @@ from sonde.store.places import find_job, job_uri
 log = logging.getLogger("sonde")
 
 
-class Job(Profiled):
+class Job(Profiled, Judged):
     """One training run, live or over, here or in an object store."""
 
     def __init__(self, backend: Backend, clock: Clock | None = None) -> None:
@@ -252,6 +254,9 @@ class Job(Profiled):
 
     def _instant(self, moment: Moment) -> int | None:
         return instant_of(moment, self._facts.start_ns or 0)
+
+    def _data(self) -> JobData:
+        return JobData(self._backend, self._clock)
 
     def _systems(self) -> tuple[SystemReader, ...]:
         return tuple(self._reader(name) for name in self.nodes)

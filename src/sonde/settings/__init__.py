@@ -25,6 +25,7 @@ from sonde.settings.profile import (
     read_profiles,
     requested_windows,
 )
+from sonde.settings.rules import RuleSettings, RulesSettings
 from sonde.settings.run import CONFIG_NAME, KEYS, RunSettings, load_settings
 from sonde.settings.surroundings import (
     DEFAULT_STORE,
@@ -55,6 +56,8 @@ __all__ = [
     "HookSettings",
     "Key",
     "Placement",
+    "RuleSettings",
+    "RulesSettings",
     "RunSettings",
     "WorkerPlace",
     "announce",

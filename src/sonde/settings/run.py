@@ -10,6 +10,7 @@ from sonde.records.profile import ProfileKind
 from sonde.settings.checks import Key, interval, percent, read_table, size, text
 from sonde.settings.hook import SAVE_KEYS, HookSettings
 from sonde.settings.profile import PROFILE_KEYS, replaced
+from sonde.settings.rules import RULES_KEYS, RulesSettings, read_rules
 from sonde.settings.surroundings import DEFAULT_STORE, default_store
 
 CONFIG_NAME = "sonde.toml"
@@ -25,6 +26,7 @@ class RunSettings:
     overhead_percent: float = 1.0
     disk_bytes: int = 20_000_000_000
     hook: HookSettings = field(default_factory=HookSettings)
+    rules: RulesSettings = field(default_factory=RulesSettings)
     name_in_file: tuple[str, str] | None = None  # a name and the file it is from; --name wins
 
     def for_workers(self) -> HookSettings:
@@ -52,7 +54,7 @@ RUN_KEYS = (
     ),
 )
 
-KEYS = (*RUN_KEYS, *SAVE_KEYS, *PROFILE_KEYS)
+KEYS = (*RUN_KEYS, *SAVE_KEYS, *PROFILE_KEYS, *RULES_KEYS)
 
 
 def load_settings(config: Path | None, command: tuple[str, ...] = ()) -> RunSettings:
@@ -82,7 +84,7 @@ def _is_there(path: Path) -> bool:
 
 def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
     document = _load(path)
-    sections = sorted({key.section for key in KEYS})
+    sections = sorted({key.section.partition(".")[0] for key in KEYS})
     changes: dict[str, Any] = {}
     hook = settings.hook
     for section, table in document.items():
@@ -90,6 +92,9 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
             raise _outside(path, section, sections)
         if section not in sections:
             raise UsageError(f"{path}: unknown section [{section}]. Known: {', '.join(sections)}")
+        if section == "rules":
+            changes["rules"] = read_rules(table, path)
+            continue
         keys = [key for key in KEYS if key.section == section]
         found = read_table(keys, table, f"{path}: [{section}]")
         if section == "save":

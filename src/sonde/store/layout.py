@@ -11,6 +11,7 @@ REQUESTS = "control/requests"
 REPLIES = "control/replies"
 NODES = "nodes"
 WORKERS = "workers"
+FINDINGS_FOLDER = "findings"
 
 _JOB_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
@@ -53,6 +54,11 @@ def attempt_key(node: str, number: int, what: str) -> str:
 def reserve_key(node: str, number: int) -> str:
     """Room on the disk, kept for what has to be said at the end of an attempt."""
     return f"{node_folder(node)}/attempt-{number:03d}/reserve"
+
+
+def rules_key(what: str) -> str:
+    """A document about the rules of a job: how they stand, or how far they have come."""
+    return f"rules/{what}.json"
 
 
 def request_key(request_id: str) -> str:

@@ -1,0 +1,58 @@
+"""Whether a noisy series has fallen, risen or stood still, with an honest error."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Reals = npt.NDArray[np.float64]
+
+# The median absolute difference of two normal values is so many standard deviations.
+_DIFFERENCE_OF_TWO = 0.9539
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How far a series came from its beginning to its end, and how sure that is."""
+
+    start: float
+    end: float
+    error: float  # standard error of the difference
+    spread: float  # standard deviation of a single value
+
+    @property
+    def fall(self) -> float:
+        """How far it fell; negative where it rose."""
+        return self.start - self.end
+
+    def has_fallen(self, least: float, sigmas: float) -> bool:
+        """Whether it fell by more than so much, beyond what noise explains."""
+        return self.fall > max(least, sigmas * self.error)
+
+    def has_risen(self, least: float, sigmas: float) -> bool:
+        """Whether it rose by more than so much, beyond what noise explains."""
+        return -self.fall > max(least, sigmas * self.error)
+
+
+def spread_of(values: Reals) -> float:
+    """The standard deviation of the noise: from neighbours, so a trend does not count as noise."""
+    if len(values) < 3:
+        return float("inf")
+    return float(np.median(np.abs(np.diff(values)))) / _DIFFERENCE_OF_TWO
+
+
+def change_over(values: Reals, share: float = 0.25) -> Change:
+    """From the first part of a series to its last, by their means; outliers are clipped."""
+    count = max(1, int(len(values) * share))
+    spread = spread_of(values)
+    middle = float(np.median(values))
+    if np.isfinite(spread):
+        far = 6 * max(spread, float(np.median(np.abs(values - middle))))
+        values = np.clip(values, middle - far, middle + far) if far else values
+    start, end = float(values[:count].mean()), float(values[-count:].mean())
+    return Change(start, end, spread * float(np.sqrt(2 / count)), spread)
+
+
+def halved(values: Reals) -> Reals:
+    """Means of neighbours: half as many values, each over twice the steps."""
+    return np.asarray(values[: len(values) // 2 * 2].reshape(-1, 2).mean(axis=1))

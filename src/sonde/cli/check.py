@@ -1,0 +1,66 @@
+"""`sonde check`: rules over what is recorded."""
+
+import argparse
+from pathlib import Path
+
+from sonde.cli._command import Command, Options, add_job, add_json, say_json
+from sonde.cli._judging import add_fail_on, exit_code, print_judgement
+from sonde.client.findings import Judgement
+from sonde.client.job import Job
+from sonde.clock import SystemClock
+from sonde.read.job_data import JobData
+from sonde.rules._selection import parse_assignments, select_rules
+from sonde.settings import load_settings
+from sonde.store.places import find_job
+from sonde.watch.runner import Recorder, Runner
+
+
+class Check(Command):
+    """Ask rules about what is recorded of a job.
+
+    Any job, running or over, with any parameters; nothing is written unless --record is given.
+    """
+
+    example = "sonde check resnet --rules StepOutlier --set StepOutlier.stddev=4 --fail-on warning"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        add_job(parser)
+        parser.add_argument(
+            "--rules", metavar="A,B", default="", help="only these (default: all of `sonde rules`)"
+        )
+        parser.add_argument(
+            "--set",
+            metavar="RULE.PARAMETER=VALUE",
+            action="append",
+            default=[],
+            help="a parameter of a rule, or its setting=classic; may be repeated",
+        )
+        parser.add_argument(
+            "--config", metavar="FILE", type=Path, help="take [rules] from this configuration file"
+        )
+        parser.add_argument(
+            "--record", action="store_true", help="keep what is found; `sonde findings` shows it"
+        )
+        add_fail_on(parser)
+        add_json(parser)
+
+    def execute(self, options: Options) -> int:
+        settings = load_settings(options.config)
+        names = [name for name in options.rules.split(",") if name]
+        rules = select_rules(names, settings.rules, parse_assignments(options.set))
+        backend = find_job(options.job, options.store)
+        clock = SystemClock()
+        if options.record:
+            recorder = Recorder(backend, clock, rules)
+            recorder.advance()
+            runner = recorder.runner
+        else:
+            runner = Runner(JobData(backend, clock), rules)
+            runner.advance()
+        judgement = Judgement(Job(backend).name, runner.evaluations)
+        if options.json:
+            document = {"job": judgement.job, "verdict": judgement.verdict}
+            say_json({**document, "rules": judgement.documents()})
+        else:
+            print_judgement(judgement)
+        return exit_code(options, judgement.findings)

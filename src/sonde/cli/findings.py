@@ -1,0 +1,34 @@
+"""`sonde findings`: what rules found in a job."""
+
+import argparse
+
+from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
+from sonde.cli._judging import add_fail_on, exit_code, print_findings
+from sonde.client.job import Job
+from sonde.store.places import find_job
+
+
+class FindingsCommand(Command):
+    """Show what rules found in a job, the worst first, and what to do about it.
+
+    As it was recorded; of a job in which no rules were recorded, what they find now.
+    """
+
+    example = "sonde findings resnet --json"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        add_job(parser)
+        add_fail_on(parser)
+        add_json(parser)
+
+    def execute(self, options: Options) -> int:
+        job = Job(find_job(options.job, options.store))
+        judgement = job.judgement()
+        if options.json:
+            document = {"job": job.name, "verdict": judgement.verdict}
+            say_json({**document, "findings": judgement.findings.documents()})
+        elif len(judgement.findings):
+            print_findings(judgement.findings)
+        else:
+            say(judgement.verdict)
+        return exit_code(options, judgement.findings)

@@ -1,0 +1,72 @@
+"""`sonde rules`: what can be asked of a job."""
+
+import argparse
+from typing import Any
+
+from sonde.cli._command import Command, Options, add_json, say, say_json
+from sonde.client.frames import aligned
+from sonde.rules import Rule, file_name, load_rule, rule_names
+from sonde.rules._parameters import describe_parameters
+
+
+class RulesCommand(Command):
+    """List the rules, or show one: its question, how it decides, its parameters, its advice."""
+
+    example = "sonde rules LossNotDecreasing"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "name", metavar="NAME", nargs="?", help="a rule, as CamelCase or snake_case"
+        )
+        add_json(parser)
+
+    def execute(self, options: Options) -> int:
+        names = rule_names() if options.name is None else (options.name,)
+        kinds = sorted((load_rule(name) for name in names), key=lambda kind: kind.name())
+        if options.json:
+            documents = [_document(kind) for kind in kinds]
+            say_json({"rules": documents} if options.name is None else documents[0])
+        elif options.name is None:
+            for line in aligned([(one.name(), one.pages().question) for one in kinds], 2).split(
+                "\n"
+            ):
+                say(line)
+        else:
+            _print_page(kinds[0])
+        return 0
+
+
+def _document(kind: type[Rule]) -> dict[str, Any]:
+    pages = kind.pages()
+    return {
+        "rule": kind.name(),
+        "file": file_name(kind.name()),
+        "question": pages.question,
+        "why": pages.why,
+        "decides": pages.decides,
+        "advice": pages.advice,
+        "needs": [one.label for one in kind.needs],
+        "parameters": [
+            {"name": name, "allowed": allowed, "default": default}
+            for name, allowed, default in describe_parameters(kind)
+        ],
+    }
+
+
+def _print_page(kind: type[Rule]) -> None:
+    pages = kind.pages()
+    say(f"{kind.name()}: {pages.question}")
+    parts = (
+        ("Why it matters", pages.why),
+        ("How it decides", pages.decides),
+        ("What to do", pages.advice),
+        ("Needs", ", ".join(one.label for one in kind.needs)),
+    )
+    for title, text in parts:
+        if text:
+            say(f"\n{title}: {text}")
+    rows = [("parameter", "default", "allowed")]
+    rows += [(name, default, allowed) for name, allowed, default in describe_parameters(kind)]
+    say("")
+    for line in aligned(rows, 3).split("\n"):
+        say(line)

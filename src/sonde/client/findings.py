@@ -1,0 +1,142 @@
+"""What rules say about a job, as tables."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.client.frames import TIME, Frame, aligned
+from sonde.read.findings import episode_document, evaluation_document
+from sonde.records.finding import Episode, Evaluation, RuleStatus, Severity
+from sonde.store.tables import from_numpy, from_texts
+
+_MOST_LINES = 40
+
+
+@dataclass(frozen=True)
+class Findings(Frame):
+    """What was found, the worst first."""
+
+    episodes: tuple[Episode, ...]
+
+    def __iter__(self) -> Iterator[Episode]:
+        return iter(self.episodes)
+
+    def __len__(self) -> int:
+        return len(self.episodes)
+
+    @property
+    def worst(self) -> Severity | None:
+        """The severity of the worst of them."""
+        return self.episodes[0].severity if self.episodes else None
+
+    def documents(self) -> list[dict[str, Any]]:
+        """As plain JSON values."""
+        return [episode_document(one) for one in self.episodes]
+
+    def to_arrow(self) -> pa.Table:
+        """One row per finding."""
+        rows = self.documents()
+        texts = ("rule", "severity", "message", "node", "device", "tensor", "advice")
+        columns = {name: from_texts([str(row[name] or "") for row in rows]) for name in texts}
+        columns["evidence"] = from_texts([json.dumps(row["evidence"]) for row in rows])
+        for name in ("first_ns", "last_ns"):
+            instants = np.array([getattr(one, name) for one in self.episodes], dtype=np.int64)
+            columns[name.removesuffix("_ns")] = from_numpy(instants).cast(TIME)
+        for name in ("first_step", "last_step"):
+            steps = [getattr(one, name) for one in self.episodes]
+            numbers = np.array([-1 if one is None else one for one in steps], dtype=np.int64)
+            columns[name] = from_numpy(numbers)
+        return pa.table(columns)
+
+    def __repr__(self) -> str:
+        if not self.episodes:
+            return "nothing was found"
+        rows = [("severity", "rule", "where", "what")]
+        for one in self.episodes[:_MOST_LINES]:
+            rows.append((one.severity.value, one.finding.rule, where(one), one.finding.message))
+        left = len(self.episodes) - _MOST_LINES
+        return aligned(rows, left=4) + (f"\n… and {left} more" if left > 0 else "")
+
+
+@dataclass(frozen=True)
+class Judgement(Frame):
+    """How every rule stands with a job."""
+
+    job: str
+    evaluations: tuple[Evaluation, ...]
+
+    def __iter__(self) -> Iterator[Evaluation]:
+        return iter(self.evaluations)
+
+    def __len__(self) -> int:
+        return len(self.evaluations)
+
+    def __getitem__(self, rule: str) -> Evaluation:
+        return next(one for one in self.evaluations if one.rule == rule)
+
+    @property
+    def findings(self) -> Findings:
+        """What was found, the worst first, then the earliest."""
+        found = [episode for one in self.evaluations for episode in one.episodes]
+        found.sort(key=lambda one: (-one.severity.rank, one.first_ns, one.id))
+        return Findings(tuple(found))
+
+    @property
+    def verdict(self) -> str:
+        """The whole in one sentence."""
+        found = self.findings
+        if len(found):
+            first = found.episodes[0].finding
+            more = "" if len(found) == 1 else f" (and {len(found) - 1} more)"
+            return f"{first.rule}: {first.message}{more}"
+        counts = {status: 0 for status in RuleStatus}
+        for one in self.evaluations:
+            counts[one.status] += 1
+        told = [f"{count} {status.value}" for status, count in counts.items() if count]
+        return f"no findings: {', '.join(told) or 'no rule was asked'}"
+
+    def documents(self) -> list[dict[str, Any]]:
+        """As plain JSON values, as `sonde status --json` has them."""
+        return [evaluation_document(one) for one in self.evaluations]
+
+    def to_arrow(self) -> pa.Table:
+        """One row per rule."""
+        rows = self.documents()
+        texts = ("rule", "status", "setting", "reason")
+        columns = {name: from_texts([str(row[name] or "") for row in rows]) for name in texts}
+        for name in ("datapoints", "triggered"):
+            columns[name] = from_numpy(np.array([row[name] for row in rows], dtype=np.int64))
+        columns["seconds"] = from_numpy(np.array([one.seconds for one in self.evaluations]))
+        return pa.table(columns)
+
+    @property
+    def standings(self) -> str:
+        """How each rule stands, as text."""
+        rows = [("rule", "status", "why", "datapoints", "triggered")]
+        for one in self.evaluations:
+            counts = (str(one.datapoints), str(one.triggered))
+            rows.append((one.rule, one.status.value, one.reason or "", *counts))
+        return aligned(rows, left=3)
+
+    def __repr__(self) -> str:
+        found = self.findings
+        return f"{self.standings}\n\n{found!r}" if len(found) else self.standings
+
+
+def where(episode: Episode) -> str:
+    """Whom and when it means, in a few words."""
+    finding = episode.finding
+    parts = []
+    if finding.device:
+        parts.append(f"{finding.device} of {finding.node}" if finding.node else finding.device)
+    elif finding.node:
+        parts.append(finding.node)
+    if finding.worker is not None:
+        parts.append(f"worker {finding.worker}")
+    if episode.first_step is not None:
+        parts.append(f"steps {episode.first_step}–{episode.last_step}")
+    return ", ".join(parts)

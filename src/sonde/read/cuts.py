@@ -1,0 +1,141 @@
+"""Cuts a job into windows with fixed boundaries, as far as its data has arrived for good.
+
+Whether a window can be shown follows from the data alone: every worker of the leg has gone on for a
+while beyond its end, or the leg is over. So it does not matter when anybody looks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS
+from sonde.read.job_data import JobData
+from sonde.read.legs import Leg
+from sonde.read.scalars import Losses
+from sonde.read.window import Window
+from sonde.read.workers import Numbers
+from sonde.records.ranges import StepRange, TimeRange
+from sonde.records.step import Mode
+
+# How long after an instant everything about it is in the store: flushes are 2 s apart, and what a
+# device computes arrives a step later.
+SETTLED_SECONDS = 2.0
+# A worker or node that is silent for so long holds nobody back any more.
+_SILENT_SECONDS = 60.0
+_TRAIN = Mode.TRAIN.value
+
+
+@dataclass(frozen=True)
+class _Marks:
+    """When one worker has finished its training steps."""
+
+    steps: Numbers
+    ends_ns: Numbers
+    heard_ns: int  # its last sign of life
+
+    @property
+    def settled_steps(self) -> int:
+        """The step up to which all is in the store; it itself is not."""
+        settled_ns = self.heard_ns - round(SETTLED_SECONDS * NANOSECONDS)
+        count = int(np.searchsorted(self.ends_ns, settled_ns, side="right"))
+        return int(self.steps[count - 1]) + 1 if count else 0
+
+    def time_of(self, steps: StepRange, leg: Leg, *, is_last: bool) -> TimeRange:
+        """From the end of the last step before some steps to the end of their last one."""
+        first, last = np.searchsorted(self.steps, (steps.start or 0, steps.end or 0))
+        start_ns = int(self.ends_ns[first - 1]) if first else leg.start_ns
+        if is_last or not last:
+            return TimeRange(start_ns, leg.end_ns)
+        return TimeRange(start_ns, int(self.ends_ns[last - 1]))
+
+
+def step_windows(data: JobData, leg: Leg, width: int, index: int) -> Iterator[tuple[int, Window]]:
+    """The windows of so many training steps that can be shown, from a number on."""
+    marks = {rank: _marks(data, leg, rank) for rank in leg.ranks}
+    occupied = sorted(
+        {int(one) for mark in marks.values() for one in np.unique(mark.steps // width)}
+    )
+    end = np.iinfo(np.int64).max if leg.is_over else _settled_steps(leg, marks)
+    for place in occupied:
+        if place < index:
+            continue
+        if (place + 1) * width > end:
+            return
+        steps = StepRange(place * width, (place + 1) * width)
+        is_last = leg.is_over and place == occupied[-1]
+        times = {rank: mark.time_of(steps, leg, is_last=is_last) for rank, mark in marks.items()}
+        yield place, Window(data, leg, _hull(times), steps, times, is_last)
+
+
+def time_windows(
+    data: JobData, leg: Leg, width_seconds: float, index: int
+) -> Iterator[tuple[int, Window]]:
+    """The windows of so many seconds that can be shown, from a number on."""
+    width_ns = round(width_seconds * NANOSECONDS)
+    end_ns = _end_of_data(data, leg) if leg.is_over else _settled_ns(data, leg)
+    last = -(-(end_ns - leg.start_ns) // width_ns) if leg.is_over else None
+    while True:
+        start_ns = leg.start_ns + index * width_ns
+        within = TimeRange(start_ns, start_ns + width_ns)
+        is_due = index < last if last is not None else start_ns + width_ns <= end_ns
+        if not is_due:
+            return
+        times = dict.fromkeys(leg.ranks, within)
+        yield index, Window(data, leg, within, None, times, index + 1 == last)
+        index += 1
+
+
+def _marks(data: JobData, leg: Leg, rank: int) -> _Marks:
+    table = data.steps(leg, rank, _TRAIN)
+    steps, ends_ns = table.steps, table.ends_ns
+    if not len(steps):  # a recording without steps may have a loss all the same
+        rows = [
+            one
+            for one in data.scalars(leg, rank)
+            if one.mode == _TRAIN and one.name in Losses() and len(one.steps)
+        ]
+        if rows:
+            steps, first = np.unique(rows[0].steps, return_index=True)
+            ends_ns = rows[0].times_ns[first]
+    beats = [life.beat for life in leg.lives if life.info.rank == rank]
+    heard = [beat.time_ns for beat in beats if beat is not None]
+    if any(beat is not None and beat.is_over for beat in beats):
+        heard.append(np.iinfo(np.int64).max // 2)
+    last_ns = int(ends_ns.max()) if len(ends_ns) else leg.start_ns
+    return _Marks(steps, ends_ns, max([last_ns, *heard]))
+
+
+def _settled_steps(leg: Leg, marks: dict[int, _Marks]) -> int:
+    if not leg.is_complete:
+        return 0
+    heard_ns = max((mark.heard_ns for mark in marks.values()), default=0)
+    silent_ns = heard_ns - round(_SILENT_SECONDS * NANOSECONDS)
+    return min(
+        (mark.settled_steps for mark in marks.values() if mark.heard_ns >= silent_ns), default=0
+    )
+
+
+def _settled_ns(data: JobData, leg: Leg) -> int:
+    """The instant before which all is in the store."""
+    heard = [_marks(data, leg, rank).heard_ns for rank in leg.ranks]
+    heard += [extent.last_ns for node in leg.nodes if (extent := data.node(node).extent)]
+    latest = max(heard, default=leg.start_ns)
+    near = [one for one in heard if one >= latest - round(_SILENT_SECONDS * NANOSECONDS)]
+    return min(near, default=leg.start_ns) - round(SETTLED_SECONDS * NANOSECONDS)
+
+
+def _end_of_data(data: JobData, leg: Leg) -> int:
+    ends = [extent.last_ns + 1 for node in leg.nodes if (extent := data.node(node).extent)]
+    for rank in leg.ranks:
+        steps_ns = data.steps(leg, rank, _TRAIN).ends_ns
+        ends += [int(steps_ns.max()) + 1] if len(steps_ns) else []
+    end_ns = max(ends, default=leg.start_ns)
+    return end_ns if leg.end_ns is None else min(end_ns, leg.end_ns)
+
+
+def _hull(times: dict[int, TimeRange]) -> TimeRange:
+    starts = [one.start_ns for one in times.values() if one.start_ns is not None]
+    ends = [one.end_ns for one in times.values()]
+    known = [one for one in ends if one is not None]
+    return TimeRange(min(starts, default=None), max(known) if len(known) == len(ends) else None)

@@ -1,0 +1,86 @@
+"""What rules found while they watched a job, and how they stand."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sonde.clock import iso
+from sonde.read.documents import read_document
+from sonde.records.finding import Episode, Evaluation, Evaluations, Finding, Severity
+from sonde.store.backends import Backend
+from sonde.store.format import FINDINGS
+from sonde.store.layout import FINDINGS_FOLDER, rules_key
+from sonde.store.reader import FolderReader
+
+
+def read_evaluations(backend: Backend, damages: list[str]) -> tuple[Evaluation, ...]:
+    """How each rule stands, with its episodes; nothing where no rule has been recorded."""
+    found = read_document(Evaluations, backend, rules_key("evaluations"), damages)
+    if found is None:
+        return ()
+    episodes = read_episodes(backend, damages)
+    return tuple(
+        replace(one, episodes=tuple(own for own in episodes if own.finding.rule == one.rule))
+        for one in found.rules
+    )
+
+
+def read_episodes(backend: Backend, damages: list[str]) -> tuple[Episode, ...]:
+    """All episodes as they were last told, in the order in which they began."""
+    reader = FolderReader(backend, FINDINGS_FOLDER, FINDINGS)
+    reader.refresh()
+    found = {}
+    for text in reader.rows(columns=("record",))["record"].to_pylist():
+        episode = _episode(json.loads(text))
+        found[episode.id] = episode
+    damages += reader.damages
+    return tuple(sorted(found.values(), key=lambda one: one.first_ns))
+
+
+def episode_document(episode: Episode) -> dict[str, Any]:
+    """An episode as plain JSON values, as `sonde status --json` has it."""
+    finding = episode.finding
+    steps = None if episode.first_step is None else [episode.first_step, episode.last_step]
+    return {
+        "rule": finding.rule,
+        "message": finding.message,
+        "severity": finding.severity.value,
+        "advice": finding.advice,
+        "step": steps,
+        "time": [iso(episode.first_ns), iso(episode.last_ns)],
+        "node": finding.node,
+        "worker": finding.worker,
+        "device": finding.device,
+        "tensor": finding.tensor,
+        "cause": finding.cause,
+        "triggered": episode.triggered,
+        "is_open": episode.is_open,
+        "evidence": dict(finding.evidence),
+    }
+
+
+def evaluation_document(evaluation: Evaluation) -> dict[str, Any]:
+    """How a rule stands, as plain JSON values."""
+    return {
+        "rule": evaluation.rule,
+        "status": evaluation.status.value,
+        "setting": evaluation.setting.value,
+        "triggered": evaluation.triggered,
+        "datapoints": evaluation.datapoints,
+        "parameters": dict(evaluation.parameters),
+        "description": evaluation.description,
+        "recommendation": evaluation.recommendation,
+        "reason": evaluation.reason,
+        "traceback": evaluation.traceback,
+        "seconds": round(evaluation.seconds, 3),
+        "findings": [episode_document(one) for one in evaluation.episodes],
+    }
+
+
+def _episode(record: Mapping[str, Any]) -> Episode:
+    inner = dict(record["finding"])
+    inner["severity"] = Severity(inner["severity"])
+    for name in ("steps", "time_ns"):
+        inner[name] = None if inner[name] is None else tuple(inner[name])
+    return Episode(**{**record, "finding": Finding(**inner)})

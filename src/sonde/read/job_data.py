@@ -1,0 +1,224 @@
+"""A job's data as rules go through it: each part read once, and given out again and again."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.clock import NANOSECONDS, Clock
+from sonde.read.jobs import read_job
+from sonde.read.legs import Leg, legs_of
+from sonde.read.scalars import Matching, ScalarQuestion, read_scalars
+from sonde.read.steps import StepTable, read_steps
+from sonde.read.system import SystemReader
+from sonde.read.tensors import Holders, TensorRows, read_infos
+from sonde.read.workers import Numbers, WorkerReader
+from sonde.records.metric import Series
+from sonde.records.ranges import StepRange, TimeRange
+from sonde.records.step import Mode
+from sonde.store.backends import Backend
+from sonde.store.format import OBSERVATIONS, STATISTICS
+from sonde.store.rollups import Floats, Instants
+from sonde.store.statistics import COLUMNS, HISTOGRAM
+from sonde.store.tables import texts_of, to_numpy
+
+Reals = npt.NDArray[np.float64]
+Part = TypeVar("Part")
+
+# Statistics are many: only so many steps of them are held at a time.
+BLOCK_STEPS = 2048
+_MOST_BLOCKS = 6
+_MARGIN_NS = NANOSECONDS
+
+
+@dataclass(frozen=True)
+class ScalarRows:
+    """One scalar of one worker in one mode: of training in order of steps, else of time."""
+
+    name: str
+    mode: str
+    source: str
+    worker: int
+    steps: Numbers
+    times_ns: Numbers
+    values: Reals
+
+    def take(self, which: slice | npt.NDArray[Any]) -> "ScalarRows":
+        """Some rows."""
+        rows = (self.steps[which], self.times_ns[which], self.values[which])
+        return ScalarRows(self.name, self.mode, self.source, self.worker, *rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One fact that the hook found."""
+
+    kind: str
+    subject: str
+    worker: int
+    time_ns: int
+    step: int
+    mode: str
+    value: float
+    detail: str
+
+
+class JobData:
+    """Everything of a job that rules may ask for; nothing is read until it is."""
+
+    def __init__(self, backend: Backend, clock: Clock) -> None:
+        self.backend = backend
+        self._clock = clock
+        self._workers: dict[int, WorkerReader] = {}
+        self._nodes: dict[str, SystemReader] = {}
+        self._since_ns: int | None = None
+        self._parts: dict[tuple[object, ...], Any] = {}
+        self._blocks: dict[tuple[object, ...], dict[str, TensorRows]] = {}
+        self.refresh()
+
+    def refresh(self, since_ns: int | None = None) -> None:
+        """Looks at a job that still grows; what lies before an instant is not needed any more."""
+        self.facts = read_job(self.backend, self._clock.now_ns())
+        self.legs = legs_of(self.facts)
+        self._since_ns = since_ns
+        self._parts.clear()
+        self._blocks.clear()
+        for node in self._nodes.values():
+            node.refresh()
+        for worker in self._workers.values():
+            worker.refresh(self.facts.lives)
+
+    def worker(self, rank: int) -> WorkerReader:
+        """The rows of one worker."""
+        if rank not in self._workers:
+            self._workers[rank] = WorkerReader(self.backend, rank, self.facts.lives)
+        return self._workers[rank]
+
+    def node(self, name: str) -> SystemReader:
+        """The samples of one node."""
+        if name not in self._nodes:
+            self._nodes[name] = SystemReader(self.backend, name)
+        return self._nodes[name]
+
+    def steps(self, leg: Leg, rank: int, mode: str) -> StepTable:
+        """The finished steps of a worker in one leg."""
+        return self._part(
+            ("steps", leg.number, rank, mode),
+            lambda: read_steps(self.worker(rank), mode, within=self._within(leg)),
+        )
+
+    def scalars(self, leg: Leg, rank: int) -> tuple[ScalarRows, ...]:
+        """All scalars of a worker in one leg."""
+        return self._part(
+            ("scalars", leg.number, rank),
+            lambda: _scalars(self.worker(rank), self._within(leg)),
+        )
+
+    def samples(
+        self, leg: Leg, node: str, metric: str
+    ) -> tuple[tuple[Series, ...], Instants, Floats]:
+        """All samples of a metric of a node in one leg."""
+
+        def read() -> tuple[tuple[Series, ...], Instants, Floats]:
+            series = self.node(node).series(metric)
+            return (series, *self.node(node).samples(series, self._within(leg)))
+
+        return self._part(("samples", leg.number, node, metric), read)
+
+    def observations(self, leg: Leg, rank: int) -> tuple[Observation, ...]:
+        """What the hook of a worker found in one leg."""
+        return self._part(
+            ("observations", leg.number, rank),
+            lambda: _observations(self.worker(rank), self._within(leg)),
+        )
+
+    def infos(self) -> Mapping[str, Holders]:
+        """What is known of each tensor."""
+        readers = [self.worker(int(rank)) for rank in self.facts.workers]
+        return self._part(("infos",), lambda: read_infos(readers, []))
+
+    def statistics(
+        self, leg: Leg, rank: int, mode: str, block: int, *, with_histogram: bool = False
+    ) -> Mapping[str, TensorRows]:
+        """The statistics of a block of steps of a worker, by tensor."""
+        key = (leg.number, rank, mode, block, with_histogram)
+        if key not in self._blocks:
+            while len(self._blocks) >= _MOST_BLOCKS * max(1, len(leg.ranks)):
+                self._blocks.pop(next(iter(self._blocks)))
+            steps = StepRange(block * BLOCK_STEPS, (block + 1) * BLOCK_STEPS)
+            columns = (*COLUMNS, HISTOGRAM) if with_histogram else COLUMNS
+            self._blocks[key] = _statistics(
+                self.worker(rank), mode, (steps, self._within(leg)), columns
+            )
+        return self._blocks[key]
+
+    def _within(self, leg: Leg) -> TimeRange:
+        if self._since_ns is None:
+            return leg.within
+        return TimeRange(max(leg.start_ns, self._since_ns - _MARGIN_NS), leg.end_ns)
+
+    def _part(self, key: tuple[object, ...], read: Callable[[], Part]) -> Part:
+        if key not in self._parts:
+            self._parts[key] = read()
+        return cast("Part", self._parts[key])
+
+
+def _scalars(reader: WorkerReader, within: TimeRange) -> tuple[ScalarRows, ...]:
+    table = read_scalars([reader], ScalarQuestion(Matching("*"), within=within))
+    texts = [texts_of(table[name]) for name in ("name", "mode", "source")]
+    steps, times_ns = to_numpy(table["step"]), to_numpy(table["time_ns"])
+    values = to_numpy(table["value"])
+    keys = np.stack([numbers for _, numbers in texts])
+    found = []
+    for key in np.unique(keys, axis=1).T:
+        is_one = np.flatnonzero((keys == key[:, None]).all(axis=0))
+        name, mode, source = (
+            known[number] for (known, _), number in zip(texts, key.tolist(), strict=True)
+        )
+        by = steps if mode == Mode.TRAIN.value else times_ns
+        order = is_one[np.lexsort((times_ns[is_one], by[is_one]))]
+        rows = (steps[order], times_ns[order], values[order])
+        found.append(ScalarRows(name, mode, source, reader.rank, *rows))
+    return tuple(sorted(found, key=lambda one: (one.name, one.mode, one.source)))
+
+
+def _observations(reader: WorkerReader, within: TimeRange) -> tuple[Observation, ...]:
+    rows = reader.folder(OBSERVATIONS).rows(within).to_pylist()
+    return tuple(Observation(worker=reader.rank, **row) for row in rows)
+
+
+def _statistics(
+    reader: WorkerReader,
+    mode: str,
+    extent: tuple[StepRange, TimeRange],
+    columns: tuple[str, ...],
+) -> dict[str, TensorRows]:
+    steps, within = extent
+    table = reader.folder(STATISTICS).rows(
+        within, steps, ("name", "step", "time_ns", *columns), {"mode": (mode,)}
+    )
+    known, numbers = texts_of(table["name"])
+    times_ns = to_numpy(table["time_ns"])
+    whole = TensorRows(
+        reader.rank,
+        to_numpy(table["step"]),
+        times_ns,
+        reader.life_starts_ns(times_ns),
+        reader.world_sizes(times_ns),
+        {name: _column(table, name) for name in columns},
+    )
+    order = np.lexsort((times_ns, whole.steps, numbers))
+    edges = np.searchsorted(numbers[order], np.arange(len(known) + 1))
+    return {
+        name: whole.take(order[edges[place] : edges[place + 1]])
+        for place, name in enumerate(known)
+        if edges[place] < edges[place + 1]
+    }
+
+
+def _column(table: Any, name: str) -> npt.NDArray[Any]:
+    if name == HISTOGRAM:
+        return np.array(table[name].to_pylist(), dtype=object)
+    return to_numpy(table[name])

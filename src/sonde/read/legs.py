@@ -1,0 +1,75 @@
+"""The legs of a job: from one start of its workers to the next.
+
+A resumed job and an elastic restart do steps again that were done before. What was recorded in one
+leg stands for itself, so what is said about it does not change when the job goes on.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sonde.read.jobs import JobFacts, NodeAttempt
+from sonde.read.workers import WorkerLife
+from sonde.records.ranges import TimeRange
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One start of the workers, and what they did until the next."""
+
+    number: int
+    start_ns: int
+    end_ns: int | None  # where the next one begins; None of the last
+    is_over: bool  # nothing more will come
+    lives: tuple[WorkerLife, ...]
+    nodes: tuple[str, ...]
+
+    @property
+    def within(self) -> TimeRange:
+        """Its extent in time."""
+        return TimeRange(self.start_ns, self.end_ns)
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Its workers."""
+        return tuple(sorted({life.info.rank for life in self.lives}))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all workers that belong to it have begun."""
+        wanted = max((life.info.world_size for life in self.lives), default=0)
+        return len(self.ranks) >= wanted
+
+
+def legs_of(facts: JobFacts) -> tuple[Leg, ...]:
+    """All legs, in order."""
+    begun = sorted(_begun(facts))
+    found = []
+    for place, (start_ns, attempt, restart) in enumerate(begun):
+        following = begun[place + 1][0] if place + 1 < len(begun) else None
+        nodes = [one for one in facts.attempts if one.attempt.number == attempt]
+        lives = tuple(
+            life
+            for life in facts.lives
+            if (life.info.attempt, life.info.restart) == (attempt, restart)
+        )
+        is_over = following is not None or (facts.state.is_over and _are_over(nodes))
+        names = tuple(sorted({one.attempt.node for one in nodes}))
+        found.append(Leg(place, start_ns, following, is_over, lives, names))
+    return tuple(found)
+
+
+def _are_over(nodes: list[NodeAttempt]) -> bool:
+    return all(one.state.is_over for one in nodes)
+
+
+def _begun(facts: JobFacts) -> Iterator[tuple[int, int, int]]:
+    """When each leg begins, its attempt and its restart."""
+    numbers = {one.attempt.number for one in facts.attempts}
+    numbers |= {life.info.attempt for life in facts.lives}
+    for number in numbers:
+        starts = [one.attempt.start_ns for one in facts.attempts if one.attempt.number == number]
+        lives = [life.info for life in facts.lives if life.info.attempt == number]
+        restarts = {info.restart for info in lives} | {0}
+        for restart in restarts:
+            own = [info.start_ns for info in lives if info.restart == restart]
+            yield min(own + starts if restart == min(restarts) else own), number, restart

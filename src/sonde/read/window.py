@@ -1,0 +1,364 @@
+"""The slice of a job that a rule is shown: with fixed boundaries, and read when it is asked for.
+
+A window holds so many training steps, or so many seconds. What has no training step (evaluation,
+samples of the machine, what a profiler saw) belongs to the window in whose time it happened.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.clock import NANOSECONDS
+from sonde.read.job_data import BLOCK_STEPS, JobData, Observation, Reals, ScalarRows
+from sonde.read.legs import Leg
+from sonde.read.profiles import operations_of
+from sonde.read.scalars import Losses as LossNames
+from sonde.read.steps import StepTable
+from sonde.read.tensors import TensorRows, merge_shards
+from sonde.read.workers import Numbers
+from sonde.records.metric import Series
+from sonde.records.need import Losses, Metric, Need, Observations, Operations, Scalars, Statistics
+from sonde.records.need import Steps as StepsNeed
+from sonde.records.ranges import StepRange, TimeRange
+from sonde.records.step import Mode
+from sonde.records.worker import TensorInfo
+from sonde.store.rollups import Floats, Instants
+from sonde.store.statistics import reduce_columns
+
+_TRAIN = Mode.TRAIN.value
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A scalar in one window, its mean over the workers that recorded it: a value per step."""
+
+    name: str
+    mode: str
+    steps: Numbers
+    times_ns: Numbers
+    values: Reals
+
+    def __iter__(self) -> Iterator[tuple[int, float]]:
+        """Steps and values."""
+        return iter(zip(self.steps.tolist(), self.values.tolist(), strict=True))
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A metric of one device in one window; what was not measured is left out."""
+
+    node: str
+    series: Series
+    times_ns: Instants
+    values: Floats
+
+    @property
+    def device(self) -> str:
+        """The device; empty where the whole node is meant."""
+        return self.series.device
+
+    def __len__(self) -> int:
+        return len(self.times_ns)
+
+
+@dataclass(frozen=True)
+class WindowTensor:
+    """A tensor in one window: what sums it up, step by step."""
+
+    name: str
+    worker: int | None  # None where it was put together from the parts of all workers
+    info: TensorInfo | None
+    rows: TensorRows
+
+    @property
+    def steps(self) -> Numbers:
+        """The steps at which it was recorded."""
+        return self.rows.steps
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it has more than one axis, as weights do and biases do not."""
+        return self.info is None or len(self.info.shape) > 1
+
+    def values(self, reduction: str) -> Reals:
+        """A reduction at each of its steps."""
+        return np.asarray(reduce_columns(reduction, self.rows.columns), dtype=np.float64)
+
+    def reduction(self, name: str) -> Iterator[tuple[int, float]]:
+        """Steps and values of a reduction, such as `abs_mean`."""
+        yield from zip(self.steps.tolist(), self.values(name).tolist(), strict=True)
+
+    def column(self, name: str) -> Reals:
+        """One of the mergeable statistics, such as `zeros` or `sum_of_absolutes`."""
+        return np.asarray(self.rows.columns[name], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Window:
+    """One slice of a job."""
+
+    data: JobData
+    leg: Leg
+    within: TimeRange  # over all workers
+    steps_range: StepRange | None  # None where the window is so many seconds
+    times: Mapping[int, TimeRange]  # of each worker
+    is_last: bool = False  # of this leg: the job, or this attempt at it, is over
+    needs: tuple[Need, ...] = ()
+    looked_at: list[int] = field(default_factory=list)
+
+    @property
+    def start_ns(self) -> int:
+        """When it begins."""
+        return self.within.start_ns or self.leg.start_ns
+
+    @property
+    def end_ns(self) -> int:
+        """When it ends; of the last one of a job, when the job ended."""
+        return self.within.end_ns or self.data.facts.end_ns or self.start_ns
+
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return (self.end_ns - self.start_ns) / NANOSECONDS
+
+    @property
+    def first_step(self) -> int | None:
+        """Its first training step, where it is cut by steps."""
+        return None if self.steps_range is None else self.steps_range.start
+
+    @property
+    def datapoints(self) -> int:
+        """How much was given out of what the rule says it needs."""
+        return sum(self.looked_at)
+
+    def for_needs(self, needs: tuple[Need, ...]) -> "Window":
+        """The same, for a rule that needs this: what it is given of that is counted."""
+        return replace(self, needs=needs, looked_at=[])
+
+    def steps(self, mode: str = _TRAIN) -> tuple[StepTable, ...]:
+        """The finished steps of each worker that has any."""
+        found = []
+        for rank in self.leg.ranks:
+            table = self.data.steps(self.leg, rank, mode)
+            inside = self._inside(rank, mode, table.steps, table.ends_ns)
+            if inside.start < inside.stop:
+                found.append(_some_steps(table, inside))
+        self._count(StepsNeed(mode), sum(len(one.steps) for one in found))
+        return tuple(found)
+
+    def losses(self, mode: str = _TRAIN) -> tuple[Curve, ...]:
+        """Every loss, as the hook saw it; where it saw none, what was logged as `loss`."""
+        rows = self._scalar_rows(lambda one: one.name in LossNames() and one.mode == mode)
+        seen = [one for one in rows if one.source == "hook"]
+        found = _curves(seen or rows)
+        self._count(Losses(), sum(map(len, found)))
+        return found
+
+    def scalars(self, name: str, mode: str = _TRAIN) -> tuple[Curve, ...]:
+        """Scalars whose name fits a pattern, such as `learning_rate/*`."""
+        found = _curves(
+            self._scalar_rows(lambda one: fnmatchcase(one.name, name) and one.mode == mode)
+        )
+        self._count(Scalars(name), sum(map(len, found)))
+        return found
+
+    def system(self, metric: str) -> tuple[Samples, ...]:
+        """Samples of a metric, of each node and device that has any."""
+        found = []
+        for node in self.leg.nodes:
+            series, times_ns, values = self.data.samples(self.leg, node, metric)
+            first, last = np.searchsorted(times_ns, (self.start_ns, self._open_end))
+            for one, row in zip(series, values[:, first:last], strict=True):
+                is_known = ~np.isnan(row)
+                if is_known.any():
+                    known = (times_ns[first:last][is_known], row[is_known])
+                    found.append(Samples(node, one, *known))
+        self._count(Metric(metric), sum(map(len, found)))
+        return tuple(found)
+
+    def tensors(
+        self,
+        collection: str,
+        mode: str = _TRAIN,
+        *,
+        regex: str | None = None,
+        each_worker: bool = False,
+        with_histogram: bool = False,
+    ) -> tuple[WindowTensor, ...]:
+        """The tensors of a collection that were recorded in the window.
+
+        Args:
+            collection: Such as `gradients`; `all` is every tensor.
+            mode: The mode of the step.
+            regex: Only those whose name it finds.
+            each_worker: What every worker has once for each of them, not only of the first.
+            with_histogram: For medians and quantiles.
+        """
+        parts: dict[str, list[TensorRows]] = {}
+        for rank in self.leg.ranks:
+            for name, rows in self._statistics(rank, mode, with_histogram=with_histogram).items():
+                parts.setdefault(name, []).append(rows)
+        found: list[WindowTensor] = []
+        for name in sorted(parts):
+            info = self._info(name)
+            is_in = collection == "all" or (info is not None and collection in info.collections)
+            if is_in and (regex is None or re.search(regex, name)):
+                found += _tensors(name, info, parts[name], each_worker=each_worker)
+        self._count(Statistics(collection), sum(len(one.steps) for one in found))
+        return tuple(found)
+
+    def observations(self, kind: str = "*") -> tuple[Observation, ...]:
+        """What the hook found by itself, in order of time."""
+        found = [
+            one
+            for rank in self.leg.ranks
+            for one in self.data.observations(self.leg, rank)
+            if fnmatchcase(one.kind, kind) and _contains(self.times[rank], one.time_ns)
+        ]
+        self._count(Observations(kind), len(found))
+        return tuple(sorted(found, key=lambda one: (one.time_ns, one.worker)))
+
+    def operations(self, category: str, columns: Sequence[str]) -> Mapping[int, pa.Table]:
+        """What profilers of each worker saw, call by call."""
+        found = {
+            rank: operations_of(
+                self.data.worker(rank), self.times[rank], columns, {"category": (category,)}
+            )
+            for rank in self.leg.ranks
+        }
+        self._count(Operations(category), sum(one.num_rows for one in found.values()))
+        return {rank: one for rank, one in found.items() if one.num_rows}
+
+    def __str__(self) -> str:
+        if self.steps_range is not None and self.steps_range.end is not None:
+            return f"steps {self.steps_range.start}–{self.steps_range.end - 1}"
+        since = (self.start_ns - self.leg.start_ns) / NANOSECONDS
+        return f"seconds {since:.0f}–{since + self.seconds:.0f}"
+
+    @property
+    def _open_end(self) -> int:
+        return np.iinfo(np.int64).max if self.within.end_ns is None else self.within.end_ns
+
+    def _inside(self, rank: int, mode: str, steps: Numbers, times_ns: Numbers) -> slice:
+        """Which rows belong to the window: of training by step, all others by time."""
+        if self.steps_range is not None and mode == _TRAIN:
+            return _slice(steps, self.steps_range.start, self.steps_range.end)
+        return _slice(times_ns, self.times[rank].start_ns, self.times[rank].end_ns)
+
+    def _scalar_rows(self, wanted: Any) -> list[ScalarRows]:
+        found = []
+        for rank in self.leg.ranks:
+            for one in self.data.scalars(self.leg, rank):
+                if wanted(one):
+                    inside = self._inside(rank, one.mode, one.steps, one.times_ns)
+                    if inside.start < inside.stop:
+                        found.append(one.take(inside))
+        return found
+
+    def _statistics(
+        self, rank: int, mode: str, *, with_histogram: bool
+    ) -> Mapping[str, TensorRows]:
+        if self.steps_range is None or mode != _TRAIN or self.steps_range.end is None:
+            return {}  # statistics are asked for by steps of training
+        start, end = self.steps_range.start or 0, self.steps_range.end
+        parts: dict[str, list[TensorRows]] = {}
+        for block in range(start // BLOCK_STEPS, (end - 1) // BLOCK_STEPS + 1):
+            found = self.data.statistics(self.leg, rank, mode, block, with_histogram=with_histogram)
+            for name, rows in found.items():
+                inside = np.searchsorted(rows.steps, (start, end))
+                if inside[0] < inside[1]:
+                    parts.setdefault(name, []).append(rows.take(np.arange(*inside)))
+        return {name: _joined(rows) for name, rows in parts.items()}
+
+    def _info(self, name: str) -> TensorInfo | None:
+        holders = self.data.infos().get(name)
+        return holders[min(holders)] if holders else None
+
+    def _count(self, need: Need, count: int) -> None:
+        if need in self.needs:
+            self.looked_at.append(count)
+
+
+def _contains(within: TimeRange, time_ns: int) -> bool:
+    return within.overlaps(time_ns, time_ns)
+
+
+def _slice(values: Numbers, start: int | None, end: int | None) -> slice:
+    """Where sorted values lie between two."""
+    first = 0 if start is None else int(np.searchsorted(values, start))
+    return slice(first, len(values) if end is None else int(np.searchsorted(values, end)))
+
+
+def _some_steps(table: StepTable, which: slice) -> StepTable:
+    return replace(
+        table,
+        steps=table.steps[which],
+        starts_ns=table.starts_ns[which],
+        durations_ns=table.durations_ns[which],
+        phases_ns={name: one[which] for name, one in table.phases_ns.items()},
+        device_seconds={name: one[which] for name, one in table.device_seconds.items()},
+        micro_steps=table.micro_steps[which],
+        is_skipped=table.is_skipped[which],
+        is_profiled=table.is_profiled[which],
+    )
+
+
+def _curves(rows: Sequence[ScalarRows]) -> tuple[Curve, ...]:
+    """One curve per scalar and mode: means over the workers, the last word of each counting."""
+    groups: dict[tuple[str, str], list[ScalarRows]] = {}
+    for one in rows:
+        groups.setdefault((one.name, one.mode), []).append(one)
+    return tuple(_curve(name, mode, parts) for (name, mode), parts in sorted(groups.items()))
+
+
+def _curve(name: str, mode: str, parts: Sequence[ScalarRows]) -> Curve:
+    lasts = [_last_of_each_step(one) for one in parts]
+    steps = np.concatenate([one.steps for one in lasts])
+    distinct, places = np.unique(steps, return_inverse=True)
+    counts = np.bincount(places, minlength=len(distinct))
+    sums = np.zeros(len(distinct))
+    times_ns = np.zeros(len(distinct), dtype=np.int64)
+    with np.errstate(invalid="ignore"):  # infinities of both signs
+        np.add.at(sums, places, np.concatenate([one.values for one in lasts]))
+    np.maximum.at(times_ns, places, np.concatenate([one.times_ns for one in lasts]))
+    return Curve(name, mode, distinct, times_ns, sums / counts)
+
+
+def _last_of_each_step(rows: ScalarRows) -> ScalarRows:
+    order = np.lexsort((rows.times_ns, rows.steps))
+    steps = rows.steps[order]
+    is_last = np.append(steps[1:] != steps[:-1], True)[: len(steps)]
+    return rows.take(order[is_last])
+
+
+def _tensors(
+    name: str, info: TensorInfo | None, parts: Sequence[TensorRows], *, each_worker: bool
+) -> list[WindowTensor]:
+    if info is not None and info.is_shard and len(parts) > 1:
+        steps, times_ns, columns = merge_shards(parts)
+        empty = np.zeros(len(steps), dtype=np.int64)
+        rows = TensorRows(-1, steps, times_ns, empty, empty, columns)
+        return [WindowTensor(name, None, info, rows)]
+    chosen = parts if each_worker else parts[:1]
+    return [WindowTensor(name, one.worker, info, one) for one in chosen]
+
+
+def _joined(parts: Sequence[TensorRows]) -> TensorRows:
+    if len(parts) == 1:
+        return parts[0]
+    return TensorRows(
+        parts[0].worker,
+        np.concatenate([one.steps for one in parts]),
+        np.concatenate([one.times_ns for one in parts]),
+        np.concatenate([one.life_starts_ns for one in parts]),
+        np.concatenate([one.world_sizes for one in parts]),
+        {name: np.concatenate([one.columns[name] for one in parts]) for name in parts[0].columns},
+    )

@@ -1,0 +1,158 @@
+"""Parameters of rules as people write them: in a file, on the command line, in a call."""
+
+import dataclasses
+import json
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from sonde.errors import UsageError
+from sonde.records.finding import Setting
+from sonde.rules._rule import Rule, parameter_names
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """What a number may be; None is open."""
+
+    least: float | None = None
+    most: float | None = None
+
+    def allows(self, value: float) -> bool:
+        """Whether a number is inside, both ends included."""
+        is_enough = self.least is None or value >= self.least
+        return is_enough and (self.most is None or value <= self.most)
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"{self.least:g} or more"
+        return f"{self.least:g} to {self.most:g}" if self.least is not None else "at most"
+
+
+Percent = Annotated[float, Between(0, 100)]
+Positive = Annotated[float, Between(0)]
+Count = Annotated[int, Between(1)]
+Patience = Annotated[int, Between(0)] | typing.Literal["auto"]
+
+_WORDS: dict[type, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+}
+
+
+def build_rule(kind: type[Rule], given: Mapping[str, object], where: str = "") -> Rule:
+    """A rule with these parameters, each checked.
+
+    Args:
+        kind: The rule.
+        given: Parameters by name; texts are read as what the parameter is.
+        where: What an error begins with: a file and its section, an option.
+    """
+    hints = _hints(kind)
+    checked: dict[str, Any] = {}
+    for name, value in given.items():
+        key = f"{where or kind.name() + '.'}{name}"
+        if name not in hints:
+            known = ", ".join(hints)
+            raise UsageError(
+                f"{key} = {value!r}: {kind.name()} has no such parameter. Has: {known}"
+            )
+        checked[name] = _checked(hints[name], value, key)
+    return kind(**checked)
+
+
+def describe_parameters(kind: type[Rule]) -> list[tuple[str, str, str]]:
+    """Name, what it may be, and default of every parameter, for people."""
+    hints = _hints(kind)
+    defaults = {one.name: one.default for one in dataclasses.fields(kind)}
+    return [(name, _allowed(hints[name]), _shown(defaults[name])) for name in parameter_names(kind)]
+
+
+def _hints(kind: type[Rule]) -> dict[str, Any]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {"setting": Setting, **{name: hints[name] for name in parameter_names(kind)}}
+
+
+def _checked(hint: Any, value: object, key: str) -> object:
+    for choice in _choices(hint):
+        found, is_fit = _read(choice, value)
+        if is_fit:
+            return found
+    raise UsageError(f"{key} = {value!r} must be {_allowed(hint)}.")
+
+
+def _choices(hint: Any) -> tuple[Any, ...]:
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    return typing.get_args(hint) if is_union else (hint,)
+
+
+def _read(choice: Any, value: object) -> tuple[object, bool]:
+    """The value as one of the things it may be, and whether it is that."""
+    if choice is type(None):
+        return None, value is None or value in ("none", "None")
+    if typing.get_origin(choice) is typing.Literal:
+        return value, value in typing.get_args(choice)
+    if typing.get_origin(choice) is Annotated:
+        inner, limits = typing.get_args(choice)
+        found, is_fit = _read(inner, value)
+        return found, is_fit and isinstance(found, int | float) and limits.allows(found)
+    if typing.get_origin(choice) is tuple:
+        return _listed(choice, value)
+    if isinstance(choice, type) and issubclass(choice, Setting):
+        is_known = value in [one.value for one in Setting]
+        return Setting(str(value)) if is_known else value, is_known
+    return _plain(choice, value)
+
+
+def _listed(choice: Any, value: object) -> tuple[object, bool]:
+    parts = value.split("+") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple):
+        parts = (parts,)
+    read = [_read(typing.get_args(choice)[0], part) for part in parts]
+    return tuple(found for found, _ in read), all(is_fit for _, is_fit in read)
+
+
+def _plain(choice: Any, value: object) -> tuple[object, bool]:
+    if choice is str:
+        return value, isinstance(value, str)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return value, False
+    if choice is bool:
+        return value, isinstance(value, bool)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value, False
+    if choice is int:
+        return int(value), value == int(value)
+    return float(value), True
+
+
+def _allowed(hint: Any) -> str:
+    return " or ".join(_word(choice) for choice in _choices(hint))
+
+
+def _word(choice: Any) -> str:
+    if choice is type(None):
+        return "none"
+    if typing.get_origin(choice) is typing.Literal:
+        return " or ".join(map(str, typing.get_args(choice)))
+    if typing.get_origin(choice) is Annotated:
+        inner, limits = typing.get_args(choice)
+        return f"{_WORDS[inner]}, {limits}"
+    if typing.get_origin(choice) is tuple:
+        return f"a list, each {_word(typing.get_args(choice)[0])}"
+    if isinstance(choice, type) and issubclass(choice, Setting):
+        return " or ".join(one.value for one in Setting)
+    return _WORDS.get(choice, getattr(choice, "__name__", str(choice)))
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)

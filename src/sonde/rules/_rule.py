@@ -1,0 +1,157 @@
+"""What a rule is: parameters, what it needs, and a question asked of one window after the other.
+
+A rule never waits, fetches, acts, or raises to signal. It is shown windows with fixed boundaries,
+one after the other, and keeps what it has to remember in its state.
+"""
+
+import dataclasses
+import inspect
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self, dataclass_transform
+
+from sonde.read.window import Window
+from sonde.records.finding import Evidence, Finding, Setting, Severity
+from sonde.records.need import Need
+
+_SECTION = re.compile(r"^(Why it matters|What to do|How it decides):\s*", re.MULTILINE)
+
+
+class State(dict[str, Any]):
+    """What a rule remembers between windows: plain JSON values, kept and restored by the engine."""
+
+    def of(self, *names: object) -> "State":
+        """The part of it that belongs to one subject: a tensor, a worker, a GPU."""
+        found: State = self
+        for name in names:
+            inner = found.get(str(name))
+            if not isinstance(inner, State):
+                inner = found[str(name)] = State(inner or {})
+            found = inner
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Pages:
+    """A rule's documentation, taken from its docstring."""
+
+    question: str
+    why: str
+    decides: str
+    advice: str
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Rule(ABC):
+    """A question asked of a job. Subclass it; annotated fields with defaults are parameters.
+
+    The first line of the docstring is the question; `Why it matters:`, `How it decides:` and
+    `What to do:` begin its other parts.
+    """
+
+    needs: ClassVar[tuple[Need, ...]] = ()
+    # How it is shown the job: so many training steps at a time, or so many seconds.
+    window_steps: ClassVar[int | None] = 50
+    window_seconds: ClassVar[float | None] = None
+    # After how many windows with data but without a finding an episode is over; 0: the rule says
+    # so itself, by yielding what `recovered` gives.
+    recovers_after: ClassVar[int] = 2
+
+    setting: Setting = Setting.CALIBRATED
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+
+    def __new__(cls, **given: Any) -> Self:
+        """Remembers what was given: the fields alone do not tell it from a default."""
+        rule = super().__new__(cls)
+        object.__setattr__(rule, "_given", frozenset(given))
+        return rule
+
+    @abstractmethod
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Looks at a window and yields what is wrong in it, window after window while it lasts."""
+
+    def lacks(self, state: State) -> str:
+        """What it still needs before it can judge, in words; empty once it can."""
+        del state
+        return ""
+
+    def unfit(self, state: State) -> str:
+        """Why its question makes no sense for this job, though there is data; mostly empty."""
+        del state
+        return ""
+
+    @classmethod
+    def name(cls) -> str:
+        """As in reports and on the dashboard."""
+        return cls.__name__
+
+    @classmethod
+    def pages(cls) -> Pages:
+        """Its documentation."""
+        text = inspect.getdoc(cls) or cls.__name__
+        first, *parts = _SECTION.split(text)
+        named = dict(zip(parts[::2], (_one_line(part) for part in parts[1::2]), strict=True))
+        return Pages(
+            question=_one_line(first),
+            why=named.get("Why it matters", ""),
+            decides=named.get("How it decides", ""),
+            advice=named.get("What to do", ""),
+        )
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether the documented criterion is meant to the letter."""
+        return self.setting is Setting.CLASSIC
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The parameters that somebody has set: they hold, whatever the setting."""
+        return frozenset(getattr(self, "_given", ()))
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """Every parameter and its value."""
+        return {name: getattr(self, name) for name in parameter_names(type(self))}
+
+    def finding(
+        self,
+        message: str,
+        *,
+        severity: Severity = Severity.WARNING,
+        step: int | tuple[int, int] | None = None,
+        evidence: Evidence | None = None,
+        **about: Any,
+    ) -> Finding:
+        """A finding of this rule.
+
+        Args:
+            message: What is wrong, with the numbers and the name of the culprit.
+            severity: How much it matters.
+            step: Where: one step, or the first and the last.
+            evidence: The numbers that made the rule fire, by name.
+            about: Whom it means: `node`, `worker`, `device`, `tensor`; and `advice` where it is
+                more to the point than the docstring's, `time_ns`, `cause`, `subject`.
+        """
+        about.setdefault("advice", self.pages().advice)
+        steps = (step, step) if isinstance(step, int) else step
+        return Finding(
+            self.name(), severity, message, steps=steps, evidence=evidence or {}, **about
+        )
+
+    def recovered(self, subject: str) -> Finding:
+        """Says that what was found about a subject is over; of nothing open, nothing."""
+        return Finding(self.name(), Severity.INFO, "", subject=subject, is_over=True)
+
+
+def parameter_names(kind: type[Rule]) -> tuple[str, ...]:
+    """The parameters of a rule, in the order in which they are written."""
+    return tuple(one.name for one in dataclasses.fields(kind) if one.name != "setting")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,96 @@
+"""Which rules are asked, and with what parameters: from names, a file and the command line."""
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from sonde.errors import UsageError
+from sonde.guard import Guard
+from sonde.rules import Rule, file_name, load_rule, rule_names
+from sonde.rules._parameters import build_rule
+from sonde.settings import RuleSettings, RulesSettings
+
+Parameters = Mapping[str, Mapping[str, object]]
+
+
+def select_rules(
+    names: Sequence[str] = (),
+    settings: RulesSettings | None = None,
+    given: Parameters | None = None,
+) -> list[Rule]:
+    """The rules that are asked for, or all that are installed.
+
+    Args:
+        names: Names in either spelling.
+        settings: What a configuration file says.
+        given: Parameters by rule, which go on top.
+    """
+    chosen = settings or RulesSettings()
+    told = {file_name(one.rule): one for one in chosen.rules}
+    on_top = {file_name(name): values for name, values in (given or {}).items()}
+    wanted = list(dict.fromkeys(map(file_name, names))) or [*rule_names(), *_own(told)]
+    kinds = {name: _kind(name, told.get(name)) for name in wanted}
+    for name in {*on_top, *told} - set(kinds):
+        _kind(name, told.get(name))  # a name that does not exist is an error, asked for or not
+    for name in on_top.keys() - kinds.keys():
+        raise UsageError(f"Parameters of {name} are set, but the rule is not asked for.")
+    rules = []
+    for name, kind in kinds.items():
+        own = told.get(name) or RuleSettings(name)
+        setting = (
+            {"setting": own.setting or chosen.setting} if own.setting or chosen.setting else {}
+        )
+        # the file's values first, so that an error names the file
+        if own.parameters:
+            build_rule(kind, own.parameters, f"{chosen.where} [rules.{own.rule}] ")
+        rules.append(build_rule(kind, {**setting, **own.parameters, **on_top.get(name, {})}))
+    return rules
+
+
+def parse_assignments(texts: Iterable[str]) -> dict[str, dict[str, object]]:
+    """Parameters from texts like `LossNotDecreasing.num_steps=20`, by rule."""
+    found: dict[str, dict[str, object]] = {}
+    for text in texts:
+        name, is_assigned, value = text.partition("=")
+        rule, is_of, parameter = name.strip().partition(".")
+        if not (is_assigned and is_of and parameter):
+            raise UsageError(f"--set {text!r} is no parameter. Write it like StepOutlier.stddev=4")
+        found.setdefault(rule, {})[parameter] = value.strip()
+    return found
+
+
+def load_source(path: Path, name: str) -> type[Rule]:
+    """The rule of that name in a person's own file."""
+    spec = importlib.util.spec_from_file_location(f"sonde_rules_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise UsageError(f"There are no rules in {path}: it is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    errors: list[BaseException] = []
+    guard = Guard(lambda _, error: errors.append(error))
+    guard.call(f"loading {path}", partial(spec.loader.exec_module, module), None)
+    for error in errors:
+        kind = type(error).__name__
+        raise UsageError(f"The rules in {path} cannot be loaded: {kind}: {error}") from error
+    kinds = {
+        file_name(kind.__name__): kind
+        for kind in vars(module).values()
+        if inspect.isclass(kind) and issubclass(kind, Rule) and kind.__module__ == spec.name
+    }
+    if name not in kinds:
+        known = ", ".join(kind.name() for kind in kinds.values()) or "none"
+        raise UsageError(f"{path} has no rule {name}. Rules in it: {known}")
+    return kinds[name]
+
+
+def _own(told: Mapping[str, RuleSettings]) -> list[str]:
+    return [name for name, one in told.items() if one.source is not None]
+
+
+def _kind(name: str, told: RuleSettings | None) -> type[Rule]:
+    if told is not None and told.source is not None:
+        return load_source(Path(told.source), name)
+    return load_rule(name)

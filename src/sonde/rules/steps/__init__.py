@@ -1,0 +1,1 @@
+"""How steps went: one file per rule."""

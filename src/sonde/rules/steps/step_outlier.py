@@ -1,0 +1,212 @@
+"""StepOutlier: some steps take far longer than the others."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.clock import NANOSECONDS
+from sonde.read.steps import StepTable
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.records.need import Steps
+from sonde.records.step import Mode, Phase
+from sonde.rules._parameters import Count, Positive
+from sonde.rules._rule import Rule, State
+
+Seconds = npt.NDArray[np.float64]
+
+_SETTLING_STEPS = 10  # compilation, warm caches, the first batches
+_RECENT = 400  # steps that tell what is usual
+_LEAST = 50
+_LEAST_FACTOR = 1.5  # what is not half as long again costs nothing
+_LEAST_LOSS = 0.02  # of the time of all steps
+_DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
+_NORMAL = 1.4826  # standard deviations of a normal distribution in its median deviation
+_NAMED = 20
+_METRICS = ("cpu.utilization_percent", "cpu.iowait_percent", "gpu.utilization_percent")
+_OF_ALL_MODES = (Mode.TRAIN.value, Mode.EVAL.value)
+
+
+@dataclass(frozen=True)
+class _Outliers:
+    """The outliers of one worker in one window."""
+
+    steps: npt.NDArray[np.int64]
+    seconds: Seconds
+    usual: float
+    by_phase: dict[str, float]  # seconds above the usual, added up
+
+
+class StepOutlier(Rule):
+    """Some steps take far longer than the others.
+
+    Why it matters: with several workers everybody waits for the slowest step, and rare long steps
+    often point to something that can be moved out of the way.
+    How it decides: classic counts the steps of a worker that are longer than mean + stddev ×
+    standard deviation. Calibrated uses median and median deviation of the last 400 steps, leaves
+    out the first 10 steps, steps under a profiler and time for evaluation and checkpoints, and
+    wants the outliers to cost at least 2 % of the time.
+    What to do: look at what happens in the phase that is named: loading (more loader workers,
+    smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
+    """
+
+    stddev: Positive = 3.0
+    n_outliers: Count = 10
+    mode: Literal["train", "eval", "predict"] | None = None
+
+    needs = tuple(Steps(mode) for mode in _OF_ALL_MODES)
+    window_steps: ClassVar[int] = 100
+    recovers_after: ClassVar[int] = 5
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Looks at the steps of every worker."""
+        for mode in _OF_ALL_MODES if self.mode is None else (self.mode,):
+            for table in window.steps(mode):
+                own = state.of(mode, table.worker)
+                if self.is_classic:
+                    yield from self._classic(table, own)
+                else:
+                    yield from self._calibrated(window, table, own)
+
+    def lacks(self, state: State) -> str:
+        """How many steps are missing."""
+        if self.is_classic:
+            return ""
+        counts = [own.get("seen", 0) for modes in state.values() for own in modes.values()]
+        seen = max(counts, default=0)
+        needed = _SETTLING_STEPS + _LEAST
+        return "" if seen >= needed else f"it has seen {seen} steps; it needs {needed}"
+
+    def _classic(self, table: StepTable, state: State) -> Iterator[Finding]:
+        state.setdefault("microseconds", []).extend((table.durations_ns // 1000).tolist())
+        state.setdefault("steps", []).extend(table.steps.tolist())
+        seconds = np.array(state["microseconds"]) / 1e6
+        limit = float(seconds.mean() + self.stddev * seconds.std())
+        which = np.flatnonzero(seconds > limit)
+        if len(which) > self.n_outliers:
+            steps = np.array(state["steps"])[which]
+            yield self.finding(
+                f"{len(which)} {table.mode} steps of worker {table.worker} took longer than "
+                f"{limit:.3g} s; the mean is {seconds.mean():.3g} s.",
+                step=(int(steps.min()), int(steps.max())),
+                worker=table.worker,
+                subject=f"{table.mode}/{table.worker}",
+                evidence={
+                    "count": len(which),
+                    "limit_seconds": limit,
+                    "mean_seconds": float(seconds.mean()),
+                    "steps": [float(one) for one in steps[-_NAMED:]],
+                },
+            )
+
+    def _calibrated(self, window: Window, table: StepTable, state: State) -> Iterator[Finding]:
+        seen = state.get("seen", 0)
+        state["seen"] = seen + len(table.steps)
+        is_usable = ~table.is_profiled & ~table.is_skipped
+        is_usable[: max(0, _SETTLING_STEPS - seen)] = False
+        seconds = _own_seconds(table)
+        recent = (state.get("recent", []) + seconds[is_usable].tolist())[-_RECENT:]
+        state["recent"] = recent
+        state["total"] = state.get("total", 0.0) + float(seconds[is_usable].sum())
+        if len(recent) < _LEAST:
+            return
+        outliers = self._outliers(table, seconds, is_usable, np.array(recent))
+        if not len(outliers.steps):
+            return
+        self._remember(window, table, outliers, state)
+        if state["count"] > self.n_outliers and state["lost"] > _LEAST_LOSS * state["total"]:
+            yield self._found(table, outliers, state)
+
+    def _outliers(
+        self, table: StepTable, seconds: Seconds, is_usable: npt.NDArray[np.bool_], recent: Seconds
+    ) -> _Outliers:
+        usual = float(np.median(recent))
+        deviation = _NORMAL * float(np.median(np.abs(recent - usual)))
+        limit = max(usual + self.stddev * deviation, _LEAST_FACTOR * usual)
+        is_long = is_usable & (seconds > limit)
+        by_phase = {}
+        for phase, spent_ns in table.phases_ns.items():
+            if phase not in _DELIBERATE and is_usable.any():
+                excess = spent_ns[is_long] - np.median(spent_ns[is_usable])
+                by_phase[phase] = float(np.maximum(excess, 0).sum()) / NANOSECONDS
+        return _Outliers(table.steps[is_long], seconds[is_long], usual, by_phase)
+
+    def _remember(
+        self, window: Window, table: StepTable, outliers: _Outliers, state: State
+    ) -> None:
+        state["count"] = state.get("count", 0) + len(outliers.steps)
+        lost = float((outliers.seconds - outliers.usual).sum())
+        state["lost"] = state.get("lost", 0.0) + lost
+        state["steps"] = (state.get("steps", []) + outliers.steps.tolist())[-_NAMED:]
+        phases = state.of("phases")
+        for phase, seconds in outliers.by_phase.items():
+            phases[phase] = phases.get(phase, 0.0) + seconds
+        machine = state.of("machine")
+        for metric, inside, outside in _machine(window, table, outliers.steps):
+            known = machine.get(metric, [0.0, 0.0, 0])
+            machine[metric] = [known[0] + inside, known[1] + outside, known[2] + 1]
+
+    def _found(self, table: StepTable, outliers: _Outliers, state: State) -> Finding:
+        phases = state.of("phases")
+        phase = max(phases, key=lambda name: float(phases[name])) if phases else ""
+        share = 100 * state["lost"] / state["total"]
+        period = _period(state["steps"])
+        every = f", about every {period} steps" if period else ""
+        machine = {
+            name: [inside / count, outside / count]
+            for name, (inside, outside, count) in state.of("machine").items()
+        }
+        return self.finding(
+            f"{state['count']} {table.mode} steps of worker {table.worker} took much longer than "
+            f"the usual {outliers.usual:.3g} s{every}; most of it in {phase}. "
+            f"That costs {share:.1f} % of the time.",
+            step=(int(outliers.steps[0]), int(outliers.steps[-1])),
+            worker=table.worker,
+            subject=f"{table.mode}/{table.worker}",
+            evidence={
+                "count": state["count"],
+                "usual_seconds": outliers.usual,
+                "lost_seconds": state["lost"],
+                "lost_percent": share,
+                "phase": phase,
+                "period_steps": period,
+                "steps": [float(one) for one in state["steps"]],
+                **{f"{name} (outliers, others)": pair for name, pair in machine.items()},
+            },
+        )
+
+
+def _own_seconds(table: StepTable) -> Seconds:
+    """What steps take without what is done on purpose now and then."""
+    deliberate = sum((table.phases_ns[one] for one in _DELIBERATE), np.zeros(len(table.steps)))
+    return np.asarray((table.durations_ns - deliberate) / NANOSECONDS)
+
+
+def _machine(
+    window: Window, table: StepTable, steps: npt.NDArray[np.int64]
+) -> Iterator[tuple[str, float, float]]:
+    """What the machine did during the outliers, and during the other steps."""
+    starts_ns, ends_ns = table.starts_ns, table.ends_ns
+    is_outlier = np.isin(table.steps, steps)
+    for metric in _METRICS:
+        samples = [one for one in window.system(metric) if "core" not in one.device]
+        times_ns = np.concatenate([one.times_ns for one in samples] or [np.empty(0, np.int64)])
+        values = np.concatenate([one.values for one in samples] or [np.empty(0, np.float32)])
+        places = np.searchsorted(starts_ns, times_ns, side="right") - 1
+        is_in = (places >= 0) & (times_ns < ends_ns[np.maximum(places, 0)])
+        inside = values[is_in & is_outlier[np.maximum(places, 0)]]
+        outside = values[is_in & ~is_outlier[np.maximum(places, 0)]]
+        if len(inside) and len(outside):
+            yield metric, float(inside.mean()), float(outside.mean())
+
+
+def _period(steps: list[int]) -> int | None:
+    """The number of steps between outliers, where it is nearly always the same."""
+    gaps = np.diff(np.array(steps))
+    if len(gaps) < 4:
+        return None
+    usual = int(np.median(gaps))
+    return usual if usual > 1 and float(np.mean(gaps == usual)) >= 0.8 else None

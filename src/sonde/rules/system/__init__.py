@@ -1,0 +1,1 @@
+"""What the machine did: one file per rule."""

@@ -1,0 +1,1 @@
+"""What the numbers inside training did: one file per rule."""

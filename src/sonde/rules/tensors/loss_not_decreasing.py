@@ -1,0 +1,199 @@
+"""LossNotDecreasing: training goes on, and the loss does not fall."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sonde.analyze.trends import Change, change_over, halved
+from sonde.read.window import Curve, Window
+from sonde.records.finding import Finding
+from sonde.records.need import Losses
+from sonde.rules._parameters import Count, Percent
+from sonde.rules._rule import Rule, State
+
+_BLOCK_STEPS = 10  # steps that become one value of the series that is judged
+_MOST_BLOCKS = 128  # then neighbours are joined
+_LEAST_BLOCKS = 12
+_PLATEAU_STEPS = 600  # so long a plateau at the beginning is no alarm while the job runs
+_SHORTEST_STEPS = 100  # of a job that is over
+_SIGMAS = 4.0
+_TOO_NOISY = 0.2  # of its level: a fall that noise could hide
+_FIRST = 5
+
+
+class LossNotDecreasing(Rule):
+    """The loss does not fall although training goes on, or it rises.
+
+    Why it matters: every further step costs time and brings nothing.
+    How it decides: classic compares the loss with that of num_steps earlier. Calibrated asks
+    whether the loss has fallen at all since the beginning, beyond its own noise, once it has seen
+    600 steps (100 if the job is over): a later plateau is no alarm. Warm-up of the learning rate,
+    resumed jobs, losses that change their sign and several losses in turn are left alone.
+    What to do: try another learning rate by factors of ten; check that the optimizer owns the
+    parameters, that labels belong to their inputs and that gradients reach the first layer.
+    """
+
+    collection_names: tuple[str, ...] | None = None
+    tensor_regex: str | None = None
+    use_losses_collection: bool = True
+    num_steps: Count = 10
+    diff_percent: Percent = 0.1
+    increase_threshold_percent: float = 5.0
+    mode: Literal["train", "eval", "predict"] | None = None
+
+    needs = (Losses(),)
+    window_steps: ClassVar[int] = 50
+    recovers_after: ClassVar[int] = 0
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Compares the loss with what it was."""
+        curves = self._curves(window, state)
+        for curve in curves:
+            if self.is_classic:
+                yield from self._classic(curve, state.of(curve.name, curve.mode))
+            elif len(curves) == 1 or self.tensor_regex is not None:
+                yield from self._calibrated(window, curve, state.of(curve.name, curve.mode))
+            else:
+                state["unfit"] = "several losses in turn: none of them has to fall"
+
+    def lacks(self, state: State) -> str:
+        """How many steps are missing."""
+        if self.is_classic:
+            return ""
+        seen = max((one["steps"] for one in _series(state)), default=0)
+        enough = any(one.get("has_fallen") or one.get("was_judged") for one in _series(state))
+        if enough:
+            return ""
+        return f"it has seen {seen} steps; it needs {self._least_steps(is_over=True)}"
+
+    def unfit(self, state: State) -> str:
+        """Losses that need not fall."""
+        return str(state.get("unfit", ""))
+
+    def _curves(self, window: Window, state: State) -> Sequence[Curve]:
+        """The losses of the mode that is asked for."""
+        if self.mode is not None:
+            curves = window.losses(self.mode)
+        elif self.is_classic:
+            evaluated = window.losses("eval")
+            state["has_eval"] = state.get("has_eval", False) or bool(evaluated)
+            curves = evaluated if state["has_eval"] else window.losses()
+        else:
+            curves = window.losses()
+        pattern = re.compile(self.tensor_regex or "")
+        return [one for one in curves if pattern.search(one.name)]
+
+    def _classic(self, curve: Curve, state: State) -> Iterator[Finding]:
+        for step, value in curve:
+            if "step" not in state:
+                state["step"], state["value"] = step, value
+                continue
+            if step - state["step"] < self.num_steps:
+                continue
+            before, since = state["value"], state["step"]
+            state["step"], state["value"] = step, value
+            percent = 100 * (before - value) / abs(before) if before else 0.0
+            if percent < self.diff_percent or -percent > self.increase_threshold_percent:
+                said = f"fell by {percent:.3g} %" if percent >= 0 else f"rose by {-percent:.3g} %"
+                yield self.finding(
+                    f"{curve.name} {said} from step {since} to {step}.",
+                    step=(since, step),
+                    evidence={"before": before, "after": value, "fall_percent": percent},
+                    subject=_subject(curve),
+                )
+            else:
+                yield self.recovered(_subject(curve))
+
+    def _calibrated(self, window: Window, curve: Curve, state: State) -> Iterator[Finding]:
+        self._take(window, curve, state)
+        values = np.array(state["blocks"])
+        if state["changes_sign"]:
+            state["was_judged"] = True
+            return
+        if len(values) < _LEAST_BLOCKS:
+            return
+        change = change_over(values)
+        level = abs(change.start) or 1.0
+        least = self.diff_percent / 100 * level
+        if change.has_fallen(least, _SIGMAS) or self._fell_from_its_start(state, change, least):
+            state["has_fallen"] = True
+        if state["steps"] < self._least_steps(is_over=window.is_last):
+            return
+        state["was_judged"] = True
+        rise = max(self.increase_threshold_percent, self.diff_percent) / 100 * level
+        if change.has_risen(rise, _SIGMAS) and not state["has_fallen"]:
+            yield self._found(curve, state, change, "has risen")
+        elif not state["has_fallen"] and _SIGMAS * change.error < _TOO_NOISY * level:
+            yield self._found(curve, state, change, "has not fallen")
+        else:
+            yield self.recovered(_subject(curve))
+
+    def _take(self, window: Window, curve: Curve, state: State) -> None:
+        """Adds a window to the series of blocks."""
+        if "blocks" not in state:
+            # of one that goes on from elsewhere nobody knows what it has come from
+            resumed = int(curve.steps[0]) > _FIRST * _BLOCK_STEPS
+            state |= {"blocks": [], "rest": [], "width": _BLOCK_STEPS, "first": [], "steps": 0}
+            state |= {"begin": int(curve.steps[0]), "has_fallen": resumed, "changes_sign": False}
+        finite = curve.values[np.isfinite(curve.values)]
+        signs = {float(one) for one in np.sign(finite) if one}
+        state["signs"] = sorted(signs | set(state.get("signs", [])))
+        state["changes_sign"] = len(state["signs"]) > 1
+        state["first"] = (state["first"] + finite.tolist())[:_FIRST]
+        if _is_warming_up(window):
+            return
+        state["steps"] += len(curve.values)
+        state["last"] = int(curve.steps[-1])
+        state["rest"] += finite.tolist()
+        while len(state["rest"]) >= state["width"]:
+            taken, state["rest"] = state["rest"][: state["width"]], state["rest"][state["width"] :]
+            state["blocks"].append(float(np.median(taken)))
+            if len(state["blocks"]) >= _MOST_BLOCKS:
+                state["blocks"] = halved(np.array(state["blocks"])).tolist()
+                state["width"] *= 2
+
+    def _fell_from_its_start(self, state: State, change: Change, least: float) -> bool:
+        """Whether it fell so fast that the blocks saw only what came after."""
+        noise = change.spread * float(np.sqrt(state["width"] / _FIRST))
+        return float(np.median(state["first"])) - change.end > max(least, _SIGMAS * noise)
+
+    def _least_steps(self, *, is_over: bool) -> int:
+        if "num_steps" in self.given:
+            return self.num_steps
+        return _SHORTEST_STEPS if is_over else _PLATEAU_STEPS
+
+    def _found(self, curve: Curve, state: State, change: Change, said: str) -> Finding:
+        percent = 100 * change.fall / (abs(change.start) or 1.0)
+        return self.finding(
+            f"{curve.name} {said} in {state['steps']} steps: it was {change.start:.4g} at the "
+            f"beginning and is {change.end:.4g} now (noise ± {change.spread:.2g}).",
+            step=(state["begin"], state["last"]),
+            evidence={
+                "start": change.start,
+                "now": change.end,
+                "fall_percent": percent,
+                "error": change.error,
+                "noise": change.spread,
+                "series": [float(one) for one in state["blocks"]],
+                "steps_per_point": float(state["width"]),
+            },
+            subject=_subject(curve),
+        )
+
+
+def _subject(curve: Curve) -> str:
+    return f"{curve.name}/{curve.mode}"
+
+
+def _is_warming_up(window: Window) -> bool:
+    """Whether every learning rate still rises to the window's end."""
+    rates = [one.values for one in window.scalars("learning_rate*") if len(one) > 1]
+    return bool(rates) and all(bool((np.diff(one) > 0).all()) for one in rates)
+
+
+def _series(state: State) -> Iterator[State]:
+    for modes in state.values():
+        if isinstance(modes, State):
+            yield from (one for one in modes.values() if isinstance(one, State) and "steps" in one)

@@ -1,0 +1,132 @@
+"""VanishingGradient: what reaches a layer is too small to move it."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.read.window import Window, WindowTensor
+from sonde.records.finding import Finding
+from sonde.records.need import Statistics
+from sonde.rules._parameters import Positive
+from sonde.rules._rule import Rule, State
+
+_COLLECTION = "gradients"
+_IN_A_ROW = 10  # recorded steps
+_FIRST = 5  # recorded steps that tell how lively the gradients are at the beginning
+_RATIO = 1e-3  # of the liveliest layer: below it a layer is left behind
+_CONVERGED = 1e-2  # of the liveliest layer at the beginning: below it training is done
+_NAMED = 8
+
+
+class VanishingGradient(Rule):
+    """The gradients of a layer are so small that it does not learn.
+
+    Why it matters: layers in front of it learn nothing either, and the model behaves as if it were
+    shallower than it is.
+    How it decides: classic fires on every recorded step at which the mean absolute gradient of a
+    tensor is below the threshold. Calibrated wants ten recorded steps in a row, counts only the
+    elements that got a gradient at all (an embedding's batch has few of its words), looks at
+    weights and not at biases (a bias in front of a normalization has none by construction), and
+    compares: the layer must lie far behind the liveliest one, and training must not have converged
+    as a whole.
+    What to do: use ReLU-like activations, residual connections or normalization; initialize the
+    layer for its activation; with half precision, scale the loss.
+    """
+
+    threshold: Positive = 1e-7
+
+    needs = (Statistics(_COLLECTION),)
+    window_steps: ClassVar[int] = 50
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Looks at every gradient that was recorded."""
+        tensors = window.tensors(_COLLECTION)
+        if self.is_classic:
+            yield from self._classic(tensors)
+        else:
+            yield from self._calibrated(tensors, state)
+
+    def lacks(self, state: State) -> str:
+        """How many recorded steps are missing."""
+        seen = int(state.get("seen", _IN_A_ROW if self.is_classic else 0))
+        if seen >= _IN_A_ROW:
+            return ""
+        return f"gradients were recorded at {seen} steps; it needs {_IN_A_ROW}"
+
+    def _classic(self, tensors: tuple[WindowTensor, ...]) -> Iterator[Finding]:
+        for tensor in tensors:
+            for step, value in tensor.reduction("abs_mean"):
+                if value < self.threshold:
+                    yield self.finding(
+                        f"The mean absolute gradient of {_layer(tensor)} is {value:.3g}.",
+                        step=step,
+                        tensor=tensor.name,
+                        worker=tensor.worker,
+                        evidence={"abs_mean": value, "threshold": self.threshold},
+                    )
+
+    def _calibrated(self, tensors: tuple[WindowTensor, ...], state: State) -> Iterator[Finding]:
+        weights = {one.name: one for one in tensors if one.is_matrix}
+        means = {name: _mean_of_touched(one) for name, one in weights.items()}
+        steps = sorted({int(step) for one in weights.values() for step in one.steps})
+        runs, since = state.of("runs"), state.of("since")
+        small: dict[str, float] = {}
+        for step in steps:
+            now = {name: mean[step] for name, mean in means.items() if step in mean}
+            liveliest = max(now.values())
+            state["seen"] = state.get("seen", 0) + 1
+            if state["seen"] <= _FIRST:
+                state["lively"] = max(state.get("lively", 0.0), liveliest)
+            is_converged = liveliest < _CONVERGED * state["lively"]
+            limit = min(self.threshold, _RATIO * liveliest)
+            for name, value in now.items():
+                is_small = value < limit and not is_converged
+                runs[name] = runs.get(name, 0) + 1 if is_small else 0
+                if runs[name] == 1:
+                    since[name] = step
+                small[name] = value
+        found = [name for name in weights if runs.get(name, 0) >= _IN_A_ROW]
+        if found:
+            yield self._found(found, small, means, state, steps[-1])
+
+    def _found(
+        self,
+        names: list[str],
+        small: dict[str, float],
+        means: dict[str, dict[int, float]],
+        state: State,
+        last: int,
+    ) -> Finding:
+        """One finding for all layers: they vanish together, the first ones the most."""
+        worst = min(names, key=lambda name: small[name])
+        best = max((name for name in means if name in small), key=lambda name: small[name])
+        first = min(int(state.of("since")[name]) for name in names)
+        others = "" if len(names) == 1 else f" and {len(names) - 1} more"
+        return self.finding(
+            f"{worst.removeprefix('gradient/')}{others}: the mean absolute gradient is "
+            f"{small[worst]:.3g}, against {small[best]:.3g} of {best.removeprefix('gradient/')}.",
+            step=(first, last),
+            tensor=worst,
+            subject=_COLLECTION,
+            evidence={
+                "abs_mean": small[worst],
+                "threshold": self.threshold,
+                "liveliest": small[best],
+                "tensors": sorted(names, key=lambda name: small[name])[:_NAMED],
+                "count": len(names),
+                "of": len(means),
+            },
+        )
+
+
+def _mean_of_touched(tensor: WindowTensor) -> dict[int, float]:
+    """The mean absolute gradient of the elements that have one, by step."""
+    touched = tensor.column("count") - tensor.column("zeros")
+    touched -= tensor.column("nans") + tensor.column("infinities")
+    means = np.where(touched > 0, tensor.column("sum_of_absolutes") / np.maximum(touched, 1), 0.0)
+    return dict(zip(tensor.steps.tolist(), means.tolist(), strict=True))
+
+
+def _layer(tensor: WindowTensor) -> str:
+    return tensor.name.removeprefix("gradient/")

@@ -1,0 +1,1 @@
+"""Rules over the windows of a job, and what becomes of their findings."""

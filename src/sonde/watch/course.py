@@ -1,0 +1,160 @@
+"""One rule's way through a job: shown window after window, alone with its failures and its cost."""
+
+import json
+import traceback
+from collections.abc import Iterator
+
+from sonde.clock import thread_cpu_seconds
+from sonde.guard import Guard
+from sonde.read.cuts import step_windows, time_windows
+from sonde.read.job_data import JobData
+from sonde.read.legs import Leg
+from sonde.read.window import Window
+from sonde.records.finding import Episode, Evaluation, Finding, RuleStatus
+from sonde.rules import Rule
+from sonde.rules._rule import State
+from sonde.watch.episodes import Episodes, plain
+from sonde.watch.progress import RuleProgress
+
+MOST_SECONDS_OF_A_WINDOW = 30.0
+
+
+class Course:
+    """One rule and how far it has come."""
+
+    def __init__(self, rule: Rule, progress: RuleProgress) -> None:
+        self.rule = rule
+        self._guard = Guard(self._failed)
+        self._leg, self._index = progress.leg, progress.index
+        self._resume_ns = progress.resume_ns
+        self._state = _restored(progress.state)
+        self._datapoints, self._triggered = progress.datapoints, progress.triggered
+        self._seconds = progress.seconds
+        self._reason, self._traceback = progress.reason, progress.traceback
+        known = {one.id: one for one in progress.episodes}
+        self.episodes = Episodes(rule.recovers_after, known, dict(progress.quiet))
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is stopped for good."""
+        return self._traceback is not None
+
+    @property
+    def resume_ns(self) -> int | None:
+        """What lies before this instant is not needed any more; None while nothing was shown."""
+        return self._resume_ns
+
+    def windows(self, data: JobData, leg: Leg) -> Iterator[tuple[int, Window]]:
+        """What can be shown of a leg, and was not."""
+        if leg.number < self._leg:
+            return
+        if leg.number > self._leg:
+            self._leg, self._index = leg.number, 0
+        rule = self.rule
+        if rule.window_seconds is not None:
+            yield from time_windows(data, leg, rule.window_seconds, self._index)
+        else:
+            yield from step_windows(data, leg, rule.window_steps or 1, self._index)
+
+    def show(self, index: int, window: Window) -> list[Episode]:
+        """What a window has changed."""
+        self._index = index + 1
+        if self.has_failed:
+            return []
+        began = thread_cpu_seconds()
+        nothing: list[Finding] = []
+        findings = self._guard.call(self.rule.name(), lambda: self._checked(window), nothing)
+        spent = thread_cpu_seconds() - began
+        self._seconds += spent
+        self._datapoints += window.datapoints
+        self._triggered += sum(not one.is_over for one in findings)
+        self._resume_ns = window.start_ns
+        if spent > MOST_SECONDS_OF_A_WINDOW and not self.has_failed:
+            limit = f"a rule may take {MOST_SECONDS_OF_A_WINDOW:g} s"
+            self._reason = self._traceback = f"took {spent:.1f} s for one window; {limit}"
+        return self.episodes.take(findings, window)
+
+    def _checked(self, window: Window) -> list[Finding]:
+        found = list(self.rule.check(window, self._state))
+        for one in found:
+            plain(dict(one.evidence))
+        return found
+
+    def progress(self) -> RuleProgress:
+        """Its place, to be kept."""
+        empty: dict[str, object] = {}
+        part = f"state of {self.rule.name()}"
+        state = self._guard.call(part, lambda: plain(self._state), empty)
+        return RuleProgress(
+            rule=self.rule.name(),
+            asked=asked_by(self.rule),
+            leg=self._leg,
+            index=self._index,
+            resume_ns=self._resume_ns,
+            state=state,
+            datapoints=self._datapoints,
+            triggered=self._triggered,
+            seconds=self._seconds,
+            traceback=self._traceback,
+            reason=self._reason,
+            episodes=tuple(self.episodes.all.values()),
+            quiet=self.episodes.quiet,
+        )
+
+    def evaluation(self, *, is_over: bool) -> Evaluation:
+        """How it stands."""
+        status, reason = self._status(is_over=is_over)
+        pages = self.rule.pages()
+        return Evaluation(
+            rule=self.rule.name(),
+            setting=self.rule.setting,
+            status=status,
+            parameters=self.rule.parameters,
+            description=pages.question,
+            recommendation=pages.advice,
+            reason=reason,
+            traceback=self._traceback,
+            datapoints=self._datapoints,
+            triggered=self._triggered,
+            seconds=self._seconds,
+            episodes=tuple(self.episodes.all.values()),
+        )
+
+    def _status(self, *, is_over: bool) -> tuple[RuleStatus, str | None]:
+        if self.has_failed:
+            return RuleStatus.ERROR, self._reason
+        if self.episodes.all:
+            return RuleStatus.ISSUES_FOUND, None
+        name = self.rule.name()
+        if not self._datapoints:
+            missing = " and ".join(one.missing for one in self.rule.needs) or "it looked at nothing"
+            return (
+                (RuleStatus.NOT_APPLICABLE, missing) if is_over else (RuleStatus.IN_PROGRESS, None)
+            )
+        unfit = self._guard.call(name, lambda: self.rule.unfit(self._state), "")
+        if unfit:
+            return RuleStatus.NOT_APPLICABLE, unfit
+        lacks = self._guard.call(name, lambda: self.rule.lacks(self._state), "")
+        if lacks:
+            return RuleStatus.NOT_ENOUGH_DATA, lacks
+        return (RuleStatus.NO_ISSUES_FOUND if is_over else RuleStatus.IN_PROGRESS), None
+
+    def _failed(self, part: str, error: BaseException) -> None:
+        self._reason = f"{part}: {type(error).__name__}: {error}"
+        self._traceback = "".join(traceback.format_exception(error))
+
+
+def asked_by(rule: Rule) -> str:
+    """The question of a rule as one text: its setting and its parameters."""
+    return json.dumps(
+        {"setting": rule.setting, "given": sorted(rule.given), **rule.parameters}, default=str
+    )
+
+
+def _restored(state: object) -> State:
+    """Plain JSON as the state a rule had."""
+    found = State()
+    if isinstance(state, dict):
+        for name, value in state.items():
+            found[name] = _restored(value) if isinstance(value, dict) else value
+    return found

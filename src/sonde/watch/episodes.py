@@ -1,0 +1,116 @@
+"""Episodes: findings that follow each other window after window are one thing to a person."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sonde.read.window import Window
+from sonde.records.finding import Episode, Finding
+
+
+@dataclass
+class Episodes:
+    """The episodes of one rule: each opens, may get worse, and recovers or stays."""
+
+    recovers_after: int
+    all: dict[str, Episode] = field(default_factory=dict)  # by id, in the order of opening
+    quiet: dict[str, int] = field(default_factory=dict)  # windows without it, by id
+
+    def take(self, findings: Iterable[Finding], window: Window) -> list[Episode]:
+        """What a window has changed.
+
+        An episode that is not found again is over after some windows in which the rule looked at
+        anything at all: a window without data says nothing.
+        """
+        changed: dict[str, Episode] = {}
+        for finding in findings:
+            known = self._open().get(finding.about)
+            if finding.is_over:
+                changed |= {} if known is None else self._keep(replace(known, is_open=False))
+                continue
+            complete = _complete(finding, window)
+            episode = _opened(complete, window) if known is None else _gone_on(known, complete)
+            changed |= self._keep(episode)
+            self.quiet[episode.id] = 0
+        if window.datapoints and self.recovers_after:
+            for episode in self._open().values():
+                if episode.id not in changed and self._is_over(episode):
+                    changed |= self._keep(replace(episode, is_open=False))
+        return list(changed.values())
+
+    def _open(self) -> dict[str, Episode]:
+        return {one.finding.about: one for one in self.all.values() if one.is_open}
+
+    def _keep(self, episode: Episode) -> dict[str, Episode]:
+        self.all[episode.id] = episode
+        return {episode.id: episode}
+
+    def _is_over(self, episode: Episode) -> bool:
+        self.quiet[episode.id] += 1
+        return self.quiet[episode.id] >= self.recovers_after
+
+
+def plain(value: Any) -> Any:
+    """The value in plain JSON, as it comes back from a file.
+
+    Raises:
+        TypeError: It holds something that JSON has no word for.
+    """
+    return json.loads(json.dumps(value, default=_number))
+
+
+def _number(value: Any) -> Any:
+    """Numbers and arrays of numpy as Python has them."""
+    convert = getattr(value, "tolist", None)
+    if convert is None:
+        raise TypeError(
+            f"a {type(value).__name__} cannot be kept: use numbers, texts, lists, dicts"
+        )
+    return convert()
+
+
+def _complete(finding: Finding, window: Window) -> Finding:
+    """With the window's place where the rule has not said one."""
+    evidence: Mapping[str, Any] = plain(dict(finding.evidence))
+    time_ns = finding.time_ns or (window.start_ns, window.end_ns)
+    return replace(
+        finding, time_ns=time_ns, steps=finding.steps or _steps(window), evidence=evidence
+    )
+
+
+def _steps(window: Window) -> tuple[int, int] | None:
+    steps = window.steps_range
+    if steps is None or steps.start is None or steps.end is None:
+        return None
+    return steps.start, steps.end - 1
+
+
+def _opened(finding: Finding, window: Window) -> Episode:
+    first, last = finding.steps or (None, None)
+    time_ns = finding.time_ns or (window.start_ns, window.end_ns)
+    return Episode(
+        id=f"{finding.rule}:{finding.about}:{window.start_ns}",
+        finding=finding,
+        first_ns=time_ns[0],
+        last_ns=time_ns[1],
+        triggered=1,
+        first_step=first,
+        last_step=last,
+    )
+
+
+def _gone_on(known: Episode, finding: Finding) -> Episode:
+    is_as_bad = finding.severity.rank >= known.severity.rank
+    steps = [one for one in (known.first_step, known.last_step) if one is not None]
+    steps += finding.steps or ()
+    time_ns = finding.time_ns or (known.first_ns, known.last_ns)
+    return replace(
+        known,
+        finding=finding if is_as_bad else known.finding,
+        first_ns=min(known.first_ns, time_ns[0]),
+        last_ns=max(known.last_ns, time_ns[1]),
+        triggered=known.triggered + 1,
+        first_step=min(steps, default=None),
+        last_step=max(steps, default=None),
+    )

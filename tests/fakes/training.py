@@ -1,0 +1,97 @@
+"""Trainings without training: what a hook would have recorded of them, told in a line."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.fakes.job import FakeJob
+from tests.fakes.worker import FakeWorker
+
+Reals = npt.NDArray[np.float64]
+
+
+def noisy(level: Callable[[Reals], Reals], steps: int, noise: float, seed: int = 0) -> Reals:
+    """A curve over steps with noise that is a share of its level."""
+    at = np.arange(steps, dtype=np.float64)
+    values = level(at)
+    return values * (1 + noise * np.random.default_rng(seed).standard_normal(steps))
+
+
+def with_losses(
+    losses: Sequence[float] | Reals,
+    first_step: int = 0,
+    scalars: Mapping[str, Sequence[float]] | None = None,
+) -> FakeJob:
+    """A job of one worker with a loss, and other scalars, at every step."""
+    job = FakeJob()
+    worker = job.worker()
+    for place, value in enumerate(losses):
+        worker.scalar("loss", first_step + place, float(value))
+        for name, values in (scalars or {}).items():
+            worker.scalar(name, first_step + place, float(values[place]))
+        worker.step(first_step + place, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+def with_gradients(
+    means: Mapping[str, Callable[[int], float]], steps: int, every: int = 1, zeros: float = 0.0
+) -> FakeJob:
+    """A job of one worker whose gradients have these mean absolute values."""
+    job = FakeJob()
+    worker = job.worker()
+    for name in means:
+        worker.knows(f"gradient/{name}", "gradients")
+    for step in range(steps):
+        if step % every == 0:
+            for name, mean in means.items():
+                worker.statistics(f"gradient/{name}", step, _spread(mean(step), zeros))
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+def with_steps(
+    seconds: Sequence[float] | Reals, slow_phase: str = "data_wait", ranks: Sequence[int] = (0,)
+) -> FakeJob:
+    """A job whose steps take so long: what is above the usual lies in one phase."""
+    job = FakeJob()
+    usual = float(np.median(np.asarray(seconds)))
+    for rank in ranks:
+        worker = job.worker(rank)
+        for step, lasted in enumerate(seconds):
+            _timed_step(worker, step, float(lasted), usual, slow_phase)
+        worker.flush()
+    return job.end()
+
+
+def with_gpus(
+    curves: Mapping[str, Sequence[float] | Reals],
+    trained: tuple[int, int] | None,
+    every_seconds: float = 0.5,
+) -> FakeJob:
+    """A job whose GPUs are so busy; it trains from one sample to another, a step per sample."""
+    job = FakeJob()
+    worker = job.worker()
+    samples = {f"gpu.utilization_percent/{name}": values for name, values in curves.items()}
+    for place, values in enumerate(zip(*samples.values(), strict=True)):
+        job.record({key: [float(value)] for key, value in zip(samples, values, strict=True)}, 0.0)
+        if trained is not None and trained[0] <= place < trained[1]:
+            worker.step(place - trained[0], {"forward": every_seconds})
+        else:
+            job.clock.advance(every_seconds)
+    worker.flush()
+    return job.end()
+
+
+def _timed_step(worker: FakeWorker, step: int, lasted: float, usual: float, phase: str) -> None:
+    slow = max(0.0, lasted - 0.9 * usual)
+    worker.step(step, {phase: slow, "forward": lasted - slow})
+
+
+def _spread(mean: float, zeros: float) -> Reals:
+    """Sixteen values with that mean magnitude, some of them nought."""
+    values = mean * np.tile((-1.5, 0.5, 1.5, -0.5), 4)
+    values[: round(zeros * len(values))] = 0.0
+    return np.asarray(values)
