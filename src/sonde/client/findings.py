@@ -56,8 +56,10 @@ class Findings(Frame):
         if not self.episodes:
             return "nothing was found"
         rows = [("severity", "rule", "where", "what")]
-        for one in self.episodes[:_MOST_LINES]:
-            rows.append((one.severity.value, one.finding.rule, where(one), one.finding.message))
+        rows += [
+            (one.severity.value, one.finding.rule, where(one), one.finding.message)
+            for one in self.episodes[:_MOST_LINES]
+        ]
         left = len(self.episodes) - _MOST_LINES
         return aligned(rows, left=4) + (f"\n… and {left} more" if left > 0 else "")
 
@@ -93,7 +95,7 @@ class Judgement(Frame):
             first = found.episodes[0].finding
             more = "" if len(found) == 1 else f" (and {len(found) - 1} more)"
             return f"{first.rule}: {first.message}{more}"
-        counts = {status: 0 for status in RuleStatus}
+        counts = dict.fromkeys(RuleStatus, 0)
         for one in self.evaluations:
             counts[one.status] += 1
         told = [f"{count} {status.value}" for status, count in counts.items() if count]

@@ -80,8 +80,9 @@ class JobData:
 
     def refresh(self, since_ns: int | None = None) -> None:
         """Looks at a job that still grows; what lies before an instant is not needed any more."""
-        self.facts = read_job(self.backend, self._clock.now_ns())
-        self.legs = legs_of(self.facts)
+        now_ns = self._clock.now_ns()
+        self.facts = read_job(self.backend, now_ns)
+        self.legs = legs_of(self.facts, now_ns)
         self._since_ns = since_ns
         self._parts.clear()
         self._blocks.clear()

@@ -7,9 +7,13 @@ leg stands for itself, so what is said about it does not change when the job goe
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sonde.clock import NANOSECONDS
 from sonde.read.jobs import JobFacts, NodeAttempt
 from sonde.read.workers import WorkerLife
+from sonde.records.job import JobState
 from sonde.records.ranges import TimeRange
+
+_GRACE_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +44,30 @@ class Leg:
         return len(self.ranks) >= wanted
 
 
-def legs_of(facts: JobFacts) -> tuple[Leg, ...]:
+def legs_of(facts: JobFacts, now_ns: int) -> tuple[Leg, ...]:
     """All legs, in order."""
     begun = sorted(_begun(facts))
     found = []
     for place, (start_ns, attempt, restart) in enumerate(begun):
         following = begun[place + 1][0] if place + 1 < len(begun) else None
-        nodes = [one for one in facts.attempts if one.attempt.number == attempt]
+        own = [one for one in facts.attempts if one.attempt.number == attempt]
+        nodes = own or facts.latest
         lives = tuple(
             life
             for life in facts.lives
             if (life.info.attempt, life.info.restart) == (attempt, restart)
         )
-        is_over = following is not None or (facts.state.is_over and _are_over(nodes))
+        is_over = following is not None or all(_is_over(one, now_ns) for one in nodes)
         names = tuple(sorted({one.attempt.node for one in nodes}))
         found.append(Leg(place, start_ns, following, is_over, lives, names))
     return tuple(found)
 
 
-def _are_over(nodes: list[NodeAttempt]) -> bool:
-    return all(one.state.is_over for one in nodes)
+def _is_over(node: NodeAttempt, now_ns: int) -> bool:
+    """Whether nothing more will come; of a lost launcher, which may come back, after a while."""
+    if node.state is JobState.LOST:
+        return now_ns - node.end_ns(now_ns) > _GRACE_SECONDS * NANOSECONDS
+    return node.state.is_over
 
 
 def _begun(facts: JobFacts) -> Iterator[tuple[int, int, int]]:

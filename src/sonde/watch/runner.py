@@ -44,7 +44,8 @@ class Runner:
     @property
     def evaluations(self) -> tuple[Evaluation, ...]:
         """How every rule stands."""
-        is_over = self._data.facts.state.is_over
+        legs = self._data.legs
+        is_over = all(leg.is_over for leg in legs) if legs else self._data.facts.state.is_over
         return tuple(course.evaluation(is_over=is_over) for course in self._courses)
 
     @property
