@@ -30,7 +30,7 @@ class Episodes:
                 changed |= {} if known is None else self._keep(replace(known, is_open=False))
                 continue
             complete = _complete(finding, window)
-            episode = _opened(complete, window) if known is None else _gone_on(known, complete)
+            episode = self._opened(complete) if known is None else _gone_on(known, complete)
             changed |= self._keep(episode)
             self.quiet[episode.id] = 0
         if window.datapoints and self.recovers_after:
@@ -38,6 +38,20 @@ class Episodes:
                 if episode.id not in changed and self._is_over(episode):
                     changed |= self._keep(replace(episode, is_open=False))
         return list(changed.values())
+
+    def _opened(self, finding: Finding) -> Episode:
+        before = sum(one.finding.about == finding.about for one in self.all.values())
+        first, last = finding.steps or (None, None)
+        first_ns, last_ns = finding.time_ns or (0, 0)
+        return Episode(
+            id=f"{finding.rule}:{finding.about}:{before + 1}",
+            finding=finding,
+            first_ns=first_ns,
+            last_ns=last_ns,
+            triggered=1,
+            first_step=first,
+            last_step=last,
+        )
 
     def _open(self) -> dict[str, Episode]:
         return {one.finding.about: one for one in self.all.values() if one.is_open}
@@ -84,20 +98,6 @@ def _steps(window: Window) -> tuple[int, int] | None:
     if steps is None or steps.start is None or steps.end is None:
         return None
     return steps.start, steps.end - 1
-
-
-def _opened(finding: Finding, window: Window) -> Episode:
-    first, last = finding.steps or (None, None)
-    time_ns = finding.time_ns or (window.start_ns, window.end_ns)
-    return Episode(
-        id=f"{finding.rule}:{finding.about}:{window.start_ns}",
-        finding=finding,
-        first_ns=time_ns[0],
-        last_ns=time_ns[1],
-        triggered=1,
-        first_step=first,
-        last_step=last,
-    )
 
 
 def _gone_on(known: Episode, finding: Finding) -> Episode:

@@ -25,6 +25,7 @@ _LEAST_FACTOR = 1.5  # what is not half as long again costs nothing
 _LEAST_LOSS = 0.02  # of the time of all steps
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 _NORMAL = 1.4826  # standard deviations of a normal distribution in its median deviation
+_LONGEST_RUN = 8
 _NAMED = 20
 _METRICS = ("cpu.utilization_percent", "cpu.iowait_percent", "gpu.utilization_percent")
 _OF_ALL_MODES = (Mode.TRAIN.value, Mode.EVAL.value)
@@ -47,8 +48,8 @@ class StepOutlier(Rule):
     often point to something that can be moved out of the way.
     How it decides: classic counts the steps of a worker that are longer than mean + stddev ×
     standard deviation. Calibrated uses median and median deviation of the last 400 steps, leaves
-    out the first 10 steps, steps under a profiler and time for evaluation and checkpoints, and
-    wants the outliers to cost at least 2 % of the time.
+    out the first 10 steps, steps under a profiler, time for evaluation and checkpoints and long
+    runs of slow steps, and wants the outliers to cost at least 2 % of the time.
     What to do: look at what happens in the phase that is named: loading (more loader workers,
     smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
     """
@@ -123,10 +124,10 @@ class StepOutlier(Rule):
     def _outliers(
         self, table: StepTable, seconds: Seconds, is_usable: npt.NDArray[np.bool_], recent: Seconds
     ) -> _Outliers:
-        usual = float(np.median(recent))
+        usual = float(max(np.median(recent), np.median(seconds)))
         deviation = _NORMAL * float(np.median(np.abs(recent - usual)))
         limit = max(usual + self.stddev * deviation, _LEAST_FACTOR * usual)
-        is_long = is_usable & (seconds > limit)
+        is_long = _alone(is_usable & (seconds > limit))
         by_phase = {}
         for phase, spent_ns in table.phases_ns.items():
             if phase not in _DELIBERATE and is_usable.any():
@@ -177,6 +178,16 @@ class StepOutlier(Rule):
                 **{f"{name} (outliers, others)": pair for name, pair in machine.items()},
             },
         )
+
+
+def _alone(is_long: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Without long runs of them: a training that has become slower has no outliers."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], is_long, [False])).astype(np.int8)))
+    kept = is_long.copy()
+    for first, end in edges.reshape(-1, 2).tolist():
+        if end - first >= _LONGEST_RUN:
+            kept[first:end] = False
+    return kept
 
 
 def _own_seconds(table: StepTable) -> Seconds:

@@ -1,0 +1,97 @@
+"""`sonde rules`, `sonde check` and `sonde findings`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sonde.cli._main import run_command_line
+from sonde.rules import rule_names
+from tests.fakes.job import FakeJob
+
+Said = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> list[str]:
+    """A job whose loss does not fall."""
+    job = FakeJob(str(tmp_path / "store" / "flat"))
+    worker = job.worker()
+    noise = np.random.default_rng(0).standard_normal(300)
+    for step in range(300):
+        worker.scalar("loss", step, 2.3 + 0.02 * float(noise[step])).step(step, {"forward": 0.1})
+    worker.flush()
+    job.end()
+    return ["flat", "--store", str(tmp_path / "store")]
+
+
+def test_rules_are_listed_and_shown(capsys: Said) -> None:
+    assert run_command_line(["rules"]) == 0
+    listed = capsys.readouterr().out
+    assert len(listed.splitlines()) == len(rule_names())
+    assert run_command_line(["rules", "low_gpu_utilization"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith("LowGPUUtilization: A GPU has too little to do")
+    assert "How it decides: " in page
+    assert "threshold_p95" in page
+    assert run_command_line(["rules", "StepOutlier", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["parameters"][0] == {
+        "name": "stddev",
+        "allowed": "a number, 0 or more",
+        "default": "3",
+    }
+
+
+def test_a_job_is_checked(words: list[str], capsys: Said) -> None:
+    assert run_command_line(["check", *words]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("flat: LossNotDecreasing: loss has not fallen in 300 steps")
+    assert "What to do: try another learning rate" in said
+    assert "NotApplicable" in said
+
+
+def test_findings_make_a_script_fail_when_it_asks_for_it(words: list[str], capsys: Said) -> None:
+    assert run_command_line(["check", *words, "--fail-on", "warning"]) == 3
+    assert run_command_line(["check", *words, "--fail-on", "critical"]) == 0
+    assert run_command_line(["findings", *words, "--fail-on", "info"]) == 3
+    capsys.readouterr()
+
+
+def test_rules_and_parameters_are_chosen(words: list[str], capsys: Said) -> None:
+    chosen = ["--rules", "LossNotDecreasing", "--set", "LossNotDecreasing.num_steps=5000"]
+    assert run_command_line(["check", *words, *chosen, "--json"]) == 0
+    [rule] = json.loads(capsys.readouterr().out)["rules"]
+    assert (rule["rule"], rule["status"]) == ("LossNotDecreasing", "NotEnoughData")
+    assert rule["parameters"]["num_steps"] == 5000
+    classic = ["--rules", "loss_not_decreasing", "--set", "LossNotDecreasing.setting=classic"]
+    assert run_command_line(["check", *words, *classic, "--json"]) == 0
+    [rule] = json.loads(capsys.readouterr().out)["rules"]
+    assert (rule["setting"], rule["status"]) == ("classic", "IssuesFound")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["--rules", "NoSuch"], "There is no rule 'no_such'"),
+        (["--set", "StepOutlier.stddev=wide"], "must be a number"),
+        (["--set", "stddev"], "Write it like"),
+    ],
+)
+def test_wrong_words_are_one_line_and_code_2(
+    words: list[str], wrong: list[str], said: str, capsys: Said
+) -> None:
+    assert run_command_line(["check", *words, *wrong]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_findings_are_those_of_now_until_some_are_recorded(words: list[str], capsys: Said) -> None:
+    assert run_command_line(["findings", *words]) == 0
+    assert "LossNotDecreasing (steps 0–299)" in capsys.readouterr().out
+    assert run_command_line(["check", *words, "--rules", "StepOutlier", "--record"]) == 0
+    capsys.readouterr()
+    assert run_command_line(["findings", *words]) == 0
+    assert capsys.readouterr().out == "no findings: 1 NoIssuesFound\n"

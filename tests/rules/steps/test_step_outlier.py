@@ -1,0 +1,113 @@
+"""StepOutlier: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, with_steps
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("StepOutlier", **parameters)["StepOutlier"]
+
+
+def durations(steps: int, noise: float = 0.03, seed: int = 0) -> Reals:
+    values = 0.1 * (1 + noise * np.random.default_rng(seed).standard_normal(steps))
+    return np.asarray(np.maximum(values, 0.02))
+
+
+def test_long_steps_are_found_with_phase_period_and_cost() -> None:
+    seconds = durations(800)
+    seconds[24::25] = 0.5
+    [episode] = judged(with_steps(seconds)).episodes
+    evidence = episode.finding.evidence
+    assert (evidence["phase"], evidence["period_steps"]) == ("data_wait", 25)
+    assert evidence["lost_percent"] == pytest.approx(100 * 0.4 / 2.9, rel=0.1)
+    assert episode.finding.worker == 0
+
+
+def test_only_the_worker_that_has_them_is_named() -> None:
+    slow = durations(600)
+    slow[20::25] = 0.6
+    job = FakeJob()
+    start_ns = job.clock.now_ns()
+    for rank, seconds in ((0, durations(600, seed=1)), (1, slow)):
+        job.clock._now_ns = start_ns
+        worker = job.worker(rank, world_size=2)
+        for step, lasted in enumerate(seconds):
+            worker.step(step, {"forward": float(lasted)})
+        worker.flush()
+    [episode] = judged(job.end()).episodes
+    assert episode.finding.worker == 1
+
+
+def test_what_the_machine_did_meanwhile_is_told() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(400):
+        is_long = step % 25 == 24
+        for _ in range(5 if is_long else 1):
+            job.record({"cpu.iowait_percent": [80.0 if is_long else 1.0]}, 0.0)
+            job.clock.advance(0.02)
+        lasted = 0.5 if is_long else 0.1
+        job.clock.advance(-0.02 * (5 if is_long else 1))
+        worker.step(step, {"data_wait": lasted - 0.05, "forward": 0.05})
+    worker.flush()
+    [episode] = judged(job.end()).episodes
+    pair = episode.finding.evidence["cpu.iowait_percent (outliers, others)"]
+    assert pair == pytest.approx([80.0, 1.0])
+
+
+HEALTHY = {
+    "even steps": durations(800),
+    "sentences of all lengths": durations(800, noise=0.35),
+    "a slow start": np.append([30.0, 5.0, 1.0], durations(800)),
+    "a dozen long steps in a long job": np.where(
+        np.arange(6000) % 500 == 250, 0.25, durations(6000)
+    ),
+    "slower from the middle on": np.append(durations(500), 2 * durations(500)),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_steps_are_left_alone(name: str) -> None:
+    found = judged(with_steps(HEALTHY[name]))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+@pytest.mark.parametrize("phase", ["checkpoint", "evaluation"])
+def test_checkpoints_and_evaluations_are_no_outliers(phase: str) -> None:
+    seconds = durations(800)
+    seconds[24::25] = 0.5
+    assert judged(with_steps(seconds, slow_phase=phase)).episodes == ()
+
+
+def test_steps_under_a_profiler_are_left_out() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(600):
+        is_profiled = step % 25 == 24
+        lasted = 0.5 if is_profiled else 0.1
+        detail = {"profiled": True} if is_profiled else {}
+        worker.step(step, {"forward": lasted}, **detail)
+    worker.flush()
+    assert judged(job.end()).episodes == ()
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(with_steps(durations(30)))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason == "it has seen 30 steps; it needs 60"
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    seconds = np.full(400, 0.1)
+    seconds[10:210:20] = 1.0  # ten of them: not more than n_outliers
+    assert judged(with_steps(seconds), setting="classic").episodes == ()
+    seconds[399] = 1.0
+    [episode] = judged(with_steps(seconds), setting="classic").episodes
+    limit = seconds.mean() + 3 * seconds.std()
+    assert episode.finding.evidence["limit_seconds"] == pytest.approx(limit)
+    assert episode.finding.evidence["count"] == 11
+    assert (episode.first_step, episode.last_step) == (10, 399)

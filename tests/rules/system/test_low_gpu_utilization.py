@@ -1,0 +1,98 @@
+"""LowGPUUtilization: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, with_gpus
+
+RNG = np.random.default_rng(0)
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    given = {"window": 100, **parameters}
+    return job.job().check("LowGPUUtilization", **given)["LowGPUUtilization"]
+
+
+def busy(samples: int, level: float = 95.0) -> Reals:
+    return np.asarray(np.clip(level + RNG.uniform(-4, 4, samples), 0, 100))
+
+
+def starved(samples: int) -> Reals:
+    return np.where(np.arange(samples) % 5 < 2, 1.0, 97.0)
+
+
+def kinds(found: Evaluation) -> dict[str | None, object]:
+    return {one.finding.device: one.finding.evidence["kind"] for one in found.episodes}
+
+
+def test_an_underused_gpu_is_named() -> None:
+    job = with_gpus({"gpu0": busy(300), "gpu1": busy(300, 30.0)}, (0, 300))
+    found = judged(job)
+    assert kinds(found) == {"gpu1": "underused"}
+    [episode] = found.episodes
+    assert episode.finding.message.startswith("gpu1 of node-a is underused")
+    assert episode.finding.evidence["gpu_hours_lost"] == pytest.approx(0.7 * 50 / 3600, rel=0.1)
+
+
+def test_a_fluctuating_gpu_is_told_from_an_underused_one() -> None:
+    assert kinds(judged(with_gpus({"gpu0": starved(300)}, (0, 300)))) == {"gpu0": "fluctuating"}
+
+
+def test_it_recovers() -> None:
+    curve = np.concatenate([starved(300), busy(300)])
+    [episode] = judged(with_gpus({"gpu0": curve}, (0, 600))).episodes
+    assert not episode.is_open
+
+
+HEALTHY = {
+    "busy": (busy(400), (0, 400)),
+    "idle before training": (np.concatenate([np.zeros(300), busy(300)]), (300, 600)),
+    "idle after training": (np.concatenate([busy(300), np.zeros(400)]), (0, 300)),
+    "one long pause": (np.concatenate([busy(200), np.zeros(40), busy(260)]), (0, 500)),
+    "one bad window": (np.concatenate([busy(200), starved(100), busy(200)]), (0, 500)),
+    "not used at all": (np.zeros(400), (0, 400)),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_gpus_are_left_alone(name: str) -> None:
+    curve, trained = HEALTHY[name]
+    found = judged(with_gpus({"gpu0": curve}, trained))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_without_a_gpu_it_is_not_applicable() -> None:
+    found = judged(FakeJob().record({"cpu.user_percent": [1.0] * 50}).end())
+    assert found.status is RuleStatus.NOT_APPLICABLE
+    assert found.reason == "no samples of gpu.utilization_percent recorded"
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(with_gpus({"gpu0": busy(50)}, (0, 50)))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert "it needs 200 of a GPU" in (found.reason or "")
+
+
+def test_without_steps_a_thousand_datapoints_are_skipped() -> None:
+    curve = np.concatenate([busy(1000), busy(220, 20.0)])
+    found = judged(with_gpus({"gpu0": curve}, None))
+    assert kinds(found) == {"gpu0": "underused"}
+    assert judged(with_gpus({"gpu0": curve[:1000]}, None)).episodes == ()
+
+
+def test_a_given_patience_holds() -> None:
+    curve = np.concatenate([np.full(200, 20.0), busy(300)])
+    assert judged(with_gpus({"gpu0": curve}, (0, 500)), patience=0).episodes
+    assert judged(with_gpus({"gpu0": curve}, (0, 500)), patience=200).episodes == ()
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    low = np.full(100, 69.0)
+    dipping = np.where(np.arange(100) < 6, 5.0, 90.0)
+    steady = np.where(np.arange(100) < 4, 5.0, 90.0)
+    curve = np.concatenate([low, dipping, steady])
+    found = judged(with_gpus({"gpu0": curve}, (0, 300)), setting="classic")
+    assert found.triggered == 2
+    assert found.episodes[-1].finding.evidence["kind"] == "fluctuating"

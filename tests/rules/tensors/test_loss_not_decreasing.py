@@ -1,0 +1,135 @@
+"""LossNotDecreasing: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, noisy, with_losses
+
+SEEDS = range(5)
+
+
+def calibrated(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("LossNotDecreasing", **parameters)["LossNotDecreasing"]
+
+
+def flat(steps: int, noise: float, seed: int = 0) -> Reals:
+    return noisy(lambda at: np.full_like(at, 2.3), steps, noise, seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("noise", [0.005, 0.03, 0.1])
+def test_a_loss_that_never_falls_is_found(noise: float, seed: int) -> None:
+    found = calibrated(with_losses(flat(700, noise, seed)))
+    assert found.status is RuleStatus.ISSUES_FOUND
+    [episode] = found.episodes
+    assert "has not fallen" in episode.finding.message
+    assert episode.finding.evidence["start"] == pytest.approx(2.3, rel=0.1)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_loss_that_rises_from_its_start_is_found(seed: int) -> None:
+    losses = noisy(lambda at: 2.3 + at / 200, 700, 0.05, seed)
+    [episode] = calibrated(with_losses(losses)).episodes
+    assert "has risen" in episode.finding.message
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_job_that_is_over_is_judged_sooner(seed: int) -> None:
+    assert calibrated(with_losses(flat(150, 0.03, seed))).episodes
+
+
+HEALTHY = {
+    "falls at once and then stands still": lambda at: 2.3 * np.exp(-at / 8) + 0.1,
+    "falls slowly": lambda at: 2.3 * np.exp(-at / 1500),
+    "stands still for 400 steps, then falls": lambda at: np.where(at < 400, 2.3, 0.6),
+    "falls, stands still for long": lambda at: 0.5 + 1.8 * np.exp(-at / 60),
+    "falls, then rises a little (overfitting is another rule's)": lambda at: (
+        0.5 + 1.8 * np.exp(-at / 60) + at / 3000
+    ),
+    "falls in small stairs": lambda at: 2.3 - 0.2 * (at // 100),
+    "negative from the start, and falls": lambda at: -1 - at / 300,
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_losses_are_left_alone(name: str, seed: int) -> None:
+    losses = noisy(HEALTHY[name], 900, 0.1, seed)
+    found = calibrated(with_losses(losses))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_a_loss_that_changes_its_sign_need_not_fall() -> None:
+    losses = np.random.default_rng(0).standard_normal(800)
+    assert calibrated(with_losses(losses)).episodes == ()
+
+
+def test_a_training_that_goes_on_from_elsewhere_is_left_alone() -> None:
+    assert calibrated(with_losses(flat(800, 0.03), first_step=20_000)).episodes == ()
+
+
+def test_warm_up_of_the_learning_rate_does_not_count() -> None:
+    losses = np.append(flat(700, 0.03), noisy(lambda at: 2.3 * np.exp(-at / 50), 100, 0.03))
+    rates = np.minimum(np.arange(800) / 700, 1.0) * 1e-3
+    job = with_losses(losses, scalars={"learning_rate/0": rates.tolist()})
+    assert calibrated(job).episodes == ()
+
+
+def test_several_losses_in_turn_need_not_fall() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(700):
+        worker.scalar("loss/0", step, 0.7).scalar("loss/1", step, 0.7)
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    found = calibrated(job.end())
+    assert found.status is RuleStatus.NOT_APPLICABLE
+    assert "several losses" in (found.reason or "")
+
+
+def test_spikes_and_values_that_are_not_finite_are_no_trend() -> None:
+    losses = noisy(lambda at: 2.3 * np.exp(-at / 100) + 0.2, 700, 0.05)
+    losses[::50] = 1e6
+    losses[7::90] = np.nan
+    assert calibrated(with_losses(losses)).episodes == ()
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = calibrated(with_losses(flat(40, 0.03)))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason == "it has seen 40 steps; it needs 100"
+
+
+def test_an_alarm_recovers_when_the_loss_falls_after_all() -> None:
+    losses = np.append(flat(700, 0.02), noisy(lambda at: 2.3 * np.exp(-at / 80), 400, 0.02))
+    [episode] = calibrated(with_losses(losses)).episodes
+    assert not episode.is_open
+
+
+def test_given_steps_hold() -> None:
+    assert calibrated(with_losses(flat(1200, 0.03)), num_steps=5000).episodes == ()
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    losses = [10.0] * 41
+    for step, value in ((10, 9.995), (20, 9.0), (30, 9.5), (40, 8.0)):
+        losses[step] = value
+    found = calibrated(with_losses(losses), setting="classic")
+    # 0.05 % down; 10 % down; 5.6 % up; 15.8 % down
+    assert found.triggered == 2
+    assert [(one.first_step, one.last_step) for one in found.episodes] == [(0, 10), (20, 30)]
+    assert found.episodes[0].finding.evidence["fall_percent"] == pytest.approx(0.05)
+
+
+def test_classic_takes_the_evaluation_where_there_is_one() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(30):
+        worker.scalar("loss", step, 1.0 / (step + 1))
+        worker.scalar("loss", step, 3.0, mode="eval")
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    [episode] = calibrated(job.end(), setting="classic").episodes
+    assert episode.finding.subject == "loss/eval"

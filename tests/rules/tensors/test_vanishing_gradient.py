@@ -1,0 +1,97 @@
+"""VanishingGradient: planted faults and their healthy twins."""
+
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.worker import TensorInfo
+from tests.fakes.job import FakeJob
+from tests.fakes.training import with_gradients
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("VanishingGradient", **parameters)["VanishingGradient"]
+
+
+def test_layers_that_get_nothing_are_found_and_the_worst_is_named() -> None:
+    job = with_gradients(
+        {
+            "layers.0.weight": lambda _: 1e-12,
+            "layers.1.weight": lambda _: 1e-9,
+            "layers.8.weight": lambda _: 1e-3,
+        },
+        60,
+    )
+    [episode] = judged(job).episodes
+    finding = episode.finding
+    assert finding.tensor == "gradient/layers.0.weight"
+    assert "layers.0.weight and 1 more" in finding.message
+    assert finding.evidence["tensors"] == ["gradient/layers.0.weight", "gradient/layers.1.weight"]
+    assert (episode.first_step, episode.last_step) == (0, 59)
+
+
+def test_gradients_that_are_recorded_now_and_then_suffice() -> None:
+    means = {"first.weight": lambda _: 1e-12, "last.weight": lambda _: 1e-3}
+    [episode] = judged(with_gradients(means, 300, every=20)).episodes
+    assert episode.is_open
+    assert episode.finding.tensor == "gradient/first.weight"
+
+
+HEALTHY = {
+    "all alive": {"first": lambda _: 1e-4, "last": lambda _: 1e-2},
+    "converges as a whole": {"first": lambda s: 1e-4 * 0.8**s, "last": lambda s: 1e-2 * 0.8**s},
+    "small for a few steps": {"first": lambda s: 1e-9 if s < 5 else 1e-4, "last": lambda _: 1e-2},
+    "nought at the first step": {"first": lambda s: 0.0 if s == 0 else 1e-4, "last": lambda _: 1.0},
+    "a small loss scale all over": {"first": lambda _: 2e-8, "last": lambda _: 4e-7},
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_gradients_are_left_alone(name: str) -> None:
+    found = judged(with_gradients(HEALTHY[name], 80))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_an_embedding_of_which_a_batch_touches_little_is_left_alone() -> None:
+    job = FakeJob()
+    worker = job.worker().knows("gradient/embedding", "gradients")
+    worker.knows("gradient/head", "gradients")
+    for step in range(40):
+        worker.statistics("gradient/embedding", step, [0.0] * 9999 + [1e-4])
+        worker.statistics("gradient/head", step, [1e-2, -1e-2]).step(step, {"forward": 0.1})
+    worker.flush()
+    job.end()
+    assert judged(job).episodes == ()
+    assert judged(job, setting="classic").triggered == 40
+
+
+def test_a_bias_in_front_of_a_normalization_is_left_alone() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    bias = TensorInfo("gradient/conv.bias", ("gradients",), "float32", (8,))
+    worker._tensors[bias.name] = bias
+    worker.knows("gradient/conv.weight", "gradients")
+    for step in range(40):
+        worker.statistics("gradient/conv.bias", step, [1e-11, -1e-11])
+        worker.statistics("gradient/conv.weight", step, [1e-3, -1e-3]).step(step, {"forward": 0.1})
+    worker.flush()
+    assert judged(job.end()).episodes == ()
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(with_gradients({"first": lambda _: 1e-12, "last": lambda _: 1e-2}, 6))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason == "gradients were recorded at 6 steps; it needs 10"
+
+
+def test_a_given_threshold_holds() -> None:
+    means = {"first.weight": lambda _: 5e-7, "last.weight": lambda _: 1e-2}
+    assert judged(with_gradients(means, 40)).episodes == ()
+    assert judged(with_gradients(means, 40), threshold=1e-6).episodes
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    means = {"w": lambda step: 0.9e-7 if step in (3, 4, 9) else 1.1e-7}
+    found = judged(with_gradients(means, 20), setting="classic")
+    assert found.triggered == 3
+    [episode] = found.episodes
+    assert (episode.first_step, episode.last_step) == (3, 9)

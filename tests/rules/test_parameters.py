@@ -1,0 +1,90 @@
+"""Parameters of rules as people write them."""
+
+import pytest
+
+import sonde
+from sonde.errors import UsageError
+from sonde.records.finding import Setting
+from sonde.rules import file_name, load_rule, rule_names
+from sonde.rules._parameters import build_rule, describe_parameters
+from sonde.rules._selection import parse_assignments, select_rules
+from sonde.rules.system.low_gpu_utilization import LowGPUUtilization
+from sonde.rules.tensors.loss_not_decreasing import LossNotDecreasing
+from tests.rules.own_rules import LossTooLarge
+
+
+def test_both_spellings_name_a_rule() -> None:
+    assert file_name("LowGPUUtilization") == "low_gpu_utilization"
+    assert [file_name(one) for one in ("CPUBottleneck", "IOBottleneck", "NLPSequenceRatio")] == [
+        *("cpu_bottleneck", "io_bottleneck", "nlp_sequence_ratio"),
+    ]
+    assert load_rule("LowGPUUtilization") is load_rule("low_gpu_utilization")
+
+
+@pytest.mark.parametrize("name", rule_names())
+def test_every_rule_is_named_after_its_file_and_says_what_it_is(name: str) -> None:
+    kind = load_rule(name)
+    pages = kind.pages()
+    assert file_name(kind.name()) == name
+    assert pages.question
+    assert pages.why
+    assert pages.decides
+    assert pages.advice
+    assert kind.needs
+    assert all(default for _, _, default in describe_parameters(kind))
+
+
+def test_texts_become_what_a_parameter_is() -> None:
+    rule = build_rule(LowGPUUtilization, {"window": "50", "threshold_p5": "5", "patience": "auto"})
+    assert rule == LowGPUUtilization(window=50, threshold_p5=5.0)
+    loss = build_rule(LossNotDecreasing, {"collection_names": "a+b", "mode": "none"})
+    assert loss.parameters["collection_names"] == ("a", "b")
+    assert loss.given == {"collection_names", "mode"}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"window": "many"}, "LowGPUUtilization.window = 'many' must be a whole number, 1 or more"),
+        ({"window": 0}, "LowGPUUtilization.window = 0 must be a whole number, 1 or more"),
+        ({"threshold_p5": 120}, "= 120 must be a number, 0 to 100"),
+        ({"patience": "long"}, "must be a whole number, 0 or more or auto"),
+        ({"setting": "strict"}, "must be calibrated or classic"),
+        ({"treshold": 1}, "has no such parameter. Has: setting, threshold_p95"),
+        ({"window": True}, "must be a whole number"),
+    ],
+)
+def test_a_wrong_parameter_is_told_with_what_is_allowed(
+    given: dict[str, object], said: str
+) -> None:
+    with pytest.raises(UsageError, match="LowGPUUtilization") as error:
+        build_rule(LowGPUUtilization, given)
+    assert said in str(error.value)
+
+
+def test_assignments_of_the_command_line() -> None:
+    assert parse_assignments(["StepOutlier.stddev=4", "StepOutlier.mode=train"]) == {
+        "StepOutlier": {"stddev": "4", "mode": "train"}
+    }
+    with pytest.raises(UsageError, match="Write it like"):
+        parse_assignments(["stddev=4"])
+
+
+def test_rules_are_chosen_by_name_with_parameters() -> None:
+    [rule] = select_rules(["step_outlier"], given={"StepOutlier": {"stddev": "4"}})
+    assert rule.parameters["stddev"] == 4.0
+    assert {file_name(one.name()) for one in select_rules()} == set(rule_names())
+    with pytest.raises(UsageError, match="There is no rule 'no_such'"):
+        select_rules(["no_such"])
+    with pytest.raises(UsageError, match="not asked for"):
+        select_rules(["step_outlier"], given={"VanishingGradient": {"threshold": "1"}})
+
+
+def test_a_rule_of_one_s_own_needs_no_decorator() -> None:
+    rule = LossTooLarge(limit=3.0)
+    assert (rule.limit, rule.setting, rule.given) == (3.0, Setting.CALIBRATED, {"limit"})
+    assert repr(rule) == "LossTooLarge(setting=<Setting.CALIBRATED: 'calibrated'>, limit=3.0)"
+    assert LossTooLarge.pages().advice == "lower it."
+    with pytest.raises(AttributeError):
+        rule.limit = 4.0  # type: ignore[misc]
+    assert issubclass(LossTooLarge, sonde.Rule)

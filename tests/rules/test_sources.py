@@ -1,0 +1,72 @@
+"""Rules from a person's own file."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.errors import UsageError
+from sonde.rules._selection import load_source, select_rules
+from sonde.settings import load_settings
+
+RULE = '''
+import sonde
+
+class MyRule(sonde.Rule):
+    """The loss is above a limit."""
+
+    limit: float = 1.0
+    needs = (sonde.Losses(),)
+
+    def check(self, window, state):
+        for loss in window.losses():
+            for step, value in loss:
+                if value > self.limit:
+                    yield self.finding(f"{value}", step=step)
+'''
+
+
+def config(folder: Path, text: str) -> Path:
+    (folder / "my_rules.py").write_text(RULE)
+    file = folder / "sonde.toml"
+    file.write_text(text)
+    return file
+
+
+def test_a_file_beside_the_configuration_holds_a_rule(tmp_path: Path) -> None:
+    file = config(tmp_path, '[rules.MyRule]\nsource = "my_rules.py"\nlimit = 2.5\n')
+    [rule] = select_rules(["my_rule"], load_settings(file).rules)
+    assert rule.parameters == {"limit": 2.5}
+    assert "MyRule" in [one.name() for one in select_rules((), load_settings(file).rules)]
+
+
+def test_the_setting_of_all_rules_and_of_one(tmp_path: Path) -> None:
+    text = '[rules]\nsetting = "classic"\n[rules.StepOutlier]\nsetting = "calibrated"\n'
+    rules = select_rules((), load_settings(config(tmp_path, text)).rules)
+    settings = {one.name(): one.setting.value for one in rules}
+    assert settings["StepOutlier"] == "calibrated"
+    assert settings["VanishingGradient"] == "classic"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[rules]\nlevel = 3\n", "[rules] unknown key level = 3"),
+        ('[rules]\nsetting = "hard"\n', "setting = 'hard' is unknown. Known: calibrated, classic"),
+        ("[rules.StepOutlier]\nstddev = -1\n", "[rules.StepOutlier] stddev = -1 must be a number"),
+        ("[rules.Stepoutlier]\nstddev = 1\n", "There is no rule 'stepoutlier'"),
+        ('[rules.NoRule]\nsource = "my_rules.py"\n', "my_rules.py has no rule no_rule"),
+        ('[rules.MyRule]\nsource = "other.py"\n', "it is not a Python file"),
+    ],
+)
+def test_a_wrong_configuration_is_told(tmp_path: Path, text: str, said: str) -> None:
+    file = config(tmp_path, text)
+    with pytest.raises(UsageError) as error:
+        select_rules((), load_settings(file).rules)
+    assert said in str(error.value)
+
+
+def test_a_broken_file_is_told_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text("1 / 0\n")
+    with pytest.raises(UsageError, match="cannot be loaded: ZeroDivisionError"):
+        load_source(file, "my_rule")
