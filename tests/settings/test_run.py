@@ -95,10 +95,16 @@ def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
         ("[system]\nintervall = '1s'", ("intervall", "'1s'", "interval")),
         ("[sytem]\ninterval = '1s'", ("sytem", "system")),
         ("interval = '1s'", ("'interval' is not in a section. Put it under [system].",)),
-        ("job = 3", ("'job' is not in a section", "[budget], [job], [profile], [save], [system]")),
+        (
+            "job = 3",
+            ("'job' is not in a section", "[budget], [job], [profile], [rules], [save], [system]"),
+        ),
         (
             "colour = 3",
-            ("'colour' is not in a section", "[budget], [job], [profile], [save], [system]"),
+            (
+                "'colour' is not in a section",
+                "[budget], [job], [profile], [rules], [save], [system]",
+            ),
         ),
         ("[job]\nstore = '/data'", ("store", "'/data'", "Known: name")),
         ("[system]\ninterval = '1ms'", ("interval", "'1ms'", "100ms to 60s")),

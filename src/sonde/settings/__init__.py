@@ -25,7 +25,7 @@ from sonde.settings.profile import (
     read_profiles,
     requested_windows,
 )
-from sonde.settings.rules import RuleSettings, RulesSettings
+from sonde.settings.rules import RULES_KEYS, RuleSettings, RulesSettings
 from sonde.settings.run import CONFIG_NAME, KEYS, RunSettings, load_settings
 from sonde.settings.surroundings import (
     DEFAULT_STORE,
@@ -50,6 +50,7 @@ __all__ = [
     "KEYS",
     "LONGEST_INTERVAL_SECONDS",
     "OPTION_KEYS",
+    "RULES_KEYS",
     "VARIABLES",
     "WINDOW_KEYS",
     "CollectionSettings",

@@ -10,6 +10,7 @@ from sonde.settings.checks import Key, listed, one_of, text
 
 _SETTING = one_of(one.value for one in Setting)
 
+RULES_SECTION = "rules"
 RULES_KEYS = (
     Key(
         *("rules", "setting", "setting", _SETTING, '"calibrated"'),

@@ -10,7 +10,7 @@ from sonde.records.profile import ProfileKind
 from sonde.settings.checks import Key, interval, percent, read_table, size, text
 from sonde.settings.hook import SAVE_KEYS, HookSettings
 from sonde.settings.profile import PROFILE_KEYS, replaced
-from sonde.settings.rules import RULES_KEYS, RulesSettings, read_rules
+from sonde.settings.rules import RULES_SECTION, RulesSettings, read_rules
 from sonde.settings.surroundings import DEFAULT_STORE, default_store
 
 CONFIG_NAME = "sonde.toml"
@@ -54,7 +54,7 @@ RUN_KEYS = (
     ),
 )
 
-KEYS = (*RUN_KEYS, *SAVE_KEYS, *PROFILE_KEYS, *RULES_KEYS)
+KEYS = (*RUN_KEYS, *SAVE_KEYS, *PROFILE_KEYS)
 
 
 def load_settings(config: Path | None, command: tuple[str, ...] = ()) -> RunSettings:
@@ -84,7 +84,7 @@ def _is_there(path: Path) -> bool:
 
 def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
     document = _load(path)
-    sections = sorted({key.section.partition(".")[0] for key in KEYS})
+    sections = sorted({key.section for key in KEYS} | {RULES_SECTION})
     changes: dict[str, Any] = {}
     hook = settings.hook
     for section, table in document.items():
@@ -92,7 +92,7 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
             raise _outside(path, section, sections)
         if section not in sections:
             raise UsageError(f"{path}: unknown section [{section}]. Known: {', '.join(sections)}")
-        if section == "rules":
+        if section == RULES_SECTION:
             changes["rules"] = read_rules(table, path)
             continue
         keys = [key for key in KEYS if key.section == section]

@@ -117,7 +117,7 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
     for step, value in ((10, 9.995), (20, 9.0), (30, 9.5), (40, 8.0)):
         losses[step] = value
     found = calibrated(with_losses(losses), setting="classic")
-    # 0.05 % down; 10 % down; 5.6 % up; 15.8 % down
+    # from ten steps to ten steps: a little down, down, up, down
     assert found.triggered == 2
     assert [(one.first_step, one.last_step) for one in found.episodes] == [(0, 10), (20, 30)]
     assert found.episodes[0].finding.evidence["fall_percent"] == pytest.approx(0.05)
