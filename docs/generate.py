@@ -15,6 +15,7 @@ from sonde.cli import COMMANDS
 from sonde.client.clocks import Clocks
 from sonde.client.collectives import Collectives
 from sonde.client.events import Events, Stages
+from sonde.client.findings import Findings, Judgement
 from sonde.client.idle import Breakdowns, Gaps
 from sonde.client.loading import LoaderFunctions, Loaders, LoaderStarts
 from sonde.client.observations import Observations
@@ -28,9 +29,21 @@ from sonde.client.system import Buckets, Statistics, SystemMetrics
 from sonde.client.tensors import Tensor, Tensors
 from sonde.client.timeline import Timeline, TimelineWindow
 from sonde.collect.system import COLLECTORS
+from sonde.read.window import Curve, Samples, Window, WindowTensor
 from sonde.records.observation import ObservationKind
 from sonde.records.tensor import BUILT_IN_COLLECTIONS
-from sonde.settings import COLLECTION_KEYS, KEYS, OPTION_KEYS, VARIABLES, WINDOW_KEYS, Key
+from sonde.rules import load_rule, rule_names
+from sonde.rules._parameters import describe_parameters
+from sonde.rules._rule import State
+from sonde.settings import (
+    COLLECTION_KEYS,
+    KEYS,
+    OPTION_KEYS,
+    RULES_KEYS,
+    VARIABLES,
+    WINDOW_KEYS,
+    Key,
+)
 from sonde.store.format import FAMILIES, FORMAT_VERSION, OBSERVATIONS
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -46,6 +59,7 @@ def pages() -> dict[Path, str]:
         "metrics.md": metrics(),
         "python.md": python(),
         "records.md": records(),
+        "rules.md": rules(),
     }
     return {REFERENCE / name: "\n".join((_NOTE, *lines)) + "\n" for name, lines in parts.items()}
 
@@ -96,6 +110,9 @@ def configuration() -> Iterator[str]:
     yield "joined by `+`, and `values` or `histogram` alone means true):"
     yield from ("", "| key | default | meaning |", "|---|---|---|")
     yield from (_key(key) for key in COLLECTION_KEYS)
+    yield from ("", "Rules, and a table of its own for each that is spoken to:", "")
+    yield from ("| section | key | default | meaning |", "|---|---|---|---|")
+    yield from (f"| `[{key.section}]` {_key(key)}" for key in RULES_KEYS)
     yield from (
         "",
         f"Built-in collections: {', '.join(f'`{one}`' for one in BUILT_IN_COLLECTIONS)}.",
@@ -150,6 +167,8 @@ def python() -> Iterator[str]:
     yield from _kinds(Loaders, LoaderFunctions, LoaderStarts)
     yield from _kinds(PythonTime, HotTable, Comparison)
     yield from _kinds(Collectives, Clocks, Timeline, TimelineWindow)
+    yield from ("", "# What rules are shown, and what they return")
+    yield from _kinds(Window, Curve, Samples, WindowTensor, State, Judgement, Findings)
 
 
 def _kinds(*kinds: type) -> Iterator[str]:
@@ -196,6 +215,24 @@ def records() -> Iterator[str]:
         if family is OBSERVATIONS:
             yield from ("", "| kind | what was found |", "|---|---|")
             yield from (f"| `{kind}` | {kind.meaning} |" for kind in ObservationKind)
+
+
+def rules() -> Iterator[str]:
+    """One section per rule, from its file."""
+    yield "# Rules"
+    yield ""
+    yield "One file per rule in `src/sonde/rules/`. How rules are run and what their answers mean:"
+    yield "[concepts](../concepts/rules.md)."
+    for kind in sorted((load_rule(name) for name in rule_names()), key=lambda one: one.name()):
+        pages = kind.pages()
+        yield from ("", f"## {kind.name()}", "", pages.question, "")
+        yield from (f"**Why it matters:** {pages.why}", "")
+        yield from (f"**How it decides:** {pages.decides}", "")
+        yield from (f"**What to do:** {pages.advice}", "")
+        yield from (f"Needs: {', '.join(one.label for one in kind.needs)}.", "")
+        yield from ("| parameter | default | allowed |", "|---|---|---|")
+        for name, allowed, default in describe_parameters(kind):
+            yield f"| `{name}` | `{default}` | {allowed} |"
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def test_rules_are_chosen_by_name_with_parameters() -> None:
 
 def test_a_rule_of_one_s_own_needs_no_decorator() -> None:
     rule = LossTooLarge(limit=3.0)
-    assert (rule.limit, rule.setting, rule.given) == (3.0, Setting.CALIBRATED, {"limit"})
+    assert (rule.limit, rule.setting, rule.given) == (3.0, Setting.CALIBRATED, frozenset({"limit"}))
     assert repr(rule) == "LossTooLarge(setting=<Setting.CALIBRATED: 'calibrated'>, limit=3.0)"
     assert LossTooLarge.pages().advice == "lower it."
     with pytest.raises(AttributeError):

@@ -237,6 +237,10 @@ class Window:
         self._count(Operations(category), sum(one.num_rows for one in found.values()))
         return {rank: one for rank, one in found.items() if one.num_rows}
 
+    def count(self, datapoints: int) -> None:
+        """Counts what a rule has looked at beside what it always needs."""
+        self.looked_at.append(datapoints)
+
     def __str__(self) -> str:
         if self.steps_range is not None and self.steps_range.end is not None:
             return f"steps {self.steps_range.start}–{self.steps_range.end - 1}"

@@ -89,8 +89,7 @@ def test_steps_under_a_profiler_are_left_out() -> None:
     for step in range(600):
         is_profiled = step % 25 == 24
         lasted = 0.5 if is_profiled else 0.1
-        detail = {"profiled": True} if is_profiled else {}
-        worker.step(step, {"forward": lasted}, **detail)
+        worker.step(step, {"forward": lasted}, profiled=is_profiled)
     worker.flush()
     assert judged(job.end()).episodes == ()
 

@@ -133,3 +133,15 @@ def test_classic_takes_the_evaluation_where_there_is_one() -> None:
     worker.flush()
     [episode] = calibrated(job.end(), setting="classic").episodes
     assert episode.finding.subject == "loss/eval"
+
+
+def test_another_scalar_may_be_taken_for_the_loss() -> None:
+    job = with_losses(noisy(lambda at: 2.3 * np.exp(-at / 50), 300, 0.02))
+    worker = job.worker(restart=1)
+    for step in range(300):
+        worker.scalar("perplexity", step, 10.0 + 0.01 * (step % 3)).step(step, {"forward": 0.1})
+    worker.flush()
+    job.end()
+    [episode] = calibrated(job, tensor_regex="perplex").episodes
+    assert "perplexity has not fallen" in episode.finding.message
+    assert calibrated(job, tensor_regex="perplex").datapoints == 300

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sonde.analyze.trends import Change, change_over, halved
+from sonde.read.scalars import Losses as LossNames
 from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses
@@ -73,17 +74,30 @@ class LossNotDecreasing(Rule):
         return str(state.get("unfit", ""))
 
     def _curves(self, window: Window, state: State) -> Sequence[Curve]:
-        """The losses of the mode that is asked for."""
+        """What is taken for the loss, in the mode that is asked for."""
         if self.mode is not None:
-            curves = window.losses(self.mode)
-        elif self.is_classic:
-            evaluated = window.losses("eval")
+            return self._curves_of(window, self.mode)
+        if self.is_classic:
+            evaluated = self._curves_of(window, "eval")
             state["has_eval"] = state.get("has_eval", False) or bool(evaluated)
-            curves = evaluated if state["has_eval"] else window.losses()
-        else:
-            curves = window.losses()
-        pattern = re.compile(self.tensor_regex or "")
-        return [one for one in curves if pattern.search(one.name)]
+            if state["has_eval"]:
+                return evaluated
+        return self._curves_of(window, "train")
+
+    def _curves_of(self, window: Window, mode: str) -> Sequence[Curve]:
+        found: list[Curve] = []
+        names = self.collection_names or ()
+        if self.tensor_regex is not None:
+            scalars = window.scalars("*", mode)
+            found += [one for one in scalars if re.search(self.tensor_regex, one.name)]
+        elif "losses" in names or (self.use_losses_collection and not names):
+            found += window.losses(mode)
+        for name in names:
+            for tensor in window.tensors(name, mode):
+                rows = (tensor.steps, tensor.rows.times_ns, tensor.values("mean"))
+                found.append(Curve(tensor.name, mode, *rows))
+        window.count(sum(len(one) for one in found if one.name not in LossNames()))
+        return found
 
     def _classic(self, curve: Curve, state: State) -> Iterator[Finding]:
         for step, value in curve:
