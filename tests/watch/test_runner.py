@@ -194,6 +194,9 @@ def test_what_is_found_is_recorded_once_and_found_again() -> None:
     [finding] = job.job().findings()
     assert (finding.first_step, finding.triggered, finding.is_open) == (20, 10, False)
     assert judged["LossTooLarge"].triggered == 10
+    [rule] = job.job().summary["rules"]
+    assert (rule["rule"], rule["status"]) == ("LossTooLarge", "IssuesFound")
+    assert rule["findings"][0]["step"] == [20, 29]
 
 
 def test_another_question_begins_anew() -> None:

@@ -110,6 +110,12 @@ class JobData:
             lambda: read_steps(self.worker(rank), mode, within=self._within(leg)),
         )
 
+    def ends(self, leg: Leg, rank: int, mode: str) -> Numbers:
+        """When those steps were finished."""
+        return self._part(
+            ("ends", leg.number, rank, mode), lambda: self.steps(leg, rank, mode).ends_ns
+        )
+
     def scalars(self, leg: Leg, rank: int) -> tuple[ScalarRows, ...]:
         """All scalars of a worker in one leg."""
         return self._part(
@@ -171,13 +177,17 @@ def _scalars(reader: WorkerReader, within: TimeRange) -> tuple[ScalarRows, ...]:
     texts = [texts_of(table[name]) for name in ("name", "mode", "source")]
     steps, times_ns = to_numpy(table["step"]), to_numpy(table["time_ns"])
     values = to_numpy(table["value"])
-    keys = np.stack([numbers for _, numbers in texts])
+    (names, of_name), (modes, of_mode), (sources, of_source) = texts
+    shape = (max(1, len(names)), max(1, len(modes)), max(1, len(sources)))
+    keys = np.ravel_multi_index((of_name, of_mode, of_source), shape)
+    counts = np.bincount(keys, minlength=1)
+    ends = np.cumsum(counts)
+    by_key = np.argsort(keys, kind="stable")
     found = []
-    for key in np.unique(keys, axis=1).T:
-        is_one = np.flatnonzero((keys == key[:, None]).all(axis=0))
-        name, mode, source = (
-            known[number] for (known, _), number in zip(texts, key.tolist(), strict=True)
-        )
+    for key in np.flatnonzero(counts).tolist():
+        is_one = by_key[ends[key] - counts[key] : ends[key]]
+        places = np.unravel_index(key, shape)
+        name, mode, source = names[places[0]], modes[places[1]], sources[places[2]]
         by = steps if mode == Mode.TRAIN.value else times_ns
         order = is_one[np.lexsort((times_ns[is_one], by[is_one]))]
         rows = (steps[order], times_ns[order], values[order])

@@ -148,7 +148,7 @@ class Window:
         found = []
         for rank in self.leg.ranks:
             table = self.data.steps(self.leg, rank, mode)
-            inside = self._inside(rank, mode, table.steps, table.ends_ns)
+            inside = self._inside(rank, mode, table.steps, self.data.ends(self.leg, rank, mode))
             if inside.start < inside.stop:
                 found.append(_some_steps(table, inside))
         self._count(StepsNeed(mode), sum(len(one.steps) for one in found))

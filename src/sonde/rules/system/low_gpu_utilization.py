@@ -1,6 +1,8 @@
 """LowGPUUtilization: a GPU has too little to do, all the time or again and again."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import ClassVar
 
 import numpy as np
@@ -43,7 +45,7 @@ class LowGPUUtilization(Rule):
 
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 10.0
+    window_seconds: ClassVar[float | None] = 30.0
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
@@ -67,9 +69,9 @@ class LowGPUUtilization(Rule):
     def lacks(self, state: State) -> str:
         """How many datapoints are missing."""
         gpus = list(state.of("gpus").values())
-        if any(gpu.get("windows") for gpu in gpus):
+        has = max((_datapoints(gpu, self.window) for gpu in gpus), default=0)
+        if has >= self._needed:
             return ""
-        has = max((len(gpu.get("buffer", [])) for gpu in gpus), default=0)
         return f"it has {has} datapoints of training; it needs {self._needed} of a GPU"
 
     @property
@@ -80,8 +82,9 @@ class LowGPUUtilization(Rule):
         """What is not skipped by patience; calibrated, only what lies before the end of a step."""
         if self.patience == "auto" and "until_ns" in training:
             until_ns = pending[-1][0] if self.is_classic else training["until_ns"]
-            usable = [row for row in pending if training["began_ns"] <= row[0] <= until_ns]
-            pending[:] = [row for row in pending if row[0] > until_ns]
+            first = bisect_left(pending, training["began_ns"], key=itemgetter(0))
+            end = bisect_right(pending, until_ns, key=itemgetter(0))
+            usable, pending[:] = pending[first:end], pending[end:]
             return usable
         is_auto = self.patience == "auto"
         skipped = _WITHOUT_STEPS if is_auto else int(self.patience)
@@ -152,3 +155,8 @@ class LowGPUUtilization(Rule):
         dips = int(np.sum(is_low[1:] & ~is_low[:-1])) + int(is_low[0])
         is_fluctuating = is_low.mean() >= _LOW_SHARE and dips >= _LEAST_DIPS
         return "fluctuating" if is_fluctuating else ""
+
+
+def _datapoints(gpu: State, window: int) -> int:
+    """How many datapoints of a GPU have counted so far."""
+    return gpu.get("windows", 0) * window + len(gpu.get("buffer", []))

@@ -1,0 +1,179 @@
+"""The slices of a job that rules are shown."""
+
+import numpy as np
+import pytest
+
+from sonde.clock import NANOSECONDS
+from sonde.read.cuts import step_windows, time_windows
+from sonde.read.job_data import BLOCK_STEPS, JobData
+from sonde.read.window import Window
+from sonde.records.need import Losses, Steps
+from tests.fakes.job import FakeJob
+
+
+def data_of(job: FakeJob) -> JobData:
+    return JobData(job.backend, job.clock)
+
+
+def by_steps(job: FakeJob, width: int, leg: int = 0) -> list[Window]:
+    data = data_of(job)
+    return [window for _, window in step_windows(data, data.legs[leg], width, 0)]
+
+
+def trained(steps: int = 25, every_eval: int = 10) -> FakeJob:
+    """Steps of 0.1 s with a loss; after every tenth, an evaluation of one step."""
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(steps):
+        worker.scalar("loss", step, float(step)).step(step, {"forward": 0.1})
+        if step % every_eval == every_eval - 1:
+            number = step // every_eval
+            worker.scalar("loss", number, 100.0 + number, mode="eval")
+            worker.observation("module-mode", "model", step)
+            worker.step(number, {"forward": 0.05}, mode="eval")
+    worker.flush()
+    return job.end()
+
+
+def test_windows_have_fixed_boundaries_and_the_last_holds_the_rest() -> None:
+    windows = by_steps(trained(), 10)
+    assert [str(one) for one in windows] == ["steps 0–9", "steps 10–19", "steps 20–29"]
+    assert [one.is_last for one in windows] == [False, False, True]
+    assert [len(one.steps()[0].steps) for one in windows] == [10, 10, 5]
+
+
+def test_what_has_no_training_step_belongs_to_the_time_of_a_window() -> None:
+    windows = by_steps(trained(), 10)
+    seen = [[curve.values.tolist() for curve in one.losses("eval")] for one in windows]
+    assert seen == [[], [[100.0]], [[101.0]]]
+    assert [len(one.observations()) for one in windows] == [0, 1, 1]
+    assert sum(len(table.steps) for one in windows for table in one.steps("eval")) == 2
+
+
+def test_windows_of_seconds_hold_what_happened_in_them() -> None:
+    job = trained().record({"cpu.user_percent": [1.0, np.nan, 3.0]}, every_seconds=1.0)
+    data = data_of(job)
+    windows = [window for _, window in time_windows(data, data.legs[0], 1.0, 0)]
+    assert sum(len(table.steps) for one in windows for table in one.steps()) == 25
+    values = [one.values.tolist() for w in windows for one in w.system("cpu.user_percent")]
+    assert values == [[1.0], [3.0]]
+    assert windows[1].start_ns - windows[0].start_ns == NANOSECONDS
+
+
+def test_losses_are_means_over_workers() -> None:
+    job = FakeJob()
+    for rank in (0, 1):
+        worker = job.worker(rank, world_size=2)
+        for step in range(3):
+            worker.scalar("loss", step, float(step + 10 * rank)).step(step, {"forward": 0.1})
+        worker.flush()
+    [window] = by_steps(job.end(), 10)
+    [loss] = window.losses()
+    assert list(loss) == [(0, 5.0), (1, 6.0), (2, 7.0)]
+
+
+def test_tensors_of_a_collection_across_blocks_of_reading() -> None:
+    job = FakeJob()
+    worker = job.worker().knows("gradient/w", "gradients").knows("w", "weights")
+    first = BLOCK_STEPS - 5
+    for step in range(first, first + 10):
+        worker.statistics("gradient/w", step, [float(step), -1.0]).statistics("w", step, [1.0])
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    [window] = by_steps(job.end(), 2 * BLOCK_STEPS)
+    [tensor] = window.tensors("gradients")
+    assert tensor.steps.tolist() == list(range(first, first + 10))
+    assert [value for _, value in tensor.reduction("max")] == tensor.steps.tolist()
+    assert [one.name for one in window.tensors("all", regex="^w$")] == ["w"]
+
+
+def test_parts_of_a_tensor_are_put_together() -> None:
+    job = FakeJob()
+    for rank in (0, 1):
+        worker = job.worker(rank, world_size=2).knows("gradient/w", "gradients", is_shard=True)
+        for step in range(3):
+            worker.statistics("gradient/w", step, [1.0 + rank] * 4).step(step, {"forward": 0.1})
+        worker.flush()
+    [window] = by_steps(job.end(), 10)
+    [tensor] = window.tensors("gradients")
+    assert tensor.worker is None
+    assert [value for _, value in tensor.reduction("mean")] == [1.5] * 3
+
+
+def test_what_every_worker_has_is_given_once_or_for_each() -> None:
+    job = FakeJob()
+    for rank in (0, 1):
+        worker = job.worker(rank, world_size=2).knows("gradient/w", "gradients")
+        worker.statistics("gradient/w", 0, [1.0]).step(0, {"forward": 0.1}).flush()
+    [window] = by_steps(job.end(), 10)
+    assert [one.worker for one in window.tensors("gradients")] == [0]
+    assert [one.worker for one in window.tensors("gradients", each_worker=True)] == [0, 1]
+
+
+def test_operations_are_those_of_the_time() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(20):
+        worker.operation(f"op{step}", "kernel", 0.01, 0.01).step(step, {"forward": 0.1})
+    worker.flush()
+    windows = by_steps(job.end(), 10)
+    tables = [one.operations("kernel", ["name"])[0] for one in windows]
+    assert [table.num_rows for table in tables] == [10, 10]
+    assert tables[1]["name"].to_pylist()[0] == "op10"
+    assert windows[0].operations("loading", ["name"]) == {}
+
+
+def test_only_what_a_rule_needs_counts_as_looked_at() -> None:
+    [window] = [one.for_needs((Losses(),)) for one in by_steps(trained(8), 10)]
+    window.losses()
+    window.steps()
+    assert window.datapoints == 8
+    [window] = [one.for_needs((Steps(),)) for one in by_steps(trained(8), 10)]
+    window.losses()
+    assert window.datapoints == 0
+
+
+def test_each_start_of_the_workers_is_cut_by_itself() -> None:
+    job = FakeJob()
+    for restart, steps in ((0, range(15)), (1, range(10, 22))):
+        worker = job.worker(restart=restart)
+        for step in steps:
+            worker.scalar("loss", step, float(restart)).step(step, {"forward": 0.1})
+        worker.flush()
+        job.clock.advance(5)
+    job.end()
+    legs = data_of(job).legs
+    assert [(leg.number, leg.is_over) for leg in legs] == [(0, True), (1, True)]
+    first, second = by_steps(job, 10), by_steps(job, 10, leg=1)
+    assert [len(one.losses()[0]) for one in first] == [10, 5]
+    assert [set(one.losses()[0].values) for one in second] == [{1.0}, {1.0}]
+
+
+def test_a_worker_that_is_behind_holds_the_windows_back_until_it_is_silent() -> None:
+    job = FakeJob()
+    fast, slow = (job.worker(rank, world_size=2) for rank in (0, 1))
+    start_ns = job.clock.now_ns()
+    for step in range(40):
+        fast.step(step, {"forward": 0.2})
+    job.clock._now_ns = start_ns
+    for step in range(12):
+        slow.step(step, {"forward": 0.2})
+    fast.flush()
+    slow.flush()
+    assert len(by_steps(job, 10)) == 0
+    slow.clock._now_ns = start_ns + 8 * NANOSECONDS
+    slow.beat()
+    assert len(by_steps(job, 10)) == 1
+    fast.clock._now_ns = start_ns + 200 * NANOSECONDS
+    fast.beat()
+    assert len(by_steps(job, 10)) == 4
+
+
+@pytest.mark.parametrize("world_size", [1, 2])
+def test_windows_wait_for_workers_that_have_not_begun(world_size: int) -> None:
+    job = FakeJob()
+    worker = job.worker(0, world_size=world_size)
+    for step in range(60):
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    assert bool(by_steps(job, 10)) == (world_size == 1)
