@@ -159,4 +159,4 @@ class LowGPUUtilization(Rule):
 
 def _datapoints(gpu: State, window: int) -> int:
     """How many datapoints of a GPU have counted so far."""
-    return gpu.get("windows", 0) * window + len(gpu.get("buffer", []))
+    return int(gpu.get("windows", 0)) * window + len(gpu.get("buffer", []))

@@ -16,10 +16,13 @@ from sonde.rules._rule import Rule, State
 
 _BLOCK_STEPS = 10  # steps that become one value of the series that is judged
 _MOST_BLOCKS = 128  # then neighbours are joined
-_LEAST_BLOCKS = 12
+_LEAST_BLOCKS = 20
 _PLATEAU_STEPS = 600  # so long a plateau at the beginning is no alarm while the job runs
-_SHORTEST_STEPS = 100  # of a job that is over
-_SIGMAS = 4.0
+_SHORTEST_STEPS = 200  # of a job that is over
+_SIGMAS = 3.5
+_EXPLODED = 2.0  # times what it was before the first step
+_EARLY_STEPS = 100
+_SURELY = 0.05
 _TOO_NOISY = 0.2  # of its level: a fall that noise could hide
 _FIRST = 5
 
@@ -30,7 +33,7 @@ class LossNotDecreasing(Rule):
     Why it matters: every further step costs time and brings nothing.
     How it decides: classic compares the loss with that of num_steps earlier. Calibrated asks
     whether the loss has fallen at all since the beginning, beyond its own noise, once it has seen
-    600 steps (100 if the job is over): a later plateau is no alarm. Warm-up of the learning rate,
+    600 steps (200 if the job is over): a later plateau is no alarm. Warm-up of the learning rate,
     resumed jobs, losses that change their sign and several losses in turn are left alone.
     What to do: try another learning rate by factors of ten; check that the optimizer owns the
     parameters, that labels belong to their inputs and that gradients reach the first layer.
@@ -131,8 +134,7 @@ class LossNotDecreasing(Rule):
         change = change_over(values)
         level = abs(change.start) or 1.0
         least = self.diff_percent / 100 * level
-        if change.has_fallen(least, _SIGMAS) or self._fell_from_its_start(state, change, least):
-            state["has_fallen"] = True
+        state["has_fallen"] = state["has_fallen"] or self._has_fallen(state, change, least)
         if state["steps"] < self._least_steps(is_over=window.is_last):
             return
         state["was_judged"] = True
@@ -150,12 +152,15 @@ class LossNotDecreasing(Rule):
             # of one that goes on from elsewhere nobody knows what it has come from
             resumed = int(curve.steps[0]) > _FIRST * _BLOCK_STEPS
             state |= {"blocks": [], "rest": [], "width": _BLOCK_STEPS, "first": [], "steps": 0}
+            state["peak"] = 0.0
             state |= {"begin": int(curve.steps[0]), "has_fallen": resumed, "changes_sign": False}
         finite = curve.values[np.isfinite(curve.values)]
         signs = {float(one) for one in np.sign(finite) if one}
         state["signs"] = sorted(signs | set(state.get("signs", [])))
         state["changes_sign"] = len(state["signs"]) > 1
         state["first"] = (state["first"] + finite.tolist())[:_FIRST]
+        if len(finite) and int(curve.steps[0]) < _EARLY_STEPS:
+            state["peak"] = max(state["peak"], float(np.abs(finite).max()))
         if _is_warming_up(window):
             return
         state["steps"] += len(curve.values)
@@ -168,10 +173,15 @@ class LossNotDecreasing(Rule):
                 state["blocks"] = halved(np.array(state["blocks"])).tolist()
                 state["width"] *= 2
 
-    def _fell_from_its_start(self, state: State, change: Change, least: float) -> bool:
-        """Whether it fell so fast that the blocks saw only what came after."""
+    def _has_fallen(self, state: State, change: Change, least: float) -> bool:
+        """Whether it fell from block to block, or so fast that these saw only what came after."""
+        untrained = state["first"][0]
+        if state["peak"] > _EXPLODED * abs(untrained):
+            # what comes down from where wrong steps have thrown it has not learned anything
+            return change.end < untrained - _SURELY * abs(untrained)
         noise = change.spread * float(np.sqrt(state["width"] / _FIRST))
-        return float(np.median(state["first"])) - change.end > max(least, _SIGMAS * noise)
+        is_down = float(np.median(state["first"])) - change.end > max(least, _SIGMAS * noise)
+        return is_down or change.has_fallen(least, _SIGMAS)
 
     def _least_steps(self, *, is_over: bool) -> int:
         if "num_steps" in self.given:
