@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 Reals = npt.NDArray[np.float64]
 
-# The median absolute difference of two normal values is so many standard deviations.
-_DIFFERENCE_OF_TWO = 0.9539
+# The mean absolute difference of two normal values is so many standard deviations.
+_DIFFERENCE_OF_TWO = 1.1284
+_FAR = 5.0  # times the median: a larger difference is an outlier's
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,9 @@ def spread_of(values: Reals) -> float:
     """The standard deviation of the noise: from neighbours, so a trend does not count as noise."""
     if len(values) < 3:
         return float("inf")
-    return float(np.median(np.abs(np.diff(values)))) / _DIFFERENCE_OF_TWO
+    steps = np.abs(np.diff(values))
+    middle = float(np.median(steps))
+    return float(np.minimum(steps, _FAR * middle).mean()) / _DIFFERENCE_OF_TWO
 
 
 def change_over(values: Reals, share: float = 0.25) -> Change:

@@ -175,7 +175,7 @@ class LossNotDecreasing(Rule):
 
     def _has_fallen(self, state: State, change: Change, least: float) -> bool:
         """Whether it fell from block to block, or so fast that these saw only what came after."""
-        untrained = state["first"][0]
+        untrained = float(state["first"][0])
         if state["peak"] > _EXPLODED * abs(untrained):
             # what comes down from where wrong steps have thrown it has not learned anything
             return change.end < untrained - _SURELY * abs(untrained)
