@@ -50,7 +50,7 @@ def grow(job: FakeJob, looks: set[int], seed: int, look: "object") -> None:
             worker.knows("gradient/first", "gradients").knows("gradient/last", "gradients")
         start = 0 if attempt == 1 else STEPS // 2
         for step in range(start, start + STEPS // 2):
-            seconds = 0.5 if step % 30 == 7 else 0.1
+            seconds = 1.5 if step % 30 == 7 else 0.1
             now = job.clock.now_ns()
             for worker in workers:
                 job.clock._now_ns = now

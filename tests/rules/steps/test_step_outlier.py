@@ -66,6 +66,7 @@ HEALTHY = {
     "a dozen long steps in a long job": np.where(
         np.arange(6000) % 500 == 250, 0.25, durations(6000)
     ),
+    "short steps on a busy machine": np.where(np.arange(800) % 20 == 7, 0.012, 0.003),
     "slower from the middle on": np.append(durations(500), 2 * durations(500)),
 }
 

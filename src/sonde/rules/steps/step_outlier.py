@@ -23,6 +23,7 @@ _RECENT = 400  # steps that tell what is usual
 _LEAST = 50
 _LEAST_FACTOR = 1.5  # what is not half as long again costs nothing
 _LEAST_LOSS = 0.02  # of the time of all steps
+_LEAST_SECONDS = 5.0  # lost in all: less is nobody's trouble
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 _NORMAL = 1.4826  # standard deviations of a normal distribution in its median deviation
 _LONGEST_RUN = 8
@@ -49,7 +50,7 @@ class StepOutlier(Rule):
     How it decides: classic counts the steps of a worker that are longer than mean + stddev ×
     standard deviation. Calibrated uses median and median deviation of the last 400 steps, leaves
     out the first 10 steps, steps under a profiler, time for evaluation and checkpoints and long
-    runs of slow steps, and wants the outliers to cost at least 2 % of the time.
+    runs of slow steps, and wants the outliers to cost at least 2 % of the time, and 5 seconds.
     What to do: look at what happens in the phase that is named: loading (more loader workers,
     smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
     """
@@ -118,7 +119,8 @@ class StepOutlier(Rule):
         if not len(outliers.steps):
             return
         self._remember(window, table, outliers, state)
-        if state["count"] > self.n_outliers and state["lost"] > _LEAST_LOSS * state["total"]:
+        least = max(_LEAST_SECONDS, _LEAST_LOSS * state["total"])
+        if state["count"] > self.n_outliers and state["lost"] > least:
             yield self._found(table, outliers, state)
 
     def _outliers(
