@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sonde.clock import NANOSECONDS
 from sonde.read.job_data import JobData
-from sonde.records.finding import Evaluation, RuleStatus, Severity
+from sonde.records.finding import Evaluation, RuleStatus, Setting, Severity
 from sonde.rules import Rule
 from sonde.rules.steps.step_outlier import StepOutlier
 from sonde.rules.system.low_gpu_utilization import LowGPUUtilization
@@ -37,6 +37,10 @@ def all_rules() -> list[Rule]:
         StepOutlier(n_outliers=2),
         LowGPUUtilization(window=20),
         LossTooLarge(limit=2.6),
+        LossNotDecreasing(setting=Setting.CLASSIC),
+        VanishingGradient(setting=Setting.CLASSIC),
+        StepOutlier(setting=Setting.CLASSIC, n_outliers=2),
+        LowGPUUtilization(setting=Setting.CLASSIC, window=20),
     ]
 
 
