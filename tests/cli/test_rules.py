@@ -33,8 +33,9 @@ def test_rules_are_listed_and_shown(capsys: Said) -> None:
     assert run_command_line(["rules", "low_gpu_utilization"]) == 0
     page = capsys.readouterr().out
     assert page.startswith("LowGPUUtilization: A GPU has too little to do")
-    assert "How it decides: " in page
+    assert "\n\nHow it decides: " in page
     assert "threshold_p95" in page
+    assert max(map(len, page.splitlines())) <= 100
     assert run_command_line(["rules", "StepOutlier", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["parameters"][0] == {

@@ -1,12 +1,15 @@
 """`sonde rules`: what can be asked of a job."""
 
 import argparse
+from textwrap import wrap
 from typing import Any
 
 from sonde.cli._command import Command, Options, add_json, say, say_json
 from sonde.client.frames import aligned
 from sonde.rules import Rule, file_name, load_rule, rule_names
 from sonde.rules._parameters import describe_parameters
+
+_WIDTH = 100
 
 
 class RulesCommand(Command):
@@ -27,9 +30,8 @@ class RulesCommand(Command):
             documents = [_document(kind) for kind in kinds]
             say_json({"rules": documents} if options.name is None else documents[0])
         elif options.name is None:
-            for line in aligned([(one.name(), one.pages().question) for one in kinds], 2).split(
-                "\n"
-            ):
+            table = aligned([(one.name(), one.pages().question) for one in kinds], 2)
+            for line in table.splitlines():
                 say(line)
         else:
             _print_page(kinds[0])
@@ -55,8 +57,8 @@ def _document(kind: type[Rule]) -> dict[str, Any]:
 
 def _print_page(kind: type[Rule]) -> None:
     pages = kind.pages()
-    say(f"{kind.name()}: {pages.question}")
     parts = (
+        (kind.name(), pages.question),
         ("Why it matters", pages.why),
         ("How it decides", pages.decides),
         ("What to do", pages.advice),
@@ -64,9 +66,9 @@ def _print_page(kind: type[Rule]) -> None:
     )
     for title, text in parts:
         if text:
-            say(f"\n{title}: {text}")
+            for line in (*wrap(f"{title}: {text}", _WIDTH), ""):
+                say(line)
     rows = [("parameter", "default", "allowed")]
     rows += [(name, default, allowed) for name, allowed, default in describe_parameters(kind)]
-    say("")
-    for line in aligned(rows, 3).split("\n"):
+    for line in aligned(rows, 3).splitlines():
         say(line)
