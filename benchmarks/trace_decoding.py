@@ -1,7 +1,7 @@
 """How fast a trace is decoded and in how much memory, beside HolisticTraceAnalysis.
 
-The recording of four steps on an H200 where it is at hand, else the single step that the tests
-have; and the same steps repeated until they make 298 MB. Each reading is a process of its own.
+The recording of one step on an H200 that the tests have, or the one that SONDE_BENCHMARK_TRACE
+names; and the same steps repeated until they make 298 MB. Each reading is a process of its own.
 """
 
 import gzip
@@ -21,10 +21,7 @@ from benchmarks.trace_copies import write_copies
 VERSION = "0.5.0"
 
 _ROOT = Path(__file__).parent.parent
-_RECORDINGS = (
-    _ROOT.parent / "shared/data/h200/kineto_h200_gpt124m_4steps.json.gz",
-    _ROOT / "tests/golden/kineto_h200_one_step.json.gz",
-)
+_RECORDING = _ROOT / "tests/golden/kineto_h200_one_step.json.gz"
 _LARGE_BYTES = 298_000_000
 _MEGABYTE = 1_000_000
 _OTHER = f"HolisticTraceAnalysis {VERSION}"
@@ -34,7 +31,7 @@ _SAME = 1e-6  # its sums are of floating point numbers
 def main() -> list[Row]:
     """Both traces, both tools; SONDE_BENCHMARK_QUICK=1 only shows that everything works."""
     is_quick = bool(os.environ.get("SONDE_BENCHMARK_QUICK"))
-    recording = next(path for path in _RECORDINGS if path.exists())
+    recording = Path(os.environ.get("SONDE_BENCHMARK_TRACE", _RECORDING))
     size = len(gzip.decompress(recording.read_bytes()))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
