@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -255,3 +256,31 @@ def test_without_pytorch_there_is_no_window() -> None:
         refusals = [kind(session).begin(WINDOW) for kind in (Operators, Memory)]
 
     assert refusals == ["PyTorch is not watched in this process"] * 2
+
+
+class SteppingInBackward(Script):
+    """Each parameter has an optimizer of its own, which steps as soon as its gradient is there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.optimizer = Mock()
+        for one in self.module.parameters():
+            stepping = torch.optim.SGD([one], lr=0.1)
+            one.register_post_accumulate_grad_hook(lambda _, own=stepping: own.step())
+
+
+def test_a_window_never_begins_inside_a_backward_pass() -> None:
+    with watched(profile=(WINDOW,)) as recorded:
+        SteppingInBackward().run()
+    assert traces_of(recorded) == []
+    reason = recorded.said()["a profile of operators"]
+    assert "inside a backward pass" in reason
+
+
+def test_a_window_that_would_end_inside_a_backward_pass_ends_after_it() -> None:
+    window = Window(ProfileKind.OPERATORS, start_step=0, num_steps=2)
+    with watched(profile=(window,)) as recorded:
+        SteppingInBackward().run()
+    [(_, events)] = traces_of(recorded)
+    assert named(events, "aten::linear")
+    assert not _profiler_enabled()

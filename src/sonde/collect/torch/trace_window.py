@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
+from torch._C import _current_graph_task_id
 from torch.autograd.profiler import record_function
 
 from sonde.clock import NANOSECONDS
@@ -40,6 +41,8 @@ _GZIP = 31  # how zlib calls it
 _FILE = "trace.json"
 _PLAN = Window(ProfileKind.OPERATORS).by
 _KNOWN = "the script profiles itself"
+_IN_BACKWARD = "its steps end inside a backward pass, where PyTorch's profiler cannot be switched"
+_STILL_OPEN = "the window before it has not ended yet"
 _is_in_use: Callable[[], bool] = torch.cuda.is_initialized
 _nodes_made = getattr(torch.autograd, "_get_sequence_nr", lambda: 0)
 
@@ -75,6 +78,8 @@ class TraceWindow:
         self._kineto.on_fork = self._annotations.remove
         self._give_way = session.guard.shield(self._part, self._other_starts, None)
         self._open: _Open | None = None
+        self._late: Mapping[str, Any] | None = None  # facts of a window that ends when it can
+        session.at_end.append(self._end_late)
         self._count = 0  # of windows
 
     def prepare(self) -> None:
@@ -94,6 +99,10 @@ class TraceWindow:
         assert session.info is not None
         if window.by == _PLAN and self._others.were_used:
             return _KNOWN  # and Kineto may print something whenever it is used
+        if _is_in_backward():
+            return _IN_BACKWARD
+        if self._late is not None:
+            return _STILL_OPEN
         _touch()
         self._open = _Open(
             window,
@@ -117,8 +126,12 @@ class TraceWindow:
     def end(self, facts: Mapping[str, Any]) -> str | None:
         """Records no longer; what was recorded is kept, with what else is known of it.
 
-        Returns where, without a suffix, if there was anything to keep.
+        Returns where, without a suffix, if there was anything to keep. Inside a backward pass,
+        where PyTorch's profiler cannot be switched off, it ends with the next call of a module.
         """
+        if _is_in_backward() and self._kineto.is_on:
+            self._late = facts
+            return None
         self._stop()
         window, self._open = self._open, None
         if window is None or window.recorded is None:
@@ -129,6 +142,11 @@ class TraceWindow:
         key, known = self._key(window), {**_facts(window), **facts}
         self._session.backroom.hand(self._part, lambda: self._store(folder, key, known))
         return key
+
+    def _end_late(self) -> None:
+        facts, self._late = self._late, None
+        if facts is not None:
+            self.end(facts)
 
     def _write(self, window: _Open) -> "TemporaryDirectory[str] | None":
         """Has PyTorch write the trace, which lets nobody run Python until it is done.
@@ -183,6 +201,11 @@ class TraceWindow:
         window = self._open
         if window is None or not self._kineto.is_mine:
             return False
+        if _is_in_backward():  # something is computed again
+            return True
+        if self._late is not None:
+            self._end_late()
+            return False
         seconds = (self._session.clock.now_ns() - window.start_ns) / NANOSECONDS
         is_small = seconds <= _MOST_SECONDS and _nodes_made() - window.nodes <= _MOST_NODES
         if is_small and not window.is_in_the_way:
@@ -225,6 +248,11 @@ class TraceWindow:
         backend.write(key + layout.TRACE_SUFFIX, trace)
         backend.write(key + layout.TRACE_FACTS_SUFFIX, json.dumps(facts).encode())
         self._session.value_bytes += len(trace)
+
+
+def _is_in_backward() -> bool:
+    """Switched on or off there, PyTorch's profiler takes the process down."""
+    return _current_graph_task_id() != -1
 
 
 def _facts(window: _Open) -> dict[str, Any]:
