@@ -80,7 +80,7 @@ class Windows:
         self._wake_step, self._wake_ns = _NEVER, _NEVER
         self._begin_ns = 0
         self._has_stepped = False
-        self._ended_step = -1
+        self._ended_step = -2  # long ago
         self._is_settled = True
 
     @property
@@ -210,10 +210,13 @@ class Windows:
 
     def _is_due(self, asked: Asked, number: int) -> bool:
         window = asked.window
+        # what is still under way since the window before must not end in this one: PyTorch would
+        # look for it where it no longer is, and take the process down
+        if number <= self._ended_step + 1:
+            return False
         if window.start_step is not None and number <= window.start_step:
             return number == window.start_step
-        # what may begin at any step lets the one before it settle
-        if number <= self._ended_step + 1 or not self._is_settled:
+        if not self._is_settled:  # what may begin at any step lets the one before it settle
             return False
         since = self._begin_ns + int((window.start_seconds or 0.0) * NANOSECONDS)
         return self._session.clock.now_ns() >= since

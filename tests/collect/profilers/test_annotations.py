@@ -190,7 +190,7 @@ def test_a_script_that_replaces_the_call_of_modules_in_a_window_keeps_its_own(
 
         nn.Module.__call__ = theirs  # type: ignore[method-assign]
 
-    later = Window(ProfileKind.OPERATORS, start_step=4, num_steps=1)
+    later = Window(ProfileKind.OPERATORS, start_step=5, num_steps=1)
     with watched(profile=(WINDOW, later)) as recorded:
         Script().run({2: replace})
 

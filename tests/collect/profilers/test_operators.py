@@ -3,7 +3,6 @@
 import gzip
 import json
 import sys
-import tempfile
 from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
@@ -19,6 +18,7 @@ from sonde.collect.profilers.memory import Memory
 from sonde.collect.profilers.operators import Operators
 from sonde.collect.torch import trace_window
 from sonde.records.profile import ProfileKind, Window
+from sonde.settings import DEFAULT_WINDOWS
 from sonde.store.backends import open_backend
 from tests.fakes.session import Recorded, watched
 
@@ -149,6 +149,7 @@ def test_training_goes_on_exactly_as_without_a_window() -> None:
 
 
 def test_nothing_is_left_of_a_window_when_it_is_over() -> None:
+    Script().run(steps=1)  # the first optimizer loads the compiler
     call, loaded = nn.Module.__call__, set(sys.modules)
     with watched(profile=(WINDOW,)):
         script = Script()
@@ -205,7 +206,7 @@ def test_a_trace_that_is_too_large_to_be_kept_is_not_kept(monkeypatch: pytest.Mo
 
 
 def test_a_trace_that_cannot_be_written_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    monkeypatch.setattr(trace_window, "TemporaryDirectory", Mock(side_effect=OSError("full")))
     with watched(profile=(WINDOW,)) as recorded:
         Script().run()
 
@@ -214,12 +215,12 @@ def test_a_trace_that_cannot_be_written_is_given_up(monkeypatch: pytest.MonkeyPa
 
 
 def test_every_window_has_a_trace_of_its_own() -> None:
-    again = Window(ProfileKind.OPERATORS, start_step=4, num_steps=1)
+    again = Window(ProfileKind.OPERATORS, start_step=6, num_steps=1)
     with watched(profile=(WINDOW, again)) as recorded:
-        Script().run()
+        Script().run(steps=9)
 
     steps = [facts["window"]["first_step"] for facts, _ in traces_of(recorded)]
-    assert steps == [2, 4]
+    assert steps == [2, 6]
 
 
 def test_processes_that_are_forked_in_a_window_record_nothing() -> None:
@@ -284,3 +285,13 @@ def test_a_window_that_would_end_inside_a_backward_pass_ends_after_it() -> None:
     [(_, events)] = traces_of(recorded)
     assert named(events, "aten::linear")
     assert not _profiler_enabled()
+
+
+def test_on_a_device_the_usual_window_waits_until_somebody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trace_window, "_is_in_use", lambda: True)
+    with watched(profile=DEFAULT_WINDOWS) as recorded:
+        Script().run(steps=10)
+    assert traces_of(recorded) == []
+    assert "on request" in recorded.said()["a profile of operators"]
