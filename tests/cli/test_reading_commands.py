@@ -133,10 +133,12 @@ def test_a_value_that_cannot_be_is_refused_before_anything_is_read(
 
 
 def test_a_place_that_cannot_be_written_is_one_line(
-    job: FakeJob, capsys: pytest.CaptureFixture[str]
+    job: FakeJob, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert run(job, "export", "--format", "csv", "-o", "/nowhere/x.csv") == 1
-    assert "Cannot write /nowhere/x.csv" in capsys.readouterr().err
+    place = tmp_path / "file" / "x.csv"
+    place.parent.touch()
+    assert run(job, "export", "--format", "csv", "-o", str(place)) == 1
+    assert f"Cannot write {place}" in capsys.readouterr().err
 
 
 def test_the_doctor_speaks_json_and_finds_a_bad_store(
