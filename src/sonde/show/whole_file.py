@@ -3,6 +3,7 @@
 import gzip
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -25,7 +26,8 @@ def write_whole(path: Path, write: Callable[[BinaryIO], None]) -> None:
     except OSError as error:
         raise StoreError(f"Cannot write {path}: {error.strerror or error}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where there is no such folder, there is nothing to remove
+            temporary.unlink()
 
 
 def _write(sink: BinaryIO, write: Callable[[BinaryIO], None], *, is_compressed: bool) -> None:
