@@ -317,6 +317,7 @@ def test_what_cannot_be_profiled_is_warned_of_and_the_script_goes_on(watched: Wa
         sonde.profile("colours", steps=3)
     with pytest.warns(UserWarning, match="steps"), sonde.profile("python", steps=0):
         watched.train()
+    assert windows_of(watched) == []
 
 
 def test_where_nobody_watches_nothing_is_profiled(

@@ -4,11 +4,9 @@ import json
 import threading
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
 from sonde.collect import windows
 from sonde.records.profile import ProfileKind, Window
@@ -16,6 +14,7 @@ from sonde.records.worker import WorkerBeat
 from sonde.settings import DEFAULT_WINDOWS
 from sonde.store.facts import decode_facts
 from sonde.store.layout import worker_key
+from tests.fakes.plain_loop import PlainLoop
 from tests.fakes.profiler import fake_profilers
 from tests.fakes.session import Recorded, watched
 
@@ -23,17 +22,8 @@ OPERATORS, PYTHON = ProfileKind.OPERATORS, ProfileKind.PYTHON
 ALL = ("operators", "dataloader", "python")
 
 
-class Script:
-    """A plain loop."""
-
-    def __init__(self) -> None:
-        self.model: Any = nn.Linear(4, 2)
-        self.optimizer: Any = torch.optim.SGD(self.model.parameters(), lr=0.1)
-
-    def train(self, steps: int) -> None:
-        for _ in range(steps):
-            self.model(torch.ones(3, 4)).square().mean().backward()
-            self.optimizer.step()
+class Script(PlainLoop):
+    """A loop that evaluates, too."""
 
     def evaluate(self, steps: int) -> None:
         with torch.no_grad():

@@ -13,10 +13,6 @@ class Operators(Profiler):
         super().__init__(session)
         self._trace = trace_window(session, ProfileKind.OPERATORS)
 
-    def prepare(self, window: Window) -> None:
-        if self._trace is not None:
-            self._trace.prepare()
-
     def begin(self, window: Window) -> str | None:
         if self._trace is None:
             return NO_TORCH

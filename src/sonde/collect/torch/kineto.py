@@ -14,11 +14,10 @@ import torch
 from torch._C import _autograd
 from torch._C._profiler import _ExperimentalConfig
 from torch.autograd import profiler
-from torch.autograd.profiler import record_function
 
 from sonde.collect.torch.forks import was_used
 from sonde.collect.torch.other_profilers import OtherProfilers
-from sonde.settings.torch_profiler import has_cuda_profiler, hushed_kineto, kept_cupti
+from sonde.settings.torch_profiler import has_cuda_profiler, hushed_kineto
 
 # not as the script finds them: we are told there when it uses them
 _prepare, _enable, _disable, _is_enabled, _forget, _add_fact = (
@@ -76,16 +75,6 @@ class Kineto:
     def is_mine(self) -> bool:
         """Whether the calling thread is the one that is recorded, and so may end it."""
         return self._thread_id == threading.get_ident()
-
-    def warm_up(self) -> None:
-        """Is used once for nothing: the first time takes longest."""
-        with self._others.turn:
-            if self.start(Wanted(device=True)) is None:
-                with record_function("sonde"):
-                    pass
-                self._has_device = False  # there is nothing to wait for
-                with kept_cupti():
-                    self.stop()
 
     def start(self, wanted: Wanted) -> str | None:
         """Begins to record; or the reason why it cannot."""

@@ -84,11 +84,6 @@ class TraceWindow:
         session.at_end.append(self._end_late)
         self._count = 0  # of windows
 
-    def prepare(self) -> None:
-        """Where a device is in use, the first time takes long; it is made now, for nothing."""
-        if _is_in_use():
-            self._kineto.warm_up()
-
     def begin(self, window: Window, *, with_modules: bool = True, **wanted: bool) -> str | None:
         """Records from now on; or the reason why it cannot.
 
