@@ -58,6 +58,8 @@ class Rule(ABC):
     # After how many windows with data but without a finding an episode is over; 0: the rule says
     # so itself, by yielding what `recovered` gives.
     recovers_after: ClassVar[int] = 2
+    # Rules, by name, whose findings at the same time and about the same are consequences of this.
+    explains: ClassVar[tuple[str, ...]] = ()
 
     setting: Setting = Setting.CALIBRATED
 
