@@ -74,11 +74,11 @@ class Gpt2(nn.Module):
 class Training:
     """The model with an optimizer and a batch, on a device."""
 
-    def __init__(self, shape: Shape, device: str, *, is_compiled: bool = False) -> None:
+    def __init__(self, shape: Shape, device: str, *, compiled: str | None = None) -> None:
         torch.manual_seed(7)
         self.model = Gpt2(shape).to(device)
         self._device = torch.device(device)
-        self._forward = torch.compile(self.model) if is_compiled else self.model
+        self._forward = torch.compile(self.model, mode=compiled) if compiled else self.model
         is_fused = self._device.type == "cuda"
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=3e-4, fused=is_fused)
         words = torch.randint(0, shape.words, (shape.batch, shape.length + 1), device=device)

@@ -55,13 +55,13 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=6)
     parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--warm-up", type=int, default=14)  # as long as the usual windows
-    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--compile", choices=("default", "reduce-overhead"))
     parser.add_argument("--switch", action="store_true", help="every other block without Sonde")
     parser.add_argument("--reference", choices=REFERENCES)
     options = parser.parse_args()
     is_gpu = torch.cuda.is_available()
     shape = replace(Shape(), batch=options.batch) if is_gpu else SMALL
-    training = Training(shape, "cuda" if is_gpu else "cpu", is_compiled=options.compile)
+    training = Training(shape, "cuda" if is_gpu else "cpu", compiled=options.compile)
     step: Step = training.step
     switch: Switch = no_switch
     if options.reference:

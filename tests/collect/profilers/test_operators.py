@@ -18,7 +18,6 @@ from sonde.collect.profilers.memory import Memory
 from sonde.collect.profilers.operators import Operators
 from sonde.collect.torch import trace_window
 from sonde.records.profile import ProfileKind, Window
-from sonde.settings import DEFAULT_WINDOWS
 from sonde.store.backends import open_backend
 from tests.fakes.session import Recorded, watched
 
@@ -285,13 +284,3 @@ def test_a_window_that_would_end_inside_a_backward_pass_ends_after_it() -> None:
     [(_, events)] = traces_of(recorded)
     assert named(events, "aten::linear")
     assert not _profiler_enabled()
-
-
-def test_on_a_device_the_usual_window_waits_until_somebody_asks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(trace_window, "_is_in_use", lambda: True)
-    with watched(profile=DEFAULT_WINDOWS) as recorded:
-        Script().run(steps=10)
-    assert traces_of(recorded) == []
-    assert "on request" in recorded.said()["a profile of operators"]

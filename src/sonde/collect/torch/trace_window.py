@@ -6,7 +6,7 @@ read it: on which steps, and what the trace's clock showed at known moments of o
 
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +25,6 @@ from sonde.collect.torch.marks import device_in_use
 from sonde.collect.torch.other_profilers import nobody
 from sonde.records.notice import NoticeKind
 from sonde.records.profile import ProfileKind, Window
-from sonde.settings import DEFAULT_WINDOWS
 from sonde.store import layout
 
 ANCHOR = "sonde.anchor."
@@ -44,8 +43,6 @@ _PLAN = Window(ProfileKind.OPERATORS).by
 _KNOWN = "the script profiles itself"
 _IN_BACKWARD = "its steps end inside a backward pass, where PyTorch's profiler cannot be switched"
 _STILL_OPEN = "the window before it has not ended yet"
-_UNTRIED = "of a GPU it comes only on request so far: sonde profile JOB --kinds operators"
-_is_in_use: Callable[[], bool] = torch.cuda.is_initialized
 _nodes_made = getattr(torch.autograd, "_get_sequence_nr", lambda: 0)
 
 
@@ -96,8 +93,6 @@ class TraceWindow:
         assert session.info is not None
         if window.by == _PLAN and self._others.were_used:
             return _KNOWN  # and Kineto may print something whenever it is used
-        if _is_in_use() and window.by == _PLAN and session.settings.profile == DEFAULT_WINDOWS:
-            return _UNTRIED  # what stays behind of it on a device has not been measured yet
         if _is_in_backward():
             return _IN_BACKWARD
         if self._late is not None:
