@@ -74,6 +74,7 @@ def evaluation_document(evaluation: Evaluation) -> dict[str, Any]:
         "reason": evaluation.reason,
         "traceback": evaluation.traceback,
         "seconds": round(evaluation.seconds, 3),
+        "summary": dict(evaluation.summary),
         "findings": [episode_document(one) for one in evaluation.episodes],
     }
 

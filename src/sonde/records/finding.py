@@ -105,6 +105,7 @@ class Evaluation:
     triggered: int = 0
     seconds: float = 0.0  # CPU time it has cost
     episodes: tuple[Episode, ...] = ()
+    summary: Evidence = field(default_factory=dict)  # what it measured, whether it fired or not
 
 
 @dataclass(frozen=True, slots=True)

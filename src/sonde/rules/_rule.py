@@ -87,6 +87,11 @@ class Rule(ABC):
         del state
         return ""
 
+    def summary(self, state: State) -> Evidence:
+        """What it has measured so far, whether it fires or not; mostly empty."""
+        del state
+        return {}
+
     @classmethod
     def name(cls) -> str:
         """As in reports and on the dashboard."""

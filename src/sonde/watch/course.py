@@ -10,7 +10,7 @@ from sonde.read.cuts import step_windows, time_windows
 from sonde.read.job_data import JobData
 from sonde.read.legs import Leg
 from sonde.read.window import Window
-from sonde.records.finding import Episode, Evaluation, Finding, RuleStatus
+from sonde.records.finding import Episode, Evaluation, Evidence, Finding, RuleStatus
 from sonde.rules import Rule
 from sonde.rules._rule import State
 from sonde.watch.episodes import Episodes, plain
@@ -103,6 +103,7 @@ class Course:
 
     def evaluation(self, *, is_over: bool) -> Evaluation:
         """How it stands."""
+        summary = self._summary()  # first: a rule that fails at it has failed
         status, reason = self._status(is_over=is_over)
         pages = self.rule.pages()
         return Evaluation(
@@ -118,7 +119,15 @@ class Course:
             triggered=self._triggered,
             seconds=self._seconds,
             episodes=tuple(self.episodes.all.values()),
+            summary=summary,
         )
+
+    def _summary(self) -> Evidence:
+        nothing: Evidence = {}
+        if self.has_failed:
+            return nothing
+        part = f"summary of {self.rule.name()}"
+        return self._guard.call(part, lambda: plain(dict(self.rule.summary(self._state))), nothing)
 
     def _status(self, *, is_over: bool) -> tuple[RuleStatus, str | None]:
         if self.has_failed:
