@@ -43,6 +43,7 @@ collections = st.builds(
         replica_check_every=st.integers(0, 10**9),
         collections=st.lists(collections, max_size=4).map(tuple),
         overhead_percent=st.floats(0.001, 100),
+        needed=st.none() | st.lists(st.sampled_from(["relu_output", "batch-hash", "*"])).map(tuple),
     )
 )
 def test_settings_come_back_from_json_as_they_were(settings: HookSettings) -> None:

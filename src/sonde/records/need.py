@@ -23,6 +23,11 @@ class Need(ABC):
         """What to say of a job that has none of it."""
         return f"no {self.label} recorded"
 
+    @property
+    def looked_at(self) -> str | None:
+        """What the hook has to look at for it, by name; None where that is recorded anyway."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Metric(Need):
@@ -81,6 +86,11 @@ class Statistics(Need):
         """What people call it."""
         return f"statistics of {self.collection}"
 
+    @property
+    def looked_at(self) -> str | None:
+        """The collection."""
+        return self.collection
+
 
 @dataclass(frozen=True, slots=True)
 class Observations(Need):
@@ -92,6 +102,11 @@ class Observations(Need):
     def label(self) -> str:
         """What people call it."""
         return f"observations {self.kind}"
+
+    @property
+    def looked_at(self) -> str | None:
+        """The kind, which may be a pattern."""
+        return self.kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,9 @@ class HookSettings:
     collections: tuple[CollectionSettings, ...] = ()  # exactly as asked for
     overhead_percent: float = 1.0
     profile: tuple[Window, ...] = DEFAULT_WINDOWS
+    # What active rules need to be looked at now and then: collections such as `relu_output`, kinds
+    # of observations such as `batch-hash` (patterns). None: everything that any rule may need.
+    needed: tuple[str, ...] | None = None
 
     def filled_with(self, collections: Iterable[CollectionSettings]) -> Self:
         """With those of the collections on top whose names are not taken already."""
@@ -185,6 +188,7 @@ class HookSettings:
             "overhead_percent": self.overhead_percent,
             "profile": profile_table(self.profile),
         }
+        table |= {} if self.needed is None else {"needed": list(self.needed)}
         return json.dumps(table, separators=(",", ":"))
 
     @classmethod
@@ -203,6 +207,7 @@ _OWN_KEYS = (
     *SAVE_KEYS,
     Key("budget", "overhead_percent", "overhead_percent", percent, "1", ""),
     Key("profile", "profile", "profile", read_profile_table, "", ""),
+    Key("rules", "needed", "needed", listed(text), "", ""),
 )
 
 
