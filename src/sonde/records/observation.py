@@ -58,6 +58,64 @@ class ObservationKind(StrEnum):
         "Subject: the first parameters with such gradients, empty on workers that had none. "
         "Value: on how many workers there were some",
     )
+    KEPT_GRADIENTS = (
+        "kept-gradients",
+        "gradients from before are still there when backward passes begin. Looked at now and then. "
+        "Subject: the optimizer, by its number. Value: how many of the parameters that were looked "
+        "at had one that is not zero, at each backward pass since the optimizer has stepped; 0 "
+        "where they were cleared. Detail: JSON with `of` (how many were looked at) and `first` "
+        "(the first that had one)",
+    )
+    PROBABILITIES_AS_LOGITS = (
+        "probabilities-as-logits",
+        "what a loss function that expects logits was given. Looked at now and then. Subject: the "
+        "function. Value: the share of rows that are probabilities: not negative and with a sum of "
+        "1; for one number per row: between 0 and 1. Detail: JSON with `rows`, `classes` and `by` "
+        "(the operation that made them, where the graph tells)",
+    )
+    UNIT_COPIES = (
+        "unit-copies",
+        "how many rows of a weight differ from each other. Looked at now and then, from the first "
+        "step on. Value: rows that differ, of at most 128 that were looked at. Detail: JSON with "
+        "`units` (how many were looked at)",
+    )
+    UNIT_ACTIVITY = (
+        "unit-activity",
+        "how often the units of a ReLU are not zero. Looked at now and then. Value: units. Detail: "
+        "JSON with `inactive` (by percent: how many units are not zero in at most so many percent "
+        "of the samples) and `samples`",
+    )
+    INPUT_CHANNELS = (
+        "input-channels",
+        "the channels of images that go into a model. Looked at now and then. Value: images. "
+        "Detail: JSON with `means` and `stds`, channel by channel",
+    )
+    INPUT_TOKENS = (
+        "input-tokens",
+        "the numbers that an embedding is given. Looked at now and then. Value: how many. Detail: "
+        "JSON with `counts` (of the 16 most frequent)",
+    )
+    CLASS_HITS = (
+        "class-hits",
+        "predictions against labels, class by class, as a loss function was given them. Looked at "
+        "now and then. Value: samples. Detail: JSON: label, then how many were right and wrong; "
+        "of at most 100 classes",
+    )
+    LABEL_BATCH = (
+        "label-batch",
+        "the labels of one batch, as a loss function was given them. Looked at now and then. "
+        "Value: samples. Detail: JSON: label and count; of at most 100 classes",
+    )
+    LABEL_HISTOGRAM = (
+        "label-histogram",
+        "how often each class was seen in training since the one before. Value: samples. "
+        "Detail: JSON: label and count",
+    )
+    BATCH_HASH = (
+        "batch-hash",
+        "a fingerprint of the first tensor that went into a model, of those in the host's memory. "
+        "Value: the fingerprint",
+    )
     THREAD_DIED = (
         "thread_died",
         "a thread ended by an exception. Subject: its name. Detail: the traceback",

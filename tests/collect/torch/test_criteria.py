@@ -243,15 +243,28 @@ def test_a_batch_that_comes_again_is_recognized(size: int) -> None:
     assert marks[0] != marks[1]
 
 
-def test_batches_of_an_evaluation_and_those_that_are_spread_in_memory_have_no_mark() -> None:
+def test_a_batch_of_an_evaluation_that_was_trained_with_is_recognized() -> None:
+    with watched() as recorded:
+        network = classifier()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        batch = torch.randn(5, 3)
+        network(batch).sum().backward()
+        optimizer.step()
+        network.eval()
+        with torch.no_grad():
+            network(batch.clone())
+
+    trained, evaluated = recorded.observations("batch-hash")
+    assert (trained["mode"], evaluated["mode"]) == ("train", "eval")
+    assert trained["value"] == evaluated["value"]
+
+
+def test_a_batch_that_is_spread_in_memory_has_no_mark() -> None:
     with watched() as recorded:
         network = classifier()
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
         network(torch.randn(3, 5).t()).sum().backward()
         optimizer.step()
-        network.eval()
-        with torch.no_grad():
-            network(torch.randn(5, 3))
 
     assert recorded.observations("batch-hash") == []
 

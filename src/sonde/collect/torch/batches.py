@@ -1,4 +1,4 @@
-"""A fingerprint of every batch that a model is trained with, to tell when one comes again."""
+"""A fingerprint of batches that a model is given, to tell when one comes again."""
 
 import ctypes
 import zlib
@@ -7,10 +7,12 @@ from typing import Any
 from torch import Tensor, nn
 
 from sonde.collect.session import Session
-from sonde.collect.steps import Pass
+from sonde.collect.steps import At, Pass
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.offers import is_plain
 from sonde.collect.torch.passes import ForwardPass
+from sonde.records.observation import ObservationKind
+from sonde.records.step import Mode
 
 _WHOLE_BYTES = 2048  # so little is read as a whole
 _PIECES = 8
@@ -31,19 +33,20 @@ class Batches:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        if forward.kind is not Pass.TRAIN:
-            return
         tensor = _first(args, kwargs)
         if tensor is None or not tensor.is_cpu or not tensor.is_contiguous():
             return
         if not is_plain(tensor):
             return
         mark = float(_mark(tensor.data_ptr(), tensor.nbytes))
-        observe, at = self._session.observe, forward.at
-        if at is not None:
-            observe("batch-hash", "input", mark, "", at)
-        else:
-            forward.when_settled(lambda at: observe("batch-hash", "input", mark, "", at))
+        is_sure = forward.kind is Pass.TRAIN
+
+        def settled(at: At) -> None:
+            # a pass without gradients in a training step looks at a batch that is trained with
+            if is_sure or (at[0] != Mode.TRAIN and at[1] >= 0):
+                self._session.observe(ObservationKind.BATCH_HASH, "input", mark, "", at)
+
+        forward.when_settled(settled)
 
 
 def _first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:

@@ -12,6 +12,7 @@ from torch import Tensor
 from sonde.collect.session import Session
 from sonde.collect.steps import At, FinishedStep
 from sonde.records.notice import NoticeKind
+from sonde.records.observation import ObservationKind
 
 _CODES = {torch.int64: "q", torch.int32: "i", torch.int16: "h", torch.uint8: "B"}
 _MOST_CLASSES = 1000
@@ -79,4 +80,5 @@ class Labels:
         counts = Counter(array(code, b"".join(waiting)))
         seen = {str(label): counts[label] for label in sorted(counts) if label >= 0}
         detail = json.dumps(seen, separators=(",", ":"))
-        self._session.observe("label-histogram", "labels", float(sum(seen.values())), detail, at)
+        kind, total = ObservationKind.LABEL_HISTOGRAM, float(sum(seen.values()))
+        self._session.observe(kind, "labels", total, detail, at)
