@@ -21,14 +21,22 @@ def this_process() -> Launcher:
 
 def is_present(backend: Backend, attempt: Attempt, now_ns: int) -> bool:
     """Whether a launcher lives: by looking for it here, else by its heartbeat."""
-    if attempt.launcher.space and attempt.launcher.space == _space():
-        return _started(attempt.launcher.pid) == attempt.launcher.started
+    alive = is_alive(attempt.launcher)
+    if alive is not None:
+        return alive
     beat = last_heartbeat(backend, attempt.node, attempt.number)
     if beat is None:
         due_seconds = _SLACK_SECONDS + _MISSED_BEATS * backend.flush_seconds
         return now_ns - attempt.start_ns < due_seconds * NANOSECONDS
     due_seconds = _SLACK_SECONDS + _MISSED_BEATS * beat.every_seconds
     return now_ns - (beat.wall_ns or beat.time_ns) < due_seconds * NANOSECONDS
+
+
+def is_alive(process: Launcher) -> bool | None:
+    """Whether a process lives; None where that cannot be seen from here."""
+    if process.space and process.space == _space():
+        return _started(process.pid) == process.started
+    return None
 
 
 def is_stopped(pid: int) -> bool:

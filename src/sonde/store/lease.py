@@ -1,0 +1,96 @@
+"""The lease: of all who could watch a job, one does.
+
+It is a document that its holder renews. Nothing here rests on conditional writes, which some object
+stores ignore: whoever takes it looks again before it counts on it, and at every renewal. Whether a
+holder on another machine is gone is told by its silence, on one's own clock.
+"""
+
+import os
+from dataclasses import dataclass, replace
+
+from sonde.clock import Clock
+from sonde.errors import DamagedError, KeyMissingError
+from sonde.records.job import Launcher
+from sonde.store.backends import Backend
+from sonde.store.facts import decode_facts, encode_facts
+from sonde.store.layout import rules_key
+from sonde.store.presence import is_alive, this_process
+
+LEASE = rules_key("lease")
+
+_RENEW_SECONDS = 5.0
+_MISSED_RENEWALS = 3
+_SLACK_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who watches a job."""
+
+    holder: str  # a word that nobody else has
+    node: str
+    process: Launcher
+    every_seconds: float  # how often it is renewed
+    renewals: int = 0
+    is_released: bool = False
+
+
+class Leasing:
+    """One who could watch a job: looks who does, and may take over."""
+
+    def __init__(self, backend: Backend, clock: Clock, node: str) -> None:
+        self._backend = backend
+        self._clock = clock
+        every = max(_RENEW_SECONDS, backend.flush_seconds)
+        self._own = Lease(os.urandom(8).hex(), node, this_process(), every)
+        self._seen: Lease | None = None
+        self._seen_seconds = 0.0
+        self._renew_due = 0.0
+
+    def is_free(self) -> bool:
+        """Whether nobody watches; of a silent holder elsewhere, after a while of asking."""
+        lease = self._read()
+        if lease is None or lease.is_released:
+            return True
+        alive = is_alive(lease.process)
+        if alive is not None:
+            return not alive
+        if lease != self._seen:
+            self._seen, self._seen_seconds = lease, self._clock.seconds()
+        silent_seconds = self._clock.seconds() - self._seen_seconds
+        return silent_seconds > _SLACK_SECONDS + _MISSED_RENEWALS * lease.every_seconds
+
+    def take(self) -> None:
+        """Claims what is free; it counts once `is_held` has said so, a moment later."""
+        self._write(self._own)
+
+    def is_held(self) -> bool:
+        """Whether it is ours; renews it when that is due."""
+        lease = self._read()
+        if lease is None or lease.holder != self._own.holder:
+            return False
+        if self._clock.seconds() >= self._renew_due:
+            self._write(replace(self._own, renewals=lease.renewals + 1))
+        return True
+
+    def release(self) -> None:
+        """Lets it go, so that the next one need not wait."""
+        lease = self._read()
+        if lease is not None and lease.holder == self._own.holder:
+            self._write(replace(lease, is_released=True))
+
+    @property
+    def holder(self) -> str:
+        """Who watches, in words."""
+        lease = self._read()
+        return "nobody" if lease is None else f"process {lease.process.pid} of {lease.node}"
+
+    def _read(self) -> Lease | None:
+        try:
+            return decode_facts(Lease, self._backend.read(LEASE), LEASE)
+        except (KeyMissingError, DamagedError):
+            return None
+
+    def _write(self, lease: Lease) -> None:
+        self._backend.write(LEASE, encode_facts(lease))
+        self._renew_due = self._clock.seconds() + lease.every_seconds
