@@ -65,6 +65,6 @@ def test_the_end_of_a_job_does_not_wait_for_a_decoder_that_hangs(tmp_path: Path)
 def test_the_command_decodes_that_node_only() -> None:
     words = decoding_command("/jobs/resnet", "node-a")
     assert words[1:] == (
-        *("-m", "sonde", "compact", "/jobs/resnet"),
+        *("-P", "-m", "sonde", "compact", "/jobs/resnet"),
         *("--node", "node-a", "--traces", "--quiet"),
     )

@@ -1,10 +1,9 @@
 """Lets a process of its own decode the traces that profilers leave, so that no training waits."""
 
-import sys
 from collections.abc import Sequence
 
 from sonde.clock import Clock
-from sonde.collect.side_process import SideProcess
+from sonde.collect.side_process import SideProcess, sonde_command
 from sonde.store.backends import Backend
 from sonde.store.waiting_traces import waiting_traces
 
@@ -12,7 +11,7 @@ from sonde.store.waiting_traces import waiting_traces
 def decoding_command(job_uri: str, node: str) -> tuple[str, ...]:
     """The command that decodes what profilers have left on a node."""
     words = ("compact", job_uri, "--node", node, "--traces", "--quiet")
-    return (sys.executable, "-m", "sonde", *words)
+    return sonde_command(*words)
 
 
 class Decoder:

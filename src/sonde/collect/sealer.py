@@ -3,11 +3,10 @@
 Sealing needs numpy and Arrow, which would triple the launcher's memory and its start-up time.
 """
 
-import sys
 from collections.abc import Sequence
 
 from sonde.clock import Clock
-from sonde.collect.side_process import SideProcess
+from sonde.collect.side_process import SideProcess, sonde_command
 
 # A sealing process costs about a second of CPU, most of it for starting; what waits meanwhile
 # stays a log, which is read as well.
@@ -17,7 +16,7 @@ _EVERY_SECONDS = 1800.0
 def sealing_command(job_uri: str, node: str, budget_bytes: int) -> tuple[str, ...]:
     """The command that seals what a node has recorded."""
     words = ("compact", job_uri, "--node", node, "--budget", f"{budget_bytes}B", "--quiet")
-    return (sys.executable, "-m", "sonde", *words)
+    return sonde_command(*words)
 
 
 class Sealer:

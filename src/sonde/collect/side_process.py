@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Sequence
 
@@ -9,6 +10,11 @@ from sonde.clock import Clock
 
 _LOWEST_PRIORITY = 19
 _POLL_SECONDS = 0.02
+
+
+def sonde_command(*words: str) -> tuple[str, ...]:
+    """A command of ours; modules that lie where the job was started do not stand in for others."""
+    return (sys.executable, "-P", "-m", "sonde", *words)
 
 
 class SideProcess:
@@ -33,7 +39,6 @@ class SideProcess:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            cwd="/",
         )
         os.setpriority(os.PRIO_PROCESS, self._process.pid, _LOWEST_PRIORITY)
 
