@@ -117,9 +117,13 @@ class FakeWorker:
         self.writer.add(SCALARS, (name, self.clock.now_ns(), step, mode, value, source))
         return self
 
-    def observation(self, kind: str, subject: str, step: int, detail: str = "") -> "FakeWorker":
-        """One fact that needs no threshold."""
-        row = (kind, subject, self.clock.now_ns(), step, "train", 0.0, detail)
+    def observation(
+        self, kind: str, subject: str, step: int, detail: object = "", **more: Any
+    ) -> "FakeWorker":
+        """One fact that needs no threshold; a detail that is no text is written as JSON."""
+        text = detail if isinstance(detail, str) else json.dumps(detail, separators=(",", ":"))
+        mode, value = more.get("mode", "train"), float(more.get("value", 0.0))
+        row = (kind, subject, self.clock.now_ns(), step, mode, value, text)
         self.writer.add(OBSERVATIONS, row)
         return self
 

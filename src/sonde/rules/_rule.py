@@ -111,6 +111,11 @@ class Rule(ABC):
         )
 
     @property
+    def needed(self) -> tuple[Need, ...]:
+        """What has to be recorded for it with its parameters: mostly what its kind needs."""
+        return self.needs
+
+    @property
     def is_classic(self) -> bool:
         """Whether the documented criterion is meant to the letter."""
         return self.setting is Setting.CLASSIC

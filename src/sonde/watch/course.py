@@ -135,14 +135,15 @@ class Course:
         if self.episodes.all:
             return RuleStatus.ISSUES_FOUND, None
         name = self.rule.name()
-        if not self._datapoints:
-            missing = " and ".join(one.missing for one in self.rule.needs) or "it looked at nothing"
-            return (
-                (RuleStatus.NOT_APPLICABLE, missing) if is_over else (RuleStatus.IN_PROGRESS, None)
-            )
         unfit = self._guard.call(name, lambda: self.rule.unfit(self._state), "")
         if unfit:
             return RuleStatus.NOT_APPLICABLE, unfit
+        if not self._datapoints:
+            missing = " and ".join(one.missing for one in self.rule.needed)
+            reason = missing or "it looked at nothing"
+            return (
+                (RuleStatus.NOT_APPLICABLE, reason) if is_over else (RuleStatus.IN_PROGRESS, None)
+            )
         lacks = self._guard.call(name, lambda: self.rule.lacks(self._state), "")
         if lacks:
             return RuleStatus.NOT_ENOUGH_DATA, lacks

@@ -2,6 +2,7 @@
 
 import heapq
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
@@ -21,6 +22,9 @@ from sonde.watch.progress import Progress, load_progress, save_progress
 
 EVALUATIONS = rules_key("evaluations")
 
+_PART_SECONDS = 1.0  # of work, after which what was found is written
+_KEEP_SECONDS = 10.0  # between two documents of where rules stand, while nothing is found
+
 
 class Runner:
     """Shows every rule what has become complete since the last time."""
@@ -34,19 +38,40 @@ class Runner:
 
     def advance(self) -> list[Episode]:
         """Looks at what is new; returns the episodes that opened, went on or recovered."""
+        return [episode for part in self.parts() for episode in part]
+
+    def parts(self, every_seconds: float = math.inf) -> Iterator[list[Episode]]:
+        """Looks at what is new; gives what has changed now and then, and at the end."""
+        clock = self._data.clock
         self._data.refresh(self._resume_ns())
         changed: list[Episode] = []
+        due = clock.seconds() + every_seconds
         for leg in self._data.legs:
             for course, index, window in self._in_order(leg):
                 changed += course.show(index, window)
-        return changed
+                if clock.seconds() >= due:
+                    yield changed
+                    changed = []
+                    due = clock.seconds() + every_seconds
+        yield changed
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come of the job, as of the last look."""
+        legs = self._data.legs
+        return all(leg.is_over for leg in legs) if legs else self._data.facts.state.is_over
+
+    @property
+    def open_episodes(self) -> list[Episode]:
+        """All that has opened and not recovered."""
+        return [
+            one for course in self._courses for one in course.episodes.all.values() if one.is_open
+        ]
 
     @property
     def evaluations(self) -> tuple[Evaluation, ...]:
         """How every rule stands."""
-        legs = self._data.legs
-        is_over = all(leg.is_over for leg in legs) if legs else self._data.facts.state.is_over
-        return tuple(course.evaluation(is_over=is_over) for course in self._courses)
+        return tuple(course.evaluation(is_over=self.is_over) for course in self._courses)
 
     @property
     def progress(self) -> Progress:
@@ -58,7 +83,7 @@ class Runner:
 
         def of_one(course: Course) -> Iterator[tuple[Course, int, Window]]:
             for index, window in course.windows(self._data, leg):
-                yield course, index, window.for_needs(course.rule.needs)
+                yield course, index, window.for_needs(course.rule.needed)
 
         going = [of_one(course) for course in self._courses if not course.has_failed]
         return heapq.merge(*going, key=lambda one: one[2].start_ns)
@@ -76,20 +101,36 @@ class Recorder:
         self._backend = backend
         self._clock = clock
         self._writer = Writer(backend, FINDINGS_FOLDER, clock)
+        self._keep_due = 0.0
         self.runner = Runner(JobData(backend, clock), rules, load_progress(backend))
 
     def advance(self) -> list[Episode]:
         """Looks at what is new, and writes what it means before it remembers having seen it."""
-        changed = self.runner.advance()
+        return [episode for part in self.parts() for episode in part]
+
+    def parts(self) -> Iterator[list[Episode]]:
+        """The same, bit by bit: what has changed since the last one is in the store each time."""
+        for changed in self.runner.parts(_PART_SECONDS):
+            self._write(changed)
+            if changed or self._clock.seconds() >= self._keep_due:
+                self._keep()
+            yield changed
+        if self.runner.is_over:
+            self._keep()
+
+    def _write(self, changed: Sequence[Episode]) -> None:
         for episode in changed:
             finding = episode.finding
             texts = (finding.rule, finding.severity.value, finding.message)
             self._writer.add(FINDINGS, (episode.last_ns, *texts, json.dumps(asdict(episode))))
         self._writer.flush()
         self._writer.outbox.write_waiting()
+
+    def _keep(self) -> None:
+        """Remembers how far the rules have come, and how they stand."""
         self._backend.write(EVALUATIONS, encode_facts(Evaluations(self._standings())))
         save_progress(self._backend, self.runner.progress)
-        return changed
+        self._keep_due = self._clock.seconds() + _KEEP_SECONDS
 
     def _standings(self) -> tuple[Evaluation, ...]:
         """How every rule stands, without what the findings tell."""
