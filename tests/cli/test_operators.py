@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sonde.cli._main import run_command_line
+from sonde.store import layout
 from sonde.store.format import OPERATIONS
 from sonde.store.traces import decode_trace
 from tests.fakes.job import FakeJob
@@ -70,6 +71,17 @@ def test_a_job_that_was_not_profiled_says_so(
     job.end()
     assert run_command_line(["operators", job.backend.uri]) == 0
     assert "plain: no operators have been recorded" in capsys.readouterr().out
+
+
+def test_a_trace_that_nobody_has_decoded_yet_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = FakeJob(str(tmp_path / "plain"))
+    key = layout.profile_key(job.worker().rank, "operators", 5, "writer")
+    job.backend.write(f"{key}{layout.TRACE_FACTS_SUFFIX}", b"{}")
+    job.end()
+    assert run_command_line(["operators", job.backend.uri]) == 0
+    assert f"to do so now: sonde compact {job.backend.uri}" in capsys.readouterr().out
     assert run_command_line(["operators", job.backend.uri, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["operators"] == []
 

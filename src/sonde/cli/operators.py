@@ -10,9 +10,11 @@ from sonde.clock import NANOSECONDS
 from sonde.show.operators import operators_lines
 from sonde.show.terminal import print_lines
 from sonde.store.places import find_job
+from sonde.store.waiting_traces import waiting_traces
 
 _GROUPS = ("module", "phase", "kernel")
 _MOST_GAPS = 20
+_WAITING = "what was recorded waits to be decoded; to do so now: sonde compact {job}"
 
 
 class OperatorsCommand(Command):
@@ -42,13 +44,15 @@ class OperatorsCommand(Command):
         add_json(parser)
 
     def execute(self, options: Options) -> int:
-        job = Job(find_job(options.job, options.store))
+        backend = find_job(options.job, options.store)
+        job = Job(backend)
         group = options.by if options.by in _GROUPS else "operator"
         operators = job.operators(options.device, by=group, worker=options.worker)
         if options.json:
             say_json({"job": job.name, **operators_document(operators, options.by, options.top)})
         elif not operators.profiles:
-            say(f"{job.name}: {NOTHING}")
+            is_waiting = any(waiting_traces(backend))
+            say(f"{job.name}: {_WAITING.format(job=options.job) if is_waiting else NOTHING}")
         elif operators.shown_device == GPU and not operators.has_gpu:
             say(f"{job.name}: nothing was recorded on a GPU; what the host did: --device cpu")
         else:
