@@ -70,7 +70,7 @@ class JobData:
 
     def __init__(self, backend: Backend, clock: Clock) -> None:
         self.backend = backend
-        self._clock = clock
+        self.clock = clock
         self._workers: dict[int, WorkerReader] = {}
         self._nodes: dict[str, SystemReader] = {}
         self._since_ns: int | None = None
@@ -80,7 +80,7 @@ class JobData:
 
     def refresh(self, since_ns: int | None = None) -> None:
         """Looks at a job that still grows; what lies before an instant is not needed any more."""
-        now_ns = self._clock.now_ns()
+        now_ns = self.clock.now_ns()
         self.facts = read_job(self.backend, now_ns)
         self.legs = legs_of(self.facts, now_ns)
         self._since_ns = since_ns
