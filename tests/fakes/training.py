@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tests.fakes.job import FakeJob
+from tests.fakes.job import FakeJob, series_of
 from tests.fakes.worker import FakeWorker
 
 Reals = npt.NDArray[np.float64]
@@ -72,11 +72,22 @@ def with_gpus(
     every_seconds: float = 0.5,
 ) -> FakeJob:
     """A job whose GPUs are so busy; it trains from one sample to another, a step per sample."""
-    job = FakeJob()
-    worker = job.worker()
     samples = {f"gpu.utilization_percent/{name}": values for name, values in curves.items()}
-    for place, values in enumerate(zip(*samples.values(), strict=True)):
-        job.record({key: [float(value)] for key, value in zip(samples, values, strict=True)}, 0.0)
+    return with_machine(samples, trained, every_seconds)
+
+
+def with_machine(
+    curves: Mapping[str, Sequence[float] | Reals],
+    trained: tuple[int, int] | None,
+    every_seconds: float = 0.5,
+    device: str = "cuda:0",
+) -> FakeJob:
+    """A job on a machine with these samples; it trains from one to another, a step per sample."""
+    job = FakeJob()
+    worker = job.worker(device=device)
+    series = tuple(map(series_of, curves))
+    for place, values in enumerate(zip(*curves.values(), strict=True)):
+        job.writer.add_sample(job.clock.now_ns(), series, [float(one) for one in values])
         if trained is not None and trained[0] <= place < trained[1]:
             worker.step(place - trained[0], {"forward": every_seconds})
         else:

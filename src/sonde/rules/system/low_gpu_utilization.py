@@ -1,12 +1,9 @@
 """LowGPUUtilization: a GPU has too little to do, all the time or again and again."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from operator import itemgetter
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
@@ -14,11 +11,9 @@ from sonde.records.finding import Finding
 from sonde.records.need import Metric
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, State
-
-Values = npt.NDArray[np.float64]
+from sonde.rules.system._datapoints import Counting, Values, datapoints_of, full_windows
 
 _METRIC = "gpu.utilization_percent"
-_WITHOUT_STEPS = 1000  # datapoints that are skipped where nobody knows when training begins
 _IN_A_ROW = 2  # windows, calibrated
 _IDLE = 1.0  # percent: a GPU that does nothing at all is another rule's matter
 _LOW_SHARE = 0.1  # of the datapoints, calibrated: one pause is no fluctuation
@@ -50,26 +45,19 @@ class LowGPUUtilization(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Collects datapoints until a window of them is full, GPU by GPU."""
-        training = state.of("training")
-        if training.get("leg") != window.leg.number:  # what was left of the last one was its end
-            state.of("pending").clear()
-            training.clear()
-            training["leg"] = window.leg.number
-        for table in window.steps():
-            training.setdefault("began_ns", int(table.starts_ns.min()))
-            training["until_ns"] = max(training.get("until_ns", 0), int(table.ends_ns.max()))
+        counting = Counting(self.patience, self.is_classic)
+        counting.begin(window, state)
         for samples in window.system(_METRIC):
-            gpu = state.of("gpus", f"{samples.node}/{samples.device}")
-            pending = state.of("pending").setdefault(f"{samples.node}/{samples.device}", [])
-            rows = zip(samples.times_ns.tolist(), samples.values.tolist(), strict=True)
-            pending += [list(row) for row in rows]
-            usable = self._usable(pending, gpu, training)
-            yield from self._judge_full_windows(samples, usable, gpu)
+            name = f"{samples.node}/{samples.device}"
+            counted = counting.take(state, name, samples.times_ns, samples.values)
+            gpu = state.of("gpus", name)
+            for rows in full_windows(gpu, counted, self.window):
+                yield self._judge(samples, rows, gpu)
 
     def lacks(self, state: State) -> str:
         """How many datapoints are missing."""
         gpus = list(state.of("gpus").values())
-        has = max((_datapoints(gpu, self.window) for gpu in gpus), default=0)
+        has = max((datapoints_of(gpu, self.window) for gpu in gpus), default=0)
         if has >= self._needed:
             return ""
         return f"it has {has} datapoints of training; it needs {self._needed} of a GPU"
@@ -78,38 +66,11 @@ class LowGPUUtilization(Rule):
     def _needed(self) -> int:
         return self.window if self.is_classic else self.window * _IN_A_ROW
 
-    def _usable(self, pending: list[list[float]], gpu: State, training: State) -> list[list[float]]:
-        """What is not skipped by patience; calibrated, only what lies before the end of a step."""
-        if self.patience == "auto" and "until_ns" in training:
-            until_ns = pending[-1][0] if self.is_classic else training["until_ns"]
-            first = bisect_left(pending, training["began_ns"], key=itemgetter(0))
-            end = bisect_right(pending, until_ns, key=itemgetter(0))
-            usable, pending[:] = pending[first:end], pending[end:]
-            return usable
-        is_auto = self.patience == "auto"
-        skipped = _WITHOUT_STEPS if is_auto else int(self.patience)
-        left = max(0, skipped - gpu.get("skipped", 0))
-        if is_auto and len(pending) <= left:
-            return []  # a first step may still come, and then what follows it counts
-        usable = pending[left:]
-        gpu["skipped"] = gpu.get("skipped", 0) + min(left, len(pending))
-        pending.clear()
-        return usable
-
-    def _judge_full_windows(
-        self, samples: Samples, usable: list[list[float]], gpu: State
-    ) -> Iterator[Finding]:
-        buffer = gpu.get("buffer", []) + usable
-        while len(buffer) >= self.window:
-            full, buffer = buffer[: self.window], buffer[self.window :]
-            yield self._judge(samples, np.array(full), gpu)
-        gpu["buffer"] = buffer
-
     def _judge(self, samples: Samples, rows: Values, gpu: State) -> Finding:
         kind = self._kind(rows[:, 1])
         is_again = bool(kind) and kind == gpu.get("kind")
         gpu["in_a_row"] = gpu.get("in_a_row", 0) + 1 if is_again else int(bool(kind))
-        gpu["kind"], gpu["windows"] = kind, gpu.get("windows", 0) + 1
+        gpu["kind"] = kind
         subject = f"{samples.node}/{samples.device}"
         if not kind or gpu["in_a_row"] < (1 if self.is_classic else _IN_A_ROW):
             return self.recovered(subject)
@@ -155,8 +116,3 @@ class LowGPUUtilization(Rule):
         dips = int(np.sum(is_low[1:] & ~is_low[:-1])) + int(is_low[0])
         is_fluctuating = is_low.mean() >= _LOW_SHARE and dips >= _LEAST_DIPS
         return "fluctuating" if is_fluctuating else ""
-
-
-def _datapoints(gpu: State, window: int) -> int:
-    """How many datapoints of a GPU have counted so far."""
-    return int(gpu.get("windows", 0)) * window + len(gpu.get("buffer", []))

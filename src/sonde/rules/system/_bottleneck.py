@@ -1,0 +1,119 @@
+"""What CPUBottleneck and IOBottleneck share: the host is at its limit while its GPUs wait."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS
+from sonde.read.window import Samples, Window
+from sonde.records.finding import Evidence, Finding
+from sonde.records.need import Metric
+from sonde.rules._parameters import Patience, Percent
+from sonde.rules._rule import Rule, State
+from sonde.rules.system._datapoints import Counting, Values, values_at
+
+GPU = "gpu.utilization_percent"
+_LEAST = 120  # datapoints, calibrated: a minute at the usual interval
+
+
+class Bottleneck(Rule):
+    """The share of the job in which something of the host is at its limit and the GPUs wait."""
+
+    threshold: Percent = 50.0
+    gpu_threshold: Percent = 10.0
+    patience: Patience = "auto"
+
+    metric: ClassVar[str]
+    window_steps: ClassVar[int | None] = None
+    window_seconds: ClassVar[float | None] = 30.0
+    recovers_after: ClassVar[int] = 0
+    explains: ClassVar[tuple[str, ...]] = ("LowGPUUtilization",)
+
+    @property
+    @abstractmethod
+    def limit(self) -> float:
+        """From what load on the host counts as busy, in percent."""
+
+    @abstractmethod
+    def load(self, window: Window, host: Samples) -> Values:
+        """How busy a node is at each of its samples."""
+
+    @abstractmethod
+    def said(self, node: str, share: float) -> str:
+        """The finding in words."""
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Adds up the datapoints of each node."""
+        counting = Counting(self.patience, self.is_classic)
+        counting.begin(window, state)
+        gpus: dict[str, list[Samples]] = {}
+        for one in window.system(GPU):
+            gpus.setdefault(one.node, []).append(one)
+        state["gpus"] = max(state.get("gpus", 0), len(gpus))
+        hosts = [one for one in window.system(self.metric) if not one.device]
+        state["hosts"] = max(state.get("hosts", 0), len(hosts))
+        for host in hosts:
+            if host.node in gpus:
+                own = [values_at(one, host.times_ns) for one in gpus[host.node]]
+                row = (self.load(window, host), np.mean(own, axis=0))
+                counted = np.array(counting.take(state, host.node, host.times_ns, *row))
+                if len(counted):
+                    node = state.of("nodes", host.node)
+                    self._add(node, counted[~np.isnan(counted).any(axis=1)], len(own))
+                    yield self._judged(host.node, node)
+
+    def lacks(self, state: State) -> str:
+        """How many datapoints are missing."""
+        counts = [node.get("count", 0) for node in state.of("nodes").values()]
+        has, needed = max(counts, default=0), 1 if self.is_classic else _LEAST
+        return "" if has >= needed else f"it has {has} datapoints of training; it needs {needed}"
+
+    def unfit(self, state: State) -> str:
+        """One of the two metrics alone says nothing."""
+        has = {GPU: state.get("gpus", 0), self.metric: state.get("hosts", 0)}
+        return " and ".join(Metric(name).missing for name, count in has.items() if not count)
+
+    def summary(self, state: State) -> Evidence:
+        """The share of each node."""
+        return {
+            f"{name}: percent of the datapoints": _share(node)
+            for name, node in state.of("nodes").items()
+            if node.get("count")
+        }
+
+    def _add(self, node: State, rows: Values, gpus: int) -> None:
+        is_held_up = (rows[:, 1] > self.limit) & (rows[:, 2] < self.gpu_threshold)
+        held_up = rows[is_held_up]
+        node["count"] = node.get("count", 0) + len(rows)
+        node["held_up"] = node.get("held_up", 0) + len(held_up)
+        if len(rows):
+            node["until_ns"] = int(rows[-1, 0])
+            node.setdefault("since_ns", int(rows[0, 0]))
+        node["lost"] = node.get("lost", 0.0) + gpus * float((1 - held_up[:, 2] / 100).sum())
+        if len(held_up):
+            node["load"] = float(held_up[:, 1].mean())
+
+    def _judged(self, name: str, node: State) -> Finding:
+        share, needed = _share(node), 1 if self.is_classic else _LEAST
+        if node["count"] < needed or share <= self.threshold:
+            return self.recovered(name)
+        seconds = (node["until_ns"] - node["since_ns"]) / NANOSECONDS
+        return self.finding(
+            self.said(name, share),
+            node=name,
+            subject=name,
+            time_ns=(node["since_ns"], node["until_ns"]),
+            evidence={
+                "share_percent": share,
+                "datapoints": node["count"],
+                "load_percent": node["load"],
+                "lost_percent": share,
+                "gpu_hours_lost": node["lost"] * seconds / max(1, node["count"] - 1) / 3600,
+            },
+        )
+
+
+def _share(node: State) -> float:
+    return 100 * float(node["held_up"]) / max(1, int(node["count"]))
