@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from sonde.clock import Clock
+from sonde.errors import StoreError
 from sonde.read.job_data import JobData
 from sonde.read.legs import Leg
 from sonde.read.window import Window
@@ -33,6 +34,7 @@ class Runner:
         self, data: JobData, rules: Sequence[Rule], progress: Progress | None = None
     ) -> None:
         self._data = data
+        self._is_caught_up = False
         known = progress or Progress()
         self._courses = [Course(rule, known.of(rule.name(), asked_by(rule))) for rule in rules]
 
@@ -43,6 +45,7 @@ class Runner:
     def parts(self, every_seconds: float = math.inf) -> Iterator[list[Episode]]:
         """Looks at what is new; gives what has changed now and then, and at the end."""
         clock = self._data.clock
+        self._is_caught_up = False
         self._data.refresh(self._resume_ns())
         changed: list[Episode] = []
         due = clock.seconds() + every_seconds
@@ -53,13 +56,15 @@ class Runner:
                     yield changed
                     changed = []
                     due = clock.seconds() + every_seconds
+        self._is_caught_up = True
         yield changed
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come of the job, as of the last look."""
+        """Whether nothing more will come of the job, and everything was looked at."""
         legs = self._data.legs
-        return all(leg.is_over for leg in legs) if legs else self._data.facts.state.is_over
+        is_job_over = all(leg.is_over for leg in legs) if legs else self._data.facts.state.is_over
+        return self._is_caught_up and is_job_over
 
     @property
     def open_episodes(self) -> list[Episode]:
@@ -109,14 +114,16 @@ class Recorder:
         return [episode for part in self.parts() for episode in part]
 
     def parts(self) -> Iterator[list[Episode]]:
-        """The same, bit by bit: what has changed since the last one is in the store each time."""
+        """The same, bit by bit: what has changed is given out when it was handed to the store.
+
+        Raises:
+            StoreError: The store takes nothing; what was found waits for the next time.
+        """
         for changed in self.runner.parts(_PART_SECONDS):
             self._write(changed)
-            if changed or self._clock.seconds() >= self._keep_due:
-                self._keep()
             yield changed
-        if self.runner.is_over:
-            self._keep()
+            if changed or self.runner.is_over or self._clock.seconds() >= self._keep_due:
+                self._keep()
 
     def _write(self, changed: Sequence[Episode]) -> None:
         for episode in changed:
@@ -128,6 +135,8 @@ class Recorder:
 
     def _keep(self) -> None:
         """Remembers how far the rules have come, and how they stand."""
+        if self._writer.outbox.trouble is not None:
+            raise StoreError(self._writer.outbox.trouble)
         self._backend.write(EVALUATIONS, encode_facts(Evaluations(self._standings())))
         save_progress(self._backend, self.runner.progress)
         self._keep_due = self._clock.seconds() + _KEEP_SECONDS
