@@ -52,13 +52,33 @@ class MissingExtraError(SondeError):
     """A part needs a package that an optional extra installs."""
 
 
-class RefusedStepError(SystemExit):
-    """An optimizer was kept from a step that would have spoiled the weights; ends the process.
+class ActionError(SondeError):
+    """What was to follow a finding could not be done."""
+
+    def __init__(
+        self, message: str, *, is_final: bool = False, after_seconds: float | None = None
+    ) -> None:
+        """Says what went wrong, whether trying again is of no use, and else when."""
+        super().__init__(message)
+        self.is_final = is_final
+        self.after_seconds = after_seconds
+
+
+class StoppedJobError(SystemExit):
+    """The job is stopped, for a reason; ends the process.
 
     Not under the root: a script that catches every exception would go on as if nothing were wrong.
     """
 
+    def __init__(self, reason: str, said: str = "the job is stopped") -> None:
+        """Says on standard error why the process ends."""
+        super().__init__(f"sonde: {said}: {reason}")
+        self.reason = reason
+
+
+class RefusedStepError(StoppedJobError):
+    """An optimizer was kept from a step that would have spoiled the weights."""
+
     def __init__(self, reason: str) -> None:
         """Says on standard error why the process ends."""
-        super().__init__(f"sonde: the optimizer has not stepped, the job is stopped: {reason}")
-        self.reason = reason
+        super().__init__(reason, "the optimizer has not stepped, the job is stopped")

@@ -17,7 +17,7 @@ from typing import Any
 from sonde.clock import SystemClock
 from sonde.collect.bounded import within
 from sonde.collect.masking import mask_text
-from sonde.errors import RefusedStepError
+from sonde.errors import StoppedJobError
 from sonde.guard import Guard
 from sonde.records.job import ExitReason
 from sonde.records.worker import Failure
@@ -125,7 +125,7 @@ def _judge(error: BaseException) -> tuple[ExitReason, str]:
             return ExitReason.DEVICE_OUT_OF_MEMORY, _allocator_summary()
         if names & _COLLECTIVE_ERRORS or _COLLECTIVE_MESSAGE.search(text):
             return ExitReason.EXCEPTION, f"in a collective: {_collective(one)}"
-    if isinstance(error, RefusedStepError):
+    if isinstance(error, StoppedJobError):
         return ExitReason.STOPPED, ""
     if isinstance(error, SystemExit):
         return ExitReason.EXIT, ""
@@ -181,7 +181,7 @@ def _of_a_child(error: Any, now_ns: int) -> Failure:
 
 
 def _message(error: BaseException) -> str:
-    if isinstance(error, RefusedStepError):
+    if isinstance(error, StoppedJobError):
         return error.reason
     lines = traceback.format_exception_only(error)
     said = next((line for line in lines if not line.startswith(" ")), lines[-1])

@@ -24,7 +24,7 @@ from sonde.records.notice import Notice, NoticeKind
 from sonde.records.request import Request, RequestKind
 from sonde.settings import RunSettings, environment, parse_interval
 from sonde.store import layout
-from sonde.store.control import Inbox
+from sonde.store.control import LAST_STEP, Inbox
 from sonde.store.facts import encode_facts
 from sonde.store.reserve import release_reserve, take_reserve
 from sonde.store.writer import SEGMENT_SECONDS, Writer
@@ -214,8 +214,9 @@ class Recording:
 
     def _answer(self, inbox: Inbox) -> None:
         for request in inbox.new_requests():
-            if request.kind is RequestKind.PROFILE:  # the workers answer it
+            if request.kind.is_for_workers or LAST_STEP in request.arguments:
                 self.hand_on(request)
+            if request.kind.is_for_workers:
                 continue
             try:
                 message, is_done = self._obey(request), True

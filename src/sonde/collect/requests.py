@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sonde.collect.stopping import LastStep
 from sonde.collect.windows import Asked
 from sonde.errors import StoreError, UsageError
 from sonde.records.request import Request, RequestKind
 from sonde.settings import requested_windows
-from sonde.store.control import Inbox, worker_name
+from sonde.store.control import LAST_STEP, TO_NODES, TO_WORKERS, Inbox, worker_name
 
 if TYPE_CHECKING:
     from sonde.collect.session import Session
@@ -30,6 +31,7 @@ class Requests:
 
     def __init__(self, session: "Session") -> None:
         self._session = session
+        self.last_step = LastStep(session)
         session.at_begin.append(self._begin)
 
     def _begin(self) -> None:
@@ -37,17 +39,41 @@ class Requests:
         assert session.info is not None
         self._inbox = Inbox(session.backend, worker_name(session.info.rank))
         self._open: list[_Open] = []
+        self._asked_where: list[Request] = []
         session.backroom.watch(self._look, _LOOK_SECONDS)
 
     def _look(self) -> None:
         try:
+            self._say_where()
             for request in self._inbox.new_requests():
-                if request.kind is RequestKind.PROFILE:
+                if request.kind is RequestKind.PROFILE and self._is_meant(request):
                     self._take(request)
+                elif request.kind is RequestKind.PLACE:
+                    self.last_step.watch_closely()
+                    self._asked_where.append(request)
+                elif LAST_STEP in request.arguments:
+                    self.last_step.name(request, self._inbox)
             for one in list(self._open):
                 self._answer(one)
         except StoreError:  # it may answer next time
             return
+
+    def _say_where(self) -> None:
+        """At the look after the one at which it was asked: by then no step is left untold."""
+        asked, self._asked_where = self._asked_where, []
+        for request in asked:
+            message = self.last_step.place()
+            self._inbox.reply(request, self._session.clock, is_done=True, message=message)
+
+    def _is_meant(self, request: Request) -> bool:
+        """Whether a request to some of the workers, or to those of some nodes, is to this one."""
+        assert self._session.info is not None
+        own = {TO_WORKERS: str(self._session.info.rank), TO_NODES: self._session.place.node}
+        return all(
+            one in request.arguments[name].split(",")
+            for name, one in own.items()
+            if name in request.arguments
+        )
 
     def _take(self, request: Request) -> None:
         try:

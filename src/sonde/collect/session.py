@@ -78,7 +78,7 @@ class Session:
         self._add_scalar = self._rows.adder(SCALARS)
         self.steps = Steps(clock.now_ns, self._rows.adder(EVENTS), self._step_over)
         self.windows = Windows(self)
-        Requests(self)
+        self.requests = Requests(self)
         self._begin_life()
 
     def _begin_life(self) -> None:

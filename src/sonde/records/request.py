@@ -1,4 +1,4 @@
-"""What a person asks of a running job, and what each node answers."""
+"""What a person, or an action, asks of a running job, and what each node answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +11,12 @@ class RequestKind(StrEnum):
     STOP = "stop"
     SET = "set"
     PROFILE = "profile"  # of the workers, who answer it themselves
+    PLACE = "place"  # at which step a worker is; the workers answer, too
+
+    @property
+    def is_for_workers(self) -> bool:
+        """Whether workers answer it, not the nodes."""
+        return self in (RequestKind.PROFILE, RequestKind.PLACE)
 
 
 @dataclass(frozen=True, slots=True)

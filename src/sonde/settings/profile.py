@@ -188,7 +188,7 @@ def requested_windows(arguments: Mapping[str, str], where: str = "") -> tuple[Wi
     return tuple(_requested(kind, arguments, given, where) for kind in dict.fromkeys(kinds))
 
 
-_OF_REQUESTS = ("kinds", "steps", "seconds", "by")
+_OF_REQUESTS = ("kinds", "steps", "seconds", "by", "workers", "nodes")
 
 
 def _requested(

@@ -9,7 +9,12 @@ from sonde.store import layout
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts, encode_facts
 
-PATIENCE = "patience_seconds"  # of a request to stop: for so long the job may end by itself
+# Of a request to stop: for so long the job may end by itself, and after which step its workers do.
+PATIENCE = "patience_seconds"
+LAST_STEP = "last_step"
+# Of a request to workers: who is meant, by rank or by node; without them, all.
+TO_WORKERS = "workers"
+TO_NODES = "nodes"
 
 
 def worker_name(rank: int) -> str:

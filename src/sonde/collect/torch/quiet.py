@@ -71,7 +71,8 @@ class Quiet:
         self.thread_id = 0
         self.is_in_backward = False
         self.most_steps = _MOST_STEPS
-        self.vetoes: list[Callable[[], bool]] = []  # who wants to see every step just now
+        # who wants to see every step just now
+        self.vetoes: list[Callable[[], bool]] = [lambda: session.requests.last_step.is_near]
         # who goes through the notes of a kind, as if told at once
         self.readers: dict[int, Callable[[Note], None]] = {}
         self._left = 0

@@ -33,6 +33,7 @@ class Refusal:
         self._session = session
         self._names = names
         self._origin = origin
+        session.requests.last_step.count_workers = lambda: _workers(session.place.world_size)
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
         """Ends the process rather than let the optimizer step on what is not finite."""
@@ -121,6 +122,10 @@ def _meet() -> None:
 def _are_several() -> bool:
     is_ready = distributed.is_available() and distributed.is_initialized()
     return is_ready and distributed.get_world_size() > 1
+
+
+def _workers(told: int) -> int:
+    return distributed.get_world_size() if _are_several() else told
 
 
 def _rank() -> int:
