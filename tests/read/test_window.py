@@ -50,6 +50,32 @@ def test_what_has_no_training_step_belongs_to_the_time_of_a_window() -> None:
     assert sum(len(table.steps) for one in windows for table in one.steps("eval")) == 2
 
 
+def test_observations_are_given_by_kind_and_in_order_of_time() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(4):
+        worker.observation("batch-hash", "input", step, value=step).step(step, {"forward": 0.1})
+    worker.observation("module-mode", "model", 3).flush()
+    windows = by_steps(job.end(), 2)
+    assert [[one.step for one in w.observations("batch-*")] for w in windows] == [[0, 1], [2, 3]]
+    assert [[one.kind for one in w.observations("module-mode")] for w in windows] == [
+        [],
+        ["module-mode"],
+    ]
+
+
+def test_steps_count_as_looked_at_where_a_hook_looks_into_them() -> None:
+    job = FakeJob()
+    for rank, framework in enumerate(("torch", "")):
+        worker = job.worker(rank, framework=framework, world_size=2)
+        for step in range(25):
+            worker.step(step, {"forward": 0.1})
+        worker.flush()
+    windows = by_steps(job.end(), 10)
+    assert [one.count_watched_steps() for one in windows] == [10, 10, 5]
+    assert [one.datapoints for one in windows] == [10, 10, 5]
+
+
 def test_windows_of_seconds_hold_what_happened_in_them() -> None:
     job = trained().record({"cpu.user_percent": [1.0, np.nan, 3.0]}, every_seconds=1.0)
     data = data_of(job)

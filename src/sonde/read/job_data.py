@@ -65,6 +65,14 @@ class Observation:
     detail: str
 
 
+@dataclass(frozen=True)
+class ObservationRows:
+    """All facts of one kind, in order of time."""
+
+    times_ns: Numbers
+    facts: tuple[Observation, ...]
+
+
 class JobData:
     """Everything of a job that rules may ask for; nothing is read until it is."""
 
@@ -134,8 +142,8 @@ class JobData:
 
         return self._part(("samples", leg.number, node, metric), read)
 
-    def observations(self, leg: Leg, rank: int) -> tuple[Observation, ...]:
-        """What the hook of a worker found in one leg."""
+    def observations(self, leg: Leg, rank: int) -> Mapping[str, ObservationRows]:
+        """What the hook of a worker found in one leg, by kind."""
         return self._part(
             ("observations", leg.number, rank),
             lambda: _observations(self.worker(rank), self._within(leg)),
@@ -195,9 +203,16 @@ def _scalars(reader: WorkerReader, within: TimeRange) -> tuple[ScalarRows, ...]:
     return tuple(sorted(found, key=lambda one: (one.name, one.mode, one.source)))
 
 
-def _observations(reader: WorkerReader, within: TimeRange) -> tuple[Observation, ...]:
-    rows = reader.folder(OBSERVATIONS).rows(within).to_pylist()
-    return tuple(Observation(worker=reader.rank, **row) for row in rows)
+def _observations(reader: WorkerReader, within: TimeRange) -> dict[str, ObservationRows]:
+    groups: dict[str, list[Observation]] = {}
+    for row in reader.folder(OBSERVATIONS).rows(within).to_pylist():
+        groups.setdefault(row["kind"], []).append(Observation(worker=reader.rank, **row))
+    for facts in groups.values():
+        facts.sort(key=lambda one: one.time_ns)
+    return {
+        kind: ObservationRows(np.array([one.time_ns for one in facts]), tuple(facts))
+        for kind, facts in groups.items()
+    }
 
 
 def _statistics(

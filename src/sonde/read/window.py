@@ -217,14 +217,30 @@ class Window:
 
     def observations(self, kind: str = "*") -> tuple[Observation, ...]:
         """What the hook found by itself, in order of time."""
-        found = [
-            one
-            for rank in self.leg.ranks
-            for one in self.data.observations(self.leg, rank)
-            if fnmatchcase(one.kind, kind) and _contains(self.times[rank], one.time_ns)
-        ]
+        found: list[Observation] = []
+        for rank in self.leg.ranks:
+            within = self.times[rank]
+            for name, rows in self.data.observations(self.leg, rank).items():
+                if fnmatchcase(name, kind):
+                    inside = _slice(rows.times_ns, within.start_ns, within.end_ns)
+                    found += rows.facts[inside]
         self._count(Observations(kind), len(found))
         return tuple(sorted(found, key=lambda one: (one.time_ns, one.worker)))
+
+    def count_watched_steps(self, framework: str = "torch") -> int:
+        """Training steps into which a framework's hook has looked; they count as looked at.
+
+        Of much that is as it should be the hook says nothing: then these are what was seen.
+        """
+        found = 0
+        for life in self.leg.lives:
+            if life.info.framework == framework:
+                rank = life.info.rank
+                steps = self.data.steps(self.leg, rank, _TRAIN).steps
+                inside = self._inside(rank, _TRAIN, steps, self.data.ends(self.leg, rank, _TRAIN))
+                found += inside.stop - inside.start
+        self.looked_at.append(found)
+        return found
 
     def operations(self, category: str, columns: Sequence[str]) -> Mapping[int, pa.Table]:
         """What profilers of each worker saw, call by call."""
@@ -289,10 +305,6 @@ class Window:
     def _count(self, need: Need, count: int) -> None:
         if need in self.needs:
             self.looked_at.append(count)
-
-
-def _contains(within: TimeRange, time_ns: int) -> bool:
-    return within.overlaps(time_ns, time_ns)
 
 
 def _slice(values: Numbers, start: int | None, end: int | None) -> slice:
