@@ -1,5 +1,6 @@
 """A job's data as rules go through it: each part read once, and given out again and again."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -63,6 +64,15 @@ class Observation:
     mode: str
     value: float
     detail: str
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Its detail, where that is JSON; else nothing."""
+        try:
+            found = json.loads(self.detail)
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True)
