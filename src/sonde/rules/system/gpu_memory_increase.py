@@ -1,0 +1,111 @@
+"""GPUMemoryIncrease: the memory of a GPU fills up while training goes on."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.analyze.growth import LEAST_POINTS, growth_of, halve
+from sonde.clock import NANOSECONDS
+from sonde.read.window import Samples, Window
+from sonde.records.finding import Finding
+from sonde.records.need import Metric
+from sonde.rules._parameters import Count, Patience, Percent
+from sonde.rules._rule import Rule, State
+from sonde.rules.system._datapoints import Counting, Rows, Values, full_windows
+
+_METRIC = "gpu.memory_used_percent"
+_MOST = 128  # windows that are remembered one by one
+
+
+class GPUMemoryIncrease(Rule):
+    """The memory of a GPU fills up while training goes on.
+
+    Why it matters: sooner or later the job dies for want of memory, mostly long after the cause.
+    How it decides: per GPU, classic fires when the mean over `window` datapoints lies more than
+    `increase` percentage points above that of the window before. Calibrated asks for a leak: since
+    training began memory has risen by more than `increase` points, and evenly. A first evaluation,
+    a larger batch and a cache that fills up are jumps, or come to an end. It tells how long memory
+    will last.
+    What to do: do not keep tensors that hang on a graph: write `total += loss.item()`, detach what
+    goes into lists, delete outputs before the next step; `sonde profile --kinds memory` shows what
+    is held.
+    """
+
+    increase: Percent = 5.0
+    window: Count = 10
+    patience: Patience = "auto"
+
+    needs = (Metric(_METRIC),)
+    window_steps: ClassVar[int | None] = None
+    window_seconds: ClassVar[float | None] = 30.0
+    recovers_after: ClassVar[int] = 0
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Collects datapoints until a window of them is full, GPU by GPU."""
+        counting = Counting(self.patience, self.is_classic)
+        counting.begin(window, state)
+        for samples in window.system(_METRIC):
+            name = f"{samples.node}/{samples.device}"
+            gpu = state.of("gpus", name)
+            if gpu.get("leg") != window.leg.number:  # a new process begins with empty memory
+                gpu.clear()
+                gpu["leg"] = window.leg.number
+            counted = counting.take(state, name, samples.times_ns, samples.values)
+            for rows in full_windows(gpu, counted, self.window):
+                yield (
+                    self._classic(samples, rows, gpu)
+                    if self.is_classic
+                    else self._calibrated(samples, rows, gpu)
+                )
+
+    def lacks(self, state: State) -> str:
+        """How many datapoints are missing."""
+        counts = [int(one.get("windows", 0)) for one in state.of("gpus").values()]
+        has, needed = max(counts, default=0), 2 if self.is_classic else LEAST_POINTS
+        if has >= needed:
+            return ""
+        return f"it has {has * self.window} datapoints of training; it needs {needed * self.window}"
+
+    def _classic(self, samples: Samples, rows: Values, gpu: State) -> Finding:
+        mean = float(rows[:, 1].mean())
+        before = gpu.get("mean", mean)
+        gpu["mean"] = mean
+        if mean - before <= self.increase:
+            return self.recovered(f"{samples.node}/{samples.device}")
+        return self.finding(
+            f"The memory in use on {samples.device} of {samples.node} rose from {before:.1f} % to "
+            f"{mean:.1f} % within {self.window} datapoints.",
+            node=samples.node,
+            device=samples.device,
+            subject=f"{samples.node}/{samples.device}",
+            time_ns=(int(rows[0, 0]), int(rows[-1, 0])),
+            evidence={"before_percent": before, "after_percent": mean},
+        )
+
+    def _calibrated(self, samples: Samples, rows: Values, gpu: State) -> Finding:
+        series: Rows = gpu.setdefault("series", [])
+        series.append([float(rows[:, 0].mean()) / NANOSECONDS, float(rows[:, 1].mean())])
+        gpu["series"] = series = halve(series, _MOST)
+        points = np.array(series)
+        found = growth_of(points[:, 0], points[:, 1])
+        subject = f"{samples.node}/{samples.device}"
+        if found is None or not found.is_steady or found.rise <= self.increase:
+            return self.recovered(subject)
+        left = found.seconds_until(100.0)
+        return self.finding(
+            f"The memory in use on {samples.device} of {samples.node} grows all the time: from "
+            f"{found.start:.0f} % to {found.end:.0f} %. At this pace it is full in "
+            f"{left / 60:.0f} minutes.",
+            node=samples.node,
+            device=samples.device,
+            subject=subject,
+            time_ns=(round(points[0, 0] * NANOSECONDS), int(rows[-1, 0])),
+            evidence={
+                "start_percent": found.start,
+                "end_percent": found.end,
+                "percent_per_hour": found.per_second * 3600,
+                "seconds_left": left,
+                "curve_percent": points[:, 1].tolist(),
+            },
+        )

@@ -1,0 +1,60 @@
+"""Growth that goes on, told from what only fills up."""
+
+import numpy as np
+import pytest
+
+from sonde.analyze.growth import growth_of, halve
+
+SECONDS = np.arange(60.0)
+RNG = np.random.default_rng(0)
+STEADY = {
+    "a straight line": SECONDS,
+    "with noise": SECONDS + RNG.normal(0, 1, 60),
+    "in small stairs": np.floor(SECONDS / 3),
+    "quicker and quicker": SECONDS**1.5,
+}
+NOT_STEADY = {
+    "flat": np.full(60, 5.0),
+    "falling": -SECONDS,
+    "one jump": np.where(SECONDS < 20, 1.0, 5.0),
+    "fills up": 1 - np.exp(-SECONDS / 15),
+    "longest sequence so far": np.log(1 + SECONDS),
+    "grows, then stays": np.minimum(SECONDS, 40),
+    "up and down": np.sin(SECONDS / 5),
+    "noise": RNG.normal(0, 1, 60),
+}
+
+
+@pytest.mark.parametrize("name", STEADY)
+def test_what_grows_all_the_time_is_steady(name: str) -> None:
+    found = growth_of(SECONDS, STEADY[name])
+    assert found is not None
+    assert found.is_steady
+
+
+@pytest.mark.parametrize("name", NOT_STEADY)
+def test_what_has_an_end_is_not(name: str) -> None:
+    found = growth_of(SECONDS, NOT_STEADY[name])
+    assert found is not None
+    assert not found.is_steady
+
+
+def test_the_time_until_a_limit() -> None:
+    found = growth_of(SECONDS, 2 * SECONDS)
+    assert found is not None
+    assert found.seconds_until(218.0) == pytest.approx(50.0)
+    assert found.rise == pytest.approx(2 * 59 - 2 * 4.5)
+    falling = growth_of(SECONDS, -SECONDS)
+    assert falling is not None
+    assert falling.seconds_until(10.0) == float("inf")
+
+
+def test_a_few_points_say_nothing() -> None:
+    assert growth_of(SECONDS[:11], SECONDS[:11]) is None
+    assert growth_of(np.append(SECONDS[:11], 500.0), SECONDS[:12]) is None
+
+
+def test_halving_keeps_what_is_left_over() -> None:
+    rows = [[float(one), 2.0 * one] for one in range(5)]
+    assert halve(rows, 5) == rows
+    assert halve(rows, 4) == [[0.5, 1.0], [2.5, 5.0], [4.0, 8.0]]

@@ -1,0 +1,87 @@
+"""GPUMemoryIncrease: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, with_machine
+
+KEY = "gpu.memory_used_percent/gpu0"
+RNG = np.random.default_rng(0)
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("GPUMemoryIncrease", **parameters)["GPUMemoryIncrease"]
+
+
+def used(curve: Reals) -> FakeJob:
+    return with_machine({KEY: curve}, (0, len(curve)))
+
+
+def ramp(start: float, end: float, samples: int = 400) -> Reals:
+    return np.linspace(start, end, samples) + RNG.normal(0, 0.1, samples)
+
+
+def test_memory_that_grows_all_the_time_is_found_with_the_time_left() -> None:
+    [episode] = judged(used(ramp(20.0, 60.0))).episodes
+    evidence = episode.finding.evidence
+    assert episode.is_open
+    assert (episode.finding.node, episode.finding.device) == ("node-a", "gpu0")
+    assert evidence["seconds_left"] == pytest.approx(200.0, rel=0.1)
+    assert "At this pace it is full in 3 minutes." in episode.finding.message
+
+
+def test_only_the_gpu_that_leaks_is_named() -> None:
+    curves = {KEY: ramp(40.0, 40.0), f"{KEY[:-1]}1": ramp(20.0, 50.0)}
+    [episode] = judged(with_machine(curves, (0, 400))).episodes
+    assert episode.finding.device == "gpu1"
+
+
+def test_growth_that_ends_is_over() -> None:
+    [episode] = judged(used(np.concatenate([ramp(20, 60), np.full(1600, 60.0)]))).episodes
+    assert not episode.is_open
+
+
+HEALTHY = {
+    "flat": ramp(50.0, 50.0),
+    "a first evaluation": np.concatenate([ramp(30, 30, 200), ramp(70, 70, 400)]),
+    "longer and longer sequences": 30 + 8 * np.log1p(np.arange(800) / 20),
+    "up and down": 50 + 20 * np.sin(np.arange(800) / 30),
+    "a leak that nobody will notice": ramp(50.0, 53.0),
+    "two stages of larger images": np.repeat([20.0, 40.0, 60.0], 200),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_memory_is_left_alone(name: str) -> None:
+    found = judged(used(HEALTHY[name]))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_the_model_s_way_to_the_gpu_is_no_growth() -> None:
+    curve = np.concatenate([np.linspace(0, 60, 300), np.full(300, 60.0)])
+    assert not judged(with_machine({KEY: curve}, (300, 600))).episodes
+
+
+def test_without_a_gpu_it_is_not_applicable() -> None:
+    found = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
+    assert found.status is RuleStatus.NOT_APPLICABLE
+    assert found.reason == "no samples of gpu.memory_used_percent recorded"
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(used(ramp(20.0, 50.0, 50)))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason == "it has 50 datapoints of training; it needs 120"
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    means = [10.0, 15.0, 20.1, 20.1, 19.0, 24.2]  # +5, +5.1, 0, −1.1, +5.2
+    curve = np.repeat(means, 4) + np.tile([-1.0, 1.0, -2.0, 2.0], len(means))
+    found = judged(used(curve), setting="classic", window=4)
+    assert found.triggered == 2
+    first, second = found.episodes
+    assert first.finding.evidence["before_percent"] == pytest.approx(15.0)
+    assert second.finding.evidence["after_percent"] == pytest.approx(24.2)
+    assert judged(used(curve), setting="classic", window=4, increase=5.15).triggered == 1
