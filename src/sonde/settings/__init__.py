@@ -4,6 +4,7 @@ Every value is checked here, once; a wrong one is an error before the job starts
 the value and what is allowed.
 """
 
+from sonde.settings.actions import ACTIONS_KEYS, ActionSettings, ActionsSettings
 from sonde.settings.checks import (
     LONGEST_INTERVAL_SECONDS,
     Key,
@@ -12,6 +13,7 @@ from sonde.settings.checks import (
     parse_size,
 )
 from sonde.settings.hook import (
+    AT_EVERY_STEP,
     COLLECTION_KEYS,
     CollectionSettings,
     HookSettings,
@@ -27,6 +29,7 @@ from sonde.settings.profile import (
 )
 from sonde.settings.rules import RULES_KEYS, RuleSettings, RulesSettings
 from sonde.settings.run import CONFIG_NAME, KEYS, RunSettings, load_settings
+from sonde.settings.secrets import Secret
 from sonde.settings.surroundings import (
     DEFAULT_STORE,
     VARIABLES,
@@ -43,6 +46,8 @@ from sonde.settings.surroundings import (
 )
 
 __all__ = [
+    "ACTIONS_KEYS",
+    "AT_EVERY_STEP",
     "COLLECTION_KEYS",
     "CONFIG_NAME",
     "DEFAULT_STORE",
@@ -53,6 +58,8 @@ __all__ = [
     "RULES_KEYS",
     "VARIABLES",
     "WINDOW_KEYS",
+    "ActionSettings",
+    "ActionsSettings",
     "CollectionSettings",
     "HookSettings",
     "Key",
@@ -60,6 +67,7 @@ __all__ = [
     "RuleSettings",
     "RulesSettings",
     "RunSettings",
+    "Secret",
     "WorkerPlace",
     "announce",
     "default_store",

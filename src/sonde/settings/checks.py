@@ -73,6 +73,11 @@ def text(value: object, key: str) -> str:
     return value
 
 
+def duration(value: object, key: str) -> float:
+    """A text that is a duration, in seconds."""
+    return parse_duration(text(value, key), key)
+
+
 def interval(value: object, key: str) -> float:
     """A text that is an interval between samples."""
     return parse_interval(text(value, key), key)

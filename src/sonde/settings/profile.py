@@ -10,11 +10,10 @@ from sonde.records.profile import ProfileKind, Window
 from sonde.settings.checks import (
     Check,
     Key,
+    duration,
     flag,
     one_of,
-    parse_duration,
     read_table,
-    text,
     whole_number,
 )
 
@@ -41,10 +40,6 @@ _MEANINGS = {
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 
 
-def _seconds(value: object, key: str) -> float:
-    return parse_duration(text(value, key), key)
-
-
 def _key(name: str, check: Check, default: str, meaning: str, field: str = "") -> Key:
     return Key("profile", name, field or name, check, default, meaning)
 
@@ -53,10 +48,10 @@ WINDOW_KEYS = (
     _key("start_step", whole_number(0), "", "the first training step"),
     _key("num_steps", whole_number(1), "1", "how many steps; those of `python`: 3"),
     _key(
-        *("start_time", _seconds, "", "time since training began, instead of `start_step`"),
+        *("start_time", duration, "", "time since training began, instead of `start_step`"),
         "start_seconds",
     ),
-    _key("duration", _seconds, "", "time, instead of `num_steps`", "duration_seconds"),
+    _key("duration", duration, "", "time, instead of `num_steps`", "duration_seconds"),
 )
 _OPTIONS = {
     ProfileKind.OPERATORS: (

@@ -18,6 +18,10 @@ RULES_KEYS = (
         "also per rule",
     ),
     Key(
+        *("rules", "actions", "actions", listed(text), ""),
+        "what happens when any rule finds something, unless the rule has its own list",
+    ),
+    Key(
         *("rules.NAME", "source", "source", text, ""),
         "the Python file that holds this rule, beside the configuration file",
     ),
@@ -39,7 +43,7 @@ class RuleSettings:
     rule: str
     setting: str | None = None
     source: str | None = None
-    actions: tuple[str, ...] = ()
+    actions: tuple[str, ...] | None = None  # None: those of all rules
     parameters: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -48,6 +52,7 @@ class RulesSettings:
     """What is said about all rules."""
 
     setting: str | None = None
+    actions: tuple[str, ...] = ()  # of rules that say nothing else
     rules: tuple[RuleSettings, ...] = ()
     where: str = ""  # the file
 
@@ -55,29 +60,32 @@ class RulesSettings:
 def read_rules(table: Mapping[str, object], path: Path) -> RulesSettings:
     """The section [rules] with its tables."""
     setting = None
+    actions: tuple[str, ...] = ()
     rules = []
     for name, value in table.items():
         if isinstance(value, dict):
             rules.append(_rule(name, value, path))
         elif name == "setting":
             setting = _SETTING(value, f"{path}: [rules] setting")
+        elif name == "actions":
+            actions = listed(text)(value, f"{path}: [rules] actions")
         else:
             raise UsageError(
                 f"{path}: [rules] unknown key {name} = {value!r}. "
-                f"Known: setting; parameters of a rule belong into [rules.NAME]."
+                f"Known: actions, setting; parameters of a rule belong into [rules.NAME]."
             )
-    return RulesSettings(setting, tuple(rules), f"{path}:")
+    return RulesSettings(setting, actions, tuple(rules), f"{path}:")
 
 
 def _rule(name: str, table: Mapping[str, object], path: Path) -> RuleSettings:
     where = f"{path}: [rules.{name}]"
     rest = dict(table)
     setting, source = rest.pop("setting", None), rest.pop("source", None)
-    actions = rest.pop("actions", ())
+    actions = rest.pop("actions", None)
     return RuleSettings(
         rule=name,
         setting=None if setting is None else _SETTING(setting, f"{where} setting"),
         source=None if source is None else str(path.parent / text(source, f"{where} source")),
-        actions=listed(text)(actions, f"{where} actions"),
+        actions=None if actions is None else listed(text)(actions, f"{where} actions"),
         parameters=rest,
     )

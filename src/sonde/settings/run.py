@@ -1,12 +1,14 @@
 """How a job is watched, from a configuration file."""
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sonde.errors import UsageError
 from sonde.records.profile import ProfileKind
+from sonde.settings.actions import ACTIONS_SECTION, ActionsSettings, read_actions
 from sonde.settings.checks import Key, interval, percent, read_table, size, text
 from sonde.settings.hook import SAVE_KEYS, HookSettings
 from sonde.settings.profile import PROFILE_KEYS, replaced
@@ -27,6 +29,7 @@ class RunSettings:
     disk_bytes: int = 20_000_000_000
     hook: HookSettings = field(default_factory=HookSettings)
     rules: RulesSettings = field(default_factory=RulesSettings)
+    actions: ActionsSettings = field(default_factory=ActionsSettings)
     name_in_file: tuple[str, str] | None = None  # a name and the file it is from; --name wins
 
     def for_workers(self) -> HookSettings:
@@ -56,6 +59,12 @@ RUN_KEYS = (
 
 KEYS = (*RUN_KEYS, *SAVE_KEYS, *PROFILE_KEYS)
 
+# Sections that hold tables, one for each rule or action that is spoken to.
+_WITH_TABLES: dict[str, Callable[[Mapping[str, object], Path], object]] = {
+    RULES_SECTION: read_rules,
+    ACTIONS_SECTION: read_actions,
+}
+
 
 def load_settings(config: Path | None, command: tuple[str, ...] = ()) -> RunSettings:
     """The settings from a file, or from `sonde.toml` beside the script or in the folder.
@@ -84,7 +93,7 @@ def _is_there(path: Path) -> bool:
 
 def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
     document = _load(path)
-    sections = sorted({key.section for key in KEYS} | {RULES_SECTION})
+    sections = sorted({key.section for key in KEYS} | _WITH_TABLES.keys())
     changes: dict[str, Any] = {}
     hook = settings.hook
     for section, table in document.items():
@@ -92,8 +101,8 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
             raise _outside(path, section, sections)
         if section not in sections:
             raise UsageError(f"{path}: unknown section [{section}]. Known: {', '.join(sections)}")
-        if section == RULES_SECTION:
-            changes["rules"] = read_rules(table, path)
+        if section in _WITH_TABLES:
+            changes[section] = _WITH_TABLES[section](table, path)
             continue
         keys = [key for key in KEYS if key.section == section]
         found = read_table(keys, table, f"{path}: [{section}]")
