@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sonde.cli._command import Command, Options, add_job, add_json, say_json
 from sonde.cli._judging import add_fail_on, exit_code, print_judgement
+from sonde.cli._rules import add_rules, names_in
 from sonde.client.findings import Judgement
 from sonde.client.job import Job
 from sonde.clock import SystemClock
@@ -25,16 +26,7 @@ class Check(Command):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_job(parser)
-        parser.add_argument(
-            "--rules", metavar="A,B", default="", help="only these (default: all of `sonde rules`)"
-        )
-        parser.add_argument(
-            "--set",
-            metavar="RULE.PARAMETER=VALUE",
-            action="append",
-            default=[],
-            help="a parameter of a rule, or its setting=classic; may be repeated",
-        )
+        add_rules(parser)
         parser.add_argument(
             "--config", metavar="FILE", type=Path, help="take [rules] from this configuration file"
         )
@@ -46,8 +38,8 @@ class Check(Command):
 
     def execute(self, options: Options) -> int:
         settings = load_settings(options.config)
-        names = [name for name in options.rules.split(",") if name]
-        rules = select_rules(names, settings.rules, parse_assignments(options.set))
+        given = parse_assignments(options.set)
+        rules = select_rules(names_in(options.rules), settings.rules, given)
         backend = find_job(options.job, options.store)
         clock = SystemClock()
         if options.record:

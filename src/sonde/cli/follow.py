@@ -1,0 +1,79 @@
+"""`sonde follow`: rules beside a job that runs."""
+
+import argparse
+from pathlib import Path
+
+from sonde.cli._command import Command, Options, add_job
+from sonde.cli._rules import add_rules, names_in
+from sonde.clock import SystemClock, process_cpu_seconds
+from sonde.errors import JobExistsError, StoreError
+from sonde.rules._selection import parse_assignments, select_rules
+from sonde.settings import load_settings, placement
+from sonde.store import layout
+from sonde.store.backends import Backend
+from sonde.store.lease import Leasing
+from sonde.store.places import find_job
+from sonde.watch.live import Watcher
+from sonde.watch.runner import Recorder
+
+
+class Follow(Command):
+    """Let rules watch a job while it runs, and keep what they find.
+
+    `sonde run` starts this by itself, at low priority. One watches a job at a time; if it dies,
+    another goes on where it was.
+    """
+
+    example = "sonde follow resnet --rules LossNotDecreasing,StepOutlier"
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        add_job(parser)
+        add_rules(parser)
+        parser.add_argument(
+            "--config", metavar="FILE", type=Path, help="take [rules] from this configuration file"
+        )
+        parser.add_argument(
+            "--attempt",
+            metavar="NODE/NUMBER",
+            help="leave when this attempt at the job is over, though others go on",
+        )
+
+    def execute(self, options: Options) -> int:
+        settings = load_settings(options.config)
+        given = parse_assignments(options.set)
+        rules = select_rules(names_in(options.rules), settings.rules, given)
+        backend = find_job(options.job, options.store)
+        clock = SystemClock()
+        leasing = Leasing(backend, clock, placement().node)
+        watcher = Watcher(
+            backend,
+            clock,
+            leasing,
+            lambda: Recorder(backend, clock, rules),
+            lambda _changed: None,
+        )
+        own = _Attempt(backend, options.attempt)
+        is_ours = watcher.watch(own.is_over, process_cpu_seconds)
+        if not is_ours and options.attempt is None:
+            raise JobExistsError(f"{leasing.holder} watches the job already.")
+        return 0
+
+
+class _Attempt:
+    """The attempt that this watcher was started for, if any."""
+
+    def __init__(self, backend: Backend, name: str | None) -> None:
+        self._backend = backend
+        self._key: str | None = None
+        if name is not None:
+            node, _, number = name.rpartition("/")
+            self._key = layout.attempt_key(node, int(number), "exit")
+
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        if self._key is None:
+            return False
+        try:
+            return self._backend.exists(self._key)
+        except StoreError:
+            return False
