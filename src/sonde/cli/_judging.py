@@ -44,10 +44,13 @@ def print_judgement(judgement: Judgement) -> None:
 
 
 def _lines(findings: Findings) -> Iterator[str]:
+    rules = {one.id: one.finding.rule for one in findings}
     for one in findings:
         state = "" if one.is_open else ", recovered"
         place = where(one)
         yield f"{one.severity.value}  {one.finding.rule}{f' ({place}{state})' if place else ''}"
         yield f"  {one.finding.message}"
+        if one.finding.cause in rules:
+            yield f"  Because of {rules[one.finding.cause]}, above."
         if one.finding.advice:
             yield f"  What to do: {one.finding.advice}"

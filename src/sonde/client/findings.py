@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sonde.analyze.verdict import root_first, verdict
 from sonde.client.frames import TIME, Frame, aligned
 from sonde.read.findings import episode_document, evaluation_document
-from sonde.records.finding import Episode, Evaluation, RuleStatus, Severity
+from sonde.records.finding import Episode, Evaluation, Severity
 from sonde.store.tables import from_numpy, from_texts
 
 _MOST_LINES = 40
@@ -31,7 +32,7 @@ class Findings(Frame):
     @property
     def worst(self) -> Severity | None:
         """The severity of the worst of them."""
-        return self.episodes[0].severity if self.episodes else None
+        return max((one.severity for one in self.episodes), key=_rank, default=None)
 
     def documents(self) -> list[dict[str, Any]]:
         """As plain JSON values."""
@@ -82,24 +83,13 @@ class Judgement(Frame):
 
     @property
     def findings(self) -> Findings:
-        """What was found, the worst first, then the earliest."""
-        found = [episode for one in self.evaluations for episode in one.episodes]
-        found.sort(key=lambda one: (-one.severity.rank, one.first_ns, one.id))
-        return Findings(tuple(found))
+        """What was found, the worst first, then the earliest; each with what it explains."""
+        return Findings(root_first(episode for one in self.evaluations for episode in one.episodes))
 
     @property
     def verdict(self) -> str:
         """The whole in one sentence."""
-        found = self.findings
-        if len(found):
-            first = found.episodes[0].finding
-            more = "" if len(found) == 1 else f" (and {len(found) - 1} more)"
-            return f"{first.rule}: {first.message}{more}"
-        counts = dict.fromkeys(RuleStatus, 0)
-        for one in self.evaluations:
-            counts[one.status] += 1
-        told = [f"{count} {status.value}" for status, count in counts.items() if count]
-        return f"no findings: {', '.join(told) or 'no rule was asked'}"
+        return verdict(self.evaluations)
 
     def documents(self) -> list[dict[str, Any]]:
         """As plain JSON values, as `sonde status --json` has them."""
@@ -127,6 +117,10 @@ class Judgement(Frame):
     def __repr__(self) -> str:
         found = self.findings
         return f"{self.standings}\n\n{found!r}" if len(found) else self.standings
+
+
+def _rank(severity: Severity) -> int:
+    return severity.rank
 
 
 def where(episode: Episode) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from sonde.clock import iso
+from sonde.read.causes import linked
 from sonde.read.documents import read_document
 from sonde.records.finding import Episode, Evaluation, Evaluations, Finding, Severity
 from sonde.store.backends import Backend
@@ -20,9 +21,11 @@ def read_evaluations(backend: Backend, damages: list[str]) -> tuple[Evaluation, 
     if found is None:
         return ()
     episodes = read_episodes(backend, damages)
-    return tuple(
-        replace(one, episodes=tuple(own for own in episodes if own.finding.rule == one.rule))
-        for one in found.rules
+    return linked(
+        [
+            replace(one, episodes=tuple(own for own in episodes if own.finding.rule == one.rule))
+            for one in found.rules
+        ]
     )
 
 
@@ -43,6 +46,7 @@ def episode_document(episode: Episode) -> dict[str, Any]:
     finding = episode.finding
     steps = None if episode.first_step is None else [episode.first_step, episode.last_step]
     return {
+        "id": episode.id,
         "rule": finding.rule,
         "message": finding.message,
         "severity": finding.severity.value,

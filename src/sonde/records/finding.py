@@ -106,6 +106,7 @@ class Evaluation:
     seconds: float = 0.0  # CPU time it has cost
     episodes: tuple[Episode, ...] = ()
     summary: Evidence = field(default_factory=dict)  # what it measured, whether it fired or not
+    explains: tuple[str, ...] = ()  # rules whose findings are consequences of its own
 
 
 @dataclass(frozen=True, slots=True)

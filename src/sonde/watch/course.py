@@ -120,6 +120,7 @@ class Course:
             seconds=self._seconds,
             episodes=tuple(self.episodes.all.values()),
             summary=summary,
+            explains=self.rule.explains,
         )
 
     def _summary(self) -> Evidence:

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 
 from sonde.clock import Clock
 from sonde.errors import StoreError
+from sonde.read.causes import linked
 from sonde.read.job_data import JobData
 from sonde.read.legs import Leg
 from sonde.read.window import Window
@@ -76,7 +77,7 @@ class Runner:
     @property
     def evaluations(self) -> tuple[Evaluation, ...]:
         """How every rule stands."""
-        return tuple(course.evaluation(is_over=self.is_over) for course in self._courses)
+        return linked([course.evaluation(is_over=self.is_over) for course in self._courses])
 
     @property
     def progress(self) -> Progress:

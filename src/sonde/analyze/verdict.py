@@ -1,0 +1,83 @@
+"""What all findings of a job mean together: causes before consequences, the whole in a sentence."""
+
+from collections.abc import Iterable, Sequence
+
+from sonde.records.finding import Episode, Evaluation, RuleStatus
+
+_NAMED = 3
+
+
+def root_first(episodes: Iterable[Episode]) -> tuple[Episode, ...]:
+    """The worst first, then the earliest; each followed by what it explains."""
+    every = {one.id: one for one in episodes}
+    followers: dict[str | None, list[Episode]] = {}
+    for one in every.values():
+        cause = one.finding.cause
+        followers.setdefault(cause if cause in every else None, []).append(one)
+    found: list[Episode] = []
+
+    def put(root: Episode) -> None:
+        found.append(root)
+        for one in sorted(followers.get(root.id, ()), key=_order):
+            put(one)
+
+    worst = {one.id: max(_ranks(one, followers)) for one in followers.get(None, ())}
+    for root in sorted(followers.get(None, ()), key=lambda one: (-worst[one.id], _order(one))):
+        put(root)
+    return tuple(found)
+
+
+def verdict(evaluations: Sequence[Evaluation]) -> str:
+    """The whole in one sentence."""
+    found = root_first(episode for one in evaluations for episode in one.episodes)
+    if found:
+        return _of_findings(found)
+    counts = dict.fromkeys(RuleStatus, 0)
+    for one in evaluations:
+        counts[one.status] += 1
+    told = [f"{count} {status.value}" for status, count in counts.items() if count]
+    return f"no findings: {', '.join(told) or 'no rule was asked'}"
+
+
+def cost(episodes: Iterable[Episode]) -> str:
+    """What findings about one thing cost, as far as they say; they count it once each."""
+    evidence = [one.finding.evidence for one in episodes]
+
+    def most(name: str) -> float:
+        numbers = [one.get(name) for one in evidence]
+        return max((float(one) for one in numbers if isinstance(one, int | float)), default=0.0)
+
+    said = []
+    if (hours := most("gpu_hours_lost")) >= 0.1:
+        said.append(f"about {hours:.2g} GPU-hours lost")
+    if (seconds := most("seconds_per_step_to_win")) > 0:
+        said.append(f"{seconds:.2g} s per step to win")
+    return ", ".join(said)
+
+
+def _of_findings(found: Sequence[Episode]) -> str:
+    root = found[0]
+    tree = [root]
+    for one in found[1:]:
+        if one.finding.cause not in {known.id for known in tree}:
+            break
+        tree.append(one)
+    rules = list(dict.fromkeys(one.finding.rule for one in tree[1:]))
+    more = [f"explains {', '.join(rules[:_NAMED])}"] if rules else []
+    if len(rules) > _NAMED:
+        more[0] += f" and {len(rules) - _NAMED} more"
+    more += [price] if (price := cost(tree)) else []
+    rest = len(found) - len(tree)
+    more += [f"{rest} more finding{'s' if rest > 1 else ''}"] if rest else []
+    said = f"{root.finding.rule}: {root.finding.message.rstrip('.')}"
+    return f"{said} ({'; '.join(more)})" if more else said
+
+
+def _ranks(root: Episode, followers: dict[str | None, list[Episode]]) -> Iterable[int]:
+    yield root.severity.rank
+    for one in followers.get(root.id, ()):
+        yield from _ranks(one, followers)
+
+
+def _order(episode: Episode) -> tuple[int, int, str]:
+    return -episode.severity.rank, episode.first_ns, episode.id

@@ -1,0 +1,85 @@
+"""Links findings that explain each other: each consequence points to what caused it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sonde.clock import NANOSECONDS
+from sonde.records.finding import Episode, Evaluation
+
+# Windows of rules have different widths: what was seen a little earlier or later is the same time.
+_NEAR_NS = 60 * NANOSECONDS
+_NEAR_STEPS = 100
+
+Explains = Mapping[str, tuple[str, ...]]
+
+
+def linked(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
+    """The same; episodes that another one explains name it by its id.
+
+    A cause that a rule has named itself stays. What is linked depends on the episodes alone, not on
+    when anybody looked, so nobody has to keep it.
+    """
+    explains = {one.rule: one.explains for one in evaluations}
+    episodes = [episode for one in evaluations for episode in one.episodes]
+    causes = _causes(episodes, explains)
+    return tuple(
+        replace(one, episodes=tuple(_with_cause(episode, causes) for episode in one.episodes))
+        for one in evaluations
+    )
+
+
+def _causes(episodes: Sequence[Episode], explains: Explains) -> dict[str, str]:
+    causes: dict[str, str] = {}
+    for episode in sorted(episodes, key=_began):
+        if episode.finding.cause is None:
+            roots = [one for one in episodes if _explains(one, episode, explains)]
+            for root in sorted(roots, key=_began):
+                if not _leads_to(root.id, episode.id, causes):
+                    causes[episode.id] = root.id
+                    break
+    return causes
+
+
+def _with_cause(episode: Episode, causes: Mapping[str, str]) -> Episode:
+    if episode.id not in causes:
+        return episode
+    return replace(episode, finding=replace(episode.finding, cause=causes[episode.id]))
+
+
+def _began(episode: Episode) -> tuple[int, str]:
+    return episode.first_ns, episode.id
+
+
+def _explains(root: Episode, episode: Episode, explains: Explains) -> bool:
+    if root.id == episode.id or episode.finding.rule not in explains.get(root.finding.rule, ()):
+        return False
+    return _means_the_same(root, episode) and _is_at_its_time(root, episode)
+
+
+def _means_the_same(root: Episode, episode: Episode) -> bool:
+    """Whether nothing that both of them name differs: tensors aside, which differ by nature."""
+    for name in ("node", "worker"):
+        one, other = getattr(root.finding, name), getattr(episode.finding, name)
+        if None not in (one, other) and one != other:
+            return False
+    return True
+
+
+def _is_at_its_time(root: Episode, episode: Episode) -> bool:
+    """Whether it held while the other one did, or right before."""
+    if root.first_step is not None and episode.first_step is not None:
+        has_begun = root.first_step <= (episode.last_step or episode.first_step) + _NEAR_STEPS
+        last = root.last_step or root.first_step
+        if has_begun and (root.is_open or last >= episode.first_step - _NEAR_STEPS):
+            return True
+    has_begun = root.first_ns <= episode.last_ns + _NEAR_NS
+    return has_begun and (root.is_open or root.last_ns >= episode.first_ns - _NEAR_NS)
+
+
+def _leads_to(found: str, wanted: str, causes: Mapping[str, str]) -> bool:
+    """Whether one is a consequence of the other already."""
+    while found != wanted:
+        if found not in causes:
+            return False
+        found = causes[found]
+    return True
