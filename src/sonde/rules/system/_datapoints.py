@@ -18,6 +18,7 @@ from sonde.read.window import Samples, Window
 from sonde.rules._rule import State
 
 Values = npt.NDArray[np.float64]
+Instants = npt.NDArray[np.int64]
 Rows = list[list[float]]
 
 _WITHOUT_STEPS = 1000  # datapoints that are skipped where nobody knows when training begins
@@ -41,9 +42,7 @@ class Counting:
             training.setdefault("began_ns", int(table.starts_ns.min()))
             training["until_ns"] = max(training.get("until_ns", 0), int(table.ends_ns.max()))
 
-    def take(
-        self, state: State, name: str, times_ns: npt.NDArray[np.int64], *columns: npt.NDArray[Any]
-    ) -> Rows:
+    def take(self, state: State, name: str, times_ns: Instants, *columns: npt.NDArray[Any]) -> Rows:
         """What counts of a subject's datapoints, as far as that is known by now."""
         pending: Rows = state.of("pending").setdefault(name, [])
         values = (one.tolist() for one in columns)
@@ -81,7 +80,7 @@ def datapoints_of(subject: State, size: int) -> int:
     return int(subject.get("windows", 0)) * size + len(subject.get("buffer", []))
 
 
-def values_at(samples: Samples, times_ns: npt.NDArray[np.int64]) -> Values:
+def values_at(samples: Samples, times_ns: Instants) -> Values:
     """The last known value at each instant; NaN before the first."""
     places = np.searchsorted(samples.times_ns, times_ns, side="right") - 1
     return np.where(places >= 0, samples.values[np.maximum(places, 0)], np.nan)

@@ -1,0 +1,93 @@
+"""BatchSize: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob, series_of
+from tests.fakes.training import with_machine
+
+CPU, GPU, MEMORY = (
+    *("cpu.utilization_percent", "gpu.utilization_percent/gpu0"),
+    "gpu.memory_used_percent/gpu0",
+)
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    given = {"window": 100, **parameters}
+    return job.job().check("BatchSize", **given)["BatchSize"]
+
+
+def machine(cpu: float, gpu: float, memory: float, samples: int = 300) -> FakeJob:
+    curves = {CPU: [cpu] * samples, GPU: [gpu] * samples, MEMORY: [memory] * samples}
+    return with_machine(curves, (0, samples))
+
+
+def test_room_on_every_side_is_found() -> None:
+    [episode] = judged(machine(20.0, 35.0, 12.0)).episodes
+    assert "processors are at 20 %, the GPUs at 35 % and their memory at 12 %" in (
+        episode.finding.message
+    )
+    assert (episode.finding.node, episode.triggered) == ("node-a", 2)
+
+
+@pytest.mark.parametrize(
+    "levels", [(80.0, 35.0, 12.0), (20.0, 90.0, 12.0), (20.0, 35.0, 85.0), (20.0, 0.0, 12.0)]
+)
+def test_a_side_without_room_or_a_gpu_without_work_is_no_matter_of_batches(
+    levels: tuple[float, float, float],
+) -> None:
+    found = judged(machine(*levels))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_the_busiest_of_several_gpus_counts() -> None:
+    curves = {CPU: [9.0] * 300, GPU: [20.0] * 300, f"{GPU[:-1]}1": [95.0] * 300}
+    curves |= {MEMORY: [9.0] * 300, f"{MEMORY[:-1]}1": [9.0] * 300}
+    assert not judged(with_machine(curves, (0, 300))).episodes
+
+
+def test_a_job_that_waits_for_data_gains_nothing_from_larger_batches() -> None:
+    for wait, is_found in ((0.05, True), (0.3, False)):
+        job = FakeJob()
+        worker = job.worker()
+        series = tuple(map(series_of, (CPU, GPU, MEMORY)))
+        for step in range(300):
+            job.writer.add_sample(job.clock.now_ns(), series, (20.0, 35.0, 12.0))
+            worker.step(step, {"data_wait": wait, "forward": 0.5 - wait})
+        worker.flush()
+        assert bool(judged(job.end()).episodes) is is_found
+
+
+def test_a_quiet_beginning_is_no_finding() -> None:
+    low = np.full(300, 9.0)
+    curves = {CPU: low, GPU: np.where(np.arange(300) < 110, 30.0, 95.0), MEMORY: low}
+    assert not judged(with_machine(curves, (0, 300))).episodes
+
+
+def test_without_a_gpu_it_is_not_applicable() -> None:
+    found = judged(with_machine({CPU: [20.0] * 300}, (0, 300)))
+    assert found.status is RuleStatus.NOT_APPLICABLE
+    assert found.reason == (
+        "no samples of gpu.utilization_percent recorded and "
+        "no samples of gpu.memory_used_percent recorded"
+    )
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(machine(20.0, 35.0, 12.0, 50))
+    assert (found.status, found.reason) == (
+        RuleStatus.NOT_ENOUGH_DATA,
+        "it has 50 datapoints of training; it needs 200",
+    )
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    at_limit, below = [70.0] * 20, [69.9] * 20
+    few_high = [99.0] + [50.0] * 19  # the 95th percentile lies between the two highest
+    for cpu, triggered in ((at_limit, 0), (below, 1), (few_high, 1)):
+        job = with_machine({CPU: cpu, GPU: below, MEMORY: below}, (0, 20))
+        assert judged(job, setting="classic", window=20).triggered == triggered
+    job = with_machine({CPU: below, GPU: below, MEMORY: below}, (0, 20))
+    assert judged(job, setting="classic", window=10).triggered == 2
+    assert not judged(job, setting="classic", window=20, gpu_threshold_p95=69).triggered

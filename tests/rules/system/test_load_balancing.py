@@ -1,0 +1,95 @@
+"""LoadBalancing: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, with_gpus, with_machine
+
+RNG = np.random.default_rng(0)
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("LoadBalancing", **parameters)["LoadBalancing"]
+
+
+def busy(level: float, samples: int = 400, noise: float = 5.0) -> Reals:
+    return np.asarray(np.clip(level + RNG.normal(0, noise, samples), 0, 100))
+
+
+def test_a_gpu_with_less_work_than_the_others_is_named() -> None:
+    gpus = {"gpu0": busy(95), "gpu1": busy(94), "gpu2": busy(40), "gpu3": busy(93)}
+    [episode] = judged(with_gpus(gpus, (0, 400))).episodes
+    assert (episode.finding.node, episode.finding.device) == ("node-a", "gpu2")
+    assert episode.finding.evidence["distance"] == pytest.approx(0.54, abs=0.05)
+    assert "gpu2 of node-a is 40 % busy in the mean, gpu" in episode.finding.message
+
+
+def test_gpus_of_all_nodes_are_compared() -> None:
+    uri = "memory://load-balancing/job"
+    nodes = [FakeJob(uri, "node-a")]
+    nodes.append(FakeJob(uri, "node-b", nodes[0].clock))
+    workers = [one.worker(rank, world_size=2) for rank, one in enumerate(nodes)]
+    for step in range(300):
+        now_ns = nodes[0].clock.now_ns()
+        for node, worker, level in zip(nodes, workers, (95.0, 50.0), strict=True):
+            node.clock._now_ns = now_ns
+            node.record({"gpu.utilization_percent/gpu0": [level]}, 0.0, ticks_per_flush=50)
+            worker.step(step, {"forward": 0.5})
+    for node, worker in zip(nodes, workers, strict=True):
+        worker.flush()
+        node.end()
+    [episode] = judged(nodes[0]).episodes
+    assert episode.finding.node == "node-b"
+
+
+HEALTHY = {
+    "alike": {"gpu0": busy(95), "gpu1": busy(93)},
+    "neighbouring bins": {"gpu0": busy(89, noise=0.3), "gpu1": busy(91, noise=0.3)},
+    "fluctuating together": {
+        name: np.where(np.arange(400) % 7 < shift, 2.0, 97.0)
+        for name, shift in (("gpu0", 3), ("gpu1", 3))
+    },
+    "one that nobody uses": {"gpu0": busy(95), "gpu1": np.zeros(400)},
+    "one bad minute": {
+        "gpu0": busy(95, 600),
+        "gpu1": np.concatenate([busy(95, 240), busy(30, 120), busy(95, 240)]),
+    },
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_gpus_are_left_alone(name: str) -> None:
+    gpus = HEALTHY[name]
+    found = judged(with_gpus(gpus, (0, len(gpus["gpu0"]))))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_a_gpu_on_which_somebody_else_works_is_left_out() -> None:
+    curves = {f"gpu.utilization_percent/gpu{one}": busy(95 - 50 * one) for one in (0, 1)}
+    curves |= {f"gpu.job_memory_bytes/gpu{one}": np.full(400, 8e9 * (1 - one)) for one in (0, 1)}
+    assert not judged(with_machine(curves, (0, 400))).episodes
+
+
+def test_with_one_gpu_it_is_not_applicable() -> None:
+    found = judged(with_gpus({"gpu0": busy(50)}, (0, 400)))
+    assert (found.status, found.reason) == (RuleStatus.NOT_APPLICABLE, "there is one GPU")
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(with_gpus({"gpu0": busy(90, 60), "gpu1": busy(20, 60)}, (0, 60)))
+    assert (found.status, found.reason) == (
+        RuleStatus.NOT_ENOUGH_DATA,
+        "it has 60 datapoints of training; it needs 120 of every GPU",
+    )
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    one = [95.0] * 8 + [5.0] * 2
+    for low, distance in ((4, 0.2), (5, 0.3)):  # so many of ten in the lowest bin
+        gpus = {"gpu0": one, "gpu1": [95.0] * (10 - low) + [5.0] * low}
+        found = judged(with_gpus(gpus, (0, 10)), setting="classic", threshold=0.25)
+        assert found.triggered == int(distance > 0.25)
+        for episode in found.episodes:
+            assert episode.finding.evidence["distance"] == pytest.approx(distance)
