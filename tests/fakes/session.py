@@ -85,7 +85,9 @@ def watched(*saves: str, closely: Any = True, **settings: Any) -> Iterator[Recor
     """Everything inside is watched, every step of it closely; afterwards it is recorded."""
     place = WorkerPlace(node="node-a", job_uri=f"memory://watched-{next(_NUMBERS)}", rank=0)
     collections = read_collections(list(saves))
-    hook = HookSettings(**{"collections": collections, "statistics": (), "profile": (), **settings})
+    hook = HookSettings(
+        **{"collections": collections, "statistics": (), "profile": (), "needed": (), **settings}
+    )
     session = Session(place, hook, SystemClock())
     adapter = PyTorch()
     adapter.attach(session)

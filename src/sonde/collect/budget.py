@@ -34,6 +34,11 @@ class Allowance:
         """Something was measured."""
         self.saved_seconds -= seconds
 
+    @property
+    def is_creditworthy(self) -> bool:
+        """Whether what is owed is no more than what may be saved."""
+        return self.saved_seconds >= -self.share * _REMEMBERED_SECONDS
+
 
 @dataclass(slots=True)
 class Price:
@@ -64,12 +69,14 @@ class Budget:
     """The allowances of a worker: inside the step, and behind it in the writer's thread.
 
     The gradient norm, which is cheap and wanted at every step, may take half of what may be spent
-    inside, so that it leaves room for the rest.
+    inside, so that it leaves room for the rest. Looks may take a quarter: statistics of weights and
+    gradients, which cost less each time, would leave nothing for them.
     """
 
     def __init__(self, percent: float) -> None:
         self.inline = Allowance(percent / 100)
         self.norms = Allowance(percent / 200)
+        self.looks = Allowance(percent / 400)
         self.behind = Allowance(percent / 100)
         self.hook_seconds = 0.0
         self.thread_seconds = 0.0
@@ -81,6 +88,7 @@ class Budget:
         self.hook_seconds += hook_seconds
         self.inline.earn(training_seconds)
         self.norms.earn(training_seconds)
+        self.looks.earn(training_seconds)
         self.behind.earn(training_seconds)
         self.inline.spend(hook_seconds)
 
@@ -92,6 +100,20 @@ class Budget:
         """Whether the gradient norm may be computed now."""
         price = measurement.inline.seconds
         return price is None or self.norms.saved_seconds >= price
+
+    def look_took(self, seconds: float) -> None:
+        """A look took so much of what the hook takes in all."""
+        self.looks.spend(seconds)
+
+    def has_room_for_look(self, price: Price) -> bool:
+        """Whether a look may be taken now."""
+        has_earned = price.seconds is None or self.looks.saved_seconds >= price.seconds
+        return has_earned and self.behind.saved_seconds >= 0
+
+    @property
+    def has_credit(self) -> bool:
+        """Whether something may be done at the beginning that training has not earned yet."""
+        return self.inline.is_creditworthy and self.behind.is_creditworthy
 
     def device_took(self, seconds: float) -> None:
         """A device has measured for so long, in the queue of the training's own work."""

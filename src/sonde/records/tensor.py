@@ -59,6 +59,9 @@ COMPUTED_APART = frozenset((Reduction.PROD,))
 
 ALL_KINDS = frozenset(TensorKind)
 
+# collections whose tensors are there whenever an optimizer steps
+AT_EVERY_STEP = ("weights", "biases", "gradients", "optimizer_state")
+
 BUILT_IN_COLLECTIONS: Mapping[str, frozenset[TensorKind]] = MappingProxyType(
     {
         "losses": frozenset((TensorKind.LOSS,)),

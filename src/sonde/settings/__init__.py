@@ -13,7 +13,6 @@ from sonde.settings.checks import (
     parse_size,
 )
 from sonde.settings.hook import (
-    AT_EVERY_STEP,
     COLLECTION_KEYS,
     CollectionSettings,
     HookSettings,
@@ -47,7 +46,6 @@ from sonde.settings.surroundings import (
 
 __all__ = [
     "ACTIONS_KEYS",
-    "AT_EVERY_STEP",
     "COLLECTION_KEYS",
     "CONFIG_NAME",
     "DEFAULT_STORE",

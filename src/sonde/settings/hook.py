@@ -10,7 +10,7 @@ from sonde.errors import UsageError
 from sonde.records.profile import Window
 from sonde.records.schedule import Schedule
 from sonde.records.step import Mode
-from sonde.records.tensor import BUILT_IN_COLLECTIONS, Reduction
+from sonde.records.tensor import AT_EVERY_STEP, BUILT_IN_COLLECTIONS, Reduction
 from sonde.settings.checks import (
     Key,
     flag,
@@ -127,13 +127,12 @@ COLLECTION_KEYS = (
 )
 
 _STATISTICS = ("weights", "biases", "gradients")
-_AT_EVERY_STEP = (*_STATISTICS, "optimizer_state")  # what is there whenever an optimizer steps
 
 SAVE_KEYS = (
     Key(
-        *("save", "statistics", "statistics", listed(one_of(_AT_EVERY_STEP))),
+        *("save", "statistics", "statistics", listed(one_of(AT_EVERY_STEP))),
         json.dumps(_STATISTICS),
-        f"which of {', '.join(_AT_EVERY_STEP)} have their statistics recorded at every training "
+        f"which of {', '.join(AT_EVERY_STEP)} have their statistics recorded at every training "
         "step, or as often as the overhead budget allows",
     ),
     Key(

@@ -15,9 +15,14 @@ WEIGHT, GRADIENT = (TensorKind.WEIGHT,), (TensorKind.GRADIENT,)
 RELU = (TensorKind.LAYER_OUTPUT, TensorKind.ACTIVATION, TensorKind.RELU_OUTPUT)
 
 
-def plan_of(*saves: str, statistics: tuple[str, ...] = (), histogram_every: int = 0) -> Plan:
+def plan_of(
+    *saves: str,
+    statistics: tuple[str, ...] = (),
+    histogram_every: int = 0,
+    needed: tuple[str, ...] | None = (),
+) -> Plan:
     collections = read_collections(list(saves))
-    return Plan(HookSettings(statistics, histogram_every, collections=collections))
+    return Plan(HookSettings(statistics, histogram_every, collections=collections, needed=needed))
 
 
 def names(due: tuple[Collection, ...]) -> list[str]:
@@ -112,13 +117,31 @@ def test_reductions_that_come_from_the_histogram_ask_for_it(reduction: str) -> N
 
 
 def test_only_what_a_collection_may_hold_needs_hooks() -> None:
-    plain = Plan(HookSettings())
+    plain = plan_of(statistics=("weights", "biases", "gradients"))
     wanted = {kind for kind in TensorKind if plain.wants(kind)}
     assert wanted == {TensorKind.WEIGHT, TensorKind.BIAS, TensorKind.GRADIENT}
     assert plan_of("relu_output").wants(TensorKind.RELU_OUTPUT)
     assert not plan_of("relu_output").wants(TensorKind.TANH_INPUT)
     for save in ("custom:include=relu", "all"):
         assert all(plan_of(save).wants(kind) for kind in TensorKind)
+
+
+def test_what_rules_need_is_sparse_and_of_weights_and_gradients_a_routine() -> None:
+    plan = plan_of(needed=("relu_output", "gradients", "class-*", "loss"))
+    assert names(plan.sparse) == ["relu_output"]
+    assert names(plan.due(Mode.TRAIN, 3)) == ["gradients"]
+    assert plan.needs("class-hits")
+    assert not plan.needs("unit-copies")
+    assert plan.wants(TensorKind.RELU_OUTPUT)
+    assert not plan.wants_tensor("relu_output_0", RELU)  # no hooks for every step
+
+
+def test_where_nobody_says_what_rules_need_all_of_it_is_looked_at() -> None:
+    plan = plan_of(needed=None)
+    assert len(plan.sparse) == 8
+    assert plan.needs("unit-copies")
+    assert plan.has_looks
+    assert not plan_of().has_looks
 
 
 def test_a_regular_expression_is_searched_for_in_the_name() -> None:

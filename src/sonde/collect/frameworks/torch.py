@@ -9,6 +9,7 @@ from torch.optim import Optimizer
 from torch.utils.data import get_worker_info
 
 from sonde.collect.frameworks._adapter import Adapter
+from sonde.collect.looks import Looks
 from sonde.collect.session import Session
 from sonde.collect.torch.activations import Activations
 from sonde.collect.torch.allocator import DeviceMemory
@@ -50,8 +51,9 @@ class PyTorch(Adapter):
         _introduce(session)
         self.names = Names()
         records = Records(session)
-        gather = Gather(session, self.names, records)
-        marks, quiet = Marks(session), Quiet(session, gather.steps_until_due)
+        looks = Looks(session)
+        gather = Gather(session, self.names, records, looks)
+        marks, quiet = Marks(session), Quiet(session, gather.steps_until_due, looks)
         self.modules = Modules(session, self.names, marks, quiet)
         scalars = Scalars(session)
         self.losses = losses = Losses(session, scalars)

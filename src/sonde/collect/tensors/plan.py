@@ -1,16 +1,24 @@
 """The plan of a training process: what is due at a step, and what is wanted of each tensor."""
 
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 
 from sonde.collect.tensors.collections import Collection, Wanted, asked_for, budgeted
+from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
-from sonde.records.tensor import BUILT_IN_COLLECTIONS, TensorKind
+from sonde.records.tensor import AT_EVERY_STEP, BUILT_IN_COLLECTIONS, TensorKind
 from sonde.settings import HookSettings
 
 Kinds = tuple[TensorKind, ...] | frozenset[TensorKind]
 Due = tuple[Collection, ...]
 
 _SAVED = (TensorKind.SAVED,)
+_SPARSE = (
+    *("inputs", "outputs", "activations", "relu_input", "relu_output", "tanh_input"),
+    *("sigmoid_input", "predictions", "labels"),
+)
+_NEEDED_BY_DEFAULT = frozenset(_SPARSE) - {"activations"}
+_OF_EVALUATIONS = (ObservationKind.CLASS_HITS, ObservationKind.BATCH_HASH)
 _EVERYTHING = Wanted(histogram=True, values=True)
 _MOST_REMEMBERED = 100_000  # scripts may invent a name for every step
 
@@ -20,7 +28,8 @@ class Plan:
 
     Collections that a person asked for are exact: due just when their schedules say. Those that
     are recorded anyway are budgeted: due at every training step, and the hook leaves steps out to
-    stay within the overhead budget.
+    stay within the overhead budget. Those that only rules need are sparse: due when training is
+    looked at.
     """
 
     def __init__(self, settings: HookSettings) -> None:
@@ -33,13 +42,20 @@ class Plan:
             mode: [(one.schedules[mode].is_due, one) for one in exact if mode in one.schedules]
             for mode in Mode
         }
-        self._plain: Due = tuple(budgeted(name, Wanted()) for name in settings.statistics)
+        self._needed = settings.needed
+        routine = [one for one in AT_EVERY_STEP if one in settings.statistics or self._asks(one)]
+        self._plain: Due = tuple(budgeted(name, Wanted()) for name in routine)
         self._with_histograms: Due = tuple(
-            budgeted(name, Wanted(histogram=True)) for name in settings.statistics
+            budgeted(name, Wanted(histogram=True)) for name in routine
         )
+        needed = [one for one in _SPARSE if self._asks(one)]
+        if self._needed is None:
+            needed = [one for one in _SPARSE if one in _NEEDED_BY_DEFAULT]
+        self.sparse: Due = tuple(budgeted(name, Wanted()) for name in needed)
         self._histogram_every = settings.histogram_every
         self._collections: Due = (*exact, *self._plain)
-        self._kinds = frozenset(kind for one in self._collections for kind in one.kinds)
+        wanted = (*self._collections, *self.sparse)
+        self._kinds = frozenset(kind for one in wanted for kind in one.kinds)
         self._remembered: dict[tuple[str, Kinds, Due], Wanted | None] = {}
 
     def due(self, mode: Mode, step: int, since: int | None = None) -> Due:
@@ -55,6 +71,23 @@ class Plan:
         before = step - 1 if since is None else since
         is_histogram_due = every and step // every > before // every
         return exact + (self._with_histograms if is_histogram_due else self._plain)
+
+    def _asks(self, what: str) -> bool:
+        return any(fnmatchcase(what, pattern) for pattern in self._needed or ())
+
+    def needs(self, kind: str) -> bool:
+        """Whether a rule needs observations of a kind that are found by looking."""
+        return self._needed is None or self._asks(kind)
+
+    @property
+    def evaluations_are_needed(self) -> bool:
+        """Whether a rule needs what is found by looking at evaluations."""
+        return any(self.needs(kind) for kind in _OF_EVALUATIONS)
+
+    @property
+    def has_looks(self) -> bool:
+        """Whether anything is looked at now and then."""
+        return self.has_routine or self._needed is None or bool(self._needed)
 
     @property
     def has_routine(self) -> bool:

@@ -8,6 +8,7 @@ from torch.optim import Optimizer
 
 from sonde.clock import NANOSECONDS
 from sonde.collect.budget import Measurement
+from sonde.collect.looks import Looks
 from sonde.collect.session import Session
 from sonde.collect.tensors.collections import Wanted
 from sonde.collect.tensors.plan import Due
@@ -30,6 +31,7 @@ _STATE = (TensorKind.OPTIMIZER_STATE,)
 Kinds = tuple[TensorKind, ...]
 Found = tuple[str, Kinds, Tensor]
 
+_MOST_WAITING = 16  # measurements in the backroom
 _STRETCHED = 4  # said when the interval has grown by that much
 
 
@@ -54,8 +56,9 @@ class _Recipe:
 class Gather:
     """Looks at what an optimizer is about to use, and takes what is due."""
 
-    def __init__(self, session: Session, names: Names, records: Records) -> None:
+    def __init__(self, session: Session, names: Names, records: Records, looks: Looks) -> None:
         self._session = session
+        self._looks = looks
         self._plan = session.plan
         self._names = names
         self._records = records
@@ -121,9 +124,8 @@ class Gather:
         decision.is_budgeted = (
             self._plan.has_routine
             and self._is_ready_for(optimizer)
-            and session.backroom.waiting < 2
             and not session.windows.is_open  # a profile shows what the training does
-            and session.budget.has_room_for(routine)
+            and (self._is_early() or self._has_room())
         )
         if decision.is_budgeted:
             decision.due = self._plan.due(Mode.TRAIN, step, routine.last_step)
@@ -132,6 +134,15 @@ class Gather:
         else:
             decision.due = self._plan.due_exactly(Mode.TRAIN, step)
         return decision.due
+
+    def _is_early(self) -> bool:
+        """Whether it is one of the steps that are not left out."""
+        is_look = self._looks.is_due() and self._looks.is_early
+        return is_look and self._session.backroom.waiting < _MOST_WAITING
+
+    def _has_room(self) -> bool:
+        session = self._session
+        return session.backroom.waiting < 2 and session.budget.has_room_for(self._routine)
 
     def _is_ready_for(self, optimizer: Optimizer) -> bool:
         first = next(parameters_of(optimizer), None)

@@ -16,6 +16,7 @@ from torch._C import _functorch, _len_torch_dispatch_stack
 from torch.optim import Optimizer
 
 from sonde.clock import NANOSECONDS
+from sonde.collect.looks import Looks
 from sonde.collect.session import Session
 from sonde.records.step import Mode
 
@@ -50,10 +51,12 @@ class Quiet:
             "_deadline_ns",
             "_session",
         ),
-        *("_moment_ns", "_steps_until_due"),
+        *("_looks", "_moment_ns", "_steps_until_due"),
     )
 
-    def __init__(self, session: Session, steps_until_due: Callable[[float], int]) -> None:
+    def __init__(
+        self, session: Session, steps_until_due: Callable[[float], int], looks: Looks
+    ) -> None:
         self.is_on = False
         self.notes: list[Note] = []
         self.depth = 0  # of the forward pass that is under way and noted
@@ -80,6 +83,7 @@ class Quiet:
         self._session = session
         self._moment_ns = 0
         self._steps_until_due = steps_until_due
+        self._looks = looks
         session.catch_up, session.forget_notes = self.catch_up, self.forget
         session.windows.on_ask.append(self.end_soon)
 
@@ -132,13 +136,16 @@ class Quiet:
         count = min(self.most_steps, ceil(_WATCHING_SECONDS / step_seconds) - 1)
         count = min(count, session.windows.steps_until(session.steps.counts["train"]))
         count = min(count, self._until_asked_for(count), self._steps_until_due(step_seconds))
+        if session.plan.has_looks:
+            count = min(count, self._looks.steps_until_early())
         if count < 1:
             return
         self.optimizer, self.number, self.rates = id(optimizer), number, rates
         self.thread_id = session.thread_id
         self.depth, self.is_in_backward, self.is_evaluating = 0, False, False
         self.inner = []
-        self.may_evaluate = not session.plan.asks_for(Mode.EVAL)
+        is_looked_at = session.plan.evaluations_are_needed and self._looks.wants_evaluation(count)
+        self.may_evaluate = not (is_looked_at or session.plan.asks_for(Mode.EVAL))
         self._left = count
         self._deadline_ns = session.clock.now_ns() + _LONGEST_NS
         self.is_on = session.is_behind = True

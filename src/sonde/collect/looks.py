@@ -1,0 +1,117 @@
+"""When a training is looked at more closely, for what no rule needs of every step.
+
+Often at its beginning, where most faults show: the steps 0, 1, 2, 3, 5, 8, 12, 18 and so on, each
+half as late again as the one before. Between these, as often as a part of the overhead budget
+allows.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+from sonde.clock import NANOSECONDS, ticks_ns
+from sonde.collect.budget import Price
+from sonde.collect.session import Session
+
+_GROWTH = 1.5
+_PAUSE_STEPS = 20  # at least, between two looks that are not early ones
+_SLACK_STEPS = 64  # an early look may be late by that much: a profile was under way
+_MOST_PASSES = 64  # of one evaluation
+
+
+class Looks:
+    """Decides once a step; whoever looks at something asks, and says what it took."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._price = Price()
+        self._start_anew()
+        session.at_begin.append(self._start_anew)
+
+    def _start_anew(self) -> None:
+        self._first = self._early_due = self._evaluation_due = self._steps_done
+        self._step = -1
+        self._is_look = False
+        self.is_early = False  # the step under way is one that is looked at whatever it costs
+        self._last = self._steps_done
+        self._looked: deque[int] = deque(maxlen=4)
+        self._spent = 0.0
+        self._evaluated_at = -1
+        self._passes = 0
+
+    @property
+    def _steps_done(self) -> int:
+        return self._session.steps.counts["train"]
+
+    def is_due(self) -> bool:
+        """Whether the training step under way is looked at."""
+        step = self._steps_done
+        if step != self._step:
+            self._step = step
+            self._is_look = self._decide(step)
+        return self._is_look
+
+    def was_at(self, step: int) -> bool:
+        """Whether a training step was looked at, or what came before it and turned out to be its.
+
+        Where several optimizers take turns, a step begins before the one before is known to be
+        over.
+        """
+        return any(step - looked in (0, 1) for looked in self._looked)
+
+    def steps_until_early(self) -> int:
+        """Steps until the next one that is looked at whatever it costs."""
+        return max(0, self._early_due - self._steps_done)
+
+    def is_due_in_evaluation(self) -> bool:
+        """Whether the pass of an evaluation, which is watched closely anyway, is looked at."""
+        step = self._steps_done
+        if step != self._evaluated_at:
+            self._evaluated_at, self._passes = step, 0
+            self._evaluation_due = self._after(step)
+        self._passes += 1
+        return self._passes <= _MOST_PASSES
+
+    def wants_evaluation(self, within_steps: int) -> bool:
+        """Whether an evaluation is to be watched closely, if one comes within so many steps."""
+        return self._steps_done + within_steps >= self._evaluation_due
+
+    def part(self, name: str, function: Callable[..., None]) -> Callable[..., None]:
+        """A function as a part of looks: if it fails it is left out alone, and its time counts."""
+        shielded = self._session.guard.shield(name, function, None)
+
+        def timed(*arguments: object) -> None:
+            began_ns = ticks_ns()
+            shielded(*arguments)
+            self.took((ticks_ns() - began_ns) / NANOSECONDS)
+
+        return timed
+
+    def took(self, seconds: float) -> None:
+        """A part of a look took so long."""
+        self._spent += seconds
+        self._session.budget.look_took(seconds)
+
+    def _decide(self, step: int) -> bool:
+        if self._spent:
+            self._price.learn(self._spent)
+            self._spent = 0.0
+        self.is_early = False
+        if not self._session.plan.has_looks or self._session.windows.is_open:
+            return False  # a profile shows what the training does
+        if step > self._early_due + _SLACK_STEPS:
+            self._first = self._early_due = step  # it goes on from a checkpoint
+        budget = self._session.budget
+        if step >= self._early_due:
+            self._early_due = self._after(step)
+            self.is_early = budget.has_credit
+        has_rested = step >= self._last + _PAUSE_STEPS
+        if not (self.is_early or (has_rested and budget.has_room_for_look(self._price))):
+            return False
+        self._last = step
+        self._looked.append(step)
+        return True
+
+    def _after(self, step: int) -> int:
+        """The next step of those that follow each other ever more slowly."""
+        past = step - self._first
+        return self._first + max(past + 1, round(past * _GROWTH + 0.01))

@@ -1,0 +1,105 @@
+"""Looks: often at the beginning, then within a part of the budget; never in a profile."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from sonde.collect.looks import Looks
+from sonde.collect.session import Session
+from sonde.collect.windows import Windows
+from sonde.settings import HookSettings, WorkerPlace
+from tests.fakes.clock import FakeClock
+
+EARLY = [0, 1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140]
+
+
+def made(settings: HookSettings | None = None) -> tuple[Session, Looks]:
+    hook = replace(settings or HookSettings(), profile=())
+    session = Session(WorkerPlace(node="node-a"), hook, FakeClock())
+    return session, Looks(session)
+
+
+def looked_at(
+    session: Session, looks: Looks, steps: int, price: float, step_seconds: float = 1.0
+) -> list[int]:
+    """The steps at which there was a look of that price."""
+    found = []
+    for step in range(session.steps.counts["train"], steps):
+        hook_seconds = 0.0
+        if looks.is_due():
+            found.append(step)
+            looks.took(price)
+            hook_seconds = price
+        session.budget.step_over(step_seconds, hook_seconds)
+        session.steps.counts["train"] = step + 1
+    return found
+
+
+def test_looks_are_frequent_at_first_and_half_as_late_again_each_time() -> None:
+    assert looked_at(*made(), 200, price=0.005, step_seconds=0.1)[: len(EARLY)] == EARLY
+
+
+def test_a_dear_look_is_not_taken_though_it_would_be_early() -> None:
+    found = looked_at(*made(), 200, price=1.0, step_seconds=0.1)
+
+    assert found == [0]
+
+
+def test_cheap_looks_go_on_with_pauses_between_them() -> None:
+    found = looked_at(*made(), 2000, price=0.001)
+
+    assert max(b - a for a, b in pairwise(found)) <= 21
+    late = [step for step in found if step > 100]
+    assert len(late) <= len(range(100, 2000)) / 20 + 5  # and the few early ones
+
+
+def test_looks_take_no_more_than_their_part_of_the_budget() -> None:
+    steps = 20_000
+    found = looked_at(*made(), steps, price=0.05, step_seconds=0.1)
+
+    assert 0.8 * 0.0025 < 0.05 * len(found) / (steps * 0.1) < 1.2 * 0.0025
+
+
+def test_a_step_is_decided_on_once() -> None:
+    session, looks = made()
+    assert [looks.is_due() for _ in range(3)] == [True] * 3
+    assert looks.was_at(0)
+    assert looks.was_at(1)
+    assert not looks.was_at(2)
+    session.steps.counts["train"] = 4
+    looks.is_due()
+    assert looks.steps_until_early() == 2
+
+
+def test_training_that_goes_on_from_a_checkpoint_is_looked_at_as_from_the_beginning() -> None:
+    session, looks = made()
+    looked_at(session, looks, 10, price=0.001)
+    session.steps.resume_at(1000)
+
+    found = looked_at(session, looks, 1013, price=0.001)
+    assert found == [1000, 1001, 1002, 1003, 1005, 1008, 1012]
+
+
+def test_nothing_is_looked_at_where_nobody_needs_anything() -> None:
+    settings = HookSettings(statistics=(), needed=())
+    assert looked_at(*made(settings), 50, price=0.0) == []
+
+
+def test_the_first_passes_of_an_evaluation_are_looked_at() -> None:
+    session, looks = made()
+    session.steps.counts["train"] = 100
+    assert looks.wants_evaluation(0)
+    assert [looks.is_due_in_evaluation() for _ in range(70)] == [True] * 64 + [False] * 6
+    assert not looks.wants_evaluation(49)
+    assert looks.wants_evaluation(50)
+    session.steps.counts["train"] = 101
+    assert looks.is_due_in_evaluation()
+
+
+def test_a_profile_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, looks = made()
+    monkeypatch.setattr(Windows, "is_open", True)
+    assert looked_at(session, looks, 3, price=0.0) == []
+    monkeypatch.setattr(Windows, "is_open", False)
+    assert looked_at(session, looks, 6, price=0.0) == [3, 5]
