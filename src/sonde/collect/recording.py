@@ -17,6 +17,7 @@ from sonde.collect.sampler import FAILED, Sampler, open_collectors
 from sonde.collect.sealer import Sealer, sealing_command
 from sonde.collect.surroundings import find_surroundings, variables_of
 from sonde.collect.system import Machine
+from sonde.collect.watching import Watching, watching_command
 from sonde.errors import UsageError
 from sonde.guard import Guard
 from sonde.records.job import Attempt, Exit, Heartbeat, JobInfo, Overhead
@@ -76,6 +77,15 @@ class Recording:
         self._decoder = Decoder(
             self._backend, decoding_command(self._backend.uri, registration.node), clock
         )
+        self._watching = Watching(
+            registration,
+            watching_command(registration, settings),
+            clock,
+            lambda reason: self._writer.notice(NoticeKind.SWITCHED_OFF, "rules", reason),
+        )
+        if settings.asked.is_off:
+            self._watching.switch_off()
+        self._beside = (self._sealer, self._decoder, self._watching)
         self._disk_budget = DiskBudget(
             self._backend,
             clock,
@@ -160,6 +170,10 @@ class Recording:
         if self._is_exit_recorded:
             left = self._left(deadline)
             self._guard.attempt("decoding", lambda: self._decoder.finish(left), None)
+            left = self._left(deadline)
+            self._guard.attempt("rules", lambda: self._watching.finish(left), None)
+        else:
+            self._guard.attempt("rules", self._watching.switch_off, None)
         is_long = self._clock.seconds() - self._started_seconds >= SEGMENT_SECONDS
         if is_long and self._is_exit_recorded:  # a short job is small, and read as quickly
             left = self._left(deadline)
@@ -183,6 +197,7 @@ class Recording:
                 pause = self._beat_seconds() if beat_due else _FIRST_BEAT_SECONDS
                 beat_due = self._clock.seconds() + pause
                 self._beat()
+            self._guard.attempt("rules", self._watching.look, None)
             if self._clock.wait(self._over, self._backend.poll_seconds):
                 return
 
@@ -304,9 +319,7 @@ class Recording:
 
     def _overhead(self) -> Overhead:
         return Overhead(
-            cpu_seconds=sum(
-                (self._cpu_seconds(), self._sealer.cpu_seconds, self._decoder.cpu_seconds)
-            ),
+            cpu_seconds=self._cpu_seconds() + sum(one.cpu_seconds for one in self._beside),
             bytes_written=self._writer.outbox.bytes_written,
             wall_seconds=self._clock.seconds() - self._started_seconds,
         )

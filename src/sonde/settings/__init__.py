@@ -26,7 +26,7 @@ from sonde.settings.profile import (
     read_profiles,
     requested_windows,
 )
-from sonde.settings.rules import RULES_KEYS, RuleSettings, RulesSettings
+from sonde.settings.rules import RULES_KEYS, AskedRules, RuleSettings, RulesSettings
 from sonde.settings.run import CONFIG_NAME, KEYS, RunSettings, load_settings
 from sonde.settings.secrets import Secret
 from sonde.settings.surroundings import (
@@ -58,6 +58,7 @@ __all__ = [
     "WINDOW_KEYS",
     "ActionSettings",
     "ActionsSettings",
+    "AskedRules",
     "CollectionSettings",
     "HookSettings",
     "Key",

@@ -57,6 +57,21 @@ class RulesSettings:
     where: str = ""  # the file
 
 
+@dataclass(frozen=True, slots=True)
+class AskedRules:
+    """What the command line says about rules, as it was written."""
+
+    names: tuple[str, ...] = ()  # only these; all of them where it is empty
+    given: tuple[str, ...] = ()  # parameters, like StepOutlier.stddev=4
+    is_off: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The same as options."""
+        names = ("--rules", ",".join(self.names)) if self.names else ()
+        return (*names, *(word for one in self.given for word in ("--set", one)))
+
+
 def read_rules(table: Mapping[str, object], path: Path) -> RulesSettings:
     """The section [rules] with its tables."""
     setting = None

@@ -12,7 +12,7 @@ from sonde.settings.actions import ACTIONS_SECTION, ActionsSettings, read_action
 from sonde.settings.checks import Key, interval, percent, read_table, size, text
 from sonde.settings.hook import SAVE_KEYS, HookSettings
 from sonde.settings.profile import PROFILE_KEYS, replaced
-from sonde.settings.rules import RULES_SECTION, RulesSettings, read_rules
+from sonde.settings.rules import RULES_SECTION, AskedRules, RulesSettings, read_rules
 from sonde.settings.surroundings import DEFAULT_STORE, default_store
 
 CONFIG_NAME = "sonde.toml"
@@ -30,6 +30,8 @@ class RunSettings:
     hook: HookSettings = field(default_factory=HookSettings)
     rules: RulesSettings = field(default_factory=RulesSettings)
     actions: ActionsSettings = field(default_factory=ActionsSettings)
+    asked: AskedRules = field(default_factory=AskedRules)
+    file: str | None = None  # where what is not a default was found
     name_in_file: tuple[str, str] | None = None  # a name and the file it is from; --name wins
 
     def for_workers(self) -> HookSettings:
@@ -115,7 +117,7 @@ def _apply_file(settings: RunSettings, path: Path) -> RunSettings:
             changes |= found
     if "name" in changes:
         changes["name_in_file"] = (changes["name"], str(path))
-    return replace(settings, hook=hook, **changes)
+    return replace(settings, hook=hook, file=str(path.absolute()), **changes)
 
 
 def _load(path: Path) -> dict[str, Any]:
