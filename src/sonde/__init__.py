@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sonde.records.need import Statistics as Statistics
     from sonde.records.need import Steps as Steps
     from sonde.rules import Rule as Rule
+    from sonde.rules._decorator import rule as rule
 
 __version__ = "0.1.0"
 
@@ -57,6 +58,7 @@ _HOMES = {
     "open_job": "sonde.client.job",
     "phase": "sonde.collect.script",
     "profile": "sonde.collect.script",
+    "rule": "sonde.rules._decorator",
     "save": "sonde.collect.script",
     "start": "sonde.collect.inside",
     "step": "sonde.collect.script",
@@ -84,6 +86,7 @@ __all__ = [
     "open_job",
     "phase",
     "profile",
+    "rule",
     "save",
     "start",
     "step",

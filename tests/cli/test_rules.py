@@ -1,6 +1,8 @@
 """`sonde rules`, `sonde check` and `sonde findings`."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -96,3 +98,46 @@ def test_findings_are_those_of_now_until_some_are_recorded(words: list[str], cap
     capsys.readouterr()
     assert run_command_line(["findings", *words]) == 0
     assert capsys.readouterr().out == "no findings: 1 NoIssuesFound\n"
+
+
+def test_a_new_rule_comes_with_a_test_that_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_command_line(["rules", "new", "GradientTooLarge"]) == 0
+    assert "python -m pytest test_gradient_too_large.py" in capsys.readouterr().out
+    words = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path))
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "2 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("new",), "A new rule needs a name"),
+        (("new", "3x"), "'3x' is no name for a rule"),
+        (("new", "StepOutlier"), "There is a rule StepOutlier already"),
+        (("StepOutlier", "LossSpike"), "One rule at a time"),
+    ],
+)
+def test_a_new_rule_with_an_impossible_name_is_one_line(
+    words: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_command_line(["rules", *words]) == 2
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_exists_is_not_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_mine.py").write_text("precious")
+    assert run_command_line(["rules", "new", "mine"]) == 2
+    assert "test_mine.py exists" in capsys.readouterr().err
+    assert [one.name for one in tmp_path.iterdir()] == ["test_mine.py"]

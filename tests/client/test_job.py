@@ -26,6 +26,8 @@ def test_a_job_opens_by_name_path_and_uri(store: str) -> None:
     for job in (
         sonde.open_job("b-early", store),
         sonde.open_job(f"{store}/b-early"),
+        sonde.open_job(Path(store) / "b-early"),
+        sonde.open_job("b-early", Path(store)),
         sonde.open_job(f"file://{store}/b-early"),
     ):
         assert job.name == "b-early"

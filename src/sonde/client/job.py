@@ -1,6 +1,7 @@
 """Job: the handle everything hangs from."""
 
 import logging
+import os
 from typing import Any
 
 from sonde.client.events import Events, Stages
@@ -276,14 +277,14 @@ def _known_mode(mode: str) -> str:
     return str(mode)
 
 
-def open_job(job: str, store: str | None = None) -> Job:
+def open_job(job: str | os.PathLike[str], store: str | os.PathLike[str] | None = None) -> Job:
     """Opens a job by its name in the store, or by the path or URI of its folder."""
-    return Job(find_job(job, store or default_store()))
+    return Job(find_job(os.fspath(job), os.fspath(store or default_store())))
 
 
-def list_jobs(store: str | None = None) -> list[Job]:
+def list_jobs(store: str | os.PathLike[str] | None = None) -> list[Job]:
     """All jobs of a store, the latest last; one of a newer format is left out, with a warning."""
-    where = store or default_store()
+    where = os.fspath(store or default_store())
     jobs = []
     for name in list_job_names(where):
         try:
