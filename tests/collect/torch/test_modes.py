@@ -98,3 +98,13 @@ def test_a_teacher_in_a_training_step_is_left_alone() -> None:
             (network(batch) - wanted).square().sum().backward()
             optimizer.step()
     assert recorded.observations("module-mode") == []
+
+
+def test_a_model_that_is_run_in_training_and_not_trained_is_left_alone() -> None:
+    with watched() as recorded:
+        backbone, head = model().eval(), nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+        for _ in range(3):
+            head(backbone(torch.randn(4, 3))).sum().backward()
+            optimizer.step()
+    assert recorded.observations("module-mode") == []

@@ -46,10 +46,15 @@ class Modes:
         known = [name for name, _ in sensitive]
         subject = self._names.prefix_of(root) or type(unwrapped(root)).__name__
 
+        reference = weakref.ref(root)
+
         def settled(at: At) -> None:
             is_train_step = at[0] == Mode.TRAIN
             if is_train_step != has_gradients:
                 return  # a teacher in a training step; or a pass that only looks at gradients
+            model = reference()
+            if is_train_step and (model is None or not self._is_trained(model)):
+                return  # a frozen backbone, or a network that only judges what another gives
             others = [name for name in known if (name in in_training) != is_train_step]
             self._compare(subject, is_training, others, at)
 
@@ -57,6 +62,9 @@ class Modes:
 
     def ends(self, _forward: ForwardPass, _root: nn.Module, _output: object) -> None:
         """An outermost pass ends: nothing changes by that."""
+
+    def _is_trained(self, root: nn.Module) -> bool:
+        return any(id(one) in self._modules.owned for one in root.parameters())
 
     def _compare(self, subject: str, is_training: bool, others: list[str], at: At) -> None:
         fits = is_training == (at[0] == Mode.TRAIN)
