@@ -1,0 +1,84 @@
+"""IdleGPU: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, with_gpus, with_machine
+
+GPU, MEMORY = "gpu.utilization_percent/gpu0", "gpu.job_memory_bytes/gpu0"
+MINUTE = 120  # samples
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("IdleGPU", **parameters)["IdleGPU"]
+
+
+def parts(*levels: tuple[float, float]) -> Reals:
+    """Utilization, and for how many minutes."""
+    return np.concatenate([np.full(round(minutes * MINUTE), level) for level, minutes in levels])
+
+
+def held(curve: Reals, trained: tuple[int, int] | None, memory: float = 8e9) -> FakeJob:
+    return with_machine({GPU: curve, MEMORY: np.full(len(curve), memory)}, trained)
+
+
+def test_idle_before_the_first_step_is_told_when_the_gpu_is_used_at_last() -> None:
+    job = with_gpus({"gpu0": parts((0, 7), (95, 2))}, (7 * MINUTE, 9 * MINUTE))
+    [episode] = judged(job).episodes
+    assert not episode.is_open
+    assert episode.finding.message == (
+        "gpu0 of node-a was idle for 7.0 minutes before the first training step, "
+        "though the job holds it."
+    )
+    assert episode.finding.evidence["gpu_hours_lost"] == pytest.approx(7 / 60, rel=0.01)
+
+
+def test_idle_in_between_is_found_and_recovers() -> None:
+    curve = parts((95, 2), (0, 6), (95, 2))
+    [episode] = judged(with_gpus({"gpu0": curve}, (0, 2 * MINUTE))).episodes
+    assert not episode.is_open
+    assert "6.0 minutes after training step 239," in episode.finding.message
+
+
+def test_idle_after_the_last_step_stays_open() -> None:
+    [episode] = judged(with_gpus({"gpu0": parts((95, 2), (0, 8))}, (0, 2 * MINUTE))).episodes
+    assert episode.is_open
+    assert "after training step 239," in episode.finding.message
+
+
+def test_a_gpu_that_holds_memory_and_is_never_used_is_found() -> None:
+    [episode] = judged(held(parts((0, 8)), (0, 8 * MINUTE))).episodes
+    assert "while 9" in episode.finding.message
+    assert "training steps went by without it" in episode.finding.message
+
+
+def test_a_lower_limit_finds_a_short_pause() -> None:
+    job = with_gpus({"gpu0": parts((95, 1), (0, 0.1), (95, 1))}, (0, 2 * MINUTE))
+    assert "idle for 6 seconds" in judged(job, minutes=0.05).episodes[0].finding.message
+    assert not judged(job).episodes
+
+
+HEALTHY = {
+    "busy": with_gpus({"gpu0": parts((95, 8))}, (0, 8 * MINUTE)),
+    "a pause of four minutes": with_gpus(
+        {"gpu0": parts((95, 2), (0, 4), (95, 2))}, (0, 2 * MINUTE)
+    ),
+    "one that nobody uses": with_gpus(
+        {"gpu0": parts((95, 8)), "gpu1": parts((0, 8))}, (0, 8 * MINUTE)
+    ),
+    "somebody else's": held(parts((95, 1), (0, 8)), (0, 9 * MINUTE), memory=0.0),
+    "starved, not idle": with_gpus({"gpu0": np.tile([0.0] * 30 + [80.0], 40)}, (0, 1240)),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_gpus_are_left_alone(name: str) -> None:
+    found = judged(HEALTHY[name])
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_without_a_gpu_it_is_not_applicable() -> None:
+    found = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
+    assert found.status is RuleStatus.NOT_APPLICABLE
