@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Journeys are whole processes on a machine that others use. One that fails is named and run once
+# more, by itself; failing twice it fails.
+AGAIN = $(BIN)/pytest tests/journeys --last-failed --last-failed-no-failures=none
 
 .DEFAULT_GOAL := check
 
@@ -33,7 +36,7 @@ test: $(READY) ## Run everything that CI runs
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest tests --ignore=tests/journeys --numprocesses=2 --dist=loadfile
-	$(BIN)/pytest tests/journeys --numprocesses=3 --dist=worksteal
+	$(BIN)/pytest tests/journeys --numprocesses=3 --dist=worksteal || $(AGAIN)
 
 .PHONY: lint
 lint: $(READY) ## Format, lint and check types

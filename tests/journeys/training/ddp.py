@@ -1,5 +1,7 @@
 """Two processes with a copy of the model each; started by torchrun."""
 
+import gc
+
 import torch
 import torch.distributed as dist
 from telling import begin, digest, tell, tell_end
@@ -39,4 +41,7 @@ dist.all_gather_object(digests, digest(model.module.state_dict()))
 if rank == 0:
     print(*digests)
     tell_end(model.module, optimizer)
+# what holds the group keeps its threads beyond the interpreter's end, where they may abort
+del model, optimizer, loss
+gc.collect()
 dist.destroy_process_group()

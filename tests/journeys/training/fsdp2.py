@@ -1,5 +1,7 @@
 """Two processes with a part of each weight; started by torchrun."""
 
+import gc
+
 import torch
 import torch.distributed as dist
 from telling import begin, digest, tell, tell_end
@@ -38,4 +40,7 @@ dist.all_gather_object(digests, digest(shards))
 if rank == 0:
     print(*digests)
     tell_end()
+# what holds the group keeps its threads beyond the interpreter's end, where they may abort
+del model, optimizer, mesh, layer, loss, norm, shards
+gc.collect()
 dist.destroy_process_group()
