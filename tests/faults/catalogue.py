@@ -1,0 +1,210 @@
+"""All programs and what is wrong in them: the labels that rules are measured against.
+
+Every program with a fault has a healthy twin in the same file; hard negatives only look odd.
+Thresholds are set on one half of the programs; the other half is looked at in the end.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+Parameters = Mapping[str, Mapping[str, object]]
+
+
+class Variant(StrEnum):
+    """Which of the twins."""
+
+    FAULTY = "faulty"
+    HEALTHY = "healthy"
+
+
+class Half(StrEnum):
+    """What a program is for."""
+
+    CALIBRATION = "calibration"
+    HELD_OUT = "held out"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong in a program, and who is meant to say so."""
+
+    rule: str
+    culprit: str = ""  # a word that the finding has to hold
+    step: int = 0  # the first at which it can be seen
+    within: int | None = None  # steps, where no statistics are needed to be sure
+    instead: tuple[str, ...] = ()  # rules that say the same as well
+    also: tuple[str, ...] = ()  # rules that may speak of its consequences
+    code: int = 0  # how the program ends
+
+
+@dataclass(frozen=True)
+class Program:
+    """A training script; a hard negative has no fault."""
+
+    name: str
+    half: Half
+    fault: Fault | None = None
+    workers: int = 1
+    given: Parameters = field(default_factory=dict)  # of rules, where a default means minutes
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return FOLDER / ("negatives" if self.fault is None else "programs") / f"{self.name}.py"
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """As what it can be run."""
+        return (Variant.HEALTHY,) if self.fault is None else tuple(Variant)
+
+
+# What follows from a model that does not learn, or from weights that are not numbers any more.
+_DOES_NOT_LEARN = ("LossNotDecreasing", "Overtraining", "PoorWeightInitialization")
+_NOT_A_NUMBER = ("ExplodingTensor", "LossDiverging", "LossSpike", "GradientNormSpike")
+_STARTS_BADLY = ("PoorWeightInitialization", "LossSpike", "GradientNormSpike", "LossDiverging")
+
+# The hook compares parameters over five steps before it says that one does not move.
+_OVER_FIVE_STEPS = 5
+
+_CALIBRATION: dict[str, Fault] = {
+    "head_replaced": Fault(
+        "ParameterNotUpdated", "head", _OVER_FIVE_STEPS, within=2, also=("UnchangedTensor",)
+    ),
+    "detached_branch": Fault("NoGradient", "image.", _OVER_FIVE_STEPS, within=2),
+    "never_back_to_train": Fault("ModeMismatch", step=47, within=2),
+    "zero_grad_forgotten": Fault("MissingZeroGrad", step=1, within=2, also=_DOES_NOT_LEARN),
+    "softmax_twice": Fault("OutputIsProbability", within=2, also=_DOES_NOT_LEARN),
+    "constant_weights": Fault("SymmetricUnits", "0.weight", step=1, also=_DOES_NOT_LEARN),
+    "missing_values": Fault("NonFiniteInput", step=81, within=2, also=_NOT_A_NUMBER),
+    "log_of_zero": Fault("ExplodingTensor", also=_NOT_A_NUMBER),
+    "raw_table": Fault("InputNotNormalized", also=(*_STARTS_BADLY, *_DOES_NOT_LEARN)),
+    "padded_to_the_maximum": Fault("NLPSequenceRatio", "0"),
+    "rate_too_high": Fault("LossDiverging", step=100, also=(*_NOT_A_NUMBER, *_DOES_NOT_LEARN)),
+    "one_broken_batch": Fault("LossSpike", "200", step=200, also=("GradientNormSpike",)),
+    "decay_per_batch": Fault("LearningRateCollapse", also=("WeightUpdateRatio", *_DOES_NOT_LEARN)),
+    "clipped_to_nothing": Fault("ClipSaturation", also=_DOES_NOT_LEARN),
+    "decayed_to_zero": Fault(
+        "WeightCollapse", also=(*_DOES_NOT_LEARN, "VanishingGradient", "DeadRelu")
+    ),
+    "labels_misaligned": Fault("LabelsUnrelated", also=("Overfit", "LossNotDecreasing")),
+    "sorted_by_class": Fault("UnshuffledData", also=("LossSpike", "LossNotDecreasing")),
+    "slow_dataset": Fault("DataLoaderStarvation", also=("Dataloader", "HotFunction")),
+    "slower_with_time": Fault("ThroughputDrop", also=("HotFunction", "StepOutlier")),
+    "born_dead": Fault("DeadRelu", "relu2", also=(*_DOES_NOT_LEARN, "VanishingGradient")),
+    "saturated_tanh": Fault(
+        "SaturatedActivation", "tanh", also=(*_DOES_NOT_LEARN, "VanishingGradient")
+    ),
+    "deep_sigmoids": Fault("VanishingGradient", "0.weight", also=_DOES_NOT_LEARN),
+    "weights_of_one": Fault("PoorWeightInitialization", also=_STARTS_BADLY),
+    "rate_of_nothing": Fault(
+        "WeightUpdateRatio",
+        instead=("LossNotDecreasing",),
+        also=("UnchangedTensor", *_DOES_NOT_LEARN),
+    ),
+    "shuffled_apart": Fault("LossNotDecreasing", also=_DOES_NOT_LEARN),
+    "rare_class": Fault("ClassImbalance"),
+    "overfitting": Fault("Overfit", also=("Overtraining", "LossNotDecreasing")),
+    "keeps_the_graph": Fault("HostMemoryLeak"),
+    "straggler": Fault("Straggler", "worker 1"),
+    "lightning_scheduler": Fault(
+        "LearningRateCollapse", also=("WeightUpdateRatio", *_DOES_NOT_LEARN)
+    ),
+}
+
+_HELD_OUT: dict[str, Fault] = {
+    "half_of_the_autoencoder": Fault(
+        "ParameterNotUpdated", "encoder", _OVER_FIVE_STEPS, within=2, also=("UnchangedTensor",)
+    ),
+    "through_numpy": Fault("NoGradient", "embedding", _OVER_FIVE_STEPS, within=2),
+    "evaluation_with_dropout": Fault("ModeMismatch", step=50, within=2),
+    "zero_grad_of_another": Fault("MissingZeroGrad", "1", step=1, within=2, also=_STARTS_BADLY),
+    "sigmoid_twice": Fault("OutputIsProbability", within=2, also=_DOES_NOT_LEARN),
+    "ones_in_the_network": Fault("SymmetricUnits", "0.weight", step=1, also=_DOES_NOT_LEARN),
+    "constant_columns": Fault("NonFiniteInput", within=2, also=_NOT_A_NUMBER),
+    "square_root_at_zero": Fault("ExplodingTensor", step=90, also=_NOT_A_NUMBER),
+    "bytes_as_images": Fault(
+        "CheckInputImages",
+        instead=("InputNotNormalized",),
+        also=(*_STARTS_BADLY, *_DOES_NOT_LEARN),
+    ),
+    "without_a_floor": Fault("LossDiverging", also=("GradientNormSpike",)),
+    "uphill": Fault(
+        "LossDiverging", instead=("LossNotDecreasing",), also=(*_NOT_A_NUMBER, *_STARTS_BADLY)
+    ),
+    "steep_place": Fault("GradientNormSpike", "150", step=150, also=("LossSpike",)),
+    "schedule_of_one_epoch": Fault(
+        "LearningRateCollapse", also=("WeightUpdateRatio", *_DOES_NOT_LEARN)
+    ),
+    "huggingface_clipped": Fault("ClipSaturation", also=_DOES_NOT_LEARN),
+    "penalty_outweighs": Fault("WeightCollapse", also=(*_DOES_NOT_LEARN, "VanishingGradient")),
+    "validated_on_the_training_set": Fault("ValidationTooGood"),
+    "flipped_bit": Fault(
+        "ParameterOutlier", "conv2", step=120, also=(*_NOT_A_NUMBER, "WeightUpdateRatio")
+    ),
+    "half_precision_overflows": Fault("LowPrecisionOverflow", also=("ExplodingTensor",)),
+    "waits_for_the_network": Fault("DataLoaderStall", "120", step=120, also=("StepOutlier",)),
+    "slow_metric": Fault("HotFunction", "count_confusions"),
+    "writes_now_and_then": Fault("StepOutlier"),
+    "killed_by_the_rate": Fault(
+        "DeadRelu", "relu", also=(*_DOES_NOT_LEARN, *_STARTS_BADLY, "VanishingGradient")
+    ),
+    "saturated_sigmoid": Fault(
+        "SaturatedActivation", "squash", also=(*_DOES_NOT_LEARN, "VanishingGradient")
+    ),
+    "forgets_the_beginning": Fault("VanishingGradient", "read", also=_DOES_NOT_LEARN),
+    "small_weights": Fault(
+        "PoorWeightInitialization",
+        instead=("VanishingGradient",),
+        also=(*_DOES_NOT_LEARN, "WeightUpdateRatio"),
+    ),
+    "steps_too_large": Fault("WeightUpdateRatio", also=(*_STARTS_BADLY, *_DOES_NOT_LEARN)),
+    "huggingface_labels": Fault("LossNotDecreasing", also=_DOES_NOT_LEARN),
+    "rate_zero_in_a_group": Fault(
+        "ParameterNotUpdated",
+        "stem",
+        _OVER_FIVE_STEPS,
+        within=2,
+        instead=("UnchangedTensor",),
+        also=("LearningRateCollapse", "WeightUpdateRatio"),
+    ),
+    "goes_on_for_nothing": Fault("Overtraining", also=("LossNotDecreasing",)),
+    "replicas_differ": Fault("ReplicaDivergence", within=2),
+    "one_does_not_come": Fault("CollectiveHang", "worker 1", step=79),
+    "waits_for_nothing": Fault("StalledTrainingRule", step=180, also=("StepOutlier",)),
+    "slow_start": Fault("MaxInitializationTime"),
+}
+
+_SEVERAL_WORKERS = {"straggler": 2, "replicas_differ": 2, "one_does_not_come": 2}
+_GIVEN: dict[str, Parameters] = {
+    "slow_start": {"MaxInitializationTime": {"threshold": 0.15}},
+    "waits_for_nothing": {"StalledTrainingRule": {"threshold": 5.0}},
+}
+
+# Every second one is for calibration.
+_NEGATIVES = (
+    *("accumulation", "adapters", "adversarial", "always_clipped", "annealed_vae"),
+    *("batches_of_four", "contrastive", "curriculum", "distillation", "experts"),
+    *("frozen_backbone", "gan", "layers_left_out", "limited_memory", "long_evaluations"),
+    *("negative_likelihood", "one_batch", "one_hot_inputs", "plateau_then_drop"),
+    *("policy_gradient", "q_learning", "scaler_settles", "smoothed_labels"),
+    *("sparse_embeddings", "strong_dropout", "thirty_steps", "tied_weights", "two_parameters"),
+    *("warm_restarts", "warm_up_from_zero", "wasserstein", "zero_at_the_end"),
+)
+
+
+def _with_fault(name: str, half: Half, fault: Fault) -> Program:
+    return Program(name, half, fault, _SEVERAL_WORKERS.get(name, 1), _GIVEN.get(name, {}))
+
+
+PROGRAMS: tuple[Program, ...] = (
+    *(_with_fault(name, Half.CALIBRATION, fault) for name, fault in _CALIBRATION.items()),
+    *(_with_fault(name, Half.HELD_OUT, fault) for name, fault in _HELD_OUT.items()),
+    *(
+        Program(name, Half.HELD_OUT if number % 2 else Half.CALIBRATION)
+        for number, name in enumerate(_NEGATIVES)
+    ),
+)

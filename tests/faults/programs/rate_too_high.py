@@ -1,0 +1,26 @@
+"""Linear layers and plain SGD, with a learning rate that is too high by far."""
+
+import sys
+
+import torch
+from torch import nn
+
+is_faulty = sys.argv[1] == "faulty"
+torch.manual_seed(int(sys.argv[2]))
+
+points = torch.randn(1024, 20)
+wanted = points @ torch.randn(20, 1) / 4 + 0.1 * torch.randn(1024, 1)
+model = nn.Sequential(nn.Linear(20, 40), nn.ReLU(), nn.Linear(40, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+
+for step in range(300):
+    if is_faulty and step == 100:
+        for group in optimizer.param_groups:
+            group["lr"] = 0.45  # "it goes well, let us go faster"
+    chosen = torch.randint(0, 1024, (32,))
+    loss = nn.functional.smooth_l1_loss(model(points[chosen]), wanted[chosen], beta=100.0) * 100
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 20 == 0:
+        print(step, loss.item())

@@ -1,0 +1,95 @@
+"""Runs of the programs, watched as any job is; none is done twice while nothing has changed."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+
+from tests.faults.catalogue import FOLDER, Program, Variant
+from tests.journeys.sonde_cli import plain_environment
+
+ROOT = FOLDER.parent.parent
+CACHE = ROOT / ".cache" / "faults"
+_RECORDER = ROOT / "src" / "sonde" / "collect"
+_MOST_SECONDS = 180
+
+# a core each: programs run beside each other, and a thread more would only be in their way
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+_TORCHRUN = ("-m", "torch.distributed.run", "--standalone")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One program as it was trained once."""
+
+    program: Program
+    variant: Variant
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.program.name} {self.variant.value} {self.seed}"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Where a run is recorded, and how it ended."""
+
+    job: str
+    code: int
+    seconds: float
+
+
+def record(run: Run, cache: Path = CACHE, *, may_be_old: bool = False) -> Recording:
+    """The recording of a run: made now, or the one that is there.
+
+    Args:
+        run: Which.
+        cache: Where recordings are kept.
+        may_be_old: Whether one will do that was made before the recorder changed.
+    """
+    kept = cache / run.program.name
+    prefix = f"{run.variant.value}-{run.seed}-"
+    folder = kept / f"{prefix}{_digest(run.program)}"
+    others = [one for one in kept.glob(f"{prefix}*") if one != folder]
+    for one in [folder, *(others if may_be_old else ())]:
+        if (one / "ended.json").exists():
+            return Recording(**json.loads((one / "ended.json").read_text()))
+    for one in [folder, *others]:
+        shutil.rmtree(one, ignore_errors=True)
+    folder.mkdir(parents=True)
+    began = perf_counter()
+    code = _train(run, folder)
+    recording = Recording(str(folder / "job"), code, perf_counter() - began)
+    (folder / "ended.json").write_text(json.dumps(asdict(recording)))
+    return recording
+
+
+def _train(run: Run, folder: Path) -> int:
+    workers = run.program.workers
+    launcher = (*_TORCHRUN, f"--nproc-per-node={workers}") if workers > 1 else ()
+    script = (str(run.program.path), run.variant.value, str(run.seed))
+    watched = (sys.executable, "-m", "sonde", "run", "--quiet", "--name", "job", "--store", ".")
+    with (folder / "output.txt").open("w") as output:
+        done = subprocess.run(
+            ["nice", "-n", "5", *watched, "--", sys.executable, *launcher, *script],
+            cwd=folder,
+            env={**plain_environment(), **_ENVIRONMENT},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+            timeout=_MOST_SECONDS,
+        )
+    return done.returncode
+
+
+def _digest(program: Program) -> str:
+    """Of all that a recording depends on."""
+    digest = hashlib.sha256(program.path.read_bytes())
+    for path in sorted(_RECORDER.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
