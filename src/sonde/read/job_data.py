@@ -1,7 +1,7 @@
 """A job's data as rules go through it: each part read once, and given out again and again."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -14,13 +14,14 @@ from sonde.read.legs import Leg, legs_of
 from sonde.read.scalars import Matching, ScalarQuestion, read_scalars
 from sonde.read.steps import StepTable, read_steps
 from sonde.read.system import SystemReader
-from sonde.read.tensors import Holders, TensorRows, read_infos
+from sonde.read.tensors import Holders, TensorRows, joined, read_infos
 from sonde.read.workers import Numbers, WorkerReader
 from sonde.records.metric import Series
 from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.step import Mode
 from sonde.store.backends import Backend
 from sonde.store.format import OBSERVATIONS, STATISTICS
+from sonde.store.places import find_job
 from sonde.store.rollups import Floats, Instants
 from sonde.store.statistics import COLUMNS, HISTOGRAM
 from sonde.store.tables import texts_of, to_numpy
@@ -31,6 +32,7 @@ Part = TypeVar("Part")
 # Statistics are many: only so many steps of them are held at a time.
 BLOCK_STEPS = 2048
 _MOST_BLOCKS = 6
+_MOST_CUTS = 12  # windows: rules ask for the same ones, one after the other
 _MARGIN_NS = NANOSECONDS
 
 
@@ -83,6 +85,24 @@ class ObservationRows:
     facts: tuple[Observation, ...]
 
 
+@dataclass(frozen=True)
+class _Block:
+    """Statistics of some steps, by tensor."""
+
+    recorded: Numbers  # the steps at which there are any
+    tensors: Mapping[str, TensorRows]
+
+    def between(self, start: int, end: int) -> Iterator[tuple[str, TensorRows]]:
+        """Those of fewer steps; mostly there are none at all."""
+        first, last = np.searchsorted(self.recorded, (start, end))
+        if first == last:
+            return
+        for name, rows in self.tensors.items():
+            inside = np.searchsorted(rows.steps, (start, end))
+            if inside[0] < inside[1]:
+                yield name, rows.take(np.arange(*inside))
+
+
 class JobData:
     """Everything of a job that rules may ask for; nothing is read until it is."""
 
@@ -93,7 +113,9 @@ class JobData:
         self._nodes: dict[str, SystemReader] = {}
         self._since_ns: int | None = None
         self._parts: dict[tuple[object, ...], Any] = {}
-        self._blocks: dict[tuple[object, ...], dict[str, TensorRows]] = {}
+        self._blocks: dict[tuple[object, ...], _Block] = {}
+        self._cuts: dict[tuple[object, ...], Mapping[str, TensorRows]] = {}
+        self._others: dict[str, JobData] = {}
         self.refresh()
 
     def refresh(self, since_ns: int | None = None) -> None:
@@ -104,6 +126,9 @@ class JobData:
         self._since_ns = since_ns
         self._parts.clear()
         self._blocks.clear()
+        self._cuts.clear()
+        for other in self._others.values():
+            other.refresh()
         for node in self._nodes.values():
             node.refresh()
         for worker in self._workers.values():
@@ -165,18 +190,42 @@ class JobData:
         return self._part(("infos",), lambda: read_infos(readers, []))
 
     def statistics(
-        self, leg: Leg, rank: int, mode: str, block: int, *, with_histogram: bool = False
+        self, leg: Leg, rank: int, mode: str, within: StepRange, *, with_histogram: bool = False
     ) -> Mapping[str, TensorRows]:
-        """The statistics of a block of steps of a worker, by tensor."""
-        key = (leg.number, rank, mode, block, with_histogram)
+        """The statistics of some steps of a worker, by tensor; many rules ask for the same."""
+        start, end = within.start or 0, within.end or 0
+        key = (leg.number, rank, mode, start, end, with_histogram)
+        if key not in self._cuts:
+            parts: dict[str, list[TensorRows]] = {}
+            for number in range(start // BLOCK_STEPS, (end - 1) // BLOCK_STEPS + 1):
+                block = self._block(leg, rank, mode, number, with_histogram=with_histogram)
+                for name, rows in block.between(start, end):
+                    parts.setdefault(name, []).append(rows)
+            while len(self._cuts) >= _MOST_CUTS * max(1, len(leg.ranks)):
+                self._cuts.pop(next(iter(self._cuts)))
+            self._cuts[key] = {name: joined(rows) for name, rows in parts.items()}
+        return self._cuts[key]
+
+    def beside(self, job: str) -> "JobData":
+        """Another job, by its name in the same store or by its address."""
+        if job not in self._others:
+            store = self.backend.uri.rstrip("/").rpartition("/")[0]
+            self._others[job] = JobData(find_job(job, store), self.clock)
+        return self._others[job]
+
+    def _block(
+        self, leg: Leg, rank: int, mode: str, number: int, *, with_histogram: bool
+    ) -> "_Block":
+        key = (leg.number, rank, mode, number, with_histogram)
         if key not in self._blocks:
             while len(self._blocks) >= _MOST_BLOCKS * max(1, len(leg.ranks)):
                 self._blocks.pop(next(iter(self._blocks)))
-            steps = StepRange(block * BLOCK_STEPS, (block + 1) * BLOCK_STEPS)
+            steps = StepRange(number * BLOCK_STEPS, (number + 1) * BLOCK_STEPS)
             columns = (*COLUMNS, HISTOGRAM) if with_histogram else COLUMNS
-            self._blocks[key] = _statistics(
-                self.worker(rank), mode, (steps, self._within(leg)), columns
-            )
+            rows = _statistics(self.worker(rank), mode, (steps, self._within(leg)), columns)
+            every = [one.steps for one in rows.values()]
+            recorded = np.unique(np.concatenate(every)) if every else np.empty(0, dtype=np.int64)
+            self._blocks[key] = _Block(recorded, rows)
         return self._blocks[key]
 
     def _within(self, leg: Leg) -> TimeRange:

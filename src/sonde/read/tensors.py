@@ -113,6 +113,20 @@ def read_statistics(
     return rows.take(order[np.append(steps[1:] != steps[:-1], True)[: len(steps)]])
 
 
+def joined(parts: Sequence[TensorRows]) -> TensorRows:
+    """Rows of one tensor that follow each other, together."""
+    if len(parts) == 1:
+        return parts[0]
+    return TensorRows(
+        parts[0].worker,
+        np.concatenate([one.steps for one in parts]),
+        np.concatenate([one.times_ns for one in parts]),
+        np.concatenate([one.life_starts_ns for one in parts]),
+        np.concatenate([one.world_sizes for one in parts]),
+        {name: np.concatenate([one.columns[name] for one in parts]) for name in parts[0].columns},
+    )
+
+
 def merge_shards(parts: Sequence[TensorRows]) -> tuple[Numbers, Numbers, Columns]:
     """Steps, instants and statistics of a tensor whose parts lie with several workers.
 

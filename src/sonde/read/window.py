@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.clock import NANOSECONDS
-from sonde.read.job_data import BLOCK_STEPS, JobData, Observation, Reals, ScalarRows
+from sonde.read.job_data import JobData, Observation, Reals, ScalarRows
 from sonde.read.legs import Leg
 from sonde.read.profiles import operations_of
 from sonde.read.scalars import Losses as LossNames
@@ -142,6 +142,13 @@ class Window:
     def for_needs(self, needs: tuple[Need, ...]) -> "Window":
         """The same, for a rule that needs this: what it is given of that is counted."""
         return replace(self, needs=needs, looked_at=[])
+
+    def beside(self, job: str) -> "Window":
+        """The same steps of another job, by its name in the same store or by its address."""
+        data = self.data.beside(job)
+        leg = data.legs[-1]
+        times = dict.fromkeys(leg.ranks, leg.within)
+        return Window(data, leg, leg.within, self.steps_range, times, self.is_last)
 
     def steps(self, mode: str = _TRAIN) -> tuple[StepTable, ...]:
         """The finished steps of each worker that has any."""
@@ -289,14 +296,9 @@ class Window:
         if self.steps_range is None or mode != _TRAIN or self.steps_range.end is None:
             return {}  # statistics are asked for by steps of training
         start, end = self.steps_range.start or 0, self.steps_range.end
-        parts: dict[str, list[TensorRows]] = {}
-        for block in range(start // BLOCK_STEPS, (end - 1) // BLOCK_STEPS + 1):
-            found = self.data.statistics(self.leg, rank, mode, block, with_histogram=with_histogram)
-            for name, rows in found.items():
-                inside = np.searchsorted(rows.steps, (start, end))
-                if inside[0] < inside[1]:
-                    parts.setdefault(name, []).append(rows.take(np.arange(*inside)))
-        return {name: _joined(rows) for name, rows in parts.items()}
+        return self.data.statistics(
+            self.leg, rank, mode, StepRange(start, end), with_histogram=with_histogram
+        )
 
     def _info(self, name: str) -> TensorInfo | None:
         holders = self.data.infos().get(name)
@@ -365,16 +367,3 @@ def _tensors(
         return [WindowTensor(name, None, info, rows)]
     chosen = parts if each_worker else parts[:1]
     return [WindowTensor(name, one.worker, info, one) for one in chosen]
-
-
-def _joined(parts: Sequence[TensorRows]) -> TensorRows:
-    if len(parts) == 1:
-        return parts[0]
-    return TensorRows(
-        parts[0].worker,
-        np.concatenate([one.steps for one in parts]),
-        np.concatenate([one.times_ns for one in parts]),
-        np.concatenate([one.life_starts_ns for one in parts]),
-        np.concatenate([one.world_sizes for one in parts]),
-        {name: np.concatenate([one.columns[name] for one in parts]) for name in parts[0].columns},
-    )
