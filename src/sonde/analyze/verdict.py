@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from sonde.records.finding import Episode, Evaluation, RuleStatus
+from sonde.records.finding import Episode, Evaluation, RuleStatus, Verdict
 
 _NAMED = 3
+_FIRST = 5
 
 
 def root_first(episodes: Iterable[Episode]) -> tuple[Episode, ...]:
@@ -37,6 +38,18 @@ def verdict(evaluations: Sequence[Evaluation]) -> str:
         counts[one.status] += 1
     told = [f"{count} {status.value}" for status, count in counts.items() if count]
     return f"no findings: {', '.join(told) or 'no rule was asked'}"
+
+
+def last_words(evaluations: Sequence[Evaluation], *, is_final: bool) -> Verdict:
+    """The sentence, and the first few findings."""
+    found = root_first(episode for one in evaluations for episode in one.episodes)
+    return Verdict(
+        sentence=verdict(evaluations),
+        findings=len(found),
+        worst=max((one.severity for one in found), key=lambda one: one.rank, default=None),
+        first=found[:_FIRST],
+        is_final=is_final,
+    )
 
 
 def cost(episodes: Iterable[Episode]) -> str:

@@ -1,29 +1,9 @@
-"""What the commands about rules share: options, and how findings are printed."""
+"""What the commands about rules share: how findings are printed."""
 
-import argparse
 from collections.abc import Iterator
 
-from sonde.cli._command import Options, say
+from sonde.cli._command import say
 from sonde.client.findings import Findings, Judgement, where
-from sonde.records.finding import Severity
-
-FOUND = 3  # the exit code of findings at or above `--fail-on`
-
-
-def add_fail_on(parser: argparse.ArgumentParser) -> None:
-    """The option for continuous integration."""
-    parser.add_argument(
-        "--fail-on",
-        choices=[one.value for one in Severity],
-        help="exit with 3 where something at least so bad is found",
-    )
-
-
-def exit_code(options: Options, findings: Findings) -> int:
-    """0, or 3 where `--fail-on` says so."""
-    if options.fail_on is None or findings.worst is None:
-        return 0
-    return FOUND if findings.worst.rank >= Severity(options.fail_on).rank else 0
 
 
 def print_findings(findings: Findings) -> None:

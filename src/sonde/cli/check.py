@@ -3,9 +3,10 @@
 import argparse
 from pathlib import Path
 
+from sonde.analyze.verdict import last_words
 from sonde.cli._command import Command, Options, add_job, add_json, say_json
-from sonde.cli._judging import add_fail_on, exit_code, print_judgement
-from sonde.cli._rules import add_rules, names_in
+from sonde.cli._judging import print_judgement
+from sonde.cli._rules import add_fail_on, add_rules, exit_code, names_in
 from sonde.client.findings import Judgement
 from sonde.client.job import Job
 from sonde.clock import SystemClock
@@ -43,7 +44,7 @@ class Check(Command):
         backend = find_job(options.job, options.store)
         clock = SystemClock()
         if options.record:
-            recorder = Recorder(backend, clock, rules)
+            recorder = Recorder(backend, clock, rules, last_words)
             recorder.advance()
             runner = recorder.runner
         else:
@@ -55,4 +56,4 @@ class Check(Command):
             say_json({**document, "rules": judgement.documents()})
         else:
             print_judgement(judgement)
-        return exit_code(options, judgement.findings)
+        return exit_code(options, judgement.findings.worst)

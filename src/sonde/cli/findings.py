@@ -3,7 +3,8 @@
 import argparse
 
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
-from sonde.cli._judging import add_fail_on, exit_code, print_findings
+from sonde.cli._judging import print_findings
+from sonde.cli._rules import add_fail_on, exit_code
 from sonde.client.job import Job
 from sonde.store.places import find_job
 
@@ -31,4 +32,4 @@ class FindingsCommand(Command):
             print_findings(judgement.findings)
         else:
             say(judgement.verdict)
-        return exit_code(options, judgement.findings)
+        return exit_code(options, judgement.findings.worst)

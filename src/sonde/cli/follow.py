@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from sonde.analyze.verdict import last_words
 from sonde.cli._command import Command, Options, add_job
 from sonde.cli._rules import add_rules, names_in
 from sonde.clock import SystemClock, process_cpu_seconds
@@ -49,7 +50,7 @@ class Follow(Command):
             backend,
             clock,
             leasing,
-            lambda: Recorder(backend, clock, rules),
+            lambda: Recorder(backend, clock, rules, last_words),
             lambda _changed: None,
         )
         own = _Attempt(backend, options.attempt)

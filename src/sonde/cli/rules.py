@@ -5,15 +5,14 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from sonde.cli._asked_rules import show_asked
 from sonde.cli._command import Command, Options, add_json, say, say_json
 from sonde.cli._rule_template import write_template
-from sonde.cli._rules import add_rules, names_in
+from sonde.cli._rules import add_rules
 from sonde.client.frames import aligned
 from sonde.errors import UsageError
 from sonde.rules import Rule, file_name, load_rule, rule_names
 from sonde.rules._parameters import describe_parameters
-from sonde.rules._selection import parse_assignments, select_rules
-from sonde.settings import load_settings
 
 _WIDTH = 100
 _NEW = "new"
@@ -22,7 +21,9 @@ _NEW = "new"
 class RulesCommand(Command):
     """List the rules, or show one: its question, how it decides, its parameters, its advice.
 
-    `sonde rules new NAME` writes a rule of your own, to be changed, and its test.
+    `sonde rules new NAME` writes a rule of your own, to be changed, and its test. With a
+    configuration file or the options of `sonde run`: the rules that would be asked, and what is
+    wrong about them.
     """
 
     example = "sonde rules LossNotDecreasing"
@@ -34,9 +35,15 @@ class RulesCommand(Command):
         parser.add_argument(
             "new_name", metavar="NEW", nargs="?", help="after `new`: the name of a rule of your own"
         )
+        add_rules(parser)
+        parser.add_argument(
+            "--config", metavar="FILE", type=Path, help="take [rules] from this configuration file"
+        )
         add_json(parser)
 
     def execute(self, options: Options) -> int:
+        if options.name is None and (options.rules or options.set or options.config):
+            return show_asked(options)
         if options.name == _NEW:
             return _write(options.new_name)
         if options.new_name is not None:
@@ -62,36 +69,6 @@ def _write(name: str | None) -> int:
     say(f"{rule}: the rule, to be changed. Its test: python -m pytest {test}")
     say(f'In sonde.toml: [rules.{rule.stem}] source = "{rule}"')
     return 0
-
-
-def _show_asked(options: Options) -> int:
-    settings = load_settings(options.config).rules
-    given = parse_assignments(options.set)
-    rules = select_rules(names_in(options.rules), settings, given)
-    if options.json:
-        say_json({"rules": [_asked_document(one) for one in rules]})
-        return 0
-    rows = [("rule", "setting", "given")]
-    rows += [(one.name(), one.setting.value, _given(one)) for one in rules]
-    for line in aligned(rows, 3).splitlines():
-        say(line)
-    return 0
-
-
-def _asked_document(rule: Rule) -> dict[str, Any]:
-    looked_at = (one.looked_at for one in rule.needed)
-    return {
-        "rule": rule.name(),
-        "setting": rule.setting.value,
-        "parameters": dict(rule.parameters),
-        "needs": [one.label for one in rule.needed],
-        "looks_at": [one for one in looked_at if one is not None],
-    }
-
-
-def _given(rule: Rule) -> str:
-    names = sorted(rule.given - {"setting"})
-    return ", ".join(f"{name}={getattr(rule, name)}" for name in names)
 
 
 def _document(kind: type[Rule]) -> dict[str, Any]:

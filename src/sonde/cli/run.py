@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sonde.cli._command import Command, Options, remark, store_uri
 from sonde.cli._recording import with_options
+from sonde.cli._rules import add_fail_on, add_no_rules, add_rules, with_rules
 from sonde.clock import SystemClock
 from sonde.collect.child import become
 from sonde.collect.exits import code_of_failed_start
@@ -63,10 +64,12 @@ class Run(Command):
             "--node", metavar="NAME", help="this machine's name (default: its host)"
         )
         parser.add_argument("--resume", action="store_true", help="continue a job of that name")
-        # Nothing is judged or reported yet: they change nothing, and scripts that were written for
-        # the contract keep working.
-        for promised in ("--no-rules", "--no-report"):
-            parser.add_argument(promised, action="store_true", help=argparse.SUPPRESS)
+        add_rules(parser)
+        add_no_rules(parser)
+        add_fail_on(parser)
+        # Nothing is reported yet: it changes nothing, and scripts that were written for the
+        # contract keep working.
+        parser.add_argument("--no-report", action="store_true", help=argparse.SUPPRESS)
         parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
         parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND …")
 
@@ -99,6 +102,7 @@ class Run(Command):
 
 def _wish(options: Options, command: tuple[str, ...]) -> Wish:
     settings = with_options(load_settings(options.config, command), options)
+    settings = with_rules(settings, options)
     saved = [parse_save(text) for text in options.save]
     hook = settings.hook.overridden_by(saved)
     hook = replace(hook, profile=read_profiles(options.profile, hook.profile))

@@ -114,3 +114,14 @@ class Evaluations:
     """How all rules stand with one job."""
 
     rules: tuple[Evaluation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """All findings of a job together, short enough for its last words."""
+
+    sentence: str
+    findings: int = 0
+    worst: Severity | None = None
+    first: tuple[Episode, ...] = ()  # of the findings: causes before consequences, the worst first
+    is_final: bool = False  # the job is over, and everything in it was looked at

@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from typing import Protocol
 
 from sonde.clock import Clock
 from sonde.errors import StoreError
@@ -12,7 +13,7 @@ from sonde.read.causes import linked
 from sonde.read.job_data import JobData
 from sonde.read.legs import Leg
 from sonde.read.window import Window
-from sonde.records.finding import Episode, Evaluation, Evaluations
+from sonde.records.finding import Episode, Evaluation, Evaluations, Verdict
 from sonde.rules import Rule
 from sonde.store.backends import Backend
 from sonde.store.facts import encode_facts
@@ -23,9 +24,17 @@ from sonde.watch.course import Course, asked_by
 from sonde.watch.progress import Progress, load_progress, save_progress
 
 EVALUATIONS = rules_key("evaluations")
+VERDICT = rules_key("verdict")
 
 _PART_SECONDS = 1.0  # of work, after which what was found is written
 _KEEP_SECONDS = 10.0  # between two documents of where rules stand, while nothing is found
+
+
+class Judge(Protocol):
+    """Puts what all rules say into a few words."""
+
+    def __call__(self, evaluations: Sequence[Evaluation], *, is_final: bool) -> Verdict:
+        """The words."""
 
 
 class Runner:
@@ -103,9 +112,20 @@ class Runner:
 class Recorder:
     """Keeps what rules find in the job's store; goes on where the last one stopped."""
 
-    def __init__(self, backend: Backend, clock: Clock, rules: Sequence[Rule]) -> None:
+    def __init__(
+        self, backend: Backend, clock: Clock, rules: Sequence[Rule], judge: Judge | None = None
+    ) -> None:
+        """Opens what was kept before.
+
+        Args:
+            backend: The job.
+            clock: The time.
+            rules: The rules to ask.
+            judge: Puts what they say into a few words, which are kept too.
+        """
         self._backend = backend
         self._clock = clock
+        self._judge = judge
         self._writer = Writer(backend, FINDINGS_FOLDER, clock)
         self._keep_due = 0.0
         self.runner = Runner(JobData(backend, clock), rules, load_progress(backend))
@@ -138,10 +158,12 @@ class Recorder:
         """Remembers how far the rules have come, and how they stand."""
         if self._writer.outbox.trouble is not None:
             raise StoreError(self._writer.outbox.trouble)
-        self._backend.write(EVALUATIONS, encode_facts(Evaluations(self._standings())))
+        evaluations = self.runner.evaluations
+        if self._judge is not None:
+            said = self._judge(evaluations, is_final=self.runner.is_over)
+            self._backend.write(VERDICT, encode_facts(said))
+        # what the findings tell is in their own rows
+        standings = tuple(replace(one, episodes=()) for one in evaluations)
+        self._backend.write(EVALUATIONS, encode_facts(Evaluations(standings)))
         save_progress(self._backend, self.runner.progress)
         self._keep_due = self._clock.seconds() + _KEEP_SECONDS
-
-    def _standings(self) -> tuple[Evaluation, ...]:
-        """How every rule stands, without what the findings tell."""
-        return tuple(replace(one, episodes=()) for one in self.runner.evaluations)
