@@ -15,6 +15,7 @@ from sonde.read.steps import StepTable, read_steps
 from sonde.read.workers import Marks, Numbers, WorkerReader
 from sonde.records.loading import IteratorStart, LoaderFacts, LoaderRecord, Operation
 from sonde.records.profile import OperationCategory
+from sonde.records.ranges import TimeRange
 from sonde.records.step import EventCategory, Mode, Phase
 from sonde.store.format import EVENTS, OPERATIONS
 from sonde.store.tables import to_numpy
@@ -75,6 +76,16 @@ def read_loaders(reader: WorkerReader) -> tuple[LoaderRecord, ...]:
         _record(reader, number, one, waits[number], pinnings)
         for number, one in sorted(loaders.items())
     )
+
+
+def read_iterator_starts(
+    reader: WorkerReader, within: TimeRange
+) -> tuple[tuple[int, LoaderFacts], ...]:
+    """When iterators of a worker's loaders started, and what their loaders are like."""
+    only = {"category": (OperationCategory.LOADING.value,), "name": (Operation.START.value,)}
+    rows = reader.folder(OPERATIONS).rows(within, only=only).to_pylist()
+    ordered = sorted(rows, key=lambda row: int(row["start_ns"]))
+    return tuple((row["start_ns"], _facts(_detail(row))) for row in ordered)
 
 
 def _sort(row: dict[str, Any], process: str | None, rows: _Rows) -> None:

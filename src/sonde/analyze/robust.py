@@ -1,0 +1,59 @@
+"""What is usual for a noisy series, however heavy its tail; and what is far outside of that."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Reals = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.bool_]
+
+_UPPER = 0.95
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """The middle of a series, where its upper tail begins, and the largest that was seen."""
+
+    middle: float
+    upper: float
+    largest: float
+
+    @classmethod
+    def of(cls, values: Reals) -> "Usual":
+        """Of finite values, at least one."""
+        ordered = np.sort(values)
+        count = len(ordered)
+        return cls(
+            float(ordered[count // 2]),
+            float(ordered[min(count - 1, int(_UPPER * count))]),
+            float(ordered[-1]),
+        )
+
+    def limit(self, times: float) -> float:
+        """What lies so many times as far above the middle as the tail's beginning.
+
+        By differences, and by ratios where all is positive: the loss of a small batch is now and
+        then a hundred times its middle, and its tail says so only by ratios.
+        """
+        by_difference = self.middle + times * (self.upper - self.middle)
+        if self.middle <= 0:
+            return by_difference
+        reach = float(np.log(max(self.upper, _TINY) / self.middle)) * min(times, _MOST_RATIOS)
+        return max(by_difference, self.middle * float(np.exp(min(reach, _MOST_REACH))))
+
+
+_MOST_RATIOS = 3.0  # beyond it ratios of a heavy tail allow anything
+_MOST_REACH = 600.0  # exp of more is no number
+
+
+def longest_run(marks: Marks) -> tuple[int, int]:
+    """Where the longest run of marks begins, and how long it is."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], marks, [False])).astype(np.int8)))
+    runs = edges.reshape(-1, 2)
+    if not len(runs):
+        return 0, 0
+    lengths = runs[:, 1] - runs[:, 0]
+    place = int(lengths.argmax())
+    return int(runs[place, 0]), int(lengths[place])

@@ -1,0 +1,34 @@
+"""What kind of training it is, as far as several rules have to know."""
+
+from sonde.read.window import Window
+from sonde.records.step import Phase
+from sonde.rules._rule import State
+
+_PLAYING = 0.5  # of the steps with an evaluation inside
+
+
+def begin_leg(window: Window, state: State) -> None:
+    """Forgets what was before workers started again: what is done again need not go on from it."""
+    if state.get("leg") != window.leg.number:
+        state.clear()
+        state["leg"] = window.leg.number
+
+
+def is_playing(window: Window) -> bool:
+    """Whether most steps have an evaluation inside: an agent that acts between two steps.
+
+    What such a model is given depends on what it does, so its losses rise and jump as it learns.
+    """
+    tables = window.steps()
+    if not tables:
+        return False
+    return float((tables[0].phases_ns[Phase.EVALUATION.value] > 0).mean()) > _PLAYING
+
+
+def learning_rates(window: Window) -> tuple[float, float, float] | None:
+    """The lowest, the highest and the last learning rate of the window, of the fastest group."""
+    rates = [one.values for one in window.scalars("learning_rate*") if len(one)]
+    if not rates:
+        return None
+    fastest = max(rates, key=lambda one: float(one.max()))
+    return float(fastest.min()), float(fastest.max()), float(fastest[-1])

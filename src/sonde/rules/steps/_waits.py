@@ -1,0 +1,70 @@
+"""What training steps wait for data, without what an iterator takes to get going."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonde.analyze.robust import Marks, Reals
+from sonde.clock import NANOSECONDS
+from sonde.read.loading import read_iterator_starts
+from sonde.read.steps import StepTable
+from sonde.read.window import Window
+from sonde.read.workers import Numbers
+from sonde.records.loading import LoaderFacts
+from sonde.records.ranges import TimeRange
+from sonde.records.step import Phase
+
+_DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
+_SETTLING_STEPS = 10  # compilation, warm caches, the first batches
+
+
+@dataclass(frozen=True)
+class Waits:
+    """The steps of one worker that tell how long it waits."""
+
+    worker: int
+    steps: Numbers
+    starts_ns: Numbers
+    seconds: Reals  # of waiting, step by step
+    whole: Reals  # seconds of the steps, without evaluation and checkpoints
+
+    @classmethod
+    def of(cls, table: StepTable) -> "Waits":
+        """Those of a window, without the first ones of all and those under a profiler."""
+        is_usable = ~table.is_profiled & (table.steps >= _SETTLING_STEPS)
+        aside_ns = sum((table.phases_ns[one] for one in _DELIBERATE), np.zeros(len(table.steps)))
+        waited_ns = table.phases_ns[Phase.DATA_WAIT.value]
+        return cls(
+            table.worker,
+            table.steps[is_usable],
+            table.starts_ns[is_usable],
+            np.asarray(waited_ns[is_usable] / NANOSECONDS),
+            np.asarray((table.durations_ns - aside_ns)[is_usable] / NANOSECONDS),
+        )
+
+    def take(self, which: Marks) -> "Waits":
+        """Some of them."""
+        return Waits(
+            self.worker,
+            self.steps[which],
+            self.starts_ns[which],
+            self.seconds[which],
+            self.whole[which],
+        )
+
+    def without_starts(self, window: Window) -> "Waits":
+        """Without the first batch of each loader process of an iterator."""
+        within = TimeRange(window.start_ns, window.end_ns + 1)
+        is_first = np.zeros(len(self.steps), dtype=np.bool_)
+        ends_ns = self.starts_ns + np.round(self.whole * NANOSECONDS).astype(np.int64)
+        for time_ns, facts in read_iterator_starts(window.data.worker(self.worker), within):
+            first = int(np.searchsorted(ends_ns, time_ns))
+            is_first[first : first + max(1, facts.processes)] = True
+        return self.take(~is_first)
+
+
+def loader_facts(window: Window, worker: int) -> LoaderFacts | None:
+    """What the loader that serves a worker is like, as of the window's end."""
+    within = TimeRange(window.leg.start_ns, window.end_ns + 1)
+    starts = read_iterator_starts(window.data.worker(worker), within)
+    return starts[-1][1] if starts else None

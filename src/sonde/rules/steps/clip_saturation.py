@@ -1,0 +1,68 @@
+"""ClipSaturation: gradient clipping cuts nearly every step to a small fraction."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.records.need import Scalars
+from sonde.rules._parameters import Percent, Positive
+from sonde.rules._rule import Rule, State
+from sonde.rules._trainings import begin_leg
+
+_NAME = "clip_factor"
+_EARLY_STEPS = 100  # at the beginning gradients are large, and clipping is for that
+_IN_A_ROW = 200  # steps
+
+
+class ClipSaturation(Rule):
+    """Gradient clipping cuts nearly every step to a small fraction.
+
+    Why it matters: all steps have the same length then, whatever the gradients say. Plain gradient
+    descent crawls, and a learning rate that is tuned with it means something else than it says.
+    How it decides: from step 100 on, over 200 steps, clipping keeps less than `fraction` of the
+    gradient in `share` percent of the steps.
+    What to do: compare the gradient norm with `max_norm`: raise the limit to about the usual norm,
+    or lower the learning rate; look for a loss that is summed where it should be a mean, or inputs
+    that are not scaled.
+    """
+
+    fraction: Positive = 0.05
+    share: Percent = 95.0
+
+    needs = (Scalars(_NAME),)
+    window_steps: ClassVar[int] = 50
+    explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing",)
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Looks at what clipping left of the gradients."""
+        begin_leg(window, state)
+        for curve in window.scalars(_NAME):
+            is_late = curve.steps >= _EARLY_STEPS
+            factors = (state.get("factors", []) + curve.values[is_late].tolist())[-_IN_A_ROW:]
+            state["factors"] = factors
+            values = np.array(factors)
+            if len(values) < _IN_A_ROW:
+                continue
+            percent = 100 * float((values < self.fraction).mean())
+            if percent >= self.share:
+                middle = float(np.median(values))
+                yield self.finding(
+                    f"Clipping leaves {100 * middle:.2g} % of the gradient: in {percent:.0f} % of "
+                    f"the last {_IN_A_ROW} steps it cuts to less than {100 * self.fraction:g} %.",
+                    subject=_NAME,
+                    evidence={
+                        "middle_factor": middle,
+                        "cut_percent": percent,
+                        "times_too_small": 1 / max(middle, 1e-12),
+                    },
+                )
+
+    def lacks(self, state: State) -> str:
+        """How many steps are missing."""
+        seen = len(state.get("factors", []))
+        if seen >= _IN_A_ROW:
+            return ""
+        return f"it has seen {seen} clipped steps after the first {_EARLY_STEPS}; needs {_IN_A_ROW}"

@@ -1,0 +1,121 @@
+"""DataLoaderStarvation: steps spend too much of their time waiting for data."""
+
+from collections.abc import Iterator
+from math import ceil
+from typing import ClassVar
+
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.records.loading import LoaderFacts
+from sonde.records.need import Steps
+from sonde.rules._parameters import Count, Percent
+from sonde.rules._rule import Rule, State
+from sonde.rules.steps._waits import Waits, loader_facts
+
+_LEAST_STEPS = 15  # of a window
+_LEAST_SECONDS = 0.005  # of waiting in a step: what is shorter is handing over, not loading
+_RESERVE = 1.1  # loader processes beyond what would just do
+
+
+class DataLoaderStarvation(Rule):
+    """Training waits for its data for a large part of every step.
+
+    Why it matters: for that part of the time the device has nothing to do, and you pay for it.
+    How it decides: over windows of 20 steps, `in_a_row` of them, more than `threshold` percent of
+    the time goes into waiting for batches, and at least 5 ms of each step. The longest wait of each
+    window, the first batches of an iterator, the first ten steps, steps under a profiler, and time
+    for evaluation and checkpoints do not count.
+    What to do: give the loader more processes (`num_workers`), prefetch, keep processes alive
+    (`persistent_workers`), move work out of `__getitem__`; `sonde dataloader` shows where its time
+    goes.
+    """
+
+    threshold: Percent = 30.0
+    in_a_row: Count = 3
+
+    needs = (Steps(),)
+    window_steps: ClassVar[int] = 20
+    recovers_after: ClassVar[int] = 5
+    explains: ClassVar[tuple[str, ...]] = (
+        *("LowGPUUtilization", "BatchSize", "ThroughputDrop", "IdleGPU", "Straggler"),
+    )
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Adds up what each worker waits."""
+        for table in window.steps():
+            own = state.of("workers", table.worker)
+            waits = Waits.of(table)
+            if self._percent(waits) > self.threshold:
+                waits = waits.without_starts(window)
+            if len(waits.steps) < _LEAST_STEPS:
+                continue
+            own["windows"] = own.get("windows", 0) + 1
+            if self._percent(waits) <= self.threshold:
+                own |= {"run": 0, "waited": 0.0, "whole": 0.0, "steps": 0}
+                continue
+            own["run"] = own.get("run", 0) + 1
+            own["waited"] = own.get("waited", 0.0) + float(waits.seconds.sum())
+            own["whole"] = own.get("whole", 0.0) + float(waits.whole.sum())
+            own["steps"] = own.get("steps", 0) + len(waits.steps)
+            own.setdefault("since", int(waits.steps[0]))
+            if own["run"] >= self.in_a_row:
+                yield self._found(window, waits, own)
+
+    def lacks(self, state: State) -> str:
+        """How many windows are missing."""
+        seen = max((one.get("windows", 0) for one in state.of("workers").values()), default=0)
+        needed = self.in_a_row
+        return (
+            "" if seen >= needed else f"it has seen {seen} windows of 20 steps; it needs {needed}"
+        )
+
+    def _percent(self, waits: Waits) -> float:
+        """The share of waiting, without the longest wait; 0 where nobody would feel it."""
+        if len(waits.steps) < 2:
+            return 0.0
+        longest = int(waits.seconds.argmax())
+        waited = float(waits.seconds.sum() - waits.seconds[longest])
+        whole = float(waits.whole.sum() - waits.seconds[longest])
+        is_felt = waited / (len(waits.steps) - 1) >= _LEAST_SECONDS
+        return 100 * waited / whole if is_felt and whole > 0 else 0.0
+
+    def _found(self, window: Window, waits: Waits, state: State) -> Finding:
+        wait, step = state["waited"] / state["steps"], state["whole"] / state["steps"]
+        percent = 100 * state["waited"] / state["whole"]
+        facts = loader_facts(window, waits.worker)
+        life = next((one for one in window.leg.lives if one.info.rank == waits.worker), None)
+        on_gpu = life is not None and life.info.device.startswith("cuda")
+        hours = {"gpu_hours_lost": state["waited"] / 3600} if on_gpu else {}
+        said = "" if facts is None else f" Its loader has num_workers={facts.processes}."
+        return self.finding(
+            f"Worker {waits.worker} waits for data {percent:.0f} % of the time: {1e3 * wait:.3g} "
+            f"of {1e3 * step:.3g} ms of a step.{said}",
+            step=(int(state["since"]), int(waits.steps[-1])),
+            worker=waits.worker,
+            advice=_advice(facts, wait, step - wait) or self.pages().advice,
+            evidence={
+                "lost_percent": percent,
+                "lost_seconds": state["waited"],
+                "seconds_per_step_to_win": wait,
+                "step_seconds": step,
+                "loader_processes": None if facts is None else facts.processes,
+                **hours,
+            },
+        )
+
+
+def _advice(facts: LoaderFacts | None, wait: float, computing: float) -> str:
+    """How many loader processes would do, where that is plain."""
+    if facts is None or computing <= 0:
+        return ""
+    making = (wait + (computing if facts.processes else 0.0)) * max(1, facts.processes)
+    needed = ceil(_RESERVE * making / computing)
+    made = "the training process makes its batches itself" if not facts.processes else ""
+    made = made or f"{facts.processes} loader processes do not keep up"
+    if needed <= facts.cores:
+        return f"{made}: num_workers={needed} would. `sonde dataloader` shows where the time goes."
+    return (
+        f"{made}: it would take {needed} of them, and there are {facts.cores} cores. Make batches "
+        "cheaper (smaller items, faster decoding), or prepare them before the training; "
+        "`sonde dataloader` shows where the time goes."
+    )

@@ -1,0 +1,123 @@
+"""LossDiverging: the loss leaves its range for good."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.analyze.robust import Reals
+from sonde.read.window import Curve, Window
+from sonde.records.finding import Finding, Severity
+from sonde.records.need import Losses
+from sonde.rules._parameters import Positive
+from sonde.rules._rule import Rule, State
+from sonde.rules._trainings import begin_leg, is_playing
+
+_LEAST = 20  # losses in a window
+_BEST_TIMES = 10.0  # a training that has come near zero may go up by that and has lost nothing
+_STILL_HIGH = 0.5  # of its level half a window before: else it is on its way back
+_LEARNED = 0.7  # of the untrained loss: it had begun to learn
+_LOST = 1.5  # times the untrained loss: worse than knowing nothing
+_LOST_WINDOWS = 4
+_SHARE = 0.1  # of the losses that may lie below
+_DEEP_WINDOWS = 6
+_DEEP = 20.0  # times the untrained level, below zero
+_UNBRAKED = 0.8  # of the fall before: a loss that has a floor comes to it slower and slower
+_FATAL = 1000.0  # times the untrained loss
+
+
+class LossDiverging(Rule):
+    """The loss leaves its range for good, upwards or downwards without end.
+
+    Why it matters: the model gets worse with every step, and soon its numbers overflow.
+    How it decides: all losses of 50 steps are more than `times` the loss of the untrained model and
+    do not come down; or the loss had fallen and is worse than untrained for 200 steps; or it has
+    fallen far below zero and goes on as fast as before. Reinforcement learning, several losses in
+    turn and spikes that come back are left alone.
+    What to do: lower the learning rate or warm it up, clip gradients, go back to a checkpoint. A
+    loss that falls without end has the wrong sign, or nothing that holds it.
+    """
+
+    times: Positive = 30.0
+
+    needs = (Losses(),)
+    window_steps: ClassVar[int] = 50
+    recovers_after: ClassVar[int] = 2
+    explains: ClassVar[tuple[str, ...]] = (
+        *("LossSpike", "GradientNormSpike", "ExplodingTensor", "LossNotDecreasing"),
+        *("Overfit", "Overtraining", "ClipSaturation"),
+    )
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Compares the loss with that of the untrained model."""
+        begin_leg(window, state)
+        curves = window.losses()
+        if len(curves) > 1:
+            state["unfit"] = "several losses in turn: they push each other about"
+        if is_playing(window):
+            state["unfit"] = "the model plays while it trains: its loss may rise as it learns"
+        if len(curves) == 1 and "unfit" not in state:
+            yield from self._judge(curves[0], state)
+
+    def unfit(self, state: State) -> str:
+        """Losses that may go anywhere."""
+        return str(state.get("unfit", ""))
+
+    def lacks(self, state: State) -> str:
+        """How many losses are missing."""
+        seen = state.get("seen", 0)
+        return "" if seen >= _LEAST else f"it has seen {seen} losses; it needs {_LEAST}"
+
+    def _judge(self, curve: Curve, state: State) -> Iterator[Finding]:
+        values = curve.values[np.isfinite(curve.values)]
+        state["seen"] = state.get("seen", 0) + len(values)
+        if not len(values):
+            return
+        state.setdefault("untrained", float(values[0]))
+        if len(values) < _LEAST:
+            return
+        low, middle = np.quantile(values, (_SHARE, 0.5)).tolist()
+        said = self._exploded(values, state) or _lost(low, state)
+        said = said or _bottomless(middle, state)
+        state["best"] = min(state.get("best", middle), middle)
+        if said:
+            yield self._found(curve, said, middle, state)
+
+    def _exploded(self, values: Reals, state: State) -> str:
+        reference = max(state["untrained"], _BEST_TIMES * state.get("best", 0.0))
+        half = len(values) // 2
+        before, after = float(np.median(values[:half])), float(np.median(values[half:]))
+        is_up = reference > 0 and float(values.min()) > self.times * reference
+        return "has exploded" if is_up and after > _STILL_HIGH * before else ""
+
+    def _found(self, curve: Curve, said: str, now: float, state: State) -> Finding:
+        untrained = float(state["untrained"])
+        is_fatal = abs(now) > _FATAL * max(abs(untrained), 1e-9)
+        return self.finding(
+            f"{curve.name} {said}: it began at {untrained:.4g}, its best was "
+            f"{min(state['best'], untrained):.4g}, and now it is {now:.4g}.",
+            severity=Severity.CRITICAL if is_fatal else Severity.WARNING,
+            step=(int(curve.steps[0]), int(curve.steps[-1])),
+            subject=curve.name,
+            evidence={"untrained": untrained, "best": state["best"], "now": now},
+        )
+
+
+def _lost(low: float, state: State) -> str:
+    """Whether all that was learned is lost, window after window."""
+    untrained = state["untrained"]
+    has_learned = 0 < state.get("best", untrained) < _LEARNED * untrained
+    state["lost"] = state.get("lost", 0) + 1 if has_learned and low > _LOST * untrained else 0
+    return "is worse than untrained" if state["lost"] >= _LOST_WINDOWS else ""
+
+
+def _bottomless(middle: float, state: State) -> str:
+    """Whether it falls below zero as fast as ever."""
+    state["middles"] = [*state.get("middles", []), middle][-_DEEP_WINDOWS - 1 :]
+    state["scale"] = state.get("scale", max(abs(state["untrained"]), abs(middle)))
+    falls = -np.diff(np.array(state["middles"]))
+    if len(falls) < _DEEP_WINDOWS or middle > -_DEEP * state["scale"]:
+        return ""
+    earlier, later = float(falls[: len(falls) // 2].sum()), float(falls[len(falls) // 2 :].sum())
+    is_falling = bool((falls > 0).all()) and later >= _UNBRAKED * earlier
+    return "falls without end" if is_falling else ""

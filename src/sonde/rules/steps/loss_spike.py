@@ -1,0 +1,168 @@
+"""LossSpike: the loss jumps far outside of what it has been."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.analyze.robust import Reals, Usual, longest_run
+from sonde.read.window import Curve, Window
+from sonde.read.workers import Numbers
+from sonde.records.finding import Finding
+from sonde.records.need import Losses
+from sonde.rules._parameters import Positive
+from sonde.rules._rule import Rule, State
+from sonde.rules._trainings import begin_leg, is_playing, learning_rates
+
+_RECENT = 200  # steps that tell what is usual
+_LEAST = 100
+_FIRST = 10  # steps that tell the level of an untrained model
+_LASTING = 3  # steps in a row: one bad batch is no spike
+_TIMES_ALONE = 10.0  # of the largest so far: so far a single step may not jump either
+_SHARE = 0.25  # of the untrained level: a smaller jump harms nobody
+_BACK = 10  # steps whose middle says that it has come back
+_GIVEN_UP = 400  # steps after which its new level is what is usual
+_FASTER = 2.0  # times the learning rate of before: a schedule begins again
+_OF_A_SPIKE = ("since", "peak", "peak_step", "tail", "limit", "usual")
+
+
+class LossSpike(Rule):
+    """The loss jumps far outside of its recent range.
+
+    Why it matters: something has thrown the model back: a bad batch, a learning rate that is too
+    high, a gradient that overflowed. What was learned may be lost, and a second spike may be fatal.
+    How it decides: the last 200 losses tell what is usual, heavy tails included. A spike is three
+    steps in a row that lie `times` as far out as one loss in twenty, and above all that was seen
+    lately, by at least a quarter of the untrained loss; or one step that is ten times the largest
+    loss so far. A learning rate that goes up again as its schedule says, several losses in turn,
+    losses that change their sign and reinforcement learning are left alone.
+    What to do: look at the batches and the learning rate of these steps; clip gradients, warm up
+    the learning rate or lower it; go back to the last checkpoint before the spike if it stays.
+    """
+
+    times: Positive = 6.0
+
+    needs = (Losses(),)
+    window_steps: ClassVar[int] = 50
+    recovers_after: ClassVar[int] = 0
+    explains: ClassVar[tuple[str, ...]] = ("GradientNormSpike",)
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Looks for losses that are out of range, and whether they come back."""
+        begin_leg(window, state)
+        curves = window.losses()
+        if len(curves) > 1:
+            state["unfit"] = "several losses in turn: they push each other about"
+        if is_playing(window):
+            state["unfit"] = "the model plays while it trains: its loss jumps with what it meets"
+        if len(curves) == 1 and "unfit" not in state:
+            yield from self._judge(window, curves[0], state)
+
+    def lacks(self, state: State) -> str:
+        """How many steps are missing."""
+        seen = state.get("seen", 0)
+        return "" if seen > _LEAST else f"it has seen {seen} steps; it needs {_LEAST + 1}"
+
+    def unfit(self, state: State) -> str:
+        """Losses that may jump."""
+        return str(state.get("unfit", ""))
+
+    def _judge(self, window: Window, curve: Curve, state: State) -> Iterator[Finding]:
+        is_finite = np.isfinite(curve.values)
+        steps, values = curve.steps[is_finite], curve.values[is_finite]
+        if not len(values):
+            return
+        state["first"] = (state.get("first", []) + values[:_FIRST].tolist())[:_FIRST]
+        state["seen"] = state.get("seen", 0) + len(values)
+        if float(values.min()) < 0:
+            state["unfit"] = "the loss goes below zero: it is no distance from anything"
+            return
+        begin: int | None = 0
+        if "since" not in state:
+            begin = self._spike(window, values, state)
+        if begin is None:
+            _take(window, values, state)
+        else:
+            yield from self._follow(curve.name, steps[begin:], values[begin:], state)
+
+    def _spike(self, window: Window, values: Reals, state: State) -> int | None:
+        """Where a spike begins, if there is one."""
+        recent = np.array(state.get("recent", []))
+        if len(recent) < _LEAST or _begins_again(window, state):
+            return None
+        usual, untrained = Usual.of(recent), float(np.median(state["first"]))
+        limit = max(usual.limit(self.times), usual.largest, usual.middle + _SHARE * untrained)
+        begin, length = longest_run(values > limit)
+        alone = np.flatnonzero(values > max(limit, _TIMES_ALONE * max(state["largest"], untrained)))
+        if length < _LASTING and not len(alone):
+            return None
+        state["limit"], state["usual"] = limit, usual.middle
+        return begin if length >= _LASTING else int(alone[0])
+
+    def _follow(self, name: str, steps: Numbers, values: Reals, state: State) -> Iterator[Finding]:
+        """Says how high it went, and whether it has come back."""
+        state.setdefault("since", int(steps[0]))
+        top = int(values.argmax())
+        if values[top] > state.get("peak", 0.0):
+            state["peak"], state["peak_step"] = float(values[top]), int(steps[top])
+        state["tail"] = state.get("tail", []) + values.tolist()
+        back = _came_back(np.array(state["tail"]), float(state["limit"]))
+        lasted = len(state["tail"]) if back is None else back
+        yield self._found(name, state, lasted, is_back=back is not None)
+        if back is not None:
+            yield self.recovered(name)
+        if back is not None or lasted > _GIVEN_UP:
+            before = state["recent"] if back is not None else []
+            state["recent"] = (before + state["tail"][back or 0 :])[-_RECENT:]
+            state["largest"] = max(state["largest"], state["peak"])
+            for key in _OF_A_SPIKE:
+                del state[key]
+
+    def _found(self, name: str, state: State, lasted: int, *, is_back: bool) -> Finding:
+        count = f"{lasted} step" if lasted == 1 else f"{lasted} steps"
+        end = f"came back after {count}" if is_back else f"has not come back in {count}"
+        return self.finding(
+            f"{name} jumped from {state['usual']:.4g} to {state['peak']:.4g} at step "
+            f"{state['peak_step']}; it {end}.",
+            step=(int(state["since"]), int(state["since"]) + max(lasted, 1) - 1),
+            subject=name,
+            evidence={
+                "usual": state["usual"],
+                "limit": state["limit"],
+                "peak": state["peak"],
+                "peak_step": state["peak_step"],
+                "lasted_steps": lasted,
+                "has_recovered": is_back,
+            },
+        )
+
+
+def _take(window: Window, values: Reals, state: State) -> None:
+    """Remembers a window without a spike."""
+    state["recent"] = (state.get("recent", []) + values.tolist())[-_RECENT:]
+    state["largest"] = max(state.get("largest", 0.0), float(values.max()))
+    rates = learning_rates(window)
+    if rates is not None:
+        _, highest, state["rate"] = rates
+        state["highest_rate"] = max(state.get("highest_rate", 0.0), highest)
+
+
+def _came_back(values: Reals, limit: float) -> int | None:
+    """The place from which on its middle was in range again."""
+    if len(values) < _BACK:
+        return None
+    inside = np.lib.stride_tricks.sliding_window_view(values <= limit, _BACK)
+    places = np.flatnonzero(2 * inside.sum(axis=1) >= _BACK)
+    if not len(places):
+        return None
+    place = int(places[0])
+    return place + int(np.argmax(inside[place]))
+
+
+def _begins_again(window: Window, state: State) -> bool:
+    """Whether the learning rate goes up to where it has been before, as some schedules do."""
+    rates = learning_rates(window)
+    if rates is None or "rate" not in state:
+        return False
+    lowest, highest, _ = rates
+    return bool(_FASTER * min(lowest, state["rate"]) < highest <= 1.01 * state["highest_rate"])

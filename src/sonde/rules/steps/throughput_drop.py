@@ -1,0 +1,136 @@
+"""ThroughputDrop: steps have become slower for good."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS
+from sonde.read.steps import StepTable
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.records.need import Steps
+from sonde.records.step import Phase
+from sonde.rules._parameters import Count, Positive
+from sonde.rules._rule import Rule, State
+from sonde.rules._trainings import begin_leg
+
+_SETTLING_STEPS = 10  # compilation, warm caches, the first batches
+_LEAST_STEPS = 20  # of a window
+_HISTORY = 64  # windows that tell what it was
+_BEFORE = 3  # windows
+_USUAL = 0.4  # the quantile of them: slow moments of before excuse nobody
+_ONE_PHASE = 0.6  # of the time lost: then that phase is to blame
+_COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
+_DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
+_LEAST_SECONDS = 3.0  # lost in all
+_PATIENT_SECONDS = 120.0  # for what may be meant, or a neighbour's: see _is_felt
+_PATIENT_FACTOR = 2.0
+
+
+class ThroughputDrop(Rule):
+    """Steps per second have fallen for good, against the job's own earlier level.
+
+    Why it matters: the job will take that much longer, and what slows it often grows: lists that
+    are never emptied, logs, a cache that is full, a neighbour on the machine.
+    How it decides: over windows of 50 steps, `in_a_row` of them: the middle step takes more than
+    `factor` times what it took before, and most of that in one phase that does not compute. Where
+    all phases are slower, or forward and backward passes, layers may have been unfrozen, inputs
+    may have grown, or the machine is busy: that must be twice as slow, for two minutes. Evaluation,
+    checkpoints, profilers and the number of micro-steps do not count.
+    What to do: look at the phase that is named: `sonde profile JOB --kinds python,operators` now,
+    and compare with a profile from the beginning.
+    """
+
+    factor: Positive = 1.5
+    in_a_row: Count = 3
+
+    needs = (Steps(),)
+    window_steps: ClassVar[int] = 50
+    recovers_after: ClassVar[int] = 2
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Compares the middle step of each worker with what it was."""
+        begin_leg(window, state)
+        for table in window.steps():
+            own = state.of("workers", table.worker)
+            now = _middle(table)
+            if now is not None:
+                yield from self._judge(table, now, own)
+
+    def lacks(self, state: State) -> str:
+        """How many windows are missing."""
+        counts = [one.get("seen", 0) for one in state.of("workers").values()]
+        seen, needed = max(counts, default=0), _BEFORE + self.in_a_row
+        return "" if seen >= needed else f"it has seen {seen} windows of 50 steps; needs {needed}"
+
+    def _judge(self, table: StepTable, now: dict[str, float], state: State) -> Iterator[Finding]:
+        state["seen"] = state.get("seen", 0) + 1
+        history = state.setdefault("history", [])
+        usual = _usual(history) if len(history) >= _BEFORE else now
+        seconds, before = sum(now.values()), sum(usual.values())
+        if seconds <= self.factor * before:
+            state["slow"], state["lost"] = 0, 0.0
+            state["history"] = [*history, now][-_HISTORY:]
+            return
+        state["slow"] = state.get("slow", 0) + 1
+        if state["slow"] == 1:
+            state["since"] = int(table.steps[0])
+        state["lost"] = state.get("lost", 0.0) + (seconds - before) * len(table.steps)
+        excess = {phase: now.get(phase, 0.0) - usual.get(phase, 0.0) for phase in now}
+        phase = max(excess, key=lambda one: excess[one])
+        is_alone = excess[phase] >= _ONE_PHASE * (seconds - before) and phase not in _COMPUTING
+        enough = self._is_felt(seconds / before, state["lost"], is_alone=is_alone)
+        if state["slow"] >= self.in_a_row and enough:
+            yield self._found(table, before, seconds, phase if is_alone else "", state)
+
+    def _is_felt(self, times: float, lost: float, *, is_alone: bool) -> bool:
+        if is_alone:
+            return lost >= _LEAST_SECONDS
+        return times >= self.factor * _PATIENT_FACTOR / 1.5 and lost >= _PATIENT_SECONDS
+
+    def _found(
+        self, table: StepTable, before: float, now: float, phase: str, state: State
+    ) -> Finding:
+        where = f"most of it in {phase}" if phase else "in all phases"
+        return self.finding(
+            f"Steps of worker {table.worker} take {now:.3g} s since step {state['since']}; before, "
+            f"they took {before:.3g} s: {100 * (1 - before / now):.0f} % fewer steps per second, "
+            f"{where}.",
+            step=(int(state["since"]), int(table.steps[-1])),
+            worker=table.worker,
+            evidence={
+                "before_seconds": before,
+                "now_seconds": now,
+                "phase": phase,
+                "lost_seconds": state["lost"],
+                "lost_percent": 100 * (1 - before / now),
+                "seconds_per_step_to_win": now - before,
+            },
+        )
+
+
+def _middle(table: StepTable) -> dict[str, float] | None:
+    """What the phases of the middle step take; None where too few steps tell it.
+
+    Phases are scaled to add up to the middle step: each phase's own middle may be of another one.
+    """
+    is_usable = ~table.is_profiled & ~table.is_skipped & (table.steps >= _SETTLING_STEPS)
+    if int(is_usable.sum()) < _LEAST_STEPS:
+        return None
+    parts = np.maximum(table.micro_steps[is_usable], 1) * NANOSECONDS
+    phases = {
+        name: spent_ns[is_usable] / parts
+        for name, spent_ns in table.phases_ns.items()
+        if name not in _DELIBERATE
+    }
+    whole = float(np.median(np.sum(list(phases.values()), axis=0)))
+    middles = {name: float(np.median(one)) for name, one in phases.items()}
+    scale = whole / max(sum(middles.values()), 1e-12)
+    return {name: one * scale for name, one in middles.items() if one}
+
+
+def _usual(history: list[dict[str, float]]) -> dict[str, float]:
+    """The window that was as long as most were."""
+    ordered = sorted(history, key=lambda one: sum(one.values()))
+    return ordered[int(_USUAL * (len(ordered) - 1))]

@@ -1,0 +1,39 @@
+"""ClipSaturation: planted faults and their healthy twins."""
+
+import numpy as np
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.training import Reals, with_losses
+
+
+def judged(factors: Reals) -> Evaluation:
+    job = with_losses(np.ones(len(factors)), scalars={"clip_factor": factors.tolist()})
+    return job.job().check("ClipSaturation")["ClipSaturation"]
+
+
+def factors(norm: float, most: float = 1.0, steps: int = 500, seed: int = 0) -> Reals:
+    """What clipping leaves of gradients of about this norm."""
+    norms = norm * np.exp(0.3 * np.random.default_rng(seed).standard_normal(steps))
+    return np.asarray(np.minimum(1.0, most / norms))
+
+
+def test_clipping_that_leaves_nearly_nothing_is_found() -> None:
+    [episode] = judged(factors(norm=100.0)).episodes
+    assert float(str(episode.finding.evidence["times_too_small"])) > 50
+    assert episode.finding.message.startswith("Clipping leaves 1")
+
+
+def test_clipping_now_and_then_and_by_a_little_is_healthy() -> None:
+    for norm in (0.5, 1.5, 6.0):
+        found = judged(factors(norm))
+        assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_clipping_at_the_beginning_is_what_it_is_for() -> None:
+    assert judged(np.append(factors(100.0, steps=150), factors(1.0, steps=400))).episodes == ()
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(factors(100.0, steps=250))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason == "it has seen 150 clipped steps after the first 100; needs 200"

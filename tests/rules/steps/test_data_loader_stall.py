@@ -1,0 +1,55 @@
+"""DataLoaderStall: planted faults and their healthy twins."""
+
+from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.job import FakeJob
+
+
+def judged(job: FakeJob) -> Evaluation:
+    return job.job().check("DataLoaderStall")["DataLoaderStall"]
+
+
+def stalled(waits: dict[int, float], steps: int = 200, starts: tuple[int, ...] = ()) -> FakeJob:
+    """A job that waits a millisecond for each batch, and longer at some steps."""
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(steps):
+        if step in starts:
+            detail = {"num_workers": 2}
+            lane = "loader 1"
+            worker.operation("iterator start", "loading", 0.0, 0.001, lane=lane, detail=detail)
+        worker.step(step, {"data_wait": waits.get(step, 0.001), "forward": 0.05})
+    worker.flush()
+    return job.end()
+
+
+def test_one_long_wait_is_found_with_its_step() -> None:
+    [episode] = judged(stalled({123: 5.0})).episodes
+    assert (episode.first_step, episode.last_step) == (123, 123)
+    assert "waited 5 s for the batch of step 123" in episode.finding.message
+    assert episode.severity is Severity.WARNING
+
+
+def test_a_wait_that_costs_little_of_the_time_is_worth_a_word() -> None:
+    [episode] = judged(stalled({4000: 3.0}, steps=4100)).episodes
+    assert episode.severity is Severity.INFO
+
+
+def test_short_waits_and_first_steps_are_healthy() -> None:
+    for waits in ({123: 1.0}, {0: 30.0, 5: 9.0}, {}):
+        found = judged(stalled(waits))
+        assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_iterators_that_get_going_are_healthy() -> None:
+    waits = {100: 6.0, 101: 3.0}
+    assert judged(stalled(waits, starts=(100,))).episodes == ()
+    assert judged(stalled(waits)).episodes
+
+
+def test_slow_steps_are_compared_with_slow_steps() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(100):
+        worker.step(step, {"data_wait": 4.0 if step == 60 else 0.1, "forward": 2.0})
+    worker.flush()
+    assert judged(job.end()).episodes == ()

@@ -1,0 +1,112 @@
+"""DataLoaderStarvation: planted faults and their healthy twins."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+
+STEPS = 200
+
+
+def judged(job: FakeJob) -> Evaluation:
+    return job.job().check("DataLoaderStarvation")["DataLoaderStarvation"]
+
+
+def waiting(
+    wait: Callable[[int], float],
+    computing: float = 0.05,
+    starts: tuple[int, ...] = (0,),
+    processes: int = 0,
+    device: str = "cpu",
+) -> FakeJob:
+    """A job whose steps wait so long; iterators start at some of them."""
+    job = FakeJob()
+    worker = job.worker(device=device)
+    facts = {"num_workers": processes, "cores": 8}
+    for step in range(STEPS):
+        if step in starts:
+            lane = "loader 1"
+            worker.operation("iterator start", "loading", 0.0, 0.001, lane=lane, detail=facts)
+        worker.step(step, {"data_wait": wait(step), "forward": computing})
+    worker.flush()
+    return job.end()
+
+
+def test_waiting_for_data_is_found_with_its_cost_and_a_way_out() -> None:
+    [episode] = judged(waiting(lambda _: 0.05)).episodes
+    evidence = episode.finding.evidence
+    assert evidence["lost_percent"] == pytest.approx(50, abs=1)
+    assert evidence["seconds_per_step_to_win"] == pytest.approx(0.05)
+    assert "num_workers=0" in episode.finding.message
+    assert "num_workers=2 would" in episode.finding.advice
+    assert "gpu_hours_lost" not in evidence
+
+
+def test_on_a_gpu_its_hours_are_counted() -> None:
+    [episode] = judged(waiting(lambda _: 0.05, device="cuda:0")).episodes
+    assert float(str(episode.finding.evidence["gpu_hours_lost"])) > 0
+
+
+def test_every_fourth_wait_of_a_loader_with_four_processes_counts() -> None:
+    job = waiting(lambda step: 0.3 if step % 4 == 0 else 0.0, processes=4)
+    [episode] = judged(job).episodes
+    assert "4 loader processes do not keep up" in episode.finding.advice
+
+
+def test_more_processes_than_cores_are_not_advised() -> None:
+    [episode] = judged(waiting(lambda _: 2.0)).episodes
+    assert "there are 8 cores" in episode.finding.advice
+
+
+HEALTHY: dict[str, Callable[[int], float]] = {
+    "a little": lambda _: 0.01,
+    "nothing": lambda _: 0.0,
+    "one long wait in every twenty": lambda step: 2.0 if step % 20 == 7 else 0.001,
+    "for some steps only": lambda step: 0.2 if 60 <= step < 95 else 0.001,
+    "first steps": lambda step: 3.0 if step < 10 else 0.001,
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_loaders_that_keep_up_are_left_alone(name: str) -> None:
+    found = judged(waiting(HEALTHY[name]))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_a_tiny_model_that_is_quicker_than_any_loader_is_left_alone() -> None:
+    assert judged(waiting(lambda _: 0.002, computing=0.001)).episodes == ()
+
+
+def test_iterators_that_get_going_do_not_count() -> None:
+    starts = tuple(range(0, STEPS, 10))
+    job = waiting(lambda step: 1.0 if step in starts else 0.001, starts=starts)
+    assert judged(job).episodes == ()
+    assert judged(waiting(lambda step: 1.0 if step % 10 == 0 else 0.001)).episodes
+
+
+def test_evaluation_and_checkpoints_are_not_the_loaders() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(STEPS):
+        aside = {"evaluation": 1.0, "checkpoint": 1.0} if step % 50 == 49 else {}
+        worker.step(step, {"data_wait": 0.01, "forward": 0.05, **aside})
+    worker.flush()
+    assert judged(job.end()).episodes == ()
+
+
+def test_starvation_is_over_once_data_is_there() -> None:
+    [episode] = judged(waiting(lambda step: 0.05 if step < 90 else 0.0)).episodes
+    assert not episode.is_open
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(30):
+        worker.step(step, {"data_wait": float(np.float64(0.1)), "forward": 0.05})
+    worker.flush()
+    found = judged(job.end())
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA

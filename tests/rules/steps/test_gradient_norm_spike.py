@@ -1,0 +1,57 @@
+"""GradientNormSpike: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.training import Reals, with_losses
+
+STEPS = 500
+
+
+def norms(spread: float = 0.4, seed: int = 0) -> Reals:
+    return np.asarray(np.exp(spread * np.random.default_rng(seed).standard_normal(STEPS)))
+
+
+def judged(values: Reals, factors: Reals | None = None) -> Evaluation:
+    scalars = {"gradient_norm": values.tolist()}
+    if factors is not None:
+        scalars["clip_factor"] = factors.tolist()
+    job = with_losses(np.ones(STEPS), scalars=scalars)
+    return job.job().check("GradientNormSpike")["GradientNormSpike"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_norm_far_out_of_range_is_found(seed: int) -> None:
+    values = norms(seed=seed)
+    values[321] = 500.0
+    [episode] = judged(values).episodes
+    assert (episode.first_step, episode.severity) == (321, Severity.WARNING)
+    assert episode.finding.evidence["norm"] == 500.0
+    assert not episode.is_open
+
+
+def test_a_norm_that_was_clipped_is_worth_a_word_only() -> None:
+    values = norms()
+    values[321] = 500.0
+    [episode] = judged(values, np.minimum(1.0, 1.0 / values)).episodes
+    assert episode.severity is Severity.INFO
+    assert "it was clipped" in episode.finding.message
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_heavy_tails_are_usual(spread: float, seed: int) -> None:
+    found = judged(norms(spread, seed))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_norms_that_grow_steadily_are_no_spike() -> None:
+    assert judged(norms() * np.exp(np.arange(STEPS) / 60)).episodes == ()
+
+
+def test_norms_that_are_not_finite_are_another_rules() -> None:
+    values = norms()
+    values[::50] = np.inf
+    values[7::50] = np.nan
+    assert judged(values).episodes == ()

@@ -1,0 +1,76 @@
+"""LossDiverging: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, noisy, with_losses
+
+SEEDS = range(3)
+
+
+def judged(job: FakeJob) -> Evaluation:
+    return job.job().check("LossDiverging")["LossDiverging"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_loss_that_explodes_is_found(seed: int) -> None:
+    losses = noisy(lambda at: 2.3 * np.exp(np.minimum(at, 200) / 15), 300, 0.3, seed)
+    [episode] = judged(with_losses(losses)).episodes
+    assert "has exploded" in episode.finding.message
+    assert episode.severity is Severity.CRITICAL
+    assert episode.first_step is not None
+    assert episode.first_step <= 150
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_loss_that_had_fallen_and_is_worse_than_untrained_is_found(seed: int) -> None:
+    losses = noisy(lambda at: np.where(at < 300, 0.5 + 1.8 * np.exp(-at / 40), 9.0), 600, 0.2, seed)
+    [episode] = judged(with_losses(losses)).episodes
+    assert "is worse than untrained" in episode.finding.message
+    assert (episode.severity, episode.is_open) == (Severity.WARNING, True)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_a_loss_that_falls_without_end_is_found(power: int) -> None:
+    losses = noisy(lambda at: -2.3 - 2 * at**power, 700, 0.05)
+    [episode] = judged(with_losses(losses)).episodes
+    assert "falls without end" in episode.finding.message
+
+
+def _density(at: Reals) -> Reals:
+    return 1.4 - 12 * (1 - np.exp(-at / 200))
+
+
+HEALTHY = {
+    "falls": lambda at: 2.3 * np.exp(-at / 50) + 0.01,
+    "near zero, and back up a little": lambda at: np.where(at < 400, 2.3 * 0.9**at, 1e-3),
+    "a spike of sixty steps": lambda at: np.where((at > 300) & (at < 360), 500.0, 0.5),
+    "an explosion at the start that comes down": lambda at: 2.0 + 1e4 * np.exp(-at / 12),
+    "a log-likelihood below zero": _density,
+    "stands still": lambda at: np.full_like(at, 2.3),
+    "overfits another measure": lambda at: 0.5 + 1.8 * np.exp(-at / 60) + at / 800,
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_losses_are_left_alone(name: str, seed: int) -> None:
+    found = judged(with_losses(noisy(HEALTHY[name], 900, 0.2, seed)))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_several_losses_in_turn_are_left_alone() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(300):
+        worker.scalar("loss/0", step, 0.7 * 1.1**step).scalar("loss/1", step, 0.7)
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    assert judged(job.end()).status is RuleStatus.NOT_APPLICABLE
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(with_losses([2.0] * 8))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA

@@ -1,0 +1,91 @@
+"""LossSpike: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, noisy, with_losses
+
+SEEDS = range(3)
+
+
+def judged(job: FakeJob) -> Evaluation:
+    return job.job().check("LossSpike")["LossSpike"]
+
+
+def falling(steps: int = 600, noise: float = 0.05, seed: int = 0) -> Reals:
+    return noisy(lambda at: 0.4 + 1.9 * np.exp(-at / 60), steps, noise, seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_spike_that_comes_back_is_found_and_over(seed: int) -> None:
+    losses = falling(seed=seed)
+    losses[300:320] += np.linspace(3.0, 1.5, 20)
+    [episode] = judged(with_losses(losses)).episodes
+    evidence = episode.finding.evidence
+    assert (episode.is_open, evidence["has_recovered"]) == (False, True)
+    assert (episode.first_step, evidence["peak_step"]) == (300, 300)
+    assert 18 <= float(str(evidence["lasted_steps"])) <= 22
+    assert "came back after 20 steps" in episode.finding.message
+
+
+def test_a_spike_over_the_edge_of_a_window_is_one_episode() -> None:
+    losses = falling()
+    losses[340:420] += 3.0
+    [episode] = judged(with_losses(losses)).episodes
+    assert (episode.first_step, episode.is_open) == (340, False)
+    assert "came back after 80 steps" in episode.finding.message
+
+
+def test_a_spike_that_stays_is_said_to_stay() -> None:
+    losses = falling()
+    losses[400:] += 3.0
+    [episode] = judged(with_losses(losses)).episodes
+    assert episode.is_open
+    assert "has not come back in 200 steps" in episode.finding.message
+
+
+def test_a_single_step_must_jump_very_far() -> None:
+    losses = falling()
+    losses[400] = 6.0  # one hard batch
+    assert judged(with_losses(losses)).episodes == ()
+    losses[400] = 300.0
+    [episode] = judged(with_losses(losses)).episodes
+    assert (episode.first_step, episode.is_open) == (400, False)
+
+
+def test_a_learning_rate_that_begins_again_is_no_spike() -> None:
+    losses = falling()
+    losses[400:450] += 1.5
+    rates = np.full(600, 0.01)
+    rates[:100], rates[400:] = 0.1, 0.1
+    scalars = {"learning_rate/0": rates.tolist()}
+    assert judged(with_losses(losses, scalars=scalars)).episodes == ()
+    rates[400:] = 1.0  # higher than ever before
+    assert judged(with_losses(losses, scalars={"learning_rate/0": rates.tolist()})).episodes
+
+
+def test_losses_that_may_jump_are_left_alone() -> None:
+    losses = falling() - 1.0
+    losses[400:450] += 3.0
+    found = judged(with_losses(losses))
+    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+
+
+def test_an_agent_that_plays_is_left_alone() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step, loss in enumerate(np.append(np.full(200, 0.1), np.full(50, 9.0))):
+        worker.scalar("loss", step, float(loss))
+        worker.step(step, {"evaluation": 0.01, "forward": 0.1})
+    worker.flush()
+    found = judged(job.end())
+    assert found.status is RuleStatus.NOT_APPLICABLE
+    assert "plays" in (found.reason or "")
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(with_losses(falling(40)))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason == "it has seen 40 steps; it needs 101"

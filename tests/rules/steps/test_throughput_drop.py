@@ -1,0 +1,108 @@
+"""ThroughputDrop: planted faults and their healthy twins."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals
+
+USUAL = {"data_wait": 0.01, "forward": 0.03, "backward": 0.05, "optimizer": 0.01}
+
+
+def judged(job: FakeJob) -> Evaluation:
+    return job.job().check("ThroughputDrop")["ThroughputDrop"]
+
+
+def trained(factors: Mapping[str, Reals], noise: float = 0.05, rest: float = 0.01) -> FakeJob:
+    """A job whose phases take so many times what they take usually, step by step."""
+    job = FakeJob()
+    worker = job.worker()
+    rng = np.random.default_rng(0)
+    steps = max(len(one) for one in factors.values())
+    flat = np.ones(steps)
+    for step in range(steps):
+        some = np.exp(noise * rng.standard_normal())
+        phases = {
+            name: float(seconds * factors.get(name, flat)[step] * some)
+            for name, seconds in USUAL.items()
+        }
+        worker.step(step, phases, rest=float(rest * factors.get("rest", flat)[step]))
+    worker.flush()
+    return job.end()
+
+
+def slower(times: float, steps: int = 800, since: int = 400) -> Reals:
+    return np.where(np.arange(steps) < since, 1.0, times)
+
+
+@pytest.mark.parametrize(("phase", "named"), [("data_wait", "data_wait"), ("rest", "between")])
+def test_steps_that_have_become_slower_are_found_with_the_phase(phase: str, named: str) -> None:
+    [episode] = judged(trained({phase: slower(12.0)})).episodes
+    evidence = episode.finding.evidence
+    assert (episode.first_step, evidence["phase"]) == (400, named)
+    assert evidence["before_seconds"] == pytest.approx(0.11, rel=0.1)
+    assert evidence["now_seconds"] == pytest.approx(0.22, rel=0.1)
+    assert " % fewer steps per second" in episode.finding.message
+
+
+def test_steps_that_become_slower_and_slower_are_found() -> None:
+    [episode] = judged(trained({"rest": 1 + np.arange(1000) / 20})).episodes
+    assert episode.is_open
+
+
+def test_a_machine_that_is_much_slower_for_long_is_found() -> None:
+    all_phases = dict.fromkeys((*USUAL, "rest"), slower(3.0, steps=1600))
+    [episode] = judged(trained(all_phases)).episodes
+    assert "in all phases" in episode.finding.message
+
+
+HEALTHY: dict[str, Mapping[str, Reals]] = {
+    "even": {"rest": np.ones(800)},
+    "a slow beginning": {"forward": np.where(np.arange(800) < 40, 30.0, 1.0)},
+    "a slow while": {"data_wait": np.where((np.arange(800) // 100) == 4, 12.0, 1.0)},
+    "a slow step in ten": {"data_wait": np.where(np.arange(800) % 10 == 3, 50.0, 1.0)},
+    "a backbone that is unfrozen": {"backward": slower(2.5)},
+    "a busy neighbour for a minute": dict.fromkeys((*USUAL, "rest"), slower(2.0)),
+    "quicker": {"backward": slower(0.5)},
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_paces_are_left_alone(name: str) -> None:
+    found = judged(trained(HEALTHY[name]))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_more_micro_steps_are_no_drop() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(800):
+        count = 1 if step < 400 else 4
+        worker.step(step, {"data_wait": 0.05 * count, "forward": 0.01}, micro_steps=count)
+    worker.flush()
+    assert judged(job.end()).episodes == ()
+
+
+def test_evaluation_and_checkpoints_are_no_drop() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(800):
+        aside = {"evaluation": 0.5, "checkpoint": 0.2} if step >= 400 else {}
+        worker.step(step, {"forward": 0.1, **aside})
+    worker.flush()
+    assert judged(job.end()).episodes == ()
+
+
+def test_a_drop_that_ends_is_over() -> None:
+    factors = np.where((np.arange(1200) >= 400) & (np.arange(1200) < 800), 12.0, 1.0)
+    [episode] = judged(trained({"data_wait": factors})).episodes
+    assert not episode.is_open
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(trained({"rest": np.ones(120)}))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason == "it has seen 3 windows of 50 steps; needs 6"
