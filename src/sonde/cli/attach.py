@@ -3,7 +3,9 @@
 import argparse
 
 from sonde.cli._command import Command, Options, add_json, remark, say_json, store_uri
+from sonde.cli._last_words import read_verdict, verdict_lines
 from sonde.cli._recording import with_options
+from sonde.cli._rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
 from sonde.collect.attach import Attached, attach
 from sonde.collect.registration import Registration, Wish, register
@@ -25,19 +27,25 @@ class Attach(Command):
         parser.add_argument("--name", help="the job's name (default: program name and time)")
         parser.add_argument("--store", metavar="URI", type=store_uri, help="where to record it")
         parser.add_argument("--interval", metavar="TIME", help="between samples (default: 500ms)")
+        add_rules(parser)
+        add_no_rules(parser)
+        add_fail_on(parser)
         parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
         add_json(parser)
 
     def execute(self, options: Options) -> int:
         clock = SystemClock()
         target = Attached.find(options.pid)
-        settings = with_options(load_settings(None), options)
+        settings = with_rules(with_options(load_settings(None), options), options)
         registration = _register(settings, target, clock)
         if not options.quiet:
             remark(f"recording process {target.pid} as {registration.job}; Ctrl-C ends that")
         exit_ = attach(target, registration, settings, clock)
+        verdict = None if options.no_rules else read_verdict(registration.backend)
         if not options.quiet:
             remark(f"{registration.job} {exit_.state.value}: {exit_.message}")
+            for line in verdict_lines(verdict, registration.backend.uri):
+                remark(line)
         if options.json:
             say_json(
                 {
@@ -47,7 +55,7 @@ class Attach(Command):
                     "message": exit_.message,
                 }
             )
-        return 0
+        return exit_code(options, verdict.worst if verdict else None)
 
 
 def _register(settings: RunSettings, target: Attached, clock: SystemClock) -> Registration:

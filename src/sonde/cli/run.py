@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from sonde.cli._command import Command, Options, remark, store_uri
+from sonde.cli._last_words import read_verdict, verdict_lines
 from sonde.cli._recording import with_options
-from sonde.cli._rules import add_fail_on, add_no_rules, add_rules, with_rules
+from sonde.cli._rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
 from sonde.collect.child import become
 from sonde.collect.exits import code_of_failed_start
@@ -14,6 +15,7 @@ from sonde.collect.launch import Launched, Launcher
 from sonde.collect.masking import mask_command
 from sonde.collect.registration import Registration, Wish, register
 from sonde.errors import JobExistsError, StoreError, UsageError
+from sonde.records.finding import Verdict
 from sonde.records.job import JobState
 from sonde.settings import (
     default_store,
@@ -93,11 +95,12 @@ class Run(Command):
         launcher = Launcher(registration, wish.settings, clock)
         is_first_here = wish.placement.local_rank == 0
         launched = launcher.run(command, None if is_first_here else _OWN_COLLECTORS)
-        for line in _summary(launched, registration, wish):
+        verdict = None if wish.settings.asked.is_off else read_verdict(registration.backend)
+        for line in _summary(launched, registration, wish, verdict if is_first_here else None):
             tell(line)
         if options.quiet and launched.problem:
             remark(launched.problem)
-        return launched.code
+        return launched.code or exit_code(options, verdict.worst if verdict else None)
 
 
 def _wish(options: Options, command: tuple[str, ...]) -> Wish:
@@ -130,7 +133,9 @@ def _reference(registration: Registration, wish: Wish) -> str:
     return registration.job if is_usual else registration.backend.uri
 
 
-def _summary(launched: Launched, registration: Registration, wish: Wish) -> list[str]:
+def _summary(
+    launched: Launched, registration: Registration, wish: Wish, verdict: Verdict | None
+) -> list[str]:
     exit_, outcome = launched.exit, launched.outcome
     why = "" if exit_.state is JobState.COMPLETED else first_line(exit_.message, exit_.traceback)
     said = ending(registration.job, exit_.state.value, launched.seconds, why)
@@ -142,5 +147,5 @@ def _summary(launched: Launched, registration: Registration, wish: Wish) -> list
     lines += [f"lost: {gap.what}: {gap.reason}" for gap in outcome.lost[:3]]
     if not outcome.is_exit_recorded:
         lines.append("the store did not take it: how it ended is not recorded")
-    lines.append(f"details: sonde status {_reference(registration, wish)}")
-    return lines
+    reference = _reference(registration, wish)
+    return [*lines, *verdict_lines(verdict, reference), f"details: sonde status {reference}"]

@@ -17,8 +17,8 @@ from sonde.store.layout import JOB
 from sonde.store.lease import Leasing
 from sonde.watch.runner import Recorder
 
-# Episodes that opened, went on or recovered. Told again after a restart is every one that is open:
-# whoever acts on them remembers what was done.
+# Is told at every look which episodes opened, went on or recovered, if any; after a restart, every
+# one that is open. Whoever acts on them remembers what was done.
 Take = Callable[[Sequence[Episode]], None]
 
 # Local flushes are 2 s apart; what a finding is made of is in the store 5 s earlier at most.
@@ -93,8 +93,7 @@ class Watcher:
     def _look(self, recorder: Recorder) -> None:
         try:
             for changed in recorder.parts():
-                if changed:
-                    self._take(changed)
+                self._take(changed)
                 if not self._is_ours():
                     return
         except StoreError:

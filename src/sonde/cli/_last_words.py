@@ -1,0 +1,36 @@
+"""What rules said about a job, as `sonde run` and `sonde attach` tell it at the end."""
+
+from sonde.errors import StoreError
+from sonde.records.finding import Episode, Verdict
+from sonde.store.backends import Backend
+from sonde.store.facts import decode_facts
+from sonde.store.layout import rules_key
+
+_MOST_LINES = 3
+
+
+def read_verdict(backend: Backend) -> Verdict | None:
+    """What rules came to; None where none were asked."""
+    key = rules_key("verdict")
+    try:
+        return decode_facts(Verdict, backend.read(key), key)
+    except StoreError:
+        return None
+
+
+def verdict_lines(verdict: Verdict | None, job: str) -> list[str]:
+    """The verdict, the first findings, and where the rest is; `job` is how to name the job."""
+    if verdict is None:
+        return []
+    lines = [verdict.sentence if verdict.is_final else f"so far: {verdict.sentence}"]
+    lines += [_line(one) for one in verdict.first[1:_MOST_LINES]]
+    if verdict.findings:
+        lines.append(f"what to do: sonde findings {job}")
+    if not verdict.is_final:
+        lines.append(f"rules have not seen everything: sonde check {job} --record goes on")
+    return lines
+
+
+def _line(episode: Episode) -> str:
+    finding = episode.finding
+    return f"  {episode.severity.value}: {finding.rule}: {finding.message}"
