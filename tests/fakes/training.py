@@ -52,6 +52,57 @@ def with_gradients(
     return job.end()
 
 
+def looks(steps: int, most_apart: int = 80) -> list[int]:
+    """The steps at which a hook looks: often at first, then as its budget allows."""
+    found, step = [], 0
+    while step < steps:
+        found.append(step)
+        step += min(most_apart, max(1, -(-step // 2)))
+    return found
+
+
+def with_tensors(
+    tensors: Mapping[str, tuple[str, Callable[[int], Sequence[float] | Reals]]],
+    steps: int,
+    at: Sequence[int] | None = None,
+    scalars: Mapping[str, Callable[[int], float]] | None = None,
+) -> FakeJob:
+    """A job of one worker with tensors, each of a collection, at the steps that are looked at."""
+    job = FakeJob()
+    worker = job.worker()
+    for name, (collection, _) in tensors.items():
+        worker.knows(name, collection)
+    looked = set(looks(steps) if at is None else at)
+    for step in range(steps):
+        for name, (_, values) in tensors.items() if step in looked else ():
+            worker.statistics(name, step, values(step))
+        for name, value in (scalars or {}).items():
+            worker.scalar(name, step, value(step))
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+def with_observations(
+    kind: str,
+    seen: Mapping[str, Callable[[int], tuple[float, object]]],
+    steps: int,
+    at: Sequence[int] | None = None,
+    mode: str = "train",
+) -> FakeJob:
+    """A job of one worker that finds something of each subject: a value and its detail."""
+    job = FakeJob()
+    worker = job.worker()
+    looked = set(looks(steps) if at is None else at)
+    for step in range(steps):
+        for subject, told in seen.items() if step in looked else ():
+            value, detail = told(step)
+            worker.observation(kind, subject, step, detail, value=value, mode=mode)
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
 def with_steps(
     seconds: Sequence[float] | Reals, slow_phase: str = "data_wait", ranks: Sequence[int] = (0,)
 ) -> FakeJob:

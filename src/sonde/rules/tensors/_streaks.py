@@ -1,0 +1,35 @@
+"""How long something has held: recorded steps are few and far between, so rows are no steps."""
+
+from sonde.rules._rule import State
+
+
+class Streaks:
+    """For each name, over which recorded steps in a row something holds."""
+
+    def __init__(self, state: State) -> None:
+        self._held = state.of("streaks")
+
+    def note(self, name: str, step: int, *, holds: bool) -> None:
+        """Whether it holds at one more recorded step."""
+        if not holds:
+            self._held.pop(name, None)
+            return
+        rows, since, _ = self._held.get(name, (0, step, step))
+        self._held[name] = [rows + 1, since, step]
+
+    def rows(self, name: str) -> int:
+        """At how many recorded steps in a row it holds by now."""
+        return int(self._held[name][0]) if name in self._held else 0
+
+    def steps(self, name: str) -> tuple[int, int]:
+        """The first and the last of them."""
+        _, since, last = self._held[name]
+        return int(since), int(last)
+
+    def lasting(self, rows: int, span: int = 0) -> list[str]:
+        """Where it holds at so many recorded steps in a row, which lie so far apart."""
+        return sorted(
+            name
+            for name, (count, since, last) in self._held.items()
+            if count >= rows and last - since >= span
+        )

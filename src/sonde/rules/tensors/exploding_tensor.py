@@ -1,0 +1,173 @@
+"""ExplodingTensor: values that are no numbers any more."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.read.window import Curve, Window, WindowTensor
+from sonde.records.finding import Finding, Severity
+from sonde.records.need import Losses, Need, Statistics
+from sonde.rules._rule import Rule, State
+from sonde.rules.tensors._chosen import LOSSES, chosen_tensors, layer_of, needs_of
+
+_LOOKED_AT = ("gradients", "weights", "biases", "outputs")
+_MAY_BE_INFINITE = "outputs"  # a mask or a log-probability of nought is infinite on purpose
+_LOST = 3  # losses in a row: one alone may be a batch that the script throws away
+
+
+@dataclass(frozen=True)
+class _Bad:
+    """One value, or some values of a tensor, that are not finite."""
+
+    step: int
+    name: str
+    nans: float
+    infinities: float
+    worker: int | None = None
+    stays: bool = False  # a weight that is not finite never becomes so again
+
+    @property
+    def what(self) -> str:
+        """In a word."""
+        return "NaN" if self.nans else "infinite"
+
+
+class ExplodingTensor(Rule):
+    """A loss, a gradient or a weight is NaN or infinite.
+
+    Why it matters: nothing is learned from then on, and what is saved is worthless.
+    How it decides: classic fires wherever a recorded tensor, or the loss, holds such a value.
+    Calibrated looks at losses, gradients, weights and outputs (there only at NaN: masks are
+    infinite on purpose), leaves out steps that a gradient scaler skips, since it tries them out,
+    and says `critical` once a weight or three losses in a row are lost.
+    What to do: lower the learning rate or clip gradients; look for a division, a logarithm or a
+    root of nought at the place that is named; with half precision use bfloat16 or a gradient
+    scaler; check the input.
+    """
+
+    collection_names: tuple[str, ...] | None = None
+    tensor_regex: str | None = None
+    only_nan: bool = False
+
+    needs = (Losses(), *(Statistics(one) for one in _LOOKED_AT))
+    window_steps: ClassVar[int] = 10
+    explains = ("LossNotDecreasing", "LossDiverging", "LossSpike", "GradientNormSpike")
+
+    @property
+    def needed(self) -> tuple[Need, ...]:
+        """What was chosen, else what is looked at by default."""
+        if self.collection_names is None and self.tensor_regex is None:
+            return self.needs
+        return needs_of(self.collection_names, self.tensor_regex)
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Looks for them in everything that was recorded."""
+        if self.is_classic:
+            for one in sorted(self._in_chosen(window), key=lambda one: one.step):
+                yield self._found([one], window, Severity.CRITICAL, subject=one.name)
+            return
+        skipped = _skipped_steps(window)
+        bad = [one for one in self._anywhere(window) if one.step not in skipped]
+        lost = self._lost_in_a_row(window, skipped, state)
+        if not bad:
+            return
+        is_lost = lost >= _LOST or (window.is_last and lost) or any(one.stays for one in bad)
+        severity = Severity.CRITICAL if is_lost else Severity.WARNING
+        yield self._found(sorted(bad, key=_order), window, severity, subject="non-finite")
+
+    def _anywhere(self, window: Window) -> Iterator[_Bad]:
+        if self.collection_names is not None or self.tensor_regex is not None:
+            yield from self._in_chosen(window)
+            return
+        for curve in (*window.losses(), *window.scalars("gradient_norm*")):
+            yield from self._in_curve(curve)
+        for name in _LOOKED_AT:
+            for tensor in window.tensors(name, each_worker=True):
+                only_nan = self.only_nan or name == _MAY_BE_INFINITE
+                yield from _in_tensor(
+                    tensor, only_nan=only_nan, stays=name in ("weights", "biases")
+                )
+
+    def _in_chosen(self, window: Window) -> Iterator[_Bad]:
+        names = self.collection_names
+        if LOSSES in (names or ()) or (names is None and self.tensor_regex is None):
+            for curve in window.losses():
+                yield from self._in_curve(curve)
+        tensors = chosen_tensors(window, names, self.tensor_regex, each_worker=True)
+        window.count(sum(len(one.steps) for one in tensors))
+        for tensor in tensors:
+            yield from _in_tensor(tensor, only_nan=self.only_nan, stays=False)
+
+    def _in_curve(self, curve: Curve) -> Iterator[_Bad]:
+        for step, value in curve:
+            is_nan, is_infinite = bool(np.isnan(value)), bool(np.isinf(value))
+            if is_nan or (is_infinite and not self.only_nan):
+                yield _Bad(step, curve.name, float(is_nan), float(is_infinite))
+
+    def _lost_in_a_row(self, window: Window, skipped: set[int], state: State) -> int:
+        """How many losses in a row, up to the last one, are not finite."""
+        for curve in window.losses():
+            for step, value in curve:
+                if step not in skipped:
+                    is_lost = not np.isfinite(value)
+                    state[curve.name] = state.get(curve.name, 0) + 1 if is_lost else 0
+        return max((int(one) for one in state.values()), default=0)
+
+    def _found(self, bad: list[_Bad], window: Window, severity: Severity, subject: str) -> Finding:
+        first = bad[0]
+        names = list(dict.fromkeys(one.name for one in bad))
+        others = f" (and {len(names) - 1} more tensors)" if len(names) > 1 else ""
+        origin = _origin(window)
+        come = f" It came from {origin}." if origin else ""
+        return self.finding(
+            f"{_called(first.name)} is {first.what} at step {first.step}{others}.{come}",
+            severity=severity,
+            step=(first.step, max(one.step for one in bad)),
+            tensor=first.name,
+            worker=first.worker,
+            subject=subject,
+            evidence={
+                "nans": sum(one.nans for one in bad if one.step == first.step),
+                "infinities": sum(one.infinities for one in bad if one.step == first.step),
+                "tensors": names[:8],
+                "origin": origin,
+            },
+        )
+
+
+def _order(bad: _Bad) -> tuple[int, int]:
+    """The earliest first; at one step what comes first in it."""
+    rank = 0 if bad.name.startswith("loss") else 1 if bad.name.startswith("gradient/") else 2
+    return bad.step, rank
+
+
+def _in_tensor(tensor: WindowTensor, *, only_nan: bool, stays: bool) -> Iterator[_Bad]:
+    nans, infinities = tensor.column("nans"), tensor.column("infinities")
+    if only_nan:
+        infinities = np.zeros_like(infinities)
+    for place in np.flatnonzero(nans + infinities).tolist():
+        counts = (float(nans[place]), float(infinities[place]))
+        yield _Bad(int(tensor.steps[place]), tensor.name, *counts, tensor.worker, stays)
+
+
+def _skipped_steps(window: Window) -> set[int]:
+    """Steps whose updates a gradient scaler has left out because they were not finite."""
+    tables: Iterable[set[int]] = (
+        {int(one) for one in table.steps[table.is_skipped]} for table in window.steps()
+    )
+    return set().union(*tables)
+
+
+def _origin(window: Window) -> str:
+    """Where the hook has seen it begin."""
+    for one in window.observations("first-non-finite"):
+        told = one.facts
+        if told.get("found") != "finite":
+            return f"{told.get('in', 'model')} {one.subject}".strip()
+    return ""
+
+
+def _called(name: str) -> str:
+    return f"the gradient of {layer_of(name)}" if name.startswith("gradient/") else name

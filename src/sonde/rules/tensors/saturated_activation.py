@@ -1,0 +1,130 @@
+"""SaturatedActivation: inputs so large that an activation function passes nothing back."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.read.window import Window, WindowTensor
+from sonde.records.finding import Finding
+from sonde.records.need import Statistics
+from sonde.rules._parameters import Percent
+from sonde.rules._rule import Rule, State
+from sonde.rules.tensors._streaks import Streaks
+from sonde.store.statistics import HISTOGRAM, bin_edges, decode_histogram
+
+_KINDS = ("tanh", "sigmoid")
+_LOOKS = 3  # recorded steps in a row
+_EDGES = bin_edges()
+_NAMED = 8
+
+
+class SaturatedActivation(Rule):
+    """Most inputs of a tanh or sigmoid layer are so large that its gradient is nought.
+
+    Why it matters: nothing in front of the layer learns.
+    How it decides: classic fires on every recorded step at which more than threshold_layer percent
+    of a layer's inputs lie outside its bounds, where 32-bit floats know no slope any more.
+    Calibrated wants three recorded steps in a row. Shares are read from histograms, interpolated
+    within a bin. threshold_inactivity is accepted and has no effect: statistics do not tell one
+    unit from another.
+    What to do: initialize the layers in front with smaller weights; normalize inputs or put a
+    normalization before the activation; lower the learning rate.
+    """
+
+    threshold_tanh_min: float = -9.4999
+    threshold_tanh_max: float = 9.4999
+    threshold_sigmoid_min: float = -23.0
+    threshold_sigmoid_max: float = 16.99999
+    threshold_inactivity: Percent = 1.0
+    threshold_layer: Percent = 50.0
+
+    needs = tuple(Statistics(f"{kind}_input") for kind in _KINDS)
+    window_steps: ClassVar[int] = 50
+    explains = ("VanishingGradient", "NoGradient", "LossNotDecreasing")
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Looks at the inputs of every such layer."""
+        streaks = Streaks(state)
+        worst: dict[str, tuple[float, WindowTensor]] = {}
+        for kind in _KINDS:
+            for tensor in window.tensors(f"{kind}_input", with_histogram=True):
+                for step, percent in self._percents(kind, tensor):
+                    state["looks"] = state.get("looks", 0) + 1
+                    is_saturated = percent > self.threshold_layer
+                    if self.is_classic and is_saturated:
+                        found = [(percent, tensor)]
+                        yield self._found(found, (step, step), subject=tensor.name)
+                    streaks.note(tensor.name, step, holds=is_saturated)
+                    worst[tensor.name] = (percent, tensor)
+        lasting = [name for name in streaks.lasting(_LOOKS) if name in worst]
+        if lasting and not self.is_classic:
+            found = sorted((worst[name] for name in lasting), key=lambda one: -one[0])
+            spans = [streaks.steps(name) for name in lasting]
+            steps = (min(one for one, _ in spans), max(one for _, one in spans))
+            yield self._found(found, steps, subject="saturated")
+
+    def lacks(self, state: State) -> str:
+        """More recorded steps."""
+        looks = int(state.get("looks", 0))
+        if self.is_classic or looks >= _LOOKS:
+            return ""
+        return f"it has looked {looks} times; it needs {_LOOKS}"
+
+    def _percents(self, kind: str, tensor: WindowTensor) -> Iterator[tuple[int, float]]:
+        """The steps, and how many percent of the inputs lie outside."""
+        is_tanh = kind == "tanh"
+        low = self.threshold_tanh_min if is_tanh else self.threshold_sigmoid_min
+        high = self.threshold_tanh_max if is_tanh else self.threshold_sigmoid_max
+        columns = tensor.rows.columns
+        for place, step in enumerate(tensor.steps.tolist()):
+            share = _share_outside({name: one[place] for name, one in columns.items()}, low, high)
+            if share is not None:
+                yield step, 100 * share
+
+    def _found(
+        self,
+        layers: list[tuple[float, WindowTensor]],
+        steps: tuple[int, int],
+        subject: str,
+    ) -> Finding:
+        percent, tensor = layers[0]
+        others = f" So it is in {len(layers) - 1} more layers." if len(layers) > 1 else ""
+        return self.finding(
+            f"{percent:.0f} % of {tensor.name} lie where the activation function is flat "
+            f"(from {_last(tensor, 'min'):.3g} to {_last(tensor, 'max'):.3g}).{others}",
+            step=steps,
+            tensor=tensor.name,
+            worker=tensor.worker,
+            subject=subject,
+            evidence={
+                "saturated_percent": percent,
+                "threshold_layer": self.threshold_layer,
+                "layers": [one.name for _, one in layers[:_NAMED]],
+            },
+        )
+
+
+def _last(tensor: WindowTensor, reduction: str) -> float:
+    return float(tensor.values(reduction)[-1])
+
+
+def _share_outside(row: dict[str, object], low: float, high: float) -> float | None:
+    """The share of values below or above two bounds; None where nobody can tell."""
+    count = float(np.asarray(row["count"]))
+    least, most = float(np.asarray(row["minimum"])), float(np.asarray(row["maximum"]))
+    if not count or not np.isfinite(least):
+        return None
+    if least >= low and most <= high:
+        return 0.0
+    if most < low or least > high:
+        return 1.0
+    outside = 0.0
+    counts = decode_histogram(str(row[HISTOGRAM]))
+    for place, number in counts.items():
+        start, end = max(_EDGES[place], least), min(_EDGES[place + 1], most)
+        width = end - start
+        below = min(max(low - start, 0.0), width)
+        above = min(max(end - high, 0.0), width)
+        outside += number * ((below + above) / width if width > 0 else start < low or start > high)
+    return outside / count if counts else None

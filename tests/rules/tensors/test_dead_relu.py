@@ -1,0 +1,98 @@
+"""DeadRelu: planted faults and their healthy twins."""
+
+from collections.abc import Callable
+
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import with_observations
+
+Look = Callable[[int], tuple[float, object]]
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("DeadRelu", **parameters)["DeadRelu"]
+
+
+def layer(inactive: Callable[[int], int], units: int = 64, samples: int = 64) -> Look:
+    """A layer of which so many units are silent in at least 99 % of a batch."""
+
+    def look(step: int) -> tuple[float, object]:
+        dead = inactive(step)
+        counts = {"0.1": dead, "1": dead, "5": dead, "10": dead, "50": units // 2 + dead // 2}
+        return float(units), {"inactive": counts, "samples": samples}
+
+    return look
+
+
+def job_with(layers: dict[str, Look], steps: int = 100) -> FakeJob:
+    return with_observations("unit-activity", layers, steps)
+
+
+def test_a_dead_layer_is_found_soon_and_named() -> None:
+    job = job_with({"1.relu_output_0": layer(lambda _: 60), "2_output_0": layer(lambda _: 3)})
+    [episode] = judged(job).episodes
+    assert episode.finding.tensor == "1.relu_output_0"
+    assert "60 of 64 units of 1.relu_output_0 (94 %)" in episode.finding.message
+    assert (episode.is_open, episode.first_step) == (True, 0)
+
+
+def test_a_layer_that_dies_later_is_found_from_then_on() -> None:
+    job = job_with({"relu_output_0": layer(lambda step: 64 if step > 50 else 5)}, 400)
+    [episode] = judged(job).episodes
+    assert episode.first_step is not None
+    assert episode.first_step > 50
+
+
+def test_the_worst_of_several_is_named() -> None:
+    layers = {"a_output_0": layer(lambda _: 50), "b_output_0": layer(lambda _: 64)}
+    [episode] = judged(job_with(layers)).episodes
+    assert episode.finding.tensor == "b_output_0"
+    assert episode.finding.evidence["layers"] == ["b_output_0", "a_output_0"]
+
+
+HEALTHY = {
+    "half of it, as by chance": layer(lambda _: 34),
+    "silent for a moment": layer(lambda step: 60 if step in (1, 2) else 4),
+    "a small layer": layer(lambda _: 5, units=8),
+    "living units in few samples": layer(lambda _: 50, samples=16),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_layers_are_left_alone(name: str) -> None:
+    found = judged(job_with({"relu_output_0": HEALTHY[name]}))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_batches_of_four_do_not_tell() -> None:
+    found = judged(job_with({"relu_output_0": layer(lambda _: 64, samples=4)}))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason == "batches have 4 samples; it needs 8"
+
+
+def test_few_samples_suffice_where_nothing_lives() -> None:
+    assert judged(job_with({"relu_output_0": layer(lambda _: 63, samples=16)})).episodes
+
+
+def test_a_given_pattern_chooses_layers() -> None:
+    layers = {"a_output_0": layer(lambda _: 64), "b_output_0": layer(lambda _: 64)}
+    [episode] = judged(job_with(layers), tensor_regex="^b_").episodes
+    assert episode.finding.tensor == "b_output_0"
+
+
+def test_without_rectifiers_it_is_not_applicable() -> None:
+    assert judged(job_with({})).status is RuleStatus.NOT_APPLICABLE
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    job = job_with({"relu_output_0": layer(lambda step: {2: 33, 5: 32}.get(step, 0))}, 10)
+    found = judged(job, setting="classic")
+    assert found.triggered == 1  # 33 of 64 are more than half, 32 are not
+    [episode] = found.episodes
+    assert (episode.first_step, episode.last_step) == (2, 2)
+    # at most half of a batch: the column of 50 %
+    assert (
+        judged(job, setting="classic", threshold_inactivity=60, threshold_layer=70).triggered == 2
+    )

@@ -1,0 +1,112 @@
+"""ExplodingTensor: planted faults and their healthy twins."""
+
+from collections.abc import Callable
+from math import inf, nan
+
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.job import FakeJob
+from tests.fakes.training import with_losses, with_tensors
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("ExplodingTensor", **parameters)["ExplodingTensor"]
+
+
+def test_a_loss_that_becomes_nan_is_found_at_its_step_and_is_critical() -> None:
+    [episode] = judged(with_losses([2.0] * 23 + [nan] * 20)).episodes
+    assert (episode.first_step, episode.last_step) == (23, 42)
+    assert (episode.severity, episode.finding.tensor) == (Severity.CRITICAL, "loss")
+
+
+def test_a_job_that_ends_with_its_first_nan_is_lost() -> None:
+    [episode] = judged(with_losses([2.0] * 23 + [nan])).episodes
+    assert episode.severity is Severity.CRITICAL
+    assert episode.finding.message == "loss is NaN at step 23."
+
+
+def test_one_bad_batch_is_a_warning() -> None:
+    [episode] = judged(with_losses([2.0] * 19 + [inf] + [1.9] * 50)).episodes
+    assert (episode.severity, episode.is_open) == (Severity.WARNING, False)
+
+
+def test_a_weight_that_is_not_finite_is_lost_at_once() -> None:
+    values = {"fc.weight": ("weights", lambda step: [0.1, nan if step >= 8 else 0.2])}
+    [episode] = judged(with_tensors(values, 10)).episodes
+    assert (episode.severity, episode.first_step) == (Severity.CRITICAL, 8)
+    assert episode.finding.tensor == "fc.weight"
+
+
+def test_where_it_began_is_told() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(20):
+        worker.scalar("loss", step, nan if step > 4 else 1.0)
+        if step == 5:
+            detail = {"found": "inf", "in": "output"}
+            worker.observation("first-non-finite", "head.log", step, detail, value=5)
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    [episode] = judged(job.end()).episodes
+    assert episode.finding.evidence["origin"] in ("output head.log", "")
+    assert episode.first_step == 5
+
+
+def test_steps_that_a_gradient_scaler_skips_are_its_trials() -> None:
+    job = FakeJob()
+    worker = job.worker().knows("gradient/fc", "gradients")
+    for step in range(30):
+        is_skipped = step in (0, 1, 2, 20)
+        worker.statistics("gradient/fc", step, [inf if is_skipped else 0.1, 0.2])
+        worker.scalar("gradient_norm", step, inf if is_skipped else 0.3)
+        worker.scalar("loss", step, 1.0).step(step, {"forward": 0.1}, skipped=is_skipped)
+    worker.flush()
+    found = judged(job.end())
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+HEALTHY: dict[str, tuple[str, Callable[[int], list[float]]]] = {
+    "large but finite": ("gradients", lambda step: [1e30, -1e30]),
+    "a mask goes in": ("inputs", lambda step: [-inf, 0.0]),
+    "log-probabilities of nought come out": ("outputs", lambda step: [-inf, -0.1]),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_tensors_are_left_alone(name: str) -> None:
+    values = {"fc": HEALTHY[name], "gradient/x": ("gradients", lambda step: [0.1, 0.2])}
+    assert judged(with_tensors(values, 60)).episodes == ()
+
+
+def test_chosen_tensors_are_looked_at_and_no_others() -> None:
+    values = {
+        "mask": ("inputs", lambda step: [-inf, 0.0]),
+        "fc.weight": ("weights", lambda step: [nan, 0.0]),
+    }
+    job = with_tensors(values, 30)
+    [episode] = judged(job, collection_names=("inputs",)).episodes
+    assert episode.finding.tensor == "mask"
+    assert judged(job, collection_names=("inputs",), only_nan=True).episodes == ()
+    assert judged(job, tensor_regex="^fc").episodes[0].finding.tensor == "fc.weight"
+
+
+def test_without_anything_recorded_it_is_not_applicable() -> None:
+    found = judged(with_losses([]))
+    assert found.status is RuleStatus.NOT_APPLICABLE
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    values = {
+        "a": ("weights", lambda step: [nan if step == 3 else 1.0]),
+        "b": ("inputs", lambda step: [inf if step in (1, 2) else 1.0]),
+    }
+    job = with_tensors(
+        values, 6, at=range(6), scalars={"loss": lambda step: nan if step == 4 else 1}
+    )
+    found = judged(job, setting="classic")
+    assert found.triggered == 4  # a once, b twice, the loss once
+    assert {(one.finding.tensor, one.first_step) for one in found.episodes} == {
+        ("a", 3), ("b", 1), ("loss", 4),
+    }  # fmt: skip
+    assert judged(job, setting="classic", only_nan=True).triggered == 2

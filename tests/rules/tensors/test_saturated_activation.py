@@ -1,0 +1,64 @@
+"""SaturatedActivation: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, with_tensors
+
+RNG = np.random.default_rng(0)
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("SaturatedActivation", **parameters)["SaturatedActivation"]
+
+
+def spread(scale: float, count: int = 200) -> Reals:
+    return np.asarray(scale * RNG.standard_normal(count))
+
+
+def test_a_saturated_tanh_is_found_and_named() -> None:
+    tensors = {
+        "rnn.tanh_input_0": ("tanh_input", lambda _: spread(40.0)),
+        "out.tanh_input_0": ("tanh_input", lambda _: spread(1.0)),
+    }
+    [episode] = judged(with_tensors(tensors, 100)).episodes
+    assert episode.finding.tensor == "rnn.tanh_input_0"
+    assert (episode.is_open, episode.first_step) == (True, 0)
+    assert episode.finding.evidence["saturated_percent"] == pytest.approx(81, abs=8)
+
+
+def test_a_saturated_sigmoid_is_found() -> None:
+    tensors = {"gate_input_0": ("sigmoid_input", lambda _: spread(5.0) + 60)}
+    [episode] = judged(with_tensors(tensors, 30)).episodes
+    assert episode.finding.evidence["saturated_percent"] == 100.0
+
+
+HEALTHY = {
+    "small": ("tanh_input", lambda _: spread(1.0)),
+    "confident": ("sigmoid_input", lambda _: spread(12.0)),
+    "white or black images": ("tanh_input", lambda _: np.sign(spread(1.0)) * 6),
+    "large for a moment": ("tanh_input", lambda step: spread(40.0 if step < 2 else 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_layers_are_left_alone(name: str) -> None:
+    found = judged(with_tensors({"x": HEALTHY[name]}, 100))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_without_such_layers_it_is_not_applicable() -> None:
+    found = judged(with_tensors({"x": ("relu_input", lambda _: spread(99.0))}, 20))
+    assert found.status is RuleStatus.NOT_APPLICABLE
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    def at(step: int) -> list[float]:
+        return [20.0] * (6 if step == 1 else 5) + [0.0] * (4 if step == 1 else 5)
+
+    found = judged(with_tensors({"x": ("tanh_input", at)}, 6), setting="classic")
+    assert found.triggered == 1  # six of ten are more than half, five are not
+    [episode] = found.episodes
+    assert (episode.first_step, episode.finding.evidence["saturated_percent"]) == (1, 60.0)
