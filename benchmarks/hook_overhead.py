@@ -151,11 +151,12 @@ def sonde_run(folder: Path, name: str, config: str) -> list[str]:
     return [sys.executable, "-m", "sonde", "run", *words, "--no-rules", "--no-report", "--"]
 
 
-def run(command: Sequence[str]) -> None:
-    """To its good end."""
+def run(command: Sequence[str]) -> str:
+    """To its good end; what it printed."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+    return done.stdout
 
 
 def _percent(what: str, found: Added, bar: float, note: str) -> Row:
