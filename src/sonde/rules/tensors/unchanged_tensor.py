@@ -1,0 +1,132 @@
+"""UnchangedTensor: what is recorded stays the same, step after step."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.read.window import Window, WindowTensor
+from sonde.records.finding import Finding
+from sonde.records.need import Statistics
+from sonde.rules._parameters import Count, Positive
+from sonde.rules._rule import Rule, State
+from sonde.rules.tensors._chosen import and_more
+
+_WEIGHTS, _GRADIENTS = "weights", "gradients"
+_REDUCTIONS = ("min", "max", "mean", "l2_norm", "nan_count")
+_EXACT = 1e-9  # relative: sums of the same values may differ by their order
+_SPAN = 30  # steps: warm-up from nought and the first looks are closer together
+_LEAST_GRADIENT = 1e-12
+_NAMED = 8
+
+Row = list[float]  # the step, then the reductions
+
+
+class UnchangedTensor(Rule):
+    """A tensor has the same values at several recorded steps in a row.
+
+    Why it matters: what does not change does not learn, or is not fed.
+    How it decides: tensors are the same whose smallest and largest value, mean and norm are close.
+    Classic fires where the last num_steps recorded values of any tensor are (within rtol and atol).
+    Calibrated looks at weights that get a gradient and do not change in the least for 30 steps and
+    num_steps recorded ones, while other weights do; a learning rate of nought is a wish.
+    What to do: check that the optimizer owns the parameter, that its learning rate is not too small
+    for the precision of the weights (bfloat16 rounds small updates away), and that nothing copies
+    old values back.
+    """
+
+    num_steps: Count = 3
+    rtol: Positive = 1e-5
+    atol: Positive = 1e-8
+    equal_nan: bool = False
+
+    needs = (Statistics(_WEIGHTS), Statistics(_GRADIENTS))
+    window_steps: ClassVar[int] = 50
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Compares what was recorded with what was recorded before."""
+        if self.is_classic:
+            yield from self._classic(window, state)
+        else:
+            yield from self._calibrated(window, state)
+
+    def lacks(self, state: State) -> str:
+        """More recorded steps."""
+        known = [len(one) for one in state.of("rows").values()]
+        seen = max([*known, *(int(one[0]) for one in state.of("same").values())], default=0)
+        if seen >= self.num_steps or state.get("moves"):
+            return ""
+        return f"tensors were recorded at {seen} steps; it needs {self.num_steps}"
+
+    def _classic(self, window: Window, state: State) -> Iterator[Finding]:
+        tensors = window.tensors("all")
+        window.count(sum(len(one.steps) for one in tensors))
+        kept = state.of("rows")
+        for tensor in tensors:
+            known: list[Row] = kept.get(tensor.name, [])
+            for row in _rows(tensor):
+                known = [*known, row][-self.num_steps :]
+                if len(known) == self.num_steps > 1 and self._are_close(known):
+                    yield self._found([tensor.name], (int(known[0][0]), int(row[0])), tensor.name)
+            kept[tensor.name] = known
+
+    def _are_close(self, rows: list[Row]) -> bool:
+        values = np.array(rows)[:, 1:]
+        return np.allclose(
+            values[1:], values[:1], rtol=self.rtol, atol=self.atol, equal_nan=self.equal_nan
+        )
+
+    def _calibrated(self, window: Window, state: State) -> Iterator[Finding]:
+        weights = [one for one in window.tensors(_WEIGHTS) if one.is_matrix]
+        same = state.of("same")  # at how many recorded steps, since which one, and its values
+        fed = _fed(window)
+        for tensor in weights:
+            for row in _rows(tensor):
+                count, first = same.get(tensor.name, (0, row))
+                is_same = np.allclose(row[1:], first[1:], rtol=_EXACT, atol=0.0)
+                if count and not is_same:
+                    state["moves"] = True
+                same[tensor.name] = [count + 1, first] if count and is_same else [1, row]
+        if _is_frozen_on_purpose(window):
+            return
+        stuck = []
+        for tensor in weights:
+            count, first = same[tensor.name]
+            last = int(tensor.steps[-1])
+            is_long = count >= max(self.num_steps, 2) and last - first[0] >= _SPAN
+            if is_long and tensor.name in fed:
+                stuck.append((tensor.name, int(first[0]), last))
+        if stuck and len(stuck) < len(weights):
+            names = [name for name, _, _ in stuck]
+            steps = (min(one for _, one, _ in stuck), max(one for _, _, one in stuck))
+            yield self._found(names, steps, _WEIGHTS)
+
+    def _found(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
+        return self.finding(
+            f"{and_more(names)} did not change from step {steps[0]} to {steps[1]}.",
+            step=steps,
+            tensor=names[0],
+            subject=subject,
+            evidence={"tensors": names[:_NAMED], "count": len(names)},
+        )
+
+
+def _rows(tensor: WindowTensor) -> Iterator[Row]:
+    columns = [tensor.values(name).tolist() for name in _REDUCTIONS]
+    for step, *values in zip(tensor.steps.tolist(), *columns, strict=True):
+        yield [float(step), *values]
+
+
+def _fed(window: Window) -> set[str]:
+    """The weights that have got a gradient."""
+    return {
+        one.name.removeprefix("gradient/")
+        for one in window.tensors(_GRADIENTS)
+        if float(one.values("abs_mean").max(initial=0.0)) > _LEAST_GRADIENT
+    }
+
+
+def _is_frozen_on_purpose(window: Window) -> bool:
+    """Whether a group of parameters has the learning rate nought."""
+    rates = [one.values for one in window.scalars("learning_rate/*")]
+    return any(bool((one == 0).all()) for one in rates)

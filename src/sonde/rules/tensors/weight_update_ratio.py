@@ -1,0 +1,144 @@
+"""WeightUpdateRatio: weights that jump, or do not move."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.read.window import Window, WindowTensor
+from sonde.records.finding import Finding
+from sonde.records.need import Statistics
+from sonde.rules._parameters import Count, Positive
+from sonde.rules._rule import Rule, State
+from sonde.rules.tensors._chosen import and_more
+from sonde.rules.tensors._streaks import Streaks
+
+_COLLECTION = "weights"
+_COLUMNS = ("count", "sum_of_squares", "sum", "sum_of_absolutes", "minimum", "maximum")
+_NEAR_STEPS = 3  # a jump is what happens between neighbours; over a hundred steps weights may grow
+_LEAST_ROOT_MEAN_SQUARE = 1e-4  # layers that begin at (nearly) nought grow by any factor
+_IN_A_ROW = 3  # recorded steps without movement
+_SPAN = 50  # steps: longer than the end of a schedule that falls to nought
+_LEAST_GRADIENT = 1e-12  # the mean magnitude: below it there is nothing to follow
+_EVERY = "every weight"
+_NAMED = 8
+
+
+class WeightUpdateRatio(Rule):
+    """The updates of weights are far too large, or nothing, against the weights themselves.
+
+    Why it matters: large updates throw away what was learned, tiny ones learn nothing.
+    How it decides: from the statistics of weights at one recorded step and the one before (or
+    num_steps recorded steps before): the change of their norm, sum, magnitudes and extremes, of
+    which the largest is a lower bound for the norm of the update. Classic fires wherever its ratio
+    to the weights' norm is above large_threshold or below small_threshold. Calibrated takes as a
+    jump only what happens within three steps and to weights that are not (nearly) nought, and as
+    standstill only that of all weights together, over three recorded steps and 50 steps in a row,
+    while gradients are there.
+    What to do: change the learning rate, down for jumps and up for standstill; look at its
+    schedule; check that the optimizer owns the parameters and that the scaler does not skip steps.
+    """
+
+    num_steps: Count | None = None
+    large_threshold: Positive = 10.0
+    small_threshold: Positive = 1e-8
+    epsilon: Positive = 1e-9
+
+    needs = (Statistics(_COLLECTION), Statistics("gradients"))
+    window_steps: ClassVar[int] = 50
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Compares every weight with what it was."""
+        tensors = window.tensors(_COLLECTION)
+        moves: dict[int, dict[str, float]] = {}  # ratios by step and tensor
+        for tensor in tensors:
+            for step, before, ratio, is_fair in self._ratios(tensor, state.of("rows")):
+                if self.is_classic:
+                    yield from self._classic(tensor.name, (before, step), ratio)
+                elif tensor.is_matrix:
+                    moves.setdefault(step, {})[tensor.name] = ratio
+                    if is_fair and step - before <= _NEAR_STEPS and ratio > self.large_threshold:
+                        yield self._jump(tensor.name, (before, step), ratio)
+        if not self.is_classic:
+            yield from self._standstill(window, moves, state)
+
+    def lacks(self, state: State) -> str:
+        """A second look at a weight."""
+        is_compared = any(len(one) > 1 for one in state.of("rows").values())
+        return "" if is_compared else "weights were recorded at one step; it needs two"
+
+    def _ratios(self, tensor: WindowTensor, kept: State) -> Iterator[tuple[int, int, float, bool]]:
+        """Step, the one before, ratio, and whether the weights before were more than nought."""
+        columns = [tensor.column(name) for name in _COLUMNS]
+        back = self.num_steps or 1
+        known = kept.get(tensor.name, [])
+        for place, step in enumerate(tensor.steps.tolist()):
+            row = [step, *(float(column[place]) for column in columns)]
+            if len(known) >= back:
+                before = known[-back]
+                norm = float(np.sqrt(before[2]))
+                ratio = _least_update(before[1:], row[1:]) / (norm + self.epsilon)
+                is_fair = norm > _LEAST_ROOT_MEAN_SQUARE * float(np.sqrt(max(before[1], 1)))
+                if np.isfinite(ratio):
+                    yield step, int(before[0]), ratio, is_fair
+            known = [*known, row][-(back + 1) :]
+        kept[tensor.name] = known
+
+    def _classic(self, name: str, steps: tuple[int, int], ratio: float) -> Iterator[Finding]:
+        if ratio > self.large_threshold:
+            yield self._jump(name, steps, ratio)
+        elif ratio < self.small_threshold:
+            yield self._still([name], steps, ratio, name)
+
+    def _standstill(
+        self, window: Window, moves: dict[int, dict[str, float]], state: State
+    ) -> Iterator[Finding]:
+        streaks = Streaks(state)
+        gradients = {
+            int(step)
+            for one in window.tensors("gradients")
+            for step, mean in one.reduction("abs_mean")
+            if mean > _LEAST_GRADIENT
+        }
+        names: list[str] = []
+        for step in sorted(moves):
+            largest = max(moves[step].values())
+            is_still = largest < self.small_threshold and step in gradients
+            streaks.note(_EVERY, step, holds=is_still)
+            names = sorted(moves[step])
+        if names and streaks.lasting(_IN_A_ROW, _SPAN):
+            yield self._still(names, streaks.steps(_EVERY), largest, _EVERY)
+
+    def _jump(self, name: str, steps: tuple[int, int], ratio: float) -> Finding:
+        return self.finding(
+            f"{name} has changed by {ratio:.3g} times its size from step {steps[0]} to {steps[1]}.",
+            step=steps,
+            tensor=name,
+            subject=f"{name} jumps",
+            evidence={"ratio": ratio, "threshold": self.large_threshold},
+        )
+
+    def _still(
+        self, names: list[str], steps: tuple[int, int], ratio: float, subject: str
+    ) -> Finding:
+        return self.finding(
+            f"{and_more(names)} did not move from step {steps[0]} to {steps[1]}: the update is "
+            f"{ratio:.3g} of its size.",
+            step=steps,
+            tensor=names[0],
+            subject=f"{subject} stands still",
+            evidence={
+                "ratio": ratio,
+                "threshold": self.small_threshold,
+                "tensors": names[:_NAMED],
+            },
+        )
+
+
+def _least_update(before: list[float], after: list[float]) -> float:
+    """A lower bound for the norm of the difference of two tensors, from their statistics."""
+    count = max(before[0], 1.0)
+    changes = np.abs(np.array(after[1:]) - np.array(before[1:]))
+    norms = abs(float(np.sqrt(after[1])) - float(np.sqrt(before[1])))
+    by_sums = float(max(changes[1], changes[2])) / float(np.sqrt(count))
+    return max(norms, by_sums, float(changes[3]), float(changes[4]))

@@ -1,0 +1,86 @@
+"""WeightUpdateRatio: planted faults and their healthy twins."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, with_tensors
+
+BEGIN = np.random.default_rng(0).standard_normal(64)
+MOVES = np.random.default_rng(1).standard_normal(64)
+
+Values = Callable[[int], Reals]
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("WeightUpdateRatio", **parameters)["WeightUpdateRatio"]
+
+
+def trained(weights: dict[str, Values], gradient: float = 1e-3, steps: int = 300) -> FakeJob:
+    tensors: dict[str, tuple[str, Values]] = {}
+    for name, values in weights.items():
+        tensors[name] = ("weights", values)
+        tensors[f"gradient/{name}"] = ("gradients", lambda _: gradient * MOVES)
+    return with_tensors(tensors, steps)
+
+
+def moving(step: int) -> Reals:
+    return np.asarray(BEGIN + 1e-3 * step * MOVES)
+
+
+def test_weights_that_jump_are_found_and_named() -> None:
+    def jumping(step: int) -> Reals:
+        return np.asarray(0.05 * BEGIN + (MOVES if step >= 2 else 0.0))
+
+    [episode] = judged(trained({"head": jumping, "body": moving})).episodes
+    assert episode.finding.tensor == "head"
+    assert (episode.first_step, episode.last_step) == (1, 2)
+    assert not episode.is_open
+
+
+def test_weights_that_all_stand_still_are_found() -> None:
+    still = {"a": lambda _: BEGIN, "b": lambda _: 2 * BEGIN}
+    [episode] = judged(trained(still)).episodes
+    assert "a and 1 more did not move" in episode.finding.message
+    assert episode.is_open
+
+
+HEALTHY: dict[str, dict[str, Values]] = {
+    "all of them move": {"a": moving, "b": moving},
+    "one is frozen": {"a": moving, "b": lambda _: BEGIN},
+    "one begins at nought": {"a": moving, "b": lambda step: 0.1 * step * MOVES},
+    "one begins at nearly nought": {"a": moving, "b": lambda step: (1e-5 + 1e-2 * step) * MOVES},
+    "they grow over many steps": {"a": lambda step: BEGIN * 1.1**step},
+    "they wait for the warm-up": {"a": lambda step: BEGIN if step < 30 else moving(step)},
+    "very small updates": {"a": lambda step: BEGIN + 1e-6 * step * MOVES},
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_weights_are_left_alone(name: str) -> None:
+    found = judged(trained(HEALTHY[name]))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_a_training_that_is_done_has_nothing_to_follow() -> None:
+    assert judged(trained({"a": lambda _: BEGIN}, gradient=0.0)).episodes == ()
+
+
+def test_one_look_is_not_enough() -> None:
+    found = judged(trained({"a": moving}, steps=1))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    norms = [1.0, 12.0, 12.0, 13.0]  # ratios 11, 0, 1/12
+    job = with_tensors({"w": ("weights", lambda step: [norms[step]])}, 4, at=range(4))
+    found = judged(job, setting="classic")
+    assert found.triggered == 2
+    assert {one.finding.subject for one in found.episodes} == {"w jumps", "w stands still"}
+    assert found.episodes[0].finding.evidence["ratio"] == pytest.approx(11, rel=1e-6)
+    # of two recorded steps before: 11 and 1/12
+    assert judged(job, setting="classic", num_steps=2).triggered == 1
+    assert judged(job, setting="classic", num_steps=2, small_threshold=0.1).triggered == 2
