@@ -1,0 +1,119 @@
+"""HostMemoryLeak: planted faults and their healthy twins."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.job import FakeJob, series_of
+from tests.fakes.training import Reals, with_machine
+
+TREE = "process_tree.rss_bytes"
+GB = 1e9
+AT = np.arange(400.0)
+RNG = np.random.default_rng(0)
+LEAK = GB * (2 + AT / 100)
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("HostMemoryLeak", **parameters)["HostMemoryLeak"]
+
+
+def with_epochs(memory: Reals, steps_per_epoch: int, used: float = 0.1) -> FakeJob:
+    """A job with a data loader; what else the machine's memory holds, as a share."""
+    job = FakeJob()
+    worker = job.worker()
+    series = tuple(map(series_of, (TREE, "memory.total_bytes", "memory.used_bytes")))
+    facts = {"num_workers": 2, "batch_size": 8, "dataset": "Digits", "cores": 4}
+    for step, resident in enumerate(memory.tolist()):
+        if step % steps_per_epoch == 0:
+            detail = json.dumps(facts)
+            worker.operation("iterator start", "loading", 0.0, 0.01, lane="loader 0", detail=detail)
+        total = 10 * GB
+        job.writer.add_sample(job.clock.now_ns(), series, (resident, total, used * total))
+        worker.step(step, {"forward": 0.5})
+    worker.flush()
+    return job.end()
+
+
+def test_memory_that_grows_all_the_time_is_found() -> None:
+    [episode] = judged(with_machine({TREE: LEAK}, (0, 400))).episodes
+    assert episode.finding.node == "node-a"
+    assert episode.finding.evidence["bytes_per_second"] == pytest.approx(GB / 50, rel=0.02)
+    assert episode.severity is Severity.WARNING
+
+
+def test_the_worker_is_named_where_its_process_is_known() -> None:
+    curves = {TREE: LEAK, "process.rss_bytes/100 python": LEAK, "process.rss_bytes/7 x": 0 * LEAK}
+    [episode] = judged(with_machine(curves, (0, 400))).episodes
+    assert episode.finding.worker == 0
+    assert "worker 0" in episode.finding.message
+
+
+def test_the_time_left_is_told_and_a_job_about_to_die_is_critical() -> None:
+    curves = {
+        TREE: LEAK,
+        "cgroup.memory_limit_bytes": np.full(400, 8 * GB),
+        "cgroup.memory_used_bytes": LEAK + 1.5 * GB,
+        "cgroup.memory_reclaimable_bytes": np.full(400, 0.5 * GB),
+        "memory.total_bytes": np.full(400, 500 * GB),
+        "memory.used_bytes": np.full(400, 20 * GB),
+    }
+    [episode] = judged(with_machine(curves, (0, 400))).episodes
+    assert episode.severity is Severity.CRITICAL
+    assert episode.finding.evidence["seconds_left"] == pytest.approx(50.0, rel=0.1)
+
+
+def test_live_tensors_that_grow_are_found() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(300):
+        worker.scalar("memory/live_bytes", step, GB * (1 + step / 100))
+        job.record({TREE: [3 * GB]}, 0.0, ticks_per_flush=50)
+        worker.step(step, {"forward": 0.5})
+    worker.flush()
+    [episode] = judged(job.end()).episodes
+    assert "Live tensors on the GPU grow all the time" in episode.finding.message
+
+
+def test_growth_beyond_the_first_epoch_is_a_leak() -> None:
+    assert judged(with_epochs(LEAK, 50)).episodes
+
+
+def test_a_first_epoch_that_keeps_its_data_is_none_until_memory_runs_out() -> None:
+    assert not judged(with_epochs(LEAK, 1000)).episodes
+    assert judged(with_epochs(LEAK, 1000, used=0.8)).episodes
+
+
+HEALTHY = {
+    "flat": with_machine({TREE: 3 * GB + RNG.normal(0.0, 1e7, 400)}, (0, 400)),
+    "grows before training": with_machine(
+        {TREE: GB * np.minimum(1 + AT / 50, 5)}, (200, 400)
+    ),
+    "a cache that fills up": with_machine({TREE: GB * (2 + np.minimum(AT / 80, 1))}, (0, 400)),
+    "loaders that come and go": with_machine(
+        {TREE: GB * (2 + 3 * (AT % 50 < 45))}, (0, 400)
+    ),
+    "a list of numbers": with_machine({TREE: 2 * GB + 1e5 * AT}, (0, 400)),
+    "data kept in the first epoch": with_epochs(GB * (2 + np.minimum(AT / 100, 1)), 100),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_memory_is_left_alone(name: str) -> None:
+    found = judged(HEALTHY[name])
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(with_machine({TREE: LEAK[:10]}, (0, 10)))
+    assert (found.status, found.reason) == (
+        RuleStatus.NOT_ENOUGH_DATA,
+        "it has 10 datapoints of training; it needs 12",
+    )
+
+
+def test_without_samples_it_is_not_applicable() -> None:
+    found = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
+    assert found.status is RuleStatus.NOT_APPLICABLE
