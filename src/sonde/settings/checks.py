@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sonde.errors import UsageError
@@ -76,6 +77,14 @@ def text(value: object, key: str) -> str:
 def duration(value: object, key: str) -> float:
     """A text that is a duration, in seconds."""
     return parse_duration(text(value, key), key)
+
+
+def file_name(value: object, key: str) -> Path:
+    """The name of a file."""
+    name = text(value, key)
+    if not name or "\0" in name:
+        raise UsageError(f"{key} = {value!r} is no name of a file.")
+    return Path(name)
 
 
 def interval(value: object, key: str) -> float:

@@ -1,0 +1,60 @@
+"""Programs of one's own that run on a finding."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from sonde.errors import ActionError, UsageError
+from tests.fakes.occasions import action, occasion
+
+TELL = """
+import json, os, pathlib, sys
+names = [name for name in os.environ if name.startswith("SONDE_FINDING_")]
+told = {"given": json.load(sys.stdin), "variables": {name: os.environ[name] for name in names}}
+pathlib.Path("told.json").write_text(json.dumps(told))
+"""
+
+
+def program(code: str, more: str = "") -> str:
+    return f'kind = "command"\nrun = ["{sys.executable}", "-c", """{code}"""]\n{more}'
+
+
+def test_a_program_is_told_all_of_a_finding(tmp_path: Path) -> None:
+    said = action(tmp_path, program(TELL)).perform(occasion())
+    told = json.loads((tmp_path / "told.json").read_text())
+    assert said == f"{sys.executable} has run"
+    assert told["given"]["rule"] == "LossSpike"
+    assert told["variables"]["SONDE_FINDING_MESSAGE"] == "The loss jumped to 17."
+    assert told["variables"]["SONDE_FINDING_SEVERITY"] == "critical"
+
+
+def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
+    failing = action(tmp_path, program("import sys; sys.exit('no paper')"))
+    with pytest.raises(ActionError, match="ended with 1: no paper") as failed:
+        failing.perform(occasion())
+    assert not failed.value.is_final
+
+
+def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    slow = action(tmp_path, program("import time; time.sleep(60)", 'timeout = "200ms"'))
+    with pytest.raises(ActionError, match=r"was ended after 0\.2 s") as failed:
+        slow.perform(occasion())
+    assert failed.value.is_final
+
+
+def test_a_script_beside_the_configuration_is_found(tmp_path: Path) -> None:
+    script = tmp_path / "page.sh"
+    script.write_text("#!/bin/sh\ntouch done\n")
+    script.chmod(0o755)
+    action(tmp_path, 'kind = "command"\nrun = ["./page.sh"]').perform(occasion())
+    assert (tmp_path / "done").exists()
+
+
+@pytest.mark.parametrize("run", ["[]", '["no-such-program"]', '["./nowhere.sh"]', '"ls"'])
+def test_a_program_that_is_not_there_is_an_error_before_the_job_starts(
+    tmp_path: Path, run: str
+) -> None:
+    with pytest.raises(UsageError, match="run"):
+        action(tmp_path, f'kind = "command"\nrun = {run}')

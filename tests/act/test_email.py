@@ -1,0 +1,179 @@
+"""Mail about findings, taken by a real server."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.errors import ActionError, UsageError
+from tests.fakes.mail_server import PASSWORD, USER, MailServer, write_certificate
+from tests.fakes.occasions import action, occasion
+
+
+def mailing(folder: Path, server: MailServer, more: str = "", to: str = '"me@example.org"') -> str:
+    return f'kind = "email"\nto = {to}\nsmtp = "{server.url}"\n{more}'
+
+
+def with_login(folder: Path, password: str = PASSWORD) -> str:
+    (folder / "password").write_text(f"{password}\n")
+    return f'user = "{USER}"\npassword_file = "password"\nca_file = "server.pem"\n'
+
+
+def test_a_mail_says_what_was_found_and_what_to_do(tmp_path: Path) -> None:
+    with MailServer() as server:
+        settings = mailing(tmp_path, server, 'from = "Sonde <probe@example.org>"')
+        said = action(tmp_path, settings).perform(occasion(worker=3))
+
+    (envelope,) = server.envelopes
+    message = envelope.message
+    assert said == "mail to me@example.org"
+    assert envelope.recipients == ["me@example.org"]
+    assert message["Subject"] == "[sonde] resnet: LossSpike (critical)"
+    assert message["From"] == "Sonde <probe@example.org>"
+    assert message["Date"]
+    content = message.get_content()
+    for part in ("The loss jumped to 17.", "worker 3, steps 210–240", "Lower the learning rate."):
+        assert part in content
+
+
+@pytest.mark.parametrize("is_tls_at_once", [False, True])
+def test_a_login_is_encrypted(tmp_path: Path, is_tls_at_once: bool) -> None:
+    certificate = write_certificate(tmp_path)
+    with MailServer(certificate, is_tls_at_once) as server:
+        action(tmp_path, mailing(tmp_path, server, with_login(tmp_path))).perform(occasion())
+
+    (envelope,) = server.envelopes
+    assert (envelope.is_encrypted, envelope.user) == (True, USER)
+
+
+def test_a_password_may_be_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAIL_PASSWORD", PASSWORD)
+    certificate = write_certificate(tmp_path)
+    login = f'user = "{USER}"\npassword_env = "MAIL_PASSWORD"\nca_file = "server.pem"'
+    with MailServer(certificate) as server:
+        mail = action(tmp_path, mailing(tmp_path, server, login))
+        mail.perform(occasion())
+
+    assert len(server.envelopes) == 1
+    assert PASSWORD not in repr(mail)
+
+
+def test_a_wrong_password_is_not_tried_again(tmp_path: Path) -> None:
+    certificate = write_certificate(tmp_path)
+    with MailServer(certificate) as server:
+        mail = action(tmp_path, mailing(tmp_path, server, with_login(tmp_path, "guess")))
+        with pytest.raises(ActionError, match="535 who are you") as failed:
+            mail.perform(occasion())
+
+    assert failed.value.is_final
+    assert "guess" not in str(failed.value)
+
+
+def test_a_password_is_never_sent_in_the_clear(tmp_path: Path) -> None:
+    write_certificate(tmp_path)
+    with MailServer() as server:
+        mail = action(tmp_path, mailing(tmp_path, server, with_login(tmp_path)))
+        with pytest.raises(ActionError, match="no STARTTLS"):
+            mail.perform(occasion())
+
+    assert server.logins == []
+
+
+def test_a_certificate_that_nobody_knows_is_not_trusted(tmp_path: Path) -> None:
+    certificate = write_certificate(tmp_path)
+    login = with_login(tmp_path).replace('ca_file = "server.pem"\n', "")
+    with MailServer(certificate) as server:
+        mail = action(tmp_path, mailing(tmp_path, server, login))
+        with pytest.raises(ActionError, match="certificate") as failed:
+            mail.perform(occasion())
+
+    assert failed.value.is_final
+    assert server.logins == []
+
+
+@pytest.mark.parametrize(("answer", "is_final"), [("451 later", False), ("554 never", True)])
+def test_what_a_server_does_not_take_is_tried_again_if_it_says_later(
+    tmp_path: Path, answer: str, is_final: bool
+) -> None:
+    with MailServer(answers_to_data=[answer]) as server:
+        mail = action(tmp_path, mailing(tmp_path, server))
+        with pytest.raises(ActionError, match=answer) as failed:
+            mail.perform(occasion())
+        mail.perform(occasion())
+
+    assert failed.value.is_final is is_final
+    assert len(server.envelopes) == 1
+
+
+def test_a_server_that_is_not_there_is_tried_again(tmp_path: Path) -> None:
+    with MailServer() as server:
+        settings = mailing(tmp_path, server)
+    with pytest.raises(ActionError, match="cannot be reached") as failed:
+        action(tmp_path, settings).perform(occasion())
+    assert not failed.value.is_final
+
+
+def test_who_does_not_exist_is_named_and_the_others_get_it(tmp_path: Path) -> None:
+    with MailServer(refused=("gone@example.org",)) as server:
+        to = '["gone@example.org", "Me <me@example.org>"]'
+        said = action(tmp_path, mailing(tmp_path, server, to=to)).perform(occasion())
+        nobody = action(tmp_path, mailing(tmp_path, server, to='"gone@example.org"'))
+        with pytest.raises(ActionError, match="none of them: 550") as failed:
+            nobody.perform(occasion())
+
+    assert said == "mail to me@example.org; not taken: gone@example.org"
+    assert failed.value.is_final
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("me@example.org", "First.Last+Tag@Example.ORG", "o'brien@example.org", "root@gpu-box"),
+        *('"odd name"@example.org', "user@[192.0.2.1]", "jörg@bücher.example"),
+    ],
+)
+def test_any_valid_address_is_taken(tmp_path: Path, address: str) -> None:
+    with MailServer() as server:
+        action(tmp_path, mailing(tmp_path, server, to=f"'''{address}'''")).perform(occasion())
+    (envelope,) = server.envelopes
+    assert envelope.recipients == [address.replace("bücher", "xn--bcher-kva")]
+
+
+@pytest.mark.parametrize("address", ["me", "@example.org", "a@b, c@d", "a b@c.d", "a@b..c", ""])
+def test_what_is_no_address_is_an_error_before_the_job_starts(tmp_path: Path, address: str) -> None:
+    with pytest.raises(UsageError, match="is no mail address") as error:
+        action(tmp_path, f'kind = "email"\nto = "{address}"')
+    assert f"{tmp_path}/sonde.toml: [actions.it] to" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("", "needs to: who gets it"),
+        ('to = "a@b"\nsmtp = "http://x"', "is no mail server"),
+        ('to = "a@b"\nsmtp = "smtp://me:word@x"', "holds a login"),
+        ('to = "a@b"\nuser = "me"', "a login needs user, and password_env or password_file"),
+        ('to = "a@b"\nuser = "me"\npassword_env = "NOT_SET"', "no such variable is set"),
+        ('to = "a@b"\nuser = "me"\npassword_file = "nowhere"', "No such file"),
+        ('to = "a@b"\nuser = "me"\npassword = "word"', "unknown key password"),
+        ('to = "a@b"\nca_file = "nowhere"', "ca_file"),
+        ('to = "a@b"\npassword_env = "A"\npassword_file = "b"', "exclude each other"),
+        ('to = "a@b"\nmin_severity = "awful"', "Known: info, warning, critical"),
+        ('to = "a@b"\ncool_down = 5', "must be a text in quotes"),
+    ],
+)
+def test_misconfiguration_is_an_error_before_the_job_starts(
+    tmp_path: Path, settings: str, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        action(tmp_path, f'kind = "email"\n{settings}')
+
+
+def test_hostile_names_do_not_become_headers(tmp_path: Path) -> None:
+    with MailServer() as server:
+        mail = action(tmp_path, mailing(tmp_path, server))
+        mail.perform(occasion(rule="A\r\nBcc: you@example.org", message="x\r\n.\r\ny"))
+    (envelope,) = server.envelopes
+    assert envelope.message["Bcc"] is None
+    assert envelope.recipients == ["me@example.org"]

@@ -1,0 +1,48 @@
+"""A finding that lets the workers concerned look deeper."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.errors import UsageError
+from sonde.records.request import Request, RequestKind
+from sonde.store.control import Inbox
+from tests.fakes.job import FakeJob
+from tests.fakes.occasions import action, occasion
+
+
+def asked(folder: Path, settings: str = "", **about: object) -> Request:
+    job = FakeJob()
+    inbox = Inbox(job.backend, "worker-3")
+    action(folder, f'kind = "profile"\n{settings}').perform(occasion(job, **about))
+    (request,) = inbox.new_requests()
+    assert request.kind is RequestKind.PROFILE
+    return request
+
+
+def test_the_worker_that_a_finding_names_is_asked(tmp_path: Path) -> None:
+    settings = 'kinds = ["operators"]\nsteps = 2'
+    assert asked(tmp_path, settings, worker=3, node="node-a").arguments == {
+        "kinds": "operators",
+        "steps": "2",
+        "by": "LossSpike",
+        "workers": "3",
+    }
+
+
+def test_of_a_node_all_workers_are_asked_and_else_everybody(tmp_path: Path) -> None:
+    assert asked(tmp_path, node="node-a").arguments["nodes"] == "node-a"
+    assert asked(tmp_path).arguments.keys() == {"kinds", "steps", "by"}
+
+
+def test_a_trial_asks_nobody(tmp_path: Path) -> None:
+    job = FakeJob()
+    inbox = Inbox(job.backend, "worker-0")
+    said = action(tmp_path, 'kind = "profile"').trial(occasion(job))
+    assert said == "would ask all workers for operators and python, 3 steps"
+    assert inbox.new_requests() == []
+
+
+def test_kinds_are_checked_before_the_job_starts(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"'colours' is unknown\. Known: operators"):
+        action(tmp_path, 'kind = "profile"\nkinds = ["colours"]')

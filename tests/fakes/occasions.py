@@ -1,0 +1,39 @@
+"""Findings for actions to act on, and actions as a configuration file sets them up."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from sonde.act import Action, Occasion, load_action
+from sonde.records.finding import Episode, Finding, Severity
+from sonde.settings.actions import read_actions
+from tests.fakes.job import FakeJob
+
+
+def episode(
+    rule: str = "LossSpike",
+    severity: Severity = Severity.CRITICAL,
+    number: int = 1,
+    at_ns: int = 0,
+    is_open: bool = True,
+    **about: Any,
+) -> Episode:
+    """One that is open, of a rule and about something."""
+    told = {"message": "The loss jumped to 17.", "advice": "Lower the learning rate.", **about}
+    finding = Finding(rule, severity, evidence={"loss": 17.0}, **told)
+    id_ = f"{rule}:{finding.about}:{number}"
+    return Episode(id_, finding, at_ns, at_ns, 1, is_open, first_step=210, last_step=240)
+
+
+def occasion(job: FakeJob | None = None, **about: Any) -> Occasion:
+    """A finding of a job."""
+    job = job or FakeJob()
+    about.setdefault("at_ns", job.clock.now_ns())
+    return Occasion("resnet", episode(**about), job.backend, job.clock)
+
+
+def action(folder: Path, settings: str, name: str = "it") -> Action:
+    """What a file in that folder sets up, from the text of its table."""
+    table = {name: tomllib.loads(settings)}
+    (told,) = read_actions(table, folder / "sonde.toml").actions
+    return load_action(told.kind, told.where).build(told, folder)
