@@ -88,16 +88,14 @@ def test_a_first_epoch_that_keeps_its_data_is_none_until_memory_runs_out() -> No
 
 HEALTHY = {
     "flat": with_machine({TREE: 3 * GB + RNG.normal(0.0, 1e7, 400)}, (0, 400)),
-    "grows before training": with_machine(
-        {TREE: GB * np.minimum(1 + AT / 50, 5)}, (200, 400)
-    ),
+    "grows before training": with_machine({TREE: GB * np.minimum(1 + AT / 50, 5)}, (200, 400)),
     "a cache that fills up": with_machine({TREE: GB * (2 + np.minimum(AT / 80, 1))}, (0, 400)),
     "loaders that come and go": with_machine(
-        {TREE: GB * (2 + 3 * (AT % 50 < 45))}, (0, 400)
+        {TREE: np.where(AT % 50 < 45, 5 * GB, 2 * GB)}, (0, 400)
     ),
     "a list of numbers": with_machine({TREE: 2 * GB + 1e5 * AT}, (0, 400)),
     "data kept in the first epoch": with_epochs(GB * (2 + np.minimum(AT / 100, 1)), 100),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HEALTHY)

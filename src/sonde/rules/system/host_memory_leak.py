@@ -46,9 +46,9 @@ class HostMemoryLeak(Rule):
     kernel kills the job without a word.
     How it decides: since training began, resident memory of a worker (or of all processes of a
     node, or live tensors on a GPU) has risen evenly, by more than increase percent and least_bytes,
-    and still does, for a minute or to the job's end. What only fills up does not count. A first epoch may keep its data in memory on
-    purpose: where a data loader has not begun its second one, memory must also be more than 60 %
-    used and run out within half an hour.
+    and still does, for a minute or to the job's end. What only fills up does not count. A first
+    epoch may keep its data in memory on purpose: where a data loader has not begun its second one,
+    memory must also be more than 60 % used and run out within half an hour.
     What to do: do not keep what hangs on a graph (`losses.append(loss)`: write `loss.item()`), nor
     outputs in lists or caches without an end; with loader processes, hold samples in arrays and not
     in lists of Python objects, which are copied when they are touched.
