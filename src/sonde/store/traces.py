@@ -154,20 +154,26 @@ class _Assembly:
         begin, is_absolute = self._on_clock(anchors, start_ns)
         keep = np.flatnonzero(~self._is_named(ANCHOR))
         order = keep[np.argsort(begin[keep], kind="stable")]
+        # one after the other, so that never all columns are there twice
+        begin, own = begin[order], own[order]
+        correlation, sequence = correlation[order], sequence[order]
+        lane, module = lane[order], module[order]
+        self._name, self._category = self._name[order], self._category[order]
+        self._duration, self._start = self._duration[order], begin
         return Trace(
             names=self._names,
-            name=self._name[order],
-            category=self._category[order],
+            name=self._name,
+            category=self._category,
             lanes=lanes,
             devices=devices,
-            lane=lane[order],
-            start_ns=begin[order],
-            duration_ns=self._duration[order],
-            self_ns=own[order],
-            correlation=correlation[order],
-            sequence=sequence[order],
+            lane=lane,
+            start_ns=begin,
+            duration_ns=self._duration,
+            self_ns=own,
+            correlation=correlation,
+            sequence=sequence,
             modules=modules,
-            module=module[order],
+            module=module,
             details=[detail_text(key) for key in columns.details],
             detail=columns.column("detail")[order],
             metadata=self._stream.metadata,
