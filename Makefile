@@ -52,6 +52,10 @@ docs: $(READY) ## Write the generated pages of the reference anew
 bench: $(READY) ## Run the benchmarks and print the table of bars
 	$(BIN)/python -m benchmarks
 
+.PHONY: faults
+faults: $(READY) ## Train programs with planted faults and print how well rules tell them
+	$(BIN)/python -m tests.faults
+
 .PHONY: ui
 ui: ## Rebuild the dashboard (it has no sources yet)
 	@if [ -d ui ]; then cd ui && npm ci && node build.mjs; else echo "There are no sources in ui/ yet."; fi

@@ -49,7 +49,7 @@ class Program:
     half: Half
     fault: Fault | None = None
     workers: int = 1
-    given: Parameters = field(default_factory=dict)  # of rules, where a default means minutes
+    given: Parameters = field(default_factory=dict, hash=False)  # where a default is long
 
     @property
     def path(self) -> Path:

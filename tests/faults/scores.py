@@ -78,7 +78,7 @@ def fault_table(outcomes: Sequence[Outcome]) -> str:
     lines = [("fault", "rule", "seen", "rule", "culprit", "delay", "beside")]
     faults = [one for one in outcomes if one.is_fault]
     for program in dict.fromkeys(one.program for one in faults):
-        runs = [one for one in faults if one.program is program]
+        runs = [one for one in faults if one.program == program]
         delays = [one.delay for one in runs if one.delay is not None]
         beside = Counter(rule for one in runs for rule in {alarm.rule for alarm in one.beside})
         lines.append(

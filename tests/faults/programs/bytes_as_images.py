@@ -15,7 +15,7 @@ rows = torch.arange(12).view(1, 12, 1).expand(1600, 12, 12)
 columns = rows.transpose(1, 2)
 phase = torch.where((kinds % 2 == 0).view(-1, 1, 1), rows, columns)
 wave = torch.sin(phase * (1.0 + (kinds // 2).view(-1, 1, 1)))
-images = (wave.unsqueeze(1) * 60 + 128 + 40 * torch.randn(1600, 3, 12, 12)).clamp(0, 255).byte()
+images = (wave.unsqueeze(1) * 30 + 128 + 70 * torch.randn(1600, 3, 12, 12)).clamp(0, 255).byte()
 
 images = images.float()
 if not is_faulty:
