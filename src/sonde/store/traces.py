@@ -143,13 +143,7 @@ class _Assembly:
         columns = self._columns
         parents, own = nest(self._place, self._start, self._duration)
         correlation, sequence = columns.column("correlation"), columns.column("sequence")
-        modules, module = find_modules(
-            self._names,
-            self._name,
-            parents,
-            (self._start, sequence, columns.column("forward_thread")),
-            (correlation, np.isin(self._category, _DEVICE)),
-        )
+        modules, module = self._modules(parents, correlation, sequence)
         lanes, devices, lane = self._lanes(columns.column("device"))
         begin, is_absolute = self._on_clock(anchors, start_ns)
         keep = np.flatnonzero(~self._is_named(ANCHOR))
@@ -182,6 +176,18 @@ class _Assembly:
             is_cut=self._stream.is_cut,
             left_out=self._stream.left_out,
             others=columns.others,
+        )
+
+    def _modules(
+        self, parents: Numbers, correlation: Numbers, sequence: Numbers
+    ) -> tuple[list[str], Texts]:
+        """The names of modules, and which of them asked for each operation."""
+        return find_modules(
+            self._names,
+            self._name,
+            parents,
+            (self._start, sequence, self._columns.column("forward_thread")),
+            (correlation, np.isin(self._category, _DEVICE)),
         )
 
     def _is_named(self, *beginnings: str) -> npt.NDArray[np.bool_]:
