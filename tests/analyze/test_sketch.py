@@ -1,0 +1,27 @@
+"""Quantiles without the values."""
+
+import numpy as np
+import pytest
+
+from sonde.analyze.sketch import Reals, add_to_sketch, sketch_quantiles
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [RNG.uniform(0, 100, 5000), RNG.lognormal(10, 4, 5000), np.full(7, 3.0), np.array([5.0])],
+)
+def test_quantiles_are_right_to_within_a_hundredth(values: Reals) -> None:
+    sketch: dict[str, int] = {}
+    for part in np.array_split(values, 3):
+        add_to_sketch(sketch, part)
+    wanted = (0.0, 5.0, 50.0, 95.0, 99.0, 100.0)
+    exact = np.percentile(values, wanted, method="lower")
+    assert sketch_quantiles(sketch, wanted) == pytest.approx(exact.tolist(), rel=0.0101)
+
+
+def test_nought_is_nought() -> None:
+    sketch: dict[str, int] = {}
+    add_to_sketch(sketch, np.array([0.0, 0.0, 0.0, 8.0]))
+    assert sketch_quantiles(sketch, (50.0, 100.0)) == [0.0, pytest.approx(8.0, rel=0.01)]
