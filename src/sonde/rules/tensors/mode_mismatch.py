@@ -1,0 +1,105 @@
+"""ModeMismatch: a model is in eval mode while it trains, or the other way round."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from sonde.read.job_data import Observation
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.records.need import Observations
+from sonde.records.observation import ObservationKind
+from sonde.records.step import Mode
+from sonde.rules._rule import Rule, State
+from sonde.rules.tensors._standing import begin_leg, is_told_again, names_in_words, over, told
+
+_KIND = ObservationKind.MODULE_MODE.value
+_TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
+_TRAIN_STEPS = 2  # that it lasts: one may be a trial
+_EVAL_STEPS = 3  # of one evaluation
+
+
+class ModeMismatch(Rule):
+    """A model trains in eval mode, or is evaluated in train mode.
+
+    Why it matters: in eval mode dropout does nothing and batch normalization learns nothing; in
+    train mode an evaluation is noisy, too pessimistic, and changes the running statistics.
+    How it decides: the hook says when a model is not in the mode of the step, and how many of its
+    modules care (dropout, batch normalization). It fires where the model as a whole is in the wrong
+    mode, some modules care, and it lasts for 2 steps of training, or for an evaluation with a loss
+    or at least 3 batches: who only draws samples has less. Single layers in the other mode are put
+    there on purpose (frozen batch normalization, Monte Carlo dropout); models that are run in
+    training without being trained (teachers, frozen backbones) are left out.
+    What to do: call model.train() before each epoch and model.eval() before each evaluation; models
+    that come from from_pretrained() are in eval mode.
+    """
+
+    needs = (Observations(_KIND),)
+    window_steps: ClassVar[int] = 10
+    recovers_after: ClassVar[int] = 0
+    explains: ClassVar[tuple[str, ...]] = ("Overfit",)
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Takes what the hook has found, and says what stands."""
+        yield from begin_leg(self, window, state)
+        window.count_watched_steps()
+        stands = state.of("stands")
+        for one in window.observations(_KIND):
+            key = f"{one.subject}/{one.mode}"
+            if _is_wrong(one):
+                stands.setdefault(key, _noted(one))
+            else:
+                stands.pop(key, None)
+                yield from over(self, state, key)
+        for key in list(stands):
+            yield from self._judged(key, window, state)
+
+    def _judged(self, key: str, window: Window, state: State) -> Iterator[Finding]:
+        one = state.of("stands", key)
+        if not one.get("is_sure"):
+            one["is_sure"] = self._lasts(one, window)
+        if one["is_sure"] and (key not in state.get("told", []) or is_told_again(window)):
+            told(state, key)
+            yield self._found(key, window, one)
+
+    def _lasts(self, one: State, window: Window) -> bool:
+        steps = [table.steps[table.steps >= one["since"]] for table in window.steps(one["mode"])]
+        count = max(map(len, steps), default=0)
+        if one["mode"] == _EVAL:  # a few passes without a loss only draw samples
+            return count >= _EVAL_STEPS or (count > 0 and bool(window.losses(_EVAL)))
+        one["steps"] = one.get("steps", 0) + count
+        return bool(one["steps"] >= _TRAIN_STEPS)
+
+    def _found(self, key: str, window: Window, one: State) -> Finding:
+        names, since = one["modules"], int(one["since"])
+        is_train = one["mode"] == _TRAIN
+        what = "trains in eval mode" if is_train else "is evaluated in train mode"
+        does = (
+            "dropout is off and batch normalization keeps its statistics"
+            if is_train
+            else "dropout is on and batch normalization uses the batch"
+        )
+        return self.finding(
+            f"{one['model']} {what} since {one['mode']} step {one['since']}: {does} "
+            f"({names_in_words(names)}, {one['count']:.0f} such modules).",
+            step=(since, max(since, window.first_step or 0)) if is_train else None,
+            subject=key,
+            worker=one["worker"],
+            evidence={"modules": names, "count": one["count"], "mode": one["mode"]},
+        )
+
+
+def _is_wrong(one: Observation) -> bool:
+    """Whether the model as a whole is in the other mode, and some of its modules care."""
+    is_in = one.facts.get("is")
+    return one.mode in (_TRAIN, _EVAL) and is_in is not None and is_in != one.mode and one.value > 0
+
+
+def _noted(one: Observation) -> State:
+    return State(
+        model=one.subject,
+        mode=one.mode,
+        since=one.step,
+        count=one.value,
+        worker=one.worker,
+        modules=list(one.facts.get("modules", [])) or ["the model"],
+    )

@@ -1,0 +1,67 @@
+"""NoGradient: planted faults and their healthy twins."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+
+LOOKS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140)
+OTHERS = ("b.weight", "b.bias")
+
+
+def judged(job: FakeJob) -> Evaluation:
+    return job.job().check("NoGradient")["NoGradient"]
+
+
+def training(
+    use: str = "", *, steps: int = 150, has_at: Sequence[int] = (), over_at: int | None = None
+) -> FakeJob:
+    """a.weight has no gradient but at some steps; the hook says so at step 6."""
+    job = FakeJob()
+    worker = job.worker()
+    for name in (*OTHERS, "a.weight"):
+        worker.knows(f"gradient/{name}", "gradients")
+    for step in range(steps):
+        for name in (*OTHERS, *(("a.weight",) if step in has_at else ())) if step in LOOKS else ():
+            worker.statistics(f"gradient/{name}", step, [0.1, -0.1])
+        if step == 6:
+            worker.observation("no-gradient", "a.weight", step, use, value=6)
+        if step == over_at:
+            worker.observation("no-gradient", "a.weight", step, "over", value=0)
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+def test_a_layer_that_is_run_and_cut_off_is_found_at_once() -> None:
+    [episode] = judged(training("cut", steps=12)).episodes
+    assert (episode.first_step, episode.finding.tensor) == (1, "a.weight")
+    assert "cut off from the loss" in episode.finding.message
+    assert episode.finding.evidence["others"] == 2
+
+
+@pytest.mark.parametrize("use", ["", "unused"])
+def test_a_layer_that_nobody_uses_is_found_after_a_dozen_looks(use: str) -> None:
+    assert judged(training(use, steps=90)).episodes == ()
+    [episode] = judged(training(use)).episodes
+    assert episode.is_open
+
+
+def test_a_layer_that_is_run_without_gradients_is_frozen_on_purpose() -> None:
+    found = judged(training("frozen"))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_a_head_that_has_its_turn_now_and_then_is_left_alone() -> None:
+    assert judged(training("unused", has_at=(27,))).episodes == ()
+
+
+def test_a_layer_that_was_skipped_at_the_beginning_is_left_alone() -> None:
+    assert judged(training("unused", over_at=14)).episodes == ()
+
+
+def test_a_cut_that_is_mended_recovers() -> None:
+    [episode] = judged(training("cut", over_at=80)).episodes
+    assert not episode.is_open

@@ -1,0 +1,120 @@
+"""ParameterNotUpdated: planted faults and their healthy twins."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.job import FakeJob
+
+SIZES = {"body.weight": 1e-2, "body.bias": 1e-2, "neck.weight": 1e-2, "head.weight": 1e-2}
+UNOWNED, UNMOVED = "unowned-parameter", "unmoved-parameter"
+
+Told = tuple[str, str, int, float, str]  # kind, subject, step, value, detail
+
+
+def judged(job: FakeJob) -> Evaluation:
+    return job.job().check("ParameterNotUpdated")["ParameterNotUpdated"]
+
+
+def training(
+    *told: Told,
+    steps: int = 60,
+    sizes: Mapping[str, float] = SIZES,
+    later: Mapping[str, float] | None = None,
+    rates: float = 0.0,
+) -> FakeJob:
+    """Gradients of these sizes at the first steps and at step 20, and what the hook said."""
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(steps):
+        for name, size in {0: sizes, 1: sizes, 20: later or sizes}.get(step, {}).items():
+            worker.knows(f"gradient/{name}", "gradients")
+            worker.statistics(f"gradient/{name}", step, [size, -size])
+        for kind, subject, at, value, detail in told:
+            if at == step:
+                worker.observation(kind, subject, step, detail, value=value)
+        worker.scalar("learning_rate/0", step, 0.1 + rates * step)
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+def test_a_head_in_the_place_of_another_is_critical_and_named() -> None:
+    told = [(UNOWNED, name, 6, 1.0, "") for name in ("new.weight", "new.bias")]
+    [episode] = judged(training(*told)).episodes
+    finding = episode.finding
+    assert (finding.severity, finding.tensor) == (Severity.CRITICAL, "new.weight")
+    assert "new.weight and 1 more: no optimizer owns it" in finding.message
+    assert "before the layer was replaced" in finding.message
+    assert episode.is_open
+    assert episode.first_step == 1
+
+
+def test_a_head_of_another_shape_is_known_by_its_name() -> None:
+    job = training((UNOWNED, "head.bias", 6, 0.0, ""))
+    job.worker(restart=1).knows("head.bias", "biases")
+    [episode] = judged(job).episodes
+    assert episode.severity is Severity.CRITICAL
+
+
+def test_a_layer_that_was_forgotten_is_found() -> None:
+    [episode] = judged(training((UNOWNED, "late.weight", 6, 0.0, ""))).episodes
+    assert episode.severity is Severity.WARNING
+
+
+def test_who_trains_only_a_head_is_left_alone() -> None:
+    told = [(UNOWNED, f"backbone.{one}.weight", 6, 0.0, "") for one in range(12)]
+    found = judged(training(*told))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_one_that_is_owned_in_the_end_recovers() -> None:
+    told = [(UNOWNED, "head.x", 6, 0.0, ""), (UNOWNED, "head.x", 30, 0.0, "over")]
+    [episode] = judged(training(*told)).episodes
+    assert not episode.is_open
+
+
+def test_one_that_does_not_move_is_found_with_its_learning_rate() -> None:
+    [episode] = judged(training((UNMOVED, "neck.weight", 12, 10.0, "0.001"))).episodes
+    assert "has not changed in 10 steps with a learning rate of 0.001" in episode.finding.message
+    assert (episode.first_step, episode.finding.tensor) == (2, "neck.weight")
+
+
+def test_one_that_waits_for_the_warm_up_is_left_alone() -> None:
+    told = (UNMOVED, "neck.weight", 12, 10.0, "1e-08")
+    assert judged(training(told, rates=1e-9)).episodes == ()
+
+
+HEALTHY = {
+    "a learning rate of zero": ("0", SIZES, None),
+    "a gradient that vanishes": ("0.1", {**SIZES, "neck.weight": 1e-12}, None),
+    "a training that has converged": ("0.1", SIZES, dict.fromkeys(SIZES, 1e-12)),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_what_has_no_reason_to_move_is_left_alone(name: str) -> None:
+    rate, sizes, later = HEALTHY[name]
+    told = (UNMOVED, "neck.weight", 24, 10.0, rate)
+    assert judged(training(told, sizes=sizes, later=later)).episodes == ()
+
+
+def test_nothing_moves_is_another_rules() -> None:
+    told = [(UNMOVED, name, 12, 10.0, "0.1") for name in SIZES]
+    assert judged(training(*told)).episodes == ()
+
+
+def test_a_healthy_training_was_looked_at() -> None:
+    found = judged(training())
+    assert found.status is RuleStatus.NO_ISSUES_FOUND
+    assert found.datapoints >= 60
+
+
+def test_a_job_without_a_hook_is_not_judged() -> None:
+    job = FakeJob()
+    worker = job.worker(framework="")
+    for step in range(20):
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    assert judged(job.end()).status is RuleStatus.NOT_APPLICABLE

@@ -1,0 +1,101 @@
+"""ReplicaDivergence: planted faults and their healthy twins."""
+
+from collections.abc import Callable
+
+from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.job import FakeJob
+
+CHECKS = range(0, 600, 100)
+
+Sums = Callable[[int, int], str]  # of a rank at a step
+
+
+def judged(job: FakeJob) -> Evaluation:
+    return job.job().check("ReplicaDivergence")["ReplicaDivergence"]
+
+
+def workers(sums: Sums, *, wrapped: bool = True, ranks: int = 4, late: int = -1) -> FakeJob:
+    """One check of all weights every hundred steps; one worker tells it some steps later."""
+    job = FakeJob()
+    start_ns = job.clock.now_ns()
+    for rank in range(ranks):
+        job.clock._now_ns = start_ns
+        worker = job.worker(rank, world_size=ranks)
+        for step in range(600):
+            worker.step(step, {"forward": 0.1})
+            told = step - (15 if rank == late else 0)
+            if told in CHECKS:
+                detail = sums(rank, told)
+                worker.observation("replica-checksum", "Net", told, detail, value=float(wrapped))
+        worker.flush()
+    return job.end()
+
+
+def equal(_rank: int, step: int) -> str:
+    return f"{step:08x}"
+
+
+def one_leaves(rank: int, step: int) -> str:
+    return f"{step + (rank == 2 and step >= 300):08x}"
+
+
+def own_ways(rank: int, step: int) -> str:
+    return f"{step + 7 * rank * (step > 0):08x}"
+
+
+def test_a_worker_that_leaves_the_others_is_critical_and_named() -> None:
+    [episode] = judged(workers(one_leaves)).episodes
+    finding = episode.finding
+    assert (finding.severity, finding.worker) == (Severity.CRITICAL, 2)
+    assert (episode.first_step, finding.evidence["last_equal_step"]) == (300, 200)
+    assert "worker 2 differs from the rest" in finding.message
+
+
+def test_what_a_training_has_kept_equal_by_itself_must_stay_so() -> None:
+    [episode] = judged(workers(one_leaves, wrapped=False)).episodes
+    assert episode.severity is Severity.CRITICAL
+
+
+def test_workers_that_nobody_keeps_together_are_found_later() -> None:
+    [episode] = judged(workers(own_ways, wrapped=False)).episodes
+    assert episode.severity is Severity.WARNING
+    assert episode.first_step == 100
+
+
+def test_parts_that_differ_from_the_first_may_be_meant_so() -> None:
+    [episode] = judged(workers(lambda rank, step: f"{step + rank:08x}")).episodes
+    assert episode.severity is Severity.WARNING
+
+
+def test_equal_workers_are_left_alone() -> None:
+    found = judged(workers(equal, late=1))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    assert found.datapoints == 24
+
+
+def test_models_that_never_were_the_same_are_left_alone() -> None:
+    assert judged(workers(lambda rank, step: f"{step + rank:08x}", wrapped=False)).episodes == ()
+
+
+def test_models_that_are_averaged_now_and_then_are_left_alone() -> None:
+    def averaged(rank: int, step: int) -> str:
+        return f"{step + rank * (step % 200 == 100):08x}"
+
+    assert judged(workers(averaged, wrapped=False, ranks=2)).episodes == ()
+
+
+def test_workers_that_come_together_again_recover() -> None:
+    def comes_back(rank: int, step: int) -> str:
+        return f"{step + (rank == 2 and step == 300):08x}"
+
+    [episode] = judged(workers(comes_back)).episodes
+    assert not episode.is_open
+
+
+def test_one_worker_has_nobody_to_differ_from() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(30):
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    assert judged(job.end()).status is RuleStatus.NOT_APPLICABLE
