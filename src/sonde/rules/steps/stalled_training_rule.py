@@ -1,0 +1,107 @@
+"""StalledTrainingRule: training has stopped without an end."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.clock import NANOSECONDS
+from sonde.read.window import Window
+from sonde.records.finding import Finding, Severity
+from sonde.records.need import Steps
+from sonde.records.step import Mode
+from sonde.rules._parameters import Positive
+from sonde.rules._rule import Rule, State
+
+_CPU = "process_tree.cpu_percent"
+_STEPS = 10  # of any kind: fewer tell no pace
+_IDLE = 10.0  # percent of a core: below that nobody computes or saves anything
+_IDLE_SECONDS = 600.0  # a slow disk may take so long for a checkpoint
+_PAUSES = 10.0  # times the longest pause so far, when nothing goes on
+_BUSY_PAUSES = 3.0  # when something does
+
+
+class StalledTrainingRule(Rule):
+    """Training has stopped without an end: nothing new is recorded.
+
+    Why it matters: a hung job holds its machines until somebody looks.
+    How it decides: classic fires when no step, of whatever kind, and no loss was recorded for
+    threshold seconds. Calibrated knows the job's own pace from its first ten steps on, with its
+    longest pause for an evaluation or a checkpoint: it allows threshold seconds, or three times
+    that pause if it is longer. Where the job's processes do nothing at all it fires sooner, after
+    ten times the longest pause and not before ten minutes. A threshold that is given holds.
+    What to do: look where the workers stand (`sonde profile`, `py-spy dump`): mostly a collective
+    that one of them does not reach, a loader process that has died, or a lock.
+    """
+
+    threshold: Positive = 1800.0
+    stop_training_on_fire: bool = False
+
+    needs = tuple(Steps(mode.value) for mode in Mode)
+    window_steps: ClassVar[int | None] = None
+    window_seconds: ClassVar[float | None] = 30.0
+    recovers_after: ClassVar[int] = 0
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Follows what goes on, and how long nothing did."""
+        if state.get("leg") != window.leg.number:
+            state.clear()
+            state.update(leg=window.leg.number, last_ns=window.leg.start_ns, steps=0, longest=0.0)
+        times_ns = self._progress(window, state)
+        pauses = np.diff(np.append(state["last_ns"], times_ns)) / NANOSECONDS
+        if len(times_ns):
+            counted = pauses if state["steps"] else pauses[1:]  # the start of a job is no pause
+            state["longest"] = max(float(counted.max(initial=0.0)), state["longest"])
+            state["last_ns"], state["steps"] = int(times_ns[-1]), state["steps"] + len(times_ns)
+            state.of("cpu").clear()
+            yield self.recovered("job")
+            return
+        if window.is_last:
+            return  # the job has come to its end
+        self._note_work(window, state)
+        silent = (window.end_ns - state["last_ns"]) / NANOSECONDS
+        if silent > self._limit(state):
+            yield self._found(window, state, silent)
+
+    def _progress(self, window: Window, state: State) -> npt.NDArray[np.int64]:
+        """When steps were finished and losses recorded."""
+        found = []
+        for mode in Mode:
+            for table in window.steps(mode.value):
+                found.append(table.ends_ns)
+                state["step"] = f"{mode.value} step {int(table.steps[-1])}"
+        found += [curve.times_ns for curve in window.losses()]
+        return np.sort(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+
+    def _note_work(self, window: Window, state: State) -> None:
+        cpu = state.of("cpu")
+        for samples in window.system(_CPU):
+            cpu["sum"] = cpu.get("sum", 0.0) + float(samples.values.sum())
+            cpu["count"] = cpu.get("count", 0) + len(samples)
+
+    def _limit(self, state: State) -> float:
+        if self.is_classic or "threshold" in self.given:
+            return self.threshold
+        if state["steps"] < _STEPS:
+            return float("inf")
+        longest, cpu = float(state["longest"]), state.of("cpu")
+        usual = max(self.threshold, _BUSY_PAUSES * longest)
+        is_idle = bool(cpu) and cpu["sum"] / cpu["count"] < _IDLE
+        return min(usual, max(_IDLE_SECONDS, _PAUSES * longest)) if is_idle else usual
+
+    def _found(self, window: Window, state: State, silent: float) -> Finding:
+        last = f"the last was {state['step']}" if "step" in state else "there was none at all"
+        return self.finding(
+            f"Nothing has been recorded for {silent / 60:.0f} minutes: no step and no loss; "
+            f"{last}. The longest pause before was {state['longest']:.0f} s.",
+            severity=Severity.CRITICAL if self.stop_training_on_fire else Severity.WARNING,
+            subject="job",
+            time_ns=(state["last_ns"], window.end_ns),
+            evidence={
+                "silent_seconds": silent,
+                "lost_seconds": silent,
+                "longest_pause_seconds": state["longest"],
+                "last": state.get("step"),
+            },
+        )

@@ -1,0 +1,74 @@
+"""MaxInitializationTime: planted faults and their healthy twins."""
+
+import pytest
+
+from sonde.read.job_data import JobData
+from sonde.records.finding import Evaluation, RuleStatus
+from sonde.rules.steps.max_initialization_time import MaxInitializationTime
+from sonde.watch.runner import Runner
+from tests.fakes.job import FakeJob
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("MaxInitializationTime", **parameters)["MaxInitializationTime"]
+
+
+def starting(minutes: float, steps: int = 10, mode: str = "train") -> FakeJob:
+    """A job that starts for so long, then does some steps."""
+    job = FakeJob()
+    worker = job.worker()
+    job.record({"cpu.utilization_percent": [5.0] * round(6 * minutes)}, 10.0)
+    for step in range(steps):
+        worker.step(step, {"forward": 1.0}, mode=mode)
+    worker.flush()
+    return job
+
+
+@pytest.mark.parametrize("setting", ["calibrated", "classic"])
+def test_a_late_first_step_is_found(setting: str) -> None:
+    [episode] = judged(starting(25).end(), setting=setting).episodes
+    assert not episode.is_open
+    assert episode.finding.message == "The first training step came after 25 minutes."
+    assert episode.finding.evidence["initialization_minutes"] == pytest.approx(25.0)
+
+
+@pytest.mark.parametrize("setting", ["calibrated", "classic"])
+def test_the_threshold_is_kept_to_the_letter(setting: str) -> None:
+    found = judged(starting(20).end(), setting=setting)
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    assert judged(starting(20).end(), setting=setting, threshold=19.9).triggered
+
+
+def test_a_step_that_does_not_come_is_found_meanwhile() -> None:
+    job = starting(30, steps=0)
+    runner = Runner(JobData(job.backend, job.clock), [MaxInitializationTime()])
+    runner.advance()
+    [rule] = runner.evaluations
+    [episode] = rule.episodes
+    assert episode.is_open
+    assert "has not come within 30 minutes" in episode.finding.message
+    assert not judged(job, setting="classic").episodes
+
+
+def test_each_start_counts_for_itself() -> None:
+    job = starting(1)
+    job.clock.advance(60)
+    worker = job.worker(restart=1)
+    job.record({"cpu.utilization_percent": [5.0] * 150}, 10.0)
+    worker.step(10, {"forward": 1.0}).flush()
+    [episode] = judged(job.end()).episodes
+    assert episode.finding.evidence["initialization_minutes"] == pytest.approx(25.0)
+
+
+HEALTHY = {
+    "a job that evaluates": starting(1, 2000, "eval").end(),
+    "a command that does not train": FakeJob()
+    .record({"cpu.utilization_percent": [5.0] * 200}, 10.0)
+    .end(),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_who_does_not_train_is_left_alone(name: str) -> None:
+    found = judged(HEALTHY[name])
+    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())

@@ -1,0 +1,93 @@
+"""StalledTrainingRule: planted faults and their healthy twins."""
+
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.job import FakeJob
+
+CPU = "process_tree.cpu_percent"
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("StalledTrainingRule", **parameters)["StalledTrainingRule"]
+
+
+def trained(*parts: tuple[int, float], cpu: float = 1.0) -> FakeJob:
+    """Some steps of a second, then a silence of some minutes in which so much is computed."""
+    job = FakeJob()
+    worker = job.worker()
+    step = 0
+    for steps, minutes in parts:
+        for _ in range(steps):
+            worker.step(step, {"forward": 1.0})
+            step += 1
+        job.record({CPU: [cpu] * round(6 * minutes)}, 10.0)
+    worker.flush()
+    return job.end()
+
+
+def test_a_job_that_hangs_is_found_with_its_last_step() -> None:
+    [episode] = judged(trained((60, 15))).episodes
+    assert episode.is_open
+    assert "for 14 minutes: no step and no loss; the last was train step 59." in (
+        episode.finding.message
+    )
+    assert episode.severity is Severity.WARNING
+
+
+def test_a_job_that_hangs_at_work_is_found_later() -> None:
+    assert not judged(trained((60, 25), cpu=100.0)).episodes
+    assert judged(trained((60, 32), cpu=100.0)).episodes
+
+
+def test_it_may_stop_the_job() -> None:
+    [episode] = judged(trained((60, 15)), stop_training_on_fire=True).episodes
+    assert episode.severity is Severity.CRITICAL
+
+
+def test_a_job_that_goes_on_has_recovered() -> None:
+    [episode] = judged(trained((60, 15), (60, 0))).episodes
+    assert not episode.is_open
+
+
+def test_a_given_threshold_holds() -> None:
+    assert judged(trained((60, 5)), threshold=120).triggered
+    assert not judged(trained((60, 15)), threshold=1200).triggered
+
+
+HEALTHY = {
+    "steady": trained((300, 0)),
+    "a checkpoint of eight minutes": trained((60, 8), (60, 0)),
+    "pauses that are usual here": trained((60, 4), (60, 20), (60, 3)),
+    "a long start": trained((0, 60), (60, 0)),
+    "a few steps and then something else": trained((5, 60)),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_jobs_are_left_alone(name: str) -> None:
+    found = judged(HEALTHY[name])
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_an_evaluation_is_progress() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(60):
+        worker.step(step, {"forward": 1.0})
+    for step in range(40):
+        worker.step(step, {"forward": 60.0}, mode="eval")
+    worker.flush()
+    assert not judged(job.end()).episodes
+
+
+def test_a_job_without_steps_is_not_applicable() -> None:
+    found = judged(FakeJob().record({CPU: [1.0] * 400}, 10.0).end())
+    assert found.status is RuleStatus.NOT_APPLICABLE
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    assert not judged(trained((1, 29)), setting="classic").triggered
+    [episode] = judged(trained((1, 31)), setting="classic").episodes
+    assert episode.finding.evidence["silent_seconds"] == pytest.approx(1829, abs=30)
+    assert judged(trained((0, 32), (10, 0)), setting="classic").triggered
