@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from sonde.act import Action, Occasion, load_action
+from sonde.act import Action, Occasion, build_action
 from sonde.records.finding import Episode, Finding, Severity
 from sonde.settings.actions import read_actions
 from tests.fakes.job import FakeJob
@@ -36,4 +36,4 @@ def action(folder: Path, settings: str, name: str = "it") -> Action:
     """What a file in that folder sets up, from the text of its table."""
     table = {name: tomllib.loads(settings)}
     (told,) = read_actions(table, folder / "sonde.toml").actions
-    return load_action(told.kind, told.where).build(told, folder)
+    return build_action(told, folder)

@@ -2,6 +2,7 @@
 
 import argparse
 
+from sonde.cli._acting import add_actions, with_actions
 from sonde.cli._command import Command, Options, add_json, remark, say_json, store_uri
 from sonde.cli._last_words import read_verdict, verdict_lines
 from sonde.cli._recording import with_options
@@ -29,6 +30,7 @@ class Attach(Command):
         parser.add_argument("--interval", metavar="TIME", help="between samples (default: 500ms)")
         add_rules(parser)
         add_no_rules(parser)
+        add_actions(parser)
         add_fail_on(parser)
         parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
         add_json(parser)
@@ -36,7 +38,8 @@ class Attach(Command):
     def execute(self, options: Options) -> int:
         clock = SystemClock()
         target = Attached.find(options.pid)
-        settings = with_rules(with_options(load_settings(None), options), options)
+        settings = with_options(load_settings(None), options)
+        settings = with_rules(with_actions(settings, options.action), options)
         registration = _register(settings, target, clock)
         if not options.quiet:
             remark(f"recording process {target.pid} as {registration.job}; Ctrl-C ends that")

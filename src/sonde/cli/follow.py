@@ -1,21 +1,31 @@
 """`sonde follow`: rules beside a job that runs."""
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sonde.analyze.verdict import last_words
+from sonde.cli._acting import add_actions
 from sonde.cli._command import Command, Options, add_job
 from sonde.cli._rules import add_rules, names_in
 from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.errors import JobExistsError, StoreError
+from sonde.read.documents import read_document
+from sonde.records.finding import Episode
+from sonde.records.job import Attempt
 from sonde.rules._selection import parse_assignments, select_rules
 from sonde.settings import load_settings, placement
 from sonde.store import layout
 from sonde.store.backends import Backend
 from sonde.store.lease import Leasing
 from sonde.store.places import find_job
+from sonde.watch.action_plan import plan_actions
+from sonde.watch.dispatch import Dispatch
 from sonde.watch.live import Watcher
 from sonde.watch.runner import Recorder
+
+_LAST_ACTIONS_SECONDS = 5.0
 
 
 class Follow(Command):
@@ -30,8 +40,9 @@ class Follow(Command):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_job(parser)
         add_rules(parser)
+        add_actions(parser)
         parser.add_argument(
-            "--config", metavar="FILE", type=Path, help="take [rules] from this configuration file"
+            "--config", metavar="FILE", type=Path, help="take [rules] and [actions] from this file"
         )
         parser.add_argument(
             "--attempt",
@@ -46,18 +57,26 @@ class Follow(Command):
         backend = find_job(options.job, options.store)
         clock = SystemClock()
         leasing = Leasing(backend, clock, placement().node)
+        own = _Attempt(backend, options.attempt)
+        actions = settings.actions.with_asked(options.action)
+        plan = plan_actions(replace(settings, actions=actions), rules, own.folder)
+        dispatch = Dispatch(backend, clock, plan)
         watcher = Watcher(
             backend,
             clock,
             leasing,
             lambda: Recorder(backend, clock, rules, last_words),
-            lambda _changed: None,
+            _nothing if plan.is_empty else dispatch.take,
         )
-        own = _Attempt(backend, options.attempt)
         is_ours = watcher.watch(own.is_over, process_cpu_seconds)
+        dispatch.close(_LAST_ACTIONS_SECONDS)
         if not is_ours and options.attempt is None:
             raise JobExistsError(f"{leasing.holder} watches the job already.")
         return 0
+
+
+def _nothing(_changed: Sequence[Episode]) -> None:
+    """Nothing follows what is found."""
 
 
 class _Attempt:
@@ -66,9 +85,13 @@ class _Attempt:
     def __init__(self, backend: Backend, name: str | None) -> None:
         self._backend = backend
         self._key: str | None = None
+        self.folder = Path.cwd()  # of the command
         if name is not None:
             node, _, number = name.rpartition("/")
             self._key = layout.attempt_key(node, int(number), "exit")
+            key = layout.attempt_key(node, int(number), "start")
+            attempt = read_document(Attempt, backend, key, [])
+            self.folder = Path(attempt.folder) if attempt else self.folder
 
     def is_over(self) -> bool:
         """Whether it has ended."""

@@ -4,6 +4,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from sonde.cli._acting import add_actions, with_actions
 from sonde.cli._command import Command, Options, remark, store_uri
 from sonde.cli._last_words import read_verdict, verdict_lines
 from sonde.cli._recording import with_options
@@ -68,6 +69,7 @@ class Run(Command):
         parser.add_argument("--resume", action="store_true", help="continue a job of that name")
         add_rules(parser)
         add_no_rules(parser)
+        add_actions(parser)
         add_fail_on(parser)
         # Nothing is reported yet: it changes nothing, and scripts that were written for the
         # contract keep working.
@@ -105,7 +107,7 @@ class Run(Command):
 
 def _wish(options: Options, command: tuple[str, ...]) -> Wish:
     settings = with_options(load_settings(options.config, command), options)
-    settings = with_rules(settings, options)
+    settings = with_rules(with_actions(settings, options.action), options)
     saved = [parse_save(text) for text in options.save]
     hook = settings.hook.overridden_by(saved)
     hook = replace(hook, profile=read_profiles(options.profile, hook.profile))

@@ -29,7 +29,7 @@ def watching_command(place: Registration, settings: RunSettings) -> tuple[str, .
     """The command that watches the job until this attempt at it is over."""
     words = ["follow", place.backend.uri, "--attempt", f"{place.node}/{place.number}"]
     words += ["--config", settings.file] if settings.file is not None else []
-    return sonde_command(*words, *settings.asked.words)
+    return sonde_command(*words, *settings.asked.words, *settings.actions.words)
 
 
 class Watching:

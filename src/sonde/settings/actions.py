@@ -44,6 +44,11 @@ class ActionsSettings:
         known = {one.name: one for one in self.actions}
         return known.get(name) or ActionSettings(name, name, where=f"[{ACTIONS_SECTION}.{name}]")
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What was asked for on the command line, as an option."""
+        return ("--action", ",".join(self.asked)) if self.asked else ()
+
     def with_asked(self, texts: Iterable[str]) -> Self:
         """With those that options name, joined by commas."""
         names = (name.strip() for one in texts for name in one.split(","))

@@ -1,0 +1,30 @@
+"""What commands that may act on findings share: the option, and whether it can be done."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from sonde.act import build_action
+from sonde.settings import RunSettings
+
+
+def add_actions(parser: argparse.ArgumentParser) -> None:
+    """What follows a finding."""
+    parser.add_argument(
+        "--action",
+        metavar="A,B",
+        action="append",
+        default=[],
+        help="what follows the findings of all rules, like stop,email: `sonde actions`; repeatable",
+    )
+
+
+def with_actions(settings: RunSettings, texts: list[str]) -> RunSettings:
+    """The settings with what the option asks for; what can never be done is an error."""
+    settings = replace(settings, actions=settings.actions.with_asked(texts))
+    names = {name for one in settings.rules.rules for name in one.actions or ()}
+    names |= {*settings.rules.actions, *settings.actions.asked}
+    names |= {one.name for one in settings.actions.actions}
+    for name in sorted(names):
+        build_action(settings.actions.of(name), Path.cwd())
+    return settings

@@ -1,0 +1,206 @@
+"""From findings to actions: once for each episode, with a pause in between, and kept in the store.
+
+What was done lies in the store, so that a watcher that is started again does not do it twice.
+"""
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from sonde.act import Action, Occasion
+from sonde.clock import NANOSECONDS, Clock
+from sonde.guard import Guard
+from sonde.read.actions import ACTIONS, read_actions
+from sonde.read.findings import read_episodes
+from sonde.read.jobs import read_job
+from sonde.records.action import ActionLog, ActionRecord, ActionStatus
+from sonde.records.finding import Episode
+from sonde.store.backends import Backend
+from sonde.store.facts import encode_facts
+from sonde.watch.action_plan import ActionPlan
+from sonde.watch.channel import Channel, Outcome
+
+_MOST_ENTRIES = 1000
+_TAKEN = (ActionStatus.WAITING, ActionStatus.DONE, ActionStatus.FAILED)
+
+Key = tuple[str, str]  # an action and an episode
+
+
+class Dispatch:
+    """Lets actions follow what rules find."""
+
+    def __init__(
+        self, backend: Backend, clock: Clock, plan: ActionPlan, *, is_in_background: bool = True
+    ) -> None:
+        """Does nothing yet: until something is taken, another one may be at work.
+
+        Args:
+            backend: The job.
+            clock: The time.
+            plan: Which actions follow which rules.
+            is_in_background: Whether actions are done in threads, or when `work` is called.
+        """
+        self._backend = backend
+        self._clock = clock
+        self._plan = plan
+        self._is_in_background = is_in_background
+        self._guard = Guard()
+        self._lock = threading.RLock()
+        self._known: dict[Key, ActionRecord] | None = None
+        self._held: dict[Key, Episode] = {}  # until the pause since the last one is over
+        self._is_changed = False
+        self._job = ""
+        self._since_ns = 0  # what was found before does not concern the job that runs now
+        self._channels = {
+            name: Channel(action, clock, self._came_out) for name, action in plan.actions.items()
+        }
+
+    def take(self, episodes: Iterable[Episode]) -> None:
+        """What has been found, maybe nothing; neither waits nor raises."""
+        self._guard.attempt("actions", lambda: self._take(list(episodes)), None)
+
+    def work(self) -> None:
+        """Does what is due here and now, where nothing works in the background."""
+        for channel in self._channels.values():
+            channel.work()
+
+    def close(self, seconds: float) -> None:
+        """The job is over: what has not worked is tried once more, for at most so long."""
+        deadline = self._clock.seconds() + seconds
+        for channel in self._channels.values():
+            channel.hurry()
+        for channel in self._channels.values():
+            channel.finish(max(0.0, deadline - self._clock.seconds()))
+
+    def _load(self) -> dict[Key, ActionRecord]:
+        """Goes on where the last watcher stopped; what it has begun and not done is done again."""
+        damages: list[str] = []
+        facts = read_job(self._backend, self._clock.now_ns())
+        self._job = facts.name
+        self._since_ns = min((one.attempt.start_ns for one in facts.latest), default=0)
+        known = {(one.action, one.episode): one for one in read_actions(self._backend, damages)}
+        left = {key for key, one in known.items() if one.status is ActionStatus.WAITING}
+        episodes = {one.id: one for one in read_episodes(self._backend, damages)} if left else {}
+        for name, id_ in left:
+            action, episode = self._plan.actions.get(name), episodes.get(id_)
+            is_of_before = action and self._is_of_before(action, known[name, id_])
+            if action is not None and episode is not None and not is_of_before:
+                self._put(action, episode)
+        return known
+
+    def _take(self, episodes: Sequence[Episode]) -> None:
+        with self._lock:
+            if self._known is None:
+                self._known = self._load()
+            told = {one.id for one in episodes}
+            asked = [
+                (action, episode)
+                for episode in episodes
+                for action in self._plan.after(episode.finding.rule)
+            ]
+            asked += [
+                (self._plan.actions[name], episode)
+                for (name, id_), episode in self._held.items()
+                if id_ not in told
+            ]
+            self._held = {}
+            due = [(action, episode) for action, episode in asked if self._is_due(action, episode)]
+            if self._is_changed:
+                self._guard.attempt("actions", self._save, None)
+        for action, episode in due:
+            self._put(action, episode)
+
+    def _is_due(self, action: Action, episode: Episode) -> bool:
+        """Whether the action follows now; what else becomes of it is noted."""
+        known = self._records.get((action.name, episode.id))
+        is_taken = known is not None and known.status in _TAKEN
+        if known is not None and is_taken and not self._is_of_before(action, known):
+            return False
+        if action.is_on_the_job and not self._is_present(episode):
+            return False
+        least = action.min_severity
+        if episode.severity.rank < least.rank:
+            if action.is_on_the_job:  # who waits for it wants to know
+                why = f"{episode.severity.value} is below {least.value}, which is min_severity"
+                self._note(action, episode, ActionStatus.REFUSED, why)
+            return False
+        if self._clock.now_ns() < self._quiet_until_ns(action, episode):
+            if episode.is_open:
+                self._held[action.name, episode.id] = episode
+            why = "until the cool-down is over" if episode.is_open else "it was over before that"
+            self._note(action, episode, ActionStatus.HELD_BACK, why)
+            return False
+        if action.is_on_the_job and self._is_over():
+            self._note(action, episode, ActionStatus.REFUSED, "the job is over")
+            return False
+        self._note(action, episode, ActionStatus.WAITING)
+        return True
+
+    @property
+    def _records(self) -> dict[Key, ActionRecord]:
+        assert self._known is not None
+        return self._known
+
+    def _is_of_before(self, action: Action, record: ActionRecord) -> bool:
+        """Whether it was done to an attempt that is over, and is not done to this one."""
+        return action.is_on_the_job and record.time_ns < self._since_ns
+
+    def _is_present(self, episode: Episode) -> bool:
+        return episode.is_open and episode.last_ns >= self._since_ns
+
+    def _is_over(self) -> bool:
+        return read_job(self._backend, self._clock.now_ns()).state.is_over
+
+    def _quiet_until_ns(self, action: Action, episode: Episode) -> int:
+        """The end of the pause since the action last followed the same rule, if that was as bad."""
+        times = [
+            one.time_ns
+            for one in self._records.values()
+            if (one.action, one.rule) == (action.name, episode.finding.rule)
+            and one.status in _TAKEN
+            and one.severity.rank >= episode.severity.rank
+        ]
+        return max(times, default=0) + int(action.cool_down_seconds * NANOSECONDS) if times else 0
+
+    def _put(self, action: Action, episode: Episode) -> None:
+        channel = self._channels[action.name]
+        channel.put(Occasion(self._job, episode, self._backend, self._clock))
+        if self._is_in_background:
+            channel.start()
+
+    def _came_out(self, action: Action, outcome: Outcome) -> None:
+        status = ActionStatus.DONE if outcome.is_done else ActionStatus.FAILED
+        status = status if outcome.is_final else ActionStatus.WAITING
+        with self._lock:
+            self._note(action, outcome.occasion.episode, status, outcome.message, outcome.attempts)
+            self._guard.attempt("actions", self._save, None)
+
+    def _note(
+        self,
+        action: Action,
+        episode: Episode,
+        status: ActionStatus,
+        message: str = "",
+        attempts: int = 0,
+    ) -> None:
+        key = (action.name, episode.id)
+        known = self._records.get(key)
+        if known is not None and (known.status, known.message) == (status, message):
+            return
+        finding = episode.finding
+        self._records.pop(key, None)  # what is told last stands last
+        self._records[key] = ActionRecord(
+            action=action.name,
+            episode=episode.id,
+            rule=finding.rule,
+            severity=episode.severity,
+            status=status,
+            time_ns=self._clock.now_ns(),
+            message=message,
+            attempts=attempts,
+        )
+        self._is_changed = True
+
+    def _save(self) -> None:
+        latest = tuple(self._records.values())[-_MOST_ENTRIES:]
+        self._backend.write(ACTIONS, encode_facts(ActionLog(latest)))
+        self._is_changed = False
