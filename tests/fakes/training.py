@@ -103,6 +103,27 @@ def with_observations(
     return job.end()
 
 
+def with_evaluations(
+    trained: Callable[[int], float],
+    evaluated: Callable[[int], float],
+    evaluations: int,
+    every: int = 20,
+    batches: int = 3,
+) -> FakeJob:
+    """A job that trains some steps, evaluates some batches, and so on; losses by training step."""
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(every * evaluations):
+        worker.scalar("loss", step, trained(step)).step(step, {"forward": 0.1})
+        if step % every == every - 1:
+            for batch in range(batches):
+                number = step // every * batches + batch
+                worker.scalar("loss", number, evaluated(step), mode="eval")
+                worker.step(number, {"forward": 0.05}, mode="eval")
+    worker.flush()
+    return job.end()
+
+
 def with_steps(
     seconds: Sequence[float] | Reals, slow_phase: str = "data_wait", ranks: Sequence[int] = (0,)
 ) -> FakeJob:

@@ -9,6 +9,8 @@ Reals = npt.NDArray[np.float64]
 
 # The mean absolute difference of two normal values is so many standard deviations.
 _DIFFERENCE_OF_TWO = 1.1284
+# The median absolute second difference of three normal values, likewise.
+_MIDDLE_OF_THREE = 0.6745 * 6**0.5
 _FAR = 5.0  # times the median: a larger difference is an outlier's
 
 
@@ -42,6 +44,13 @@ def spread_of(values: Reals) -> float:
     steps = np.abs(np.diff(values))
     middle = float(np.median(steps))
     return float(np.minimum(steps, _FAR * middle).mean()) / _DIFFERENCE_OF_TWO
+
+
+def bent_spread_of(values: Reals) -> float:
+    """The standard deviation of the noise of a few values on a bend, which does not count."""
+    if len(values) < 4:
+        return 0.0
+    return float(np.median(np.abs(np.diff(values, n=2)))) / _MIDDLE_OF_THREE
 
 
 def change_over(values: Reals, share: float = 0.25) -> Change:

@@ -1,0 +1,45 @@
+"""Evaluations between training steps: when each took place, and what loss it found."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonde.read.job_data import Reals
+from sonde.read.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """One evaluation: all its batches, between two training steps."""
+
+    step: int  # the training step after which it took place
+    loss: float  # the mean over its batches
+    trained: tuple[float, ...]  # the training losses since the one before, in this window
+
+
+def evaluations(window: Window) -> tuple[list[Evaluated], list[float]]:
+    """The evaluations of a window in order, and the training losses after the last of them.
+
+    An evaluation never lies in two windows: it belongs to that of the step that follows it.
+    """
+    trained, evaluated = window.losses(), window.losses("eval")
+    tables = window.steps()
+    losses = trained[0].values if trained else np.empty(0)
+    if not evaluated or not tables:
+        return [], _finite(losses)
+    steps, ends_ns = tables[0].steps, tables[0].ends_ns
+    after = np.searchsorted(ends_ns, evaluated[0].times_ns, side="right")
+    found, begin = [], 0
+    for place in np.unique(after).tolist():
+        step = int(steps[place - 1]) if place else (window.first_step or 0) - 1
+        end = int(np.searchsorted(trained[0].steps, step, side="right")) if trained else 0
+        batches = _finite(evaluated[0].values[after == place])
+        if batches:
+            mean = float(np.mean(batches))
+            found.append(Evaluated(step, mean, tuple(_finite(losses[begin:end]))))
+            begin = end
+    return found, _finite(losses[begin:])
+
+
+def _finite(values: Reals) -> list[float]:
+    return [float(one) for one in values if np.isfinite(one)]

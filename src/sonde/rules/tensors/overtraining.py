@@ -1,0 +1,152 @@
+"""Overtraining: training goes on long after it has stopped to bring anything."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from sonde.analyze.trends import Reals, bent_spread_of, halved
+from sonde.read.window import Curve, Window
+from sonde.records.finding import Finding
+from sonde.records.need import Losses
+from sonde.rules._parameters import Count, Positive
+from sonde.rules._rule import Rule, State
+from sonde.rules.tensors._passes import evaluations
+
+_TRAINING, _VALIDATION = "training", "validation"
+# calibrated: so many without progress, and so many times those that it took to get there
+_LEAST = {_TRAINING: 100, _VALIDATION: 20}  # windows of 50 steps; evaluations
+_TIMES = 3
+_SMOOTHED = 3  # values whose median counts as one
+_SIGMAS = 2.0
+_MOST = 256  # values; then neighbours are joined
+
+
+class Overtraining(Rule):
+    """Training goes on although neither loss has got better for long.
+
+    Why it matters: every further step costs time, and often makes the model worse.
+    How it decides: classic fires where the training loss has not improved by delta for
+    patience_train steps, or the validation loss for patience_validation evaluations. Calibrated
+    counts as progress what is beyond noise and more than a hundredth of all that was won; it fires
+    after 20 evaluations (or, where nothing is evaluated, 5000 steps) without any, if that is three
+    times as long as it took to get there.
+    What to do: stop earlier; keep the checkpoint of the best evaluation; let the learning rate fall
+    where the loss stands still.
+    """
+
+    patience_train: Count = 5
+    patience_validation: Count = 10
+    delta: Positive = 0.01
+
+    needs = (Losses(),)
+    window_steps: ClassVar[int] = 50
+    recovers_after: ClassVar[int] = 0
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Follows both losses."""
+        curves = window.losses()
+        found, _ = evaluations(window)
+        if len(curves) > 1:
+            state["unfit"] = "several losses in turn: none of them has to fall"
+        if curves and self.is_classic:
+            for step, value in curves[0]:
+                yield from self._classic(_TRAINING, step, value, state.of(_TRAINING))
+        elif curves:
+            told = list(self._trained(curves[0], state))
+            # where there is a validation, the training loss does not have to fall
+            yield from () if state.of(_VALIDATION) or found or self.unfit(state) else told
+        for one in found:
+            of_this = (_VALIDATION, one.step, one.loss, state.of(_VALIDATION))
+            yield from self._classic(*of_this) if self.is_classic else self._calibrated(*of_this)
+
+    def _trained(self, curve: Curve, state: State) -> Iterator[Finding]:
+        finite = curve.values[np.isfinite(curve.values)]
+        signs = {*state.get("signs", []), *np.sign(finite).tolist()} - {0.0}
+        state["signs"] = sorted(signs)
+        if len(finite):
+            step, value = int(curve.steps[-1]), float(finite.mean())
+            yield from self._calibrated(_TRAINING, step, value, state.of(_TRAINING))
+
+    def unfit(self, state: State) -> str:
+        """Losses that need not fall."""
+        if len(state.get("signs", [])) > 1:
+            return "the loss changes its sign: it need not fall"
+        return str(state.get("unfit", ""))
+
+    def lacks(self, state: State) -> str:
+        """How much is missing."""
+        if self.is_classic:
+            return ""
+        is_evaluated = bool(state.of(_VALIDATION))
+        kind = _VALIDATION if is_evaluated else _TRAINING
+        seen, least = int(state.of(kind).get("seen", 0)), self._least(kind)
+        if seen >= least:
+            return ""
+        if is_evaluated:
+            return f"the loss was evaluated {seen} times; it needs {least}"
+        return f"it has seen {50 * seen} steps; it needs {50 * least}"
+
+    def _classic(self, kind: str, step: int, value: float, state: State) -> Iterator[Finding]:
+        patience = self.patience_train if kind == _TRAINING else self.patience_validation
+        if "best" not in state or value < state["best"] - self.delta:
+            state |= {"best": value, "best_step": step, "stale": 0}
+            yield self.recovered(kind)
+            return
+        state["stale"] += 1
+        if state["stale"] >= patience:
+            yield self._found(kind, step, value, state)
+
+    def _calibrated(self, kind: str, step: int, value: float, state: State) -> Iterator[Finding]:
+        state["seen"] = state.get("seen", 0) + 1
+        values, steps = [*state.get("values", []), value], [*state.get("steps", []), step]
+        if len(values) > _MOST:
+            values, steps = halved(np.array(values)).tolist(), steps[1::2]
+            state["width"] = 2 * state.get("width", 1)
+        state["values"], state["steps"] = values, steps
+        series = np.array(values)
+        if len(series) < _SMOOTHED:
+            return
+        reached = self._reached(series)
+        before, after = reached + 1, len(values) - reached - 1
+        width = int(state.get("width", 1))
+        needed = max(self._least(kind), self._times(kind) * width * before)
+        if width * after < needed:
+            # noise moves the place where it was reached: over is what is clearly so
+            yield from (self.recovered(kind),) if 2 * width * after < needed else ()
+            return
+        reached_at = {"best": float(series[reached:].min()), "best_step": steps[reached]}
+        yield self._found(kind, step, value, State(reached_at | {"stale": width * after}))
+
+    def _reached(self, values: Reals) -> int:
+        """Where it was, for the first time, as good as it has ever become but for noise."""
+        best = float(np.median(sliding_window_view(values, _SMOOTHED), axis=1).min())
+        if "delta" in self.given:
+            least = self.delta
+        else:
+            won = max(float(values[0]) - best, 0.0)
+            least = max(self.delta * won, _SIGMAS * bent_spread_of(values))
+        return int(np.flatnonzero(values <= best + least)[0])
+
+    def _least(self, kind: str) -> int:
+        name = "patience_train" if kind == _TRAINING else "patience_validation"
+        return int(getattr(self, name)) if name in self.given else _LEAST[kind]
+
+    def _times(self, kind: str) -> int:
+        name = "patience_train" if kind == _TRAINING else "patience_validation"
+        return 0 if name in self.given else _TIMES
+
+    def _found(self, kind: str, step: int, value: float, state: State) -> Finding:
+        return self.finding(
+            f"The {kind} loss has not got better since step {state['best_step']}: it was "
+            f"{state['best']:.4g} then and is {value:.4g} at step {step}.",
+            step=(int(state["best_step"]), step),
+            subject=kind,
+            evidence={
+                "best": state["best"],
+                "best_step": state["best_step"],
+                "now": value,
+                "without_progress": state["stale"],
+            },
+        )

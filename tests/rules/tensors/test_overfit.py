@@ -1,0 +1,85 @@
+"""Overfit: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import with_evaluations, with_losses
+
+SEEDS = range(5)
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("Overfit", **parameters)["Overfit"]
+
+
+def falling(step: int, to: float = 0.01, by: float = 100.0) -> float:
+    return to + 2.3 * float(np.exp(-step / by))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_validation_loss_that_turns_is_found(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def turning(step: int) -> float:
+        return (falling(step, 1.0) + step / 400) * (1 + 0.03 * rng.standard_normal())
+
+    [episode] = judged(with_evaluations(falling, turning, 40)).episodes
+    assert episode.is_open
+    assert "while the training loss went from" in episode.finding.message
+    assert 100 < float(str(episode.finding.evidence["best_step"])) < 350
+
+
+HEALTHY = {
+    "the validation follows": lambda step: 1.2 * falling(step, 0.1),
+    "a large gap that stays": lambda step: falling(step, 0.8),
+    "both near nought, and the validation creeps up": lambda step: falling(step) + step / 20_000,
+    "the validation is better": lambda step: 0.8 * falling(step),
+    "it stands still": lambda _: 2.3,
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_losses_are_left_alone(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    job = with_evaluations(
+        lambda step: falling(step) * (1 + 0.1 * rng.standard_normal()),
+        lambda step: HEALTHY[name](step) * (1 + 0.05 * rng.standard_normal()),
+        40,
+    )
+    found = judged(job)
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_a_training_that_diverges_does_not_overfit() -> None:
+    job = with_evaluations(
+        lambda step: falling(step) + max(0, step - 400) / 50,
+        lambda step: falling(step) + max(0, step - 400) / 30,
+        40,
+    )
+    assert judged(job).episodes == ()
+
+
+def test_a_few_evaluations_are_not_enough() -> None:
+    found = judged(with_evaluations(falling, falling, 3))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason == "the loss was evaluated 3 times; it needs 5"
+
+
+def test_without_evaluation_nothing_can_be_said() -> None:
+    found = judged(with_losses([falling(step) for step in range(100)]))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason == "the loss was evaluated 0 times; it needs 5"
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    validation = [1.0, 1.2, 1.05, 1.3, 1.4, 1.0]
+    job = with_evaluations(lambda _: 1.0, lambda step: validation[step // 20], 6)
+    found = judged(job, setting="classic")
+    assert found.triggered == 3  # 1.2, 1.3 and 1.4; 1.05 is within a tenth
+    assert [(one.first_step, one.last_step) for one in found.episodes] == [(39, 39), (79, 99)]
+    assert judged(job, setting="classic", patience=2).triggered == 1
+    assert judged(job, setting="classic", start_step=60).triggered == 2
+    assert judged(job, setting="classic", ratio_threshold=0.35).triggered == 1
