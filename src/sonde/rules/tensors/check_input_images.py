@@ -1,0 +1,89 @@
+"""CheckInputImages: images that are not centred."""
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.records.need import Observations
+from sonde.rules._parameters import Count, Positive
+from sonde.rules._rule import Rule, State
+
+_KIND = "input-channels"
+_AXIS = 1
+_SAMPLES = 64  # images have many pixels: so few suffice, where no number is set
+_FAR = 10.0  # bytes from 0 to 255 lie beyond it; images from 0 to 1 train well as they are
+
+
+class CheckInputImages(Rule):
+    """Images go into the model without being normalized.
+
+    Why it matters: inputs far from nought make training slow or unstable.
+    How it decides: the mean of each channel over the images that were looked at. Classic fires
+    where it differs from nought by more than threshold_mean, once there were threshold_samples
+    images. Calibrated fires after 64 images, and only beyond 10: images from 0 to 1 are not
+    centred either, and train well. What you set holds.
+    What to do: subtract each channel's mean and divide by its standard deviation (`Normalize` after
+    `ToTensor`), in training and evaluation alike.
+    """
+
+    threshold_mean: Positive = 0.2
+    threshold_samples: Count = 500
+    regex: str | None = None
+    channel: Count = _AXIS
+
+    needs = (Observations(_KIND),)
+    window_steps: ClassVar[int] = 10
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Adds up the images of a window."""
+        if self.channel != _AXIS:
+            return
+        seen = {}
+        for one in window.observations(_KIND):
+            if self.regex is None or re.search(self.regex, one.subject):
+                known = state.of("inputs", one.subject)
+                means = [one.value * float(mean) for mean in one.facts["means"]]
+                sums = known.get("sums") or [0.0] * len(means)
+                if len(sums) != len(means):
+                    continue
+                known["sums"] = [total + mean for total, mean in zip(sums, means, strict=True)]
+                known.setdefault("since", one.step)
+                known["images"] = known.get("images", 0) + round(one.value)
+                seen[one.subject] = one.step
+        for name, step in seen.items():
+            yield from self._judged(name, step, state.of("inputs", name))
+
+    def unfit(self, state: State) -> str:
+        """Images whose channels come last."""
+        del state
+        return "" if self.channel == _AXIS else f"channels are looked for in axis {_AXIS} only"
+
+    def lacks(self, state: State) -> str:
+        """How many images are missing."""
+        images = max((int(one["images"]) for one in state.of("inputs").values()), default=0)
+        if images >= self._samples:
+            return ""
+        return f"it has looked at {images} images; it needs {self._samples}"
+
+    @property
+    def _samples(self) -> int:
+        is_set = self.is_classic or "threshold_samples" in self.given
+        return self.threshold_samples if is_set else _SAMPLES
+
+    def _judged(self, name: str, step: int, known: State) -> Iterator[Finding]:
+        images = int(known["images"])
+        if images < self._samples:
+            return
+        is_set = self.is_classic or "threshold_mean" in self.given
+        limit = self.threshold_mean if is_set else _FAR
+        means = [total / images for total in known["sums"]]
+        worst = max(range(len(means)), key=lambda place: abs(means[place]))
+        if abs(means[worst]) > limit:
+            yield self.finding(
+                f"Channel {worst} of {name} has the mean {means[worst]:.3g} over {images} images.",
+                step=(int(known["since"]), step),
+                tensor=name,
+                evidence={"means": means, "limit": limit, "images": images},
+            )

@@ -1,0 +1,174 @@
+"""ClassImbalance: some classes are rare, or never got right."""
+
+import re
+from collections.abc import Iterator, Mapping
+from math import sqrt
+from typing import ClassVar
+
+from sonde.read.job_data import Observation
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.records.need import Observations
+from sonde.rules._parameters import Count, Positive
+from sonde.rules._rule import Rule, State
+
+_LABELS, _HITS, _TOKENS = "label-histogram", "class-hits", "input-tokens"
+_SIGMAS = 2.0  # of a count
+_HISTOGRAMS = 3  # in a row, or at the end: data in order of its classes begins with a few of them
+_STEPS_OF_A_HISTOGRAM = 100
+_OF_EACH = 20  # samples of a class that tell how often it is right
+_BLOCKS = 2  # in a row: classes are learned one after the other
+_LEARNED = 0.5  # of all samples right: before, no class stands out
+_NAMED = 8
+
+
+class ClassImbalance(Rule):
+    """A class is much rarer than another, or nearly always predicted wrongly.
+
+    Why it matters: a model may ignore a rare class and still look good on average.
+    How it decides: classic fires, once `samples` labels were seen, where the largest class is more
+    than threshold_imbalance times the smallest, or where the share of wrong predictions of a class
+    is above threshold_misprediction. Calibrated allows for chance in both, wants the imbalance in
+    three counts of 100 steps in a row (or at the end of the job), looks at mispredictions only when
+    half of all predictions are right, twice in a row, and leaves labels alone that are the next
+    tokens of sequences. Labels are counted by the loss function, so argmax has no effect.
+    What to do: weight the classes in the loss, or sample rare ones more often; look at recall per
+    class; get more examples of the rare ones.
+    """
+
+    threshold_imbalance: Positive = 10.0
+    threshold_misprediction: Positive = 0.7
+    samples: Count = 500
+    argmax: bool = False
+    labels_regex: str = ".*labels"
+    predictions_regex: str = ".*predictions"
+
+    needs = (Observations(_LABELS), Observations(_HITS))
+    window_steps: ClassVar[int] = 50
+    recovers_after: ClassVar[int] = 0
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Adds up labels and hits."""
+        for one in window.observations(_TOKENS):
+            state["tokens"] = max(state.get("tokens", 0.0), one.value)
+        last = None
+        for one in window.observations(_LABELS):
+            if re.search(self.labels_regex, one.subject):
+                self._count_labels(one, state)
+                last = one
+        if last is not None or window.is_last:
+            step = last.step if last is not None else int(state.get("step", 0))
+            yield from self._of_labels(step, state, is_last=window.is_last)
+        for one in window.observations(_HITS):
+            if re.search(self.predictions_regex, one.subject):
+                yield from self._of_hits(one, state.of("hits", one.mode))
+
+    def unfit(self, state: State) -> str:
+        """Labels that are words."""
+        if self.is_classic or not self._are_tokens(state):
+            return ""
+        return "labels are tokens of sequences: some are rare by nature"
+
+    def lacks(self, state: State) -> str:
+        """How many labels are missing."""
+        seen = sum(int(one) for one in state.of("labels").values())
+        if seen >= self.samples or not seen:
+            return ""
+        return f"it has seen {seen} labels; it needs {self.samples}"
+
+    def _count_labels(self, one: Observation, state: State) -> None:
+        counts = state.of("labels")
+        for label, count in one.facts.items():
+            counts[label] = counts.get(label, 0) + int(count)
+        state["most"] = max(state.get("most", 0.0), one.value)
+        state["step"] = one.step
+        is_rare = self._is_imbalanced(counts)
+        state["row"] = state.get("row", 0) + 1 if is_rare else 0
+
+    def _of_labels(self, step: int, state: State, *, is_last: bool) -> Iterator[Finding]:
+        counts = {label: int(count) for label, count in state.of("labels").items()}
+        row = int(state.get("row", 0))
+        is_sure = self.is_classic or row >= _HISTOGRAMS or is_last
+        if row and is_sure and not self.unfit(state):
+            yield self._imbalanced(step, counts)
+        elif counts and not row:
+            yield self.recovered("labels")
+
+    def _is_imbalanced(self, counts: Mapping[str, int]) -> bool:
+        known = [int(one) for one in counts.values() if one]
+        if len(known) < 2 or sum(known) < self.samples:
+            return False
+        largest, smallest = float(max(known)), float(min(known))
+        if not self.is_classic:
+            largest -= _SIGMAS * sqrt(largest)
+            smallest += _SIGMAS * sqrt(smallest)
+        return largest > self.threshold_imbalance * smallest
+
+    def _are_tokens(self, state: State) -> bool:
+        """Whether there are about as many labels in a step as tokens go in."""
+        tokens = float(state.get("tokens", 0.0))
+        return bool(tokens) and state.get("most", 0.0) > tokens * _STEPS_OF_A_HISTOGRAM / 4
+
+    def _of_hits(self, one: Observation, state: State) -> Iterator[Finding]:
+        """Judges blocks of so many predictions."""
+        block = state.of("block")
+        for label, (right, wrong) in one.facts.items():
+            known = block.get(label, [0, 0])
+            block[label] = [known[0] + int(right), known[1] + int(wrong)]
+        total = sum(right + wrong for right, wrong in block.values())
+        if total < self.samples:
+            return
+        wrong = self._mispredicted(block, total)
+        rows = state.of("rows")
+        for label in block:
+            rows[label] = rows.get(label, 0) + 1 if label in wrong else 0
+        needed = 1 if self.is_classic else _BLOCKS
+        bad = {label: wrong[label] for label in wrong if rows[label] >= needed}
+        state["block"] = {}
+        if bad:
+            yield self._mispredicts(one, bad)
+        else:
+            yield self.recovered(f"predictions/{one.mode}")
+
+    def _mispredicted(self, block: Mapping[str, list[int]], total: int) -> dict[str, float]:
+        """The classes that are mostly wrong, and how much of each is."""
+        right = sum(one for one, _ in block.values())
+        if not self.is_classic and right < _LEARNED * total:
+            return {}
+        found = {}
+        for label, (hits, misses) in block.items():
+            count = hits + misses
+            share = misses / count if count else 0.0
+            error = 0.0 if self.is_classic else _SIGMAS * sqrt(share * (1 - share) / max(count, 1))
+            is_known = self.is_classic or count >= _OF_EACH
+            if is_known and share - error > self.threshold_misprediction:
+                found[label] = share
+        return found
+
+    def _imbalanced(self, step: int, counts: Mapping[str, int]) -> Finding:
+        ordered = sorted((label for label in counts if counts[label]), key=lambda one: counts[one])
+        rare, common = ordered[0], ordered[-1]
+        return self.finding(
+            f"Class {common} was seen {counts[common]} times, class {rare} {counts[rare]} times "
+            f"in {sum(counts.values())} labels.",
+            step=(0, step),
+            subject="labels",
+            evidence={
+                "largest": counts[common],
+                "smallest": counts[rare],
+                "ratio": counts[common] / counts[rare],
+                "classes": ordered[:_NAMED],
+                "counts": [counts[one] for one in ordered[:_NAMED]],
+            },
+        )
+
+    def _mispredicts(self, one: Observation, bad: Mapping[str, float]) -> Finding:
+        worst = max(bad, key=lambda label: bad[label])
+        others = f" So it is with {len(bad) - 1} more classes." if len(bad) > 1 else ""
+        return self.finding(
+            f"{100 * bad[worst]:.0f} % of class {worst} are predicted wrongly "
+            f"({one.mode} steps).{others}",
+            step=one.step,
+            subject=f"predictions/{one.mode}",
+            evidence={"classes": sorted(bad)[:_NAMED], "wrong_percent": 100 * bad[worst]},
+        )

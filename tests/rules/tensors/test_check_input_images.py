@@ -1,0 +1,58 @@
+"""CheckInputImages: planted faults and their healthy twins."""
+
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import with_observations
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("CheckInputImages", **parameters)["CheckInputImages"]
+
+
+def images(means: list[float], batch: int = 32, name: str = "input_0") -> FakeJob:
+    detail = {"means": means, "stds": [1.0] * len(means)}
+    return with_observations("input-channels", {name: lambda _: (float(batch), detail)}, 100)
+
+
+def test_bytes_that_are_not_normalized_are_found_soon() -> None:
+    [episode] = judged(images([120.0, 115.0, 130.0])).episodes
+    assert episode.finding.message.startswith("Channel 2 of input_0 has the mean 130 over")
+    assert episode.first_step is not None
+    assert episode.first_step <= 5
+
+
+@pytest.mark.parametrize("means", [[0.0, 0.01, -0.02], [0.47, 0.45, 0.41], [-0.4], [4.9]])
+def test_usual_images_are_left_alone(means: list[float]) -> None:
+    found = judged(images(means))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_what_is_given_holds() -> None:
+    assert judged(images([0.47]), threshold_mean=0.3).episodes
+    assert judged(images([120.0]), threshold_samples=10_000).episodes == ()
+    assert judged(images([120.0]), regex="other").episodes == ()
+
+
+def test_few_images_are_not_enough() -> None:
+    found = judged(images([120.0], batch=1))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert "it needs 64" in (found.reason or "")
+
+
+def test_channels_in_another_axis_are_not_known() -> None:
+    assert judged(images([120.0]), channel=3).status is RuleStatus.NOT_APPLICABLE
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    def look(step: int) -> tuple[float, object]:
+        return 100.0, {"means": [0.0, 0.1 if step < 3 else 0.4], "stds": [1.0, 1.0]}
+
+    job = with_observations("input-channels", {"x": look}, 8, at=range(8))
+    found = judged(job, setting="classic")
+    # means of 500 to 800 images: 0.22, 0.25, …; one window of ten steps
+    assert found.triggered == 1
+    assert found.episodes[0].finding.evidence["means"] == pytest.approx([0.0, 0.2875])
+    assert judged(job, setting="classic", threshold_samples=900).triggered == 0
+    assert judged(job, setting="classic", threshold_mean=0.29).triggered == 0

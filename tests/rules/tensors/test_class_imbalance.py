@@ -1,0 +1,98 @@
+"""ClassImbalance: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import with_observations
+
+Counts = dict[str, int]
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("ClassImbalance", **parameters)["ClassImbalance"]
+
+
+def labelled(counts: list[Counts], tokens: float = 0.0) -> FakeJob:
+    """A job whose labels were counted so, a hundred steps each; tokens go in with each step."""
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(100 * len(counts)):
+        if tokens and step % 100 == 0:
+            worker.observation("input-tokens", "input_0", step, {"counts": {}}, value=tokens)
+        if step % 100 == 99:
+            seen = counts[step // 100]
+            worker.observation("label-histogram", "labels", step, seen, value=sum(seen.values()))
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+def predicted(hits: list[dict[str, list[int]]]) -> FakeJob:
+    seen = {"predictions": lambda step: (100.0, hits[step])}
+    return with_observations("class-hits", seen, len(hits), at=range(len(hits)))
+
+
+def test_a_rare_class_is_found_and_named() -> None:
+    found = judged(labelled([{"0": 3000, "1": 150}] * 4))
+    [episode] = found.episodes
+    assert "Class 0 was seen 12000 times, class 1 600 times" in episode.finding.message
+    assert episode.finding.evidence["ratio"] == pytest.approx(20)
+
+
+def test_a_short_job_is_judged_at_its_end() -> None:
+    assert judged(labelled([{"0": 3000, "1": 150}])).episodes
+
+
+def drawn(classes: int, samples: int, seed: int) -> Counts:
+    labels = np.random.default_rng(seed).integers(0, classes, samples)
+    return {str(label): int(count) for label, count in enumerate(np.bincount(labels))}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_balanced_classes_are_left_alone_however_few_samples_each_has(seed: int) -> None:
+    counts = [drawn(100, 600, seed)]
+    found = judged(labelled(counts))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_classes_that_come_one_after_the_other_are_balanced_in_the_end() -> None:
+    counts = [{"0": 900, "1": 20}, {"0": 20, "1": 900}, {"0": 900, "1": 900}]
+    assert judged(labelled(counts)).episodes == ()
+
+
+def test_letters_of_a_text_are_rare_by_nature() -> None:
+    text = [{"32": 40_000, "101": 20_000, "90": 12}] * 4
+    found = judged(labelled(text, tokens=640.0))
+    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+    assert judged(labelled([{"0": 3000, "1": 150}] * 4, tokens=640.0)).episodes
+
+
+def test_few_labels_are_not_enough() -> None:
+    found = judged(labelled([{"0": 90, "1": 1}]))
+    assert found.reason == "it has seen 91 labels; it needs 500"
+
+
+def test_a_class_that_is_never_right_is_found() -> None:
+    hits = [{"0": [45, 5], "1": [5, 45]}] * 2 + [{"0": [48, 2], "1": [4, 46], "2": [90, 10]}] * 20
+    [episode] = judged(predicted(hits)).episodes
+    assert episode.finding.subject == "predictions/train"
+    assert episode.finding.evidence["classes"] == ["1"]
+
+
+def test_classes_that_are_learned_one_after_the_other_are_left_alone() -> None:
+    untrained = [{"0": [5, 45], "1": [0, 50]}] * 20
+    first = [{"0": [49, 1], "1": [5, 45]}] * 5
+    both = [{"0": [49, 1], "1": [49, 1]}] * 20
+    assert judged(predicted(untrained + first + both)).episodes == ()
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    assert judged(labelled([{"0": 500, "1": 50}]), setting="classic").triggered == 0
+    assert judged(labelled([{"0": 501, "1": 50}]), setting="classic").triggered == 1
+    assert judged(labelled([{"0": 450, "1": 4}]), setting="classic").triggered == 0
+    hits = [{"0": [29, 71], "1": [30, 70], "2": [300, 0]}]
+    found = judged(predicted(hits), setting="classic")
+    assert found.triggered == 1
+    assert found.episodes[0].finding.evidence["classes"] == ["0"]

@@ -1,0 +1,60 @@
+"""NLPSequenceRatio: planted faults and their healthy twins."""
+
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import with_observations
+
+WORDS = {"5": 40, "7": 30, "9": 20}
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("NLPSequenceRatio", **parameters)["NLPSequenceRatio"]
+
+
+def padded(padding: int, tokens: int = 512, words: dict[str, int] | None = None) -> FakeJob:
+    counts = {"counts": {"0": padding, **(WORDS if words is None else words)}}
+    return with_observations("input-tokens", {"input_0": lambda _: (float(tokens), counts)}, 60)
+
+
+def test_mostly_padding_is_found() -> None:
+    [episode] = judged(padded(400)).episodes
+    assert episode.finding.message == "78 % of input_0 are token 0."
+    assert episode.is_open
+
+
+def test_healthy_sequences_are_left_alone() -> None:
+    for padding in (0, 100, 250):
+        found = judged(padded(padding))
+        assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_zeros_and_ones_are_no_words() -> None:
+    found = judged(padded(300, words={"1": 212}))
+    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+
+
+def test_few_tokens_are_not_enough() -> None:
+    found = judged(padded(8, tokens=10))
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+
+
+def test_several_tokens_have_a_threshold_each() -> None:
+    tokens = {"token_values": (0, 5), "token_thresholds_percent": (90, 5)}
+    [episode] = judged(padded(400), **tokens).episodes
+    assert episode.finding.subject == "input_0/5"
+
+
+def test_values_without_thresholds_are_told() -> None:
+    found = judged(padded(400), token_values=(0, 5))
+    assert found.status is RuleStatus.ERROR
+    assert "token_values has 2 entries" in (found.reason or "")
+
+
+@pytest.mark.parametrize(("padding", "triggered"), [(50, 0), (51, 4)])
+def test_classic_is_the_criterion_to_the_letter(padding: int, triggered: int) -> None:
+    counts = {"counts": {"0": padding, "1": 100 - padding}}
+    seen = {"input_0": lambda _: (100.0, counts)}
+    job = with_observations("input-tokens", seen, 4, at=range(4))
+    assert judged(job, setting="classic").triggered == triggered

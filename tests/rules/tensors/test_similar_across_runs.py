@@ -1,0 +1,63 @@
+"""SimilarAcrossRuns: planted faults and their healthy twins."""
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, with_tensors
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("SimilarAcrossRuns", **parameters)["SimilarAcrossRuns"]
+
+
+def trained(seed: int, rate: float = 0.1, steps: int = 40) -> FakeJob:
+    begin = np.random.default_rng(seed).standard_normal(16)
+
+    def weights(step: int) -> Reals:
+        return np.asarray(begin * (1 - rate * step / 100))
+
+    tensors = {
+        "a": ("weights", weights),
+        "gradient/a": ("gradients", lambda step: rate * weights(step)),
+        "x": ("inputs", lambda step: [1.0, 2.0]),
+    }
+    return with_tensors(tensors, steps)
+
+
+def test_the_same_training_again_is_found() -> None:
+    other = trained(0)
+    [episode] = judged(trained(0), other_trial=other.backend.uri).episodes
+    assert episode.finding.evidence["tensors"] == ["a", "gradient/a"]
+    assert (episode.first_step, episode.is_open) == (0, True)
+
+
+def test_the_same_seed_with_another_learning_rate_is_another_training() -> None:
+    found = judged(trained(0, rate=0.1), other_trial=trained(0, rate=0.2).backend.uri)
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_what_was_chosen_is_compared() -> None:
+    chosen = {"other_trial": trained(1).backend.uri, "collection_names": ("inputs",)}
+    assert judged(trained(0), **chosen).episodes[0].finding.tensor == "x"
+    assert judged(trained(0), **(chosen | {"collection_names": ("weights",)})).episodes == ()
+
+
+def test_it_says_that_no_other_job_was_named() -> None:
+    found = judged(trained(0))
+    assert found.status is RuleStatus.NOT_APPLICABLE
+    assert found.reason == "set other_trial: it compares with nothing"
+
+
+def test_a_job_that_does_not_exist_is_told() -> None:
+    found = judged(trained(0), other_trial="memory://nowhere/job")
+    assert found.status is RuleStatus.ERROR
+    assert "nowhere" in (found.reason or "")
+
+
+@pytest.mark.parametrize(("rate", "triggered"), [(0.1, 2 * 9), (0.2, 1)])
+def test_classic_is_the_criterion_to_the_letter(rate: float, triggered: int) -> None:
+    # nine looks at two tensors; with another rate, only the weights of the first are equal
+    found = judged(trained(0, rate), setting="classic", other_trial=trained(0).backend.uri)
+    assert found.triggered == triggered
