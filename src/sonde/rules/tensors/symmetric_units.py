@@ -1,0 +1,104 @@
+"""SymmetricUnits: the units of a layer are copies of each other, and stay so."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.records.need import Observations, Statistics
+from sonde.rules._rule import Rule, State
+from sonde.rules.tensors._standing import (
+    begin_leg,
+    is_told_again,
+    names_in_words,
+    over,
+    some,
+    told,
+)
+
+_KIND = "unit-copies"
+_SUBJECT = "units"
+_MOST_GROUPS = 4  # rounding may split copies into a few groups, by the edges of a kernel's tiles
+_LEAST_PER_GROUP = 4
+_IN_A_ROW = 3  # looks, after the first updates
+_FIRST_LOOKS_UNTIL = 8  # steps: what begins different is no constant initialization
+
+
+class SymmetricUnits(Rule):
+    """The units of a layer are copies of each other and stay so.
+
+    Why it matters: a layer of equal units is as good as one unit. Constant initialization makes
+    them equal, and equal units get equal gradients: no number of steps tells them apart.
+    How it decides: the hook counts how many rows of a weight are different. It fires where a layer
+    of at least 4 units begins with copies and still has no others at 3 looks after updates, while
+    its gradient is not zero. A layer that begins at zero and then moves apart, as output layers
+    and residual branches do, is left alone.
+    What to do: initialize weights at random (nn.init.kaiming_uniform_, xavier_uniform_); zeros and
+    ones are for biases and for the last layer of a branch.
+    """
+
+    needs = (Observations(_KIND), Statistics("gradients"))
+    window_steps: ClassVar[int] = 10
+    recovers_after: ClassVar[int] = 0
+    explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing", "PoorWeightInitialization")
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Follows how many different units each layer has."""
+        yield from begin_leg(self, window, state)
+        layers = state.of("layers")
+        looks = window.observations(_KIND)
+        for one in looks:
+            units = int(one.facts.get("units", 0))
+            is_copied = one.value <= max(1, min(_MOST_GROUPS, units // _LEAST_PER_GROUP))
+            own = layers.of(one.subject)
+            if "looks" not in own:
+                own |= {"looks": 0, "began": is_copied and one.step <= _FIRST_LOOKS_UNTIL}
+            own["looks"] += one.step > 0
+            own["began"] = own["began"] and is_copied
+            own |= {"units": units, "distinct": one.value, "last": one.step}
+        if looks:
+            self._learn(window, state)
+        names = [name for name, one in layers.items() if self._is_sure(name, one, state)]
+        if not names:
+            yield from over(self, state, _SUBJECT)
+        elif names != state.get("names") or (looks and is_told_again(window)):
+            told(state, _SUBJECT)
+            yield self._found(names, state)
+        state["names"] = names
+
+    def lacks(self, state: State) -> str:
+        """How many looks are missing."""
+        seen = max((int(one["looks"]) for one in state.of("layers").values()), default=0)
+        return "" if seen >= _IN_A_ROW else f"it has looked {seen} times; it needs {_IN_A_ROW}"
+
+    def _learn(self, window: Window, state: State) -> None:
+        """Which layers that began with copies get gradients that are not zero."""
+        wanted = [name for name, one in state.of("layers").items() if one["began"]]
+        if not wanted:
+            return
+        pulled = state.of("pulled")
+        for tensor in window.tensors("gradients"):
+            name = tensor.name.removeprefix("gradient/")
+            if name in wanted and tensor.is_matrix:
+                pulled[name] = pulled.get(name, 0) + int((tensor.values("abs_mean") > 0).sum())
+
+    def _is_sure(self, name: str, own: State, state: State) -> bool:
+        is_pulled = state.of("pulled").get(name, 0) >= _IN_A_ROW
+        return bool(own["began"] and own["looks"] >= _IN_A_ROW and is_pulled)
+
+    def _found(self, names: list[str], state: State) -> Finding:
+        layers = state.of("layers")
+        first = layers[names[0]]
+        return self.finding(
+            f"{names_in_words(names)}: of {first['units']} units {first['distinct']:.0f} are "
+            f"different, after {first['last']} steps as at the beginning.",
+            step=(0, int(first["last"])),
+            tensor=names[0],
+            subject=_SUBJECT,
+            evidence={
+                "tensors": some(names),
+                "count": len(names),
+                "units": first["units"],
+                "distinct": first["distinct"],
+            },
+        )

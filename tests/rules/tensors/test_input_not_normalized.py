@@ -1,0 +1,96 @@
+"""InputNotNormalized: planted faults and their healthy twins."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.worker import TensorInfo
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals
+
+LOOKS = (0, 1, 2, 3, 5, 8)
+PIXELS = np.linspace(0.0, 255.0, 100)
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("InputNotNormalized", **parameters)["InputNotNormalized"]
+
+
+def training(
+    values: Reals,
+    *,
+    name: str = "input_0",
+    dtype: str = "float32",
+    shape: tuple[int, ...] = (32, 1, 28, 28),
+    layers: Sequence[tuple[int, ...]] = ((16, 784), (16,)),
+    relu: float | None = None,
+) -> FakeJob:
+    job = FakeJob()
+    worker = job.worker()
+    infos = [TensorInfo(name, ("inputs",), dtype, shape)]
+    infos += [
+        TensorInfo(f"{place}.weight", ("weights",), "float32", one)
+        for place, one in enumerate(layers)
+    ]
+    worker._tensors |= {one.name: one for one in infos}
+    worker.knows("relu_input", "relu_input")
+    for step in range(20):
+        if step in LOOKS:
+            worker.statistics(name, step, values)
+            if relu is not None:
+                worker.statistics("relu_input", step, [relu, -relu])
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+@pytest.mark.parametrize("relu", [None, 40.0])
+def test_pixels_up_to_255_are_found(relu: float | None) -> None:
+    [episode] = judged(training(PIXELS, layers=((16, 784), (8, 16)), relu=relu)).episodes
+    assert episode.finding.tensor == "input_0"
+    assert episode.finding.evidence["mean"] == pytest.approx(127.5)
+    assert "(from 0 to 255)" in episode.finding.message
+
+
+def test_pixels_that_were_divided_twice_are_found() -> None:
+    assert judged(training(PIXELS / 255**2, layers=((16, 784), (8, 16)))).episodes
+
+
+MATRICES = ((16, 784), (8, 16))
+HEALTHY = {
+    "normalized": {"values": np.linspace(-2, 2, 100)},
+    "pixels up to 1": {"values": PIXELS / 255},
+    "counts of 0 to 16": {"values": np.linspace(0, 16, 100)},
+    "logarithms of a spectrum": {"values": np.linspace(-12, 2, 100)},
+    "raw units into a normalization": {"values": PIXELS, "layers": ((784,), (16, 784))},
+    "a convolution and its normalization": {"values": PIXELS, "layers": ((8, 1, 3, 3), (8,))},
+    "a model that scales by itself": {"values": PIXELS, "relu": 0.6},
+    "tokens": {"values": PIXELS, "dtype": "int64", "shape": (32, 20)},
+    "steps of a diffusion": {"values": PIXELS, "shape": (32,)},
+    "a mask": {"values": np.where(np.arange(100) < 50, 0.0, -1e9), "name": "attention_mask_0"},
+    "sparse counts": {"values": np.where(np.arange(100) < 90, 0.0, 300.0)},
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_inputs_are_left_alone(name: str) -> None:
+    found = judged(training(**{"layers": MATRICES, **HEALTHY[name]}))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_a_small_side_input_is_left_alone() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for name, shape in (("input_0", (32, 784)), ("input_1", (32, 4))):
+        worker._tensors[name] = TensorInfo(name, ("inputs",), "float32", shape)
+    for step in range(10):
+        worker.statistics("input_0", step, np.linspace(-1, 1, 100))
+        worker.statistics("input_1", step, [500.0, 600.0]).step(step, {"forward": 0.1})
+    worker.flush()
+    assert judged(job.end()).episodes == ()
+
+
+def test_given_limits_hold() -> None:
+    assert judged(training(PIXELS / 255, layers=MATRICES), largest=0.5).episodes

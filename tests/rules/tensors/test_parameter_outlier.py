@@ -1,0 +1,82 @@
+"""ParameterOutlier: planted faults and their healthy twins."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals
+
+Weights = Callable[[str, int], Reals]
+LAYERS = ("a.weight", "b.weight", "c.weight", "d.weight")
+
+
+def judged(job: FakeJob) -> Evaluation:
+    return job.job().check("ParameterOutlier")["ParameterOutlier"]
+
+
+def training(weights: Weights, ranks: int = 1) -> FakeJob:
+    job = FakeJob()
+    start_ns = job.clock.now_ns()
+    for rank in range(ranks):
+        job.clock._now_ns = start_ns
+        worker = job.worker(rank, world_size=ranks)
+        for name in LAYERS:
+            worker.knows(name, "weights")
+        for step in range(60):
+            for name in LAYERS if step % 6 == 0 else ():
+                worker.statistics(name, step, weights(name, step))
+            worker.step(step, {"forward": 0.1})
+        worker.flush()
+    return job.end()
+
+
+def usual(_name: str, step: int) -> Reals:
+    return np.asarray(0.05 * np.random.default_rng(step).standard_normal(256))
+
+
+def flipped(to: float) -> Weights:
+    def weights(name: str, step: int) -> Reals:
+        values = usual(name, step)
+        if name == "b.weight" and step >= 30:
+            values[7] = to
+        return values
+
+    return weights
+
+
+@pytest.mark.parametrize(("to", "severity"), [(30.0, Severity.WARNING), (1e30, Severity.CRITICAL)])
+def test_a_flipped_bit_is_found_between_two_looks(to: float, severity: Severity) -> None:
+    [episode] = judged(training(flipped(to))).episodes
+    finding = episode.finding
+    assert (finding.tensor, finding.severity) == ("b.weight", severity)
+    assert (episode.first_step, episode.last_step) == (24, 30)
+
+
+HEALTHY: dict[str, Weights] = {
+    "weights that move": usual,
+    "weights that grow": lambda name, step: usual(name, step) * 1.3**step,
+    "all explode": lambda name, step: usual(name, step) * (1e6 if step >= 30 else 1.0),
+    "one outlier that grows": lambda name, step: np.append(usual(name, step), 0.2 * 1.1**step),
+    "a layer that begins at zero": lambda name, step: (
+        usual(name, step) * (1e-6 if name == "d.weight" and step < 30 else 1.0)
+    ),
+    "a matrix that is written anew": lambda name, step: (
+        usual(name, step) * (1e3 if name == "d.weight" and step >= 30 else 1.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_weights_are_left_alone(name: str) -> None:
+    found = judged(training(HEALTHY[name]))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_every_worker_is_looked_at() -> None:
+    def weights(name: str, step: int) -> Reals:
+        return flipped(1e9)(name, step)
+
+    assert {one.finding.worker for one in judged(training(weights, 2)).episodes} == {0, 1}

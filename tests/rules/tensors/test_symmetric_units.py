@@ -1,0 +1,60 @@
+"""SymmetricUnits: planted faults and their healthy twins."""
+
+from collections.abc import Callable
+
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+
+LOOKS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 41)
+
+Distinct = Callable[[int], int]
+
+
+def judged(job: FakeJob) -> Evaluation:
+    return job.job().check("SymmetricUnits")["SymmetricUnits"]
+
+
+def training(
+    distinct: Distinct, *, units: int = 64, gradient: float = 0.1, first: int = 0
+) -> FakeJob:
+    job = FakeJob()
+    worker = job.worker().knows("gradient/fc1.weight", "gradients")
+    for step in range(60):
+        if step in LOOKS and step >= first:
+            detail = {"units": units}
+            worker.observation("unit-copies", "fc1.weight", step, detail, value=distinct(step))
+            worker.statistics("gradient/fc1.weight", step, [gradient, -gradient])
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_units_that_stay_copies_are_found(groups: int) -> None:
+    [episode] = judged(training(lambda _: groups)).episodes
+    finding = episode.finding
+    assert (finding.tensor, episode.first_step) == ("fc1.weight", 0)
+    assert f"of 64 units {groups} are different" in finding.message
+
+
+HEALTHY = {
+    "random": (lambda _: 64, 0.1, 0),
+    "zero at first": (lambda step: 1 if step == 0 else 64, 0.1, 0),
+    "zero, and a learning rate of zero at the first step": (
+        lambda step: 1 if step < 2 else 64,
+        0.1,
+        0,
+    ),
+    "zero, and no gradient": (lambda _: 1, 0.0, 0),
+    "an embedding that begins at zero": (lambda step: 1 + 2 * step, 0.1, 0),
+    "weights that collapse later": (lambda step: 64 if step < 18 else 1, 0.1, 0),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_layers_are_left_alone(name: str) -> None:
+    distinct, gradient, first = HEALTHY[name]
+    found = judged(training(distinct, gradient=gradient, first=first))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())

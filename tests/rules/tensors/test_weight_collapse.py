@@ -1,0 +1,73 @@
+"""WeightCollapse: planted faults and their healthy twins."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus
+from tests.fakes.job import FakeJob
+
+LAYERS = ("a.weight", "b.weight", "c.weight")
+
+Level = Callable[[int], float]
+
+
+def judged(job: FakeJob) -> Evaluation:
+    return job.job().check("WeightCollapse")["WeightCollapse"]
+
+
+def training(weights: Level | Mapping[str, Level], loss: Level, steps: int = 600) -> FakeJob:
+    """Weights of these sizes at every 40th step."""
+    job = FakeJob()
+    worker = job.worker()
+    levels = weights if isinstance(weights, Mapping) else dict.fromkeys(LAYERS, weights)
+    for name in levels:
+        worker.knows(name, "weights")
+    for step in range(steps):
+        for name, level in levels.items() if step % 40 == 0 else ():
+            worker.statistics(name, step, [level(step), -level(step)])
+        worker.scalar("loss", step, loss(step)).step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+def shrinks(step: int) -> float:
+    return 0.1 * float(np.exp(-step / 60))
+
+
+def chance(_step: int) -> float:
+    return 2.3
+
+
+def falls(step: int) -> float:
+    return 2.3 * float(np.exp(-step / 100)) + 0.1
+
+
+def test_weights_that_shrink_while_the_loss_stays_at_chance_are_found() -> None:
+    [episode] = judged(training(shrinks, chance)).episodes
+    assert episode.is_open
+    assert "3 of 3 weights have shrunk" in episode.finding.message
+    assert episode.finding.evidence["ratio"] < 0.1
+
+
+def test_weights_of_which_nothing_is_left_are_found_whatever_the_loss() -> None:
+    assert judged(training(shrinks, falls)).episodes
+
+
+HEALTHY: dict[str, tuple[Level | Mapping[str, Level], Level]] = {
+    "weights that stay": (lambda _: 0.1, chance),
+    "decay in balance with the loss": (lambda s: 0.1 * max(0.06, float(np.exp(-s / 60))), falls),
+    "decay to a third at chance": (lambda s: 0.1 * max(0.3, float(np.exp(-s / 60))), chance),
+    "one layer is made sparse": (
+        {"a.weight": shrinks, "b.weight": lambda _: 0.1, "c.weight": lambda _: 0.1},
+        chance,
+    ),
+    "layers that begin at zero": (lambda s: s * 1e-4, falls),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_weights_are_left_alone(name: str) -> None:
+    found = judged(training(*HEALTHY[name]))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
