@@ -1,0 +1,167 @@
+"""Dataloader: the number of loader processes does not fit the cores."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sonde.analyze.sketch import add_to_sketch, sketch_quantiles
+from sonde.clock import NANOSECONDS
+from sonde.read.steps import StepTable
+from sonde.read.window import Window
+from sonde.records.finding import Evidence, Finding, Severity
+from sonde.records.loading import Operation
+from sonde.records.need import Operations
+from sonde.records.profile import OperationCategory
+from sonde.records.step import Phase
+from sonde.rules._parameters import Positive
+from sonde.rules._rule import Rule, State
+from sonde.rules.steps._waits import Waits
+
+_LOADING = OperationCategory.LOADING.value
+_LEAST_STEPS = 50
+_WAITING = 0.3  # of the time of the steps: less is hidden by what goes on meanwhile
+_LEAST_SECONDS = 0.005  # of waiting in a step: what is shorter is handing over, not loading
+_COPYING = 0.05  # of the time of the steps: less is nothing to win
+_PERCENTS = (50.0, 95.0, 100.0)
+
+
+class Dataloader(Rule):
+    """The number of loader processes does not fit the cores, or memory is not pinned.
+
+    Why it matters: too few processes let the device wait; too many take memory and get in each
+    other's way. From memory that is not pinned, copies to a GPU are slow and hold up the host.
+    How it decides: the loader processes of all workers of a node are fewer than min_threshold or
+    more than max_threshold percent of the cores that are available. Calibrated says so only where
+    it hurts: steps wait for data for 30 % of their time, and 5 ms each. That memory is not pinned
+    is told where a GPU is used; calibrated, where copies to it take 5 % of the steps.
+    What to do: set `num_workers` near the number of cores per worker, and `pin_memory=True`;
+    `sonde dataloader` shows where the time of loading goes.
+    """
+
+    min_threshold: Positive = 70.0
+    max_threshold: Positive = 200.0
+
+    needs = (Operations(_LOADING),)
+    window_steps: ClassVar[int] = 200
+    recovers_after: ClassVar[int] = 0
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Looks at the loaders of every worker, and at what its steps wait."""
+        _note_loaders(window, state)
+        for table in window.steps():
+            _note_steps(table, state.of("workers", table.worker))
+        nodes: dict[str, dict[int, State]] = {}
+        for life in window.leg.lives:
+            own = state.of("workers", life.info.rank)
+            if "processes" in own:
+                own["is_on_gpu"] = life.info.device.startswith("cuda")
+                nodes.setdefault(life.info.node, {})[life.info.rank] = own
+        for node, workers in nodes.items():
+            yield self._judge_processes(node, workers)
+            yield self._judge_pinning(node, workers)
+
+    def lacks(self, state: State) -> str:
+        """How many steps are missing."""
+        seen = max((int(own.get("steps", 0)) for own in state.of("workers").values()), default=0)
+        if self.is_classic or seen >= _LEAST_STEPS:
+            return ""
+        return f"it has seen {seen} steps; it needs {_LEAST_STEPS}"
+
+    def summary(self, state: State) -> Evidence:
+        """The distributions of loading times, in seconds: median, 95th percentile, longest."""
+        return {
+            f"{what} (seconds: p50, p95, longest)": sketch_quantiles(state[what], _PERCENTS)
+            for what in ("making a batch", "waiting for a batch")
+            if state.get(what)
+        }
+
+    def _judge_processes(self, node: str, workers: dict[int, State]) -> Finding:
+        processes = sum(int(own["processes"]) for own in workers.values())
+        cores = max(int(own["cores"]) for own in workers.values())
+        percent = 100 * processes / cores
+        is_off = percent < self.min_threshold or percent > self.max_threshold
+        hurts = self.is_classic or any(_is_waiting(own) for own in workers.values())
+        if not (is_off and hurts):
+            return self.recovered(f"{node}/processes")
+        few = "few" if percent < self.min_threshold else "many"
+        waits = 100 * max(float(own.get("waiting", 0.0)) for own in workers.values())
+        return self.finding(
+            f"{node}: {processes} loader processes for {cores} cores ({percent:.0f} %) are too "
+            f"{few}; steps wait for data {waits:.0f} % of their time.",
+            node=node,
+            worker=next(iter(workers)) if len(workers) == 1 else None,
+            subject=f"{node}/processes",
+            evidence={
+                "loader_processes": processes,
+                "cores": cores,
+                "percent_of_the_cores": percent,
+                "lost_percent": waits,
+            },
+        )
+
+    def _judge_pinning(self, node: str, workers: dict[int, State]) -> Finding:
+        unpinned = [
+            rank
+            for rank, own in workers.items()
+            if own["is_on_gpu"] and not own["is_pinning"]
+            if self.is_classic or own.get("copying", 0.0) >= _COPYING
+        ]
+        if not unpinned:
+            return self.recovered(f"{node}/pinning")
+        copies = 100 * max(float(workers[rank].get("copying", 0.0)) for rank in unpinned)
+        return self.finding(
+            f"{node}: batches are copied to the GPU from memory that is not pinned; that takes "
+            f"{copies:.0f} % of a step.",
+            severity=Severity.INFO,
+            node=node,
+            subject=f"{node}/pinning",
+            advice="Set pin_memory=True in the data loader, and copy with non_blocking=True.",
+            evidence={"lost_percent": copies, "workers": [float(rank) for rank in unpinned]},
+        )
+
+
+def _note_loaders(window: Window, state: State) -> None:
+    """Keeps what the loader that began last is like, and how long batches take."""
+    for rank, table in window.operations(_LOADING, ("name", "duration_ns", "detail")).items():
+        rows = table.to_pydict()
+        own = state.of("workers", rank)
+        for name, text in zip(rows["name"], rows["detail"], strict=True):
+            if name == Operation.START:
+                facts = _facts(text)
+                own["processes"] = int(facts.get("num_workers") or 0)
+                own["cores"] = int(facts.get("cores") or 1)
+                own["is_pinning"] = bool(facts.get("pin_memory"))
+        is_batch = np.array(rows["name"]) == Operation.BATCH.value
+        seconds = np.array(rows["duration_ns"])[is_batch] / NANOSECONDS
+        add_to_sketch(state.of("making a batch"), seconds)
+    for steps in window.steps():
+        waited = steps.phases_ns[Phase.DATA_WAIT.value] / NANOSECONDS
+        add_to_sketch(state.of("waiting for a batch"), waited)
+
+
+def _note_steps(table: StepTable, own: State) -> None:
+    """Keeps how much of its latest steps a worker waits, and copies."""
+    waits = Waits.of(table)
+    own["steps"] = own.get("steps", 0) + len(waits.steps)
+    whole = float(waits.whole.sum())
+    if len(waits.steps) < _LEAST_STEPS or whole <= 0:
+        return
+    own["waiting"] = float(waits.seconds.sum()) / whole
+    own["wait_seconds"] = float(waits.seconds.mean())
+    copied_ns = float(table.phases_ns[Phase.HOST_TO_DEVICE.value].sum())
+    own["copying"] = copied_ns / max(1.0, float(table.durations_ns.sum()))
+
+
+def _is_waiting(own: State) -> bool:
+    is_long = float(own.get("wait_seconds", 0.0)) >= _LEAST_SECONDS
+    return is_long and float(own.get("waiting", 0.0)) >= _WAITING
+
+
+def _facts(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,102 @@
+"""Dataloader: planted faults and their healthy twins."""
+
+import json
+
+import pytest
+
+from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.job import FakeJob
+
+
+def judged(job: FakeJob, **parameters: object) -> Evaluation:
+    return job.job().check("Dataloader", **parameters)["Dataloader"]
+
+
+def trained(
+    processes: int,
+    wait: float,
+    steps: int = 300,
+    ranks: int = 1,
+    copy: float = 0.0,
+    **more: object,
+) -> FakeJob:
+    """A job whose steps of 0.1 s wait, and copy, for so much of it; on 8 cores."""
+    job = FakeJob()
+    start_ns = job.clock.now_ns()
+    device = str(more.pop("device", "cpu"))
+    facts = {"num_workers": processes, "cores": 8, "pin_memory": False, **more}
+    for rank in range(ranks):
+        job.clock._now_ns = start_ns
+        worker = job.worker(rank, world_size=ranks, device=device)
+        detail = json.dumps(facts)
+        worker.operation("iterator start", "loading", 0.0, 0.01, lane="loader 0", detail=detail)
+        worker.operation("batch", "loading", 0.1, 0.2, lane="loader 0")
+        for step in range(steps):
+            phases = {"data_wait": wait, "host_to_device": copy, "forward": 0.1 - wait - copy}
+            worker.step(step, phases)
+        worker.flush()
+    return job.end()
+
+
+def test_too_few_processes_are_found_where_steps_wait() -> None:
+    found = judged(trained(1, 0.06))
+    [episode] = found.episodes
+    assert "1 loader processes for 8 cores (12 %) are too few" in episode.finding.message
+    assert episode.finding.evidence["lost_percent"] == pytest.approx(60.0)
+    waits = found.summary["waiting for a batch (seconds: p50, p95, longest)"]
+    assert waits == pytest.approx([0.06] * 3, rel=0.02)
+    making = found.summary["making a batch (seconds: p50, p95, longest)"]
+    assert making == pytest.approx([0.2] * 3, rel=0.02)
+
+
+def test_too_many_processes_are_found_over_all_workers_of_a_node() -> None:
+    [episode] = judged(trained(6, 0.06, ranks=4)).episodes
+    assert "24 loader processes for 8 cores (300 %) are too many" in episode.finding.message
+
+
+HEALTHY = {
+    "nobody waits": trained(0, 0.01),
+    "waits are short": trained(0, 0.004),
+    "enough of them": trained(8, 0.06),
+    "no GPU to pin for": trained(8, 0.0, copy=0.02),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_loaders_are_left_alone(name: str) -> None:
+    found = judged(HEALTHY[name])
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_memory_that_is_not_pinned_is_told_where_copies_take_time() -> None:
+    [episode] = judged(trained(8, 0.0, copy=0.02, device="cuda:0")).episodes
+    assert "not pinned; that takes 20 % of a step" in episode.finding.message
+    assert episode.severity is Severity.INFO
+    assert not judged(trained(8, 0.0, copy=0.001, device="cuda:0")).episodes
+    assert not judged(trained(8, 0.0, copy=0.02, device="cuda:0", pin_memory=True)).episodes
+
+
+def test_a_job_without_a_loader_is_not_applicable() -> None:
+    job = FakeJob()
+    job.worker().step(0, {"forward": 1.0}).flush()
+    found = judged(job.end())
+    assert found.status is RuleStatus.NOT_APPLICABLE
+    assert found.reason == "no operations of the kind loading recorded"
+
+
+def test_a_short_job_is_told_what_is_missing() -> None:
+    found = judged(trained(0, 0.06, 30))
+    assert (found.status, found.reason) == (
+        RuleStatus.NOT_ENOUGH_DATA,
+        "it has seen 20 steps; it needs 50",
+    )
+
+
+def test_classic_is_the_criterion_to_the_letter() -> None:
+    # 70 % of 8 cores are 5.6, and 200 % are 16
+    for processes, is_found in ((5, True), (6, False), (16, False), (17, True)):
+        found = judged(trained(processes, 0.0, 20), setting="classic")
+        assert bool(found.triggered) is is_found
+    assert not judged(trained(5, 0.0, 20), setting="classic", min_threshold=60).triggered
+    pinned = judged(trained(8, 0.0, 20, device="cuda:0"), setting="classic")
+    assert [one.finding.subject for one in pinned.episodes] == ["node-a/pinning"]
