@@ -1,0 +1,123 @@
+"""LabelsUnrelated: what is learned of the training set is of no use beyond it."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.records.need import Losses, Observations
+from sonde.records.step import Mode
+from sonde.rules._rule import Rule, State
+from sonde.rules._trainings import begin_leg
+from sonde.rules.tensors._evaluations import Hits, hits, is_same_batch_again, mean_loss
+
+_TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
+_BEGINNING_STEPS = 20  # at most, at the first loss: later nobody knows what chance is
+_FIRST_LOSSES = 5
+_LEARNED = 0.6  # of the first loss: the training set is being learned
+_CHANCE = 0.95  # of the first loss: an evaluation that is never below it stays at chance
+_OTHER_SCALE = 3.0  # times the first loss at the first evaluation: it is computed otherwise
+_EVALUATIONS = {"hits": 2, "loss": 3}
+_MEMORIZED = 0.4  # of accuracy above chance
+_SAMPLES = 100
+
+
+class LabelsUnrelated(Rule):
+    """The model memorizes the training set while validation stays at chance.
+
+    Why it matters: labels do not belong to their inputs (shuffled apart, off by one, a wrong join),
+    or the validation set is of another kind. Nothing that is learned will be of use.
+    How it decides: where the hook sees which predictions are right, accuracy in training is 40
+    points above chance while at all evaluations, at least 2, it is within three standard errors
+    of always saying the most frequent class. Where it sees losses only: the training loss falls
+    below 60 % of its first value while at least 3 evaluations never come below 95 % of it. A
+    training that overfits has been better than chance before; one that repeats a few batches is
+    a test, and left alone.
+    What to do: look at ten samples with their labels; check that inputs and labels are shuffled
+    together and that training and validation are prepared the same way.
+    """
+
+    needs = (Losses(), Observations("class-hits"))
+    window_steps: ClassVar[int] = 50
+    recovers_after: ClassVar[int] = 0
+    explains: ClassVar[tuple[str, ...]] = ("Overfit", "Overtraining")
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Compares every evaluation with the training around it."""
+        begin_leg(window, state)
+        state["is_test"] = state.get("is_test", False) or is_same_batch_again(window, state)
+        self._take_training(window, state)
+        if state["is_test"]:
+            return
+        evaluated = hits(window, _EVAL)
+        if evaluated is not None and evaluated.samples >= _SAMPLES and "accuracy" in state:
+            yield from self._by_hits(evaluated, state)
+        else:
+            yield from self._by_loss(window, state)
+
+    def lacks(self, state: State) -> str:
+        """How many evaluations are missing."""
+        seen, needed = state.get("evaluations", 0), min(_EVALUATIONS.values())
+        return "" if seen >= needed else f"it has seen {seen} evaluations; it needs {needed}"
+
+    def unfit(self, state: State) -> str:
+        """A few batches over and over."""
+        return "the same few batches are trained again and again" if state.get("is_test") else ""
+
+    def _take_training(self, window: Window, state: State) -> None:
+        curves = window.losses(_TRAIN)
+        if "first" not in state and len(curves) == 1 and curves[0].steps[0] < _BEGINNING_STEPS:
+            values = curves[0].values[:_FIRST_LOSSES]
+            state["first"] = float(sorted(values)[len(values) // 2])
+        loss = mean_loss(window, _TRAIN)
+        if loss is not None:
+            state["loss"] = loss
+        trained = hits(window, _TRAIN)
+        if trained is not None and trained.samples:
+            state["accuracy"] = trained.accuracy
+
+    def _by_hits(self, evaluated: Hits, state: State) -> Iterator[Finding]:
+        state["evaluations"] = state.get("evaluations", 0) + 1
+        if evaluated.accuracy > evaluated.beyond_chance:
+            state["was_better"] = True
+        is_memorized = state["accuracy"] >= evaluated.chance + _MEMORIZED
+        if state.get("was_better") or not is_memorized:
+            yield self.recovered("validation")
+            return
+        state["stood"] = state.get("stood", 0) + 1
+        if state["stood"] >= _EVALUATIONS["hits"]:
+            yield self.finding(
+                f"Accuracy in training is {100 * state['accuracy']:.0f} %, in validation "
+                f"{100 * evaluated.accuracy:.0f} % ({evaluated.samples:.0f} samples); always "
+                f"saying the most frequent class gives {100 * evaluated.chance:.0f} %.",
+                subject="validation",
+                evidence={
+                    "training_accuracy": state["accuracy"],
+                    "validation_accuracy": evaluated.accuracy,
+                    "chance": evaluated.chance,
+                    "evaluations": state["evaluations"],
+                },
+            )
+
+    def _by_loss(self, window: Window, state: State) -> Iterator[Finding]:
+        loss = mean_loss(window, _EVAL)
+        first = state.get("first")
+        if loss is None or first is None or first <= 0 or state.get("loss") is None:
+            return
+        state["evaluations"] = state.get("evaluations", 0) + 1
+        is_other = state["evaluations"] == 1 and loss > _OTHER_SCALE * first
+        state["was_better"] = state.get("was_better", False) or is_other or loss < _CHANCE * first
+        if state["was_better"] or state["loss"] > _LEARNED * first or loss < first:
+            yield self.recovered("validation")
+        elif state["evaluations"] >= _EVALUATIONS["loss"]:
+            yield self.finding(
+                f"The training loss fell from {first:.3g} to {state['loss']:.3g}; the validation "
+                f"loss was never better than at the beginning and is {loss:.3g}.",
+                subject="validation",
+                evidence={
+                    "first_loss": first,
+                    "training_loss": state["loss"],
+                    "validation_loss": loss,
+                    "evaluations": state["evaluations"],
+                },
+            )

@@ -1,0 +1,104 @@
+"""UnshuffledData: batches hold one kind of samples after the other."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from sonde.read.job_data import Observation
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.records.need import Observations
+from sonde.rules._rule import Rule, State
+from sonde.rules._trainings import begin_leg
+
+_KIND = "label-batch"
+_LEAST_SAMPLES = 4
+_LOOKS = 6
+_MOST_LOOKS = 64
+_PURE = 0.85  # of a batch, in the mean: where two classes meet a batch has both
+_CLASSES = 2
+_ALL_SAME = 0.7  # of all labels: so lopsided data makes such batches by itself
+_IN_ORDER = 0.8  # of the changes of class from look to look go in one direction
+
+
+class UnshuffledData(Rule):
+    """Batches come in the order of their labels: each holds one class, one after the other.
+
+    Why it matters: the model learns to say the class of the moment and forgets it with the next;
+    the loss goes up and down with the epoch, and batch normalization learns the statistics of one
+    class at a time.
+    How it decides: from the labels of single batches. At least 6 batches have nearly one class
+    each, while several classes are seen in all, and these follow each other in order. Batches of
+    one class in any order, as some samplers make them on purpose, and data that has hardly any
+    other class, are left alone.
+    What to do: DataLoader(..., shuffle=True), or shuffle the files once before training; with a
+    streamed dataset use a shuffle buffer larger than a class.
+    """
+
+    needs = (Observations(_KIND),)
+    window_steps: ClassVar[int] = 10
+    recovers_after: ClassVar[int] = 0
+    explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing", "LossSpike")
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Follows which classes batches have."""
+        begin_leg(window, state)
+        looks = [one for one in window.observations(_KIND) if one.value >= _LEAST_SAMPLES]
+        for one in looks:
+            self._take(one, state)
+        if not looks or len(state["purity"]) < _LOOKS:
+            return
+        counts = np.array(list(state.of("counts").values()), dtype=np.float64)
+        purity = float(np.mean(state["purity"]))
+        is_pure = purity >= _PURE and len(counts) >= _CLASSES
+        if is_pure and counts.max() < _ALL_SAME * counts.sum() and _is_in_order(state["classes"]):
+            yield self._found(purity, looks[-1], state)
+        elif purity < _PURE:
+            yield self.recovered("labels")
+
+    def lacks(self, state: State) -> str:
+        """How many looks are missing."""
+        seen = len(state.get("purity", []))
+        return "" if seen >= _LOOKS else f"it has looked at {seen} batches; it needs {_LOOKS}"
+
+    def _take(self, one: Observation, state: State) -> None:
+        labels = {name: float(count) for name, count in one.facts.items()}
+        if not labels:
+            return
+        most = max(labels, key=lambda name: labels[name])
+        total = sum(labels.values())
+        for name, values in (("purity", labels[most] / total), ("classes", int(most))):
+            state[name] = [*state.get(name, []), values][-_MOST_LOOKS:]
+        state.setdefault("first", one.step)
+        # a look stands for the steps since the one before: at the beginning there are many of them
+        weight = max(1, one.step - state.get("last", one.step))
+        state["last"] = one.step
+        counts = state.of("counts")
+        for label, count in labels.items():
+            counts[label] = counts.get(label, 0.0) + weight * count / total
+
+    def _found(self, purity: float, last: Observation, state: State) -> Finding:
+        classes = state["classes"]
+        order = ", ".join(str(one) for one in classes[:12])
+        return self.finding(
+            f"Batches hold nearly one class each ({100 * purity:.0f} % of their labels), one class "
+            f"after the other: {order}.",
+            step=(int(state["first"]), last.step),
+            subject="labels",
+            worker=last.worker,
+            evidence={
+                "purity": purity,
+                "classes": [float(one) for one in classes],
+                "batches": len(classes),
+            },
+        )
+
+
+def _is_in_order(classes: list[int]) -> bool:
+    """Whether classes follow each other in one direction, but for where an epoch begins again."""
+    changes = np.diff(np.array(classes))
+    changes = changes[changes != 0]
+    if not len(changes):
+        return False
+    return bool(max(float(np.mean(changes > 0)), float(np.mean(changes < 0))) >= _IN_ORDER)
