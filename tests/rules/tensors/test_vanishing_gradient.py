@@ -5,7 +5,7 @@ import pytest
 from sonde.records.finding import Evaluation, RuleStatus
 from sonde.records.worker import TensorInfo
 from tests.fakes.job import FakeJob
-from tests.fakes.training import with_gradients
+from tests.fakes.training import with_gradients, with_tensors
 
 
 def judged(job: FakeJob, **parameters: object) -> Evaluation:
@@ -77,10 +77,29 @@ def test_a_bias_in_front_of_a_normalization_is_left_alone() -> None:
     assert judged(job.end()).episodes == ()
 
 
+@pytest.mark.parametrize("steps", [100, 300])
+def test_a_short_job_with_few_looks_suffices(steps: int) -> None:
+    tensors = {
+        "gradient/first.weight": ("gradients", lambda _: [1e-12, -1e-12]),
+        "gradient/last.weight": ("gradients", lambda _: [1e-3, -1e-3]),
+    }
+    [episode] = judged(with_tensors(tensors, steps)).episodes
+    assert (episode.first_step, episode.finding.tensor) == (0, "gradient/first.weight")
+
+
+def test_a_layer_that_wakes_after_the_first_looks_is_left_alone() -> None:
+    tensors = {
+        "gradient/first": ("gradients", lambda step: [1e-12 if step < 25 else 1e-3]),
+        "gradient/last": ("gradients", lambda _: [1e-3]),
+    }
+    assert judged(with_tensors(tensors, 100)).episodes == ()
+
+
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(with_gradients({"first": lambda _: 1e-12, "last": lambda _: 1e-2}, 6))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "gradients were recorded at 6 steps; it needs 10"
+    said = "gradients were recorded at 6 steps from 0 to 5; it needs 5, over 30 steps"
+    assert found.reason == said
 
 
 def test_a_given_threshold_holds() -> None:

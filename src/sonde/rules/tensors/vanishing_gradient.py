@@ -10,9 +10,11 @@ from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
+from sonde.rules.tensors._streaks import Streaks
 
 _COLLECTION = "gradients"
-_IN_A_ROW = 10  # recorded steps
+_IN_A_ROW = 5  # recorded steps, which are close together only at first
+_SPAN = 30  # steps
 _FIRST = 5  # recorded steps that tell how lively the gradients are at the beginning
 _RATIO = 1e-3  # of the liveliest layer: below it a layer is left behind
 _CONVERGED = 1e-2  # of the liveliest layer at the beginning: below it training is done
@@ -25,11 +27,11 @@ class VanishingGradient(Rule):
     Why it matters: layers in front of it learn nothing either, and the model behaves as if it were
     shallower than it is.
     How it decides: classic fires on every recorded step at which the mean absolute gradient of a
-    tensor is below the threshold. Calibrated wants ten recorded steps in a row, counts only the
-    elements that got a gradient at all (an embedding's batch has few of its words), looks at
-    weights and not at biases (a bias in front of a normalization has none by construction), and
-    compares: the layer must lie far behind the liveliest one, and training must not have converged
-    as a whole.
+    tensor is below the threshold. Calibrated wants five recorded steps in a row that span 30 steps,
+    counts only the elements that got a gradient at all (an embedding's batch has few of its words),
+    looks at weights and not at biases (a bias in front of a normalization has none by
+    construction), and compares: the layer must lie far behind the liveliest one, and training must
+    not have converged as a whole.
     What to do: use ReLU-like activations, residual connections or normalization; initialize the
     layer for its activation; with half precision, scale the loss.
     """
@@ -49,10 +51,14 @@ class VanishingGradient(Rule):
 
     def lacks(self, state: State) -> str:
         """How many recorded steps are missing."""
-        seen = int(state.get("seen", _IN_A_ROW if self.is_classic else 0))
-        if seen >= _IN_A_ROW:
+        seen, last = int(state.get("seen", 0)), int(state.get("last", 0))
+        first = int(state.get("first", last))
+        if self.is_classic or (seen >= _IN_A_ROW and last - first >= _SPAN):
             return ""
-        return f"gradients were recorded at {seen} steps; it needs {_IN_A_ROW}"
+        return (
+            f"gradients were recorded at {seen} steps from {first} to {last}; "
+            f"it needs {_IN_A_ROW}, over {_SPAN} steps"
+        )
 
     def _classic(self, tensors: tuple[WindowTensor, ...]) -> Iterator[Finding]:
         for tensor in tensors:
@@ -70,43 +76,40 @@ class VanishingGradient(Rule):
         weights = {one.name: one for one in tensors if one.is_matrix}
         means = {name: _mean_of_touched(one) for name, one in weights.items()}
         steps = sorted({int(step) for one in weights.values() for step in one.steps})
-        runs, since = state.of("runs"), state.of("since")
+        streaks = Streaks(state)
         small: dict[str, float] = {}
         for step in steps:
             now = {name: mean[step] for name, mean in means.items() if step in mean}
             liveliest = max(now.values())
             state["seen"] = state.get("seen", 0) + 1
+            state["first"], state["last"] = state.get("first", step), step
             if state["seen"] <= _FIRST:
                 state["lively"] = max(state.get("lively", 0.0), liveliest)
             is_converged = liveliest < _CONVERGED * state["lively"]
             limit = min(self.threshold, _RATIO * liveliest)
             for name, value in now.items():
-                is_small = value < limit and not is_converged
-                runs[name] = runs.get(name, 0) + 1 if is_small else 0
-                if runs[name] == 1:
-                    since[name] = step
+                streaks.note(name, step, holds=value < limit and not is_converged)
                 small[name] = value
-        found = [name for name in weights if runs.get(name, 0) >= _IN_A_ROW]
+        found = [name for name in streaks.lasting(_IN_A_ROW, _SPAN) if name in weights]
         if found:
-            yield self._found(found, small, means, state, steps[-1])
+            first = min(streaks.steps(name)[0] for name in found)
+            yield self._found(found, small, means, (first, steps[-1]))
 
     def _found(
         self,
         names: list[str],
         small: dict[str, float],
         means: dict[str, dict[int, float]],
-        state: State,
-        last: int,
+        steps: tuple[int, int],
     ) -> Finding:
         """One finding for all layers: they vanish together, the first ones the most."""
         worst = min(names, key=lambda name: small[name])
         best = max((name for name in means if name in small), key=lambda name: small[name])
-        first = min(int(state.of("since")[name]) for name in names)
         others = "" if len(names) == 1 else f" and {len(names) - 1} more"
         return self.finding(
             f"{worst.removeprefix('gradient/')}{others}: the mean absolute gradient is "
             f"{small[worst]:.3g}, against {small[best]:.3g} of {best.removeprefix('gradient/')}.",
-            step=(first, last),
+            step=steps,
             tensor=worst,
             subject=_COLLECTION,
             evidence={
