@@ -24,6 +24,16 @@ SETTLED_SECONDS = 2.0
 # A worker or node that is silent for so long holds nobody back any more.
 _SILENT_SECONDS = 60.0
 _TRAIN = Mode.TRAIN.value
+_LAST = int(np.iinfo(np.int64).max)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How far the data of a leg has arrived for good."""
+
+    steps: int  # all steps before this one
+    time_ns: int  # everything before this instant
+    since_ns: int  # to tell how far it will have come later, nothing before this is needed
 
 
 @dataclass(frozen=True)
@@ -35,10 +45,15 @@ class _Marks:
     heard_ns: int  # its last sign of life
 
     @property
+    def settled_count(self) -> int:
+        """How many steps are in the store for good."""
+        settled_ns = self.heard_ns - round(SETTLED_SECONDS * NANOSECONDS)
+        return int(np.searchsorted(self.ends_ns, settled_ns, side="right"))
+
+    @property
     def settled_steps(self) -> int:
         """The step up to which all is in the store; it itself is not."""
-        settled_ns = self.heard_ns - round(SETTLED_SECONDS * NANOSECONDS)
-        count = int(np.searchsorted(self.ends_ns, settled_ns, side="right"))
+        count = self.settled_count
         return int(self.steps[count - 1]) + 1 if count else 0
 
     def time_of(self, steps: StepRange, leg: Leg, *, is_last: bool) -> TimeRange:
@@ -50,13 +65,27 @@ class _Marks:
         return TimeRange(start_ns, int(self.ends_ns[last - 1]))
 
 
+def settled(data: JobData, leg: Leg) -> Settled:
+    """How far a leg has come; where it is over, to its end."""
+    if leg.is_over:
+        return Settled(_LAST, _LAST, leg.start_ns)
+    marks = {rank: _marks(data, leg, rank) for rank in leg.ranks}
+    time_ns = _settled_ns(data, leg, marks)
+    known_ns = max(leg.start_ns, data.since_ns or 0)
+    starts_ns = [time_ns]
+    for mark in _present(marks):
+        count = mark.settled_count
+        starts_ns.append(int(mark.ends_ns[count - 1]) if count else known_ns)
+    return Settled(_settled_steps(leg, marks), time_ns, max(known_ns, min(starts_ns)))
+
+
 def step_windows(data: JobData, leg: Leg, width: int, index: int) -> Iterator[tuple[int, Window]]:
     """The windows of so many training steps that can be shown, from a number on."""
     marks = {rank: _marks(data, leg, rank) for rank in leg.ranks}
     occupied = sorted(
         {int(one) for mark in marks.values() for one in np.unique(mark.steps // width)}
     )
-    end = np.iinfo(np.int64).max if leg.is_over else _settled_steps(leg, marks)
+    end = _LAST if leg.is_over else _settled_steps(leg, marks)
     for place in occupied:
         if place < index:
             continue
@@ -73,7 +102,10 @@ def time_windows(
 ) -> Iterator[tuple[int, Window]]:
     """The windows of so many seconds that can be shown, from a number on."""
     width_ns = round(width_seconds * NANOSECONDS)
-    end_ns = _end_of_data(data, leg) if leg.is_over else _settled_ns(data, leg)
+    if leg.is_over:
+        end_ns = _end_of_data(data, leg)
+    else:
+        end_ns = _settled_ns(data, leg, {rank: _marks(data, leg, rank) for rank in leg.ranks})
     last = -(-(end_ns - leg.start_ns) // width_ns) if leg.is_over else None
     while True:
         start_ns = leg.start_ns + index * width_ns
@@ -106,19 +138,22 @@ def _marks(data: JobData, leg: Leg, rank: int) -> _Marks:
     return _Marks(steps, ends_ns, max([last_ns, *heard]))
 
 
+def _present(marks: dict[int, _Marks]) -> list[_Marks]:
+    """Those of the workers that others wait for."""
+    heard_ns = max((mark.heard_ns for mark in marks.values()), default=0)
+    silent_ns = heard_ns - round(_SILENT_SECONDS * NANOSECONDS)
+    return [mark for mark in marks.values() if mark.heard_ns >= silent_ns]
+
+
 def _settled_steps(leg: Leg, marks: dict[int, _Marks]) -> int:
     if not leg.is_complete:
         return 0
-    heard_ns = max((mark.heard_ns for mark in marks.values()), default=0)
-    silent_ns = heard_ns - round(_SILENT_SECONDS * NANOSECONDS)
-    return min(
-        (mark.settled_steps for mark in marks.values() if mark.heard_ns >= silent_ns), default=0
-    )
+    return min((mark.settled_steps for mark in _present(marks)), default=0)
 
 
-def _settled_ns(data: JobData, leg: Leg) -> int:
+def _settled_ns(data: JobData, leg: Leg, marks: dict[int, _Marks]) -> int:
     """The instant before which all is in the store."""
-    heard = [_marks(data, leg, rank).heard_ns for rank in leg.ranks]
+    heard = [mark.heard_ns for mark in marks.values()]
     heard += [extent.last_ns for node in leg.nodes if (extent := data.node(node).extent)]
     latest = max(heard, default=leg.start_ns)
     near = [one for one in heard if one >= latest - round(_SILENT_SECONDS * NANOSECONDS)]

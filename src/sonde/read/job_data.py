@@ -134,6 +134,19 @@ class JobData:
         for worker in self._workers.values():
             worker.refresh(self.facts.lives)
 
+    @property
+    def since_ns(self) -> int | None:
+        """What lies before this instant is not given out; None: nothing is left out."""
+        return self._since_ns
+
+    def reach_back(self, since_ns: int | None) -> None:
+        """Gives out what lies further back, too."""
+        if self._since_ns is not None and (since_ns is None or since_ns < self._since_ns):
+            self._since_ns = since_ns
+            self._parts.clear()
+            self._blocks.clear()
+            self._cuts.clear()
+
     def worker(self, rank: int) -> WorkerReader:
         """The rows of one worker."""
         if rank not in self._workers:

@@ -4,9 +4,9 @@ import json
 import traceback
 from collections.abc import Iterator
 
-from sonde.clock import thread_cpu_seconds
+from sonde.clock import NANOSECONDS, thread_cpu_seconds
 from sonde.guard import Guard
-from sonde.read.cuts import step_windows, time_windows
+from sonde.read.cuts import Settled, step_windows, time_windows
 from sonde.read.job_data import JobData
 from sonde.read.legs import Leg
 from sonde.read.window import Window
@@ -55,6 +55,18 @@ class Course:
             yield from time_windows(data, leg, rule.window_seconds, self._index)
         else:
             yield from step_windows(data, leg, rule.window_steps or 1, self._index)
+        if leg.end_ns is not None:  # another one has begun, and nothing more comes of this
+            self._leg, self._index = leg.number + 1, 0
+
+    def is_due(self, leg: Leg, settled: Settled) -> bool:
+        """Whether anything more of a leg can be shown, as far as that can be told cheaply."""
+        if self.has_failed or leg.number < self._leg:
+            return False
+        following = self._index + 1 if leg.number == self._leg else 1
+        if self.rule.window_seconds is not None:
+            width_ns = round(self.rule.window_seconds * NANOSECONDS)
+            return leg.start_ns + following * width_ns <= settled.time_ns
+        return following * (self.rule.window_steps or 1) <= settled.steps
 
     def show(self, index: int, window: Window) -> list[Episode]:
         """What a window has changed."""

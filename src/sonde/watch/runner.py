@@ -10,6 +10,7 @@ from typing import Protocol
 from sonde.clock import Clock
 from sonde.errors import StoreError
 from sonde.read.causes import linked
+from sonde.read.cuts import settled
 from sonde.read.job_data import JobData
 from sonde.read.legs import Leg
 from sonde.read.window import Window
@@ -47,6 +48,7 @@ class Runner:
         self._is_caught_up = False
         known = progress or Progress()
         self._courses = [Course(rule, known.of(rule.name(), asked_by(rule))) for rule in rules]
+        self._since_ns = self._known_ns = self._resume_ns()
 
     def advance(self) -> list[Episode]:
         """Looks at what is new; returns the episodes that opened, went on or recovered."""
@@ -56,18 +58,38 @@ class Runner:
         """Looks at what is new; gives what has changed now and then, and at the end."""
         clock = self._data.clock
         self._is_caught_up = False
-        self._data.refresh(self._resume_ns())
+        due = self._refresh()
         changed: list[Episode] = []
-        due = clock.seconds() + every_seconds
-        for leg in self._data.legs:
-            for course, index, window in self._in_order(leg):
+        pause_due = clock.seconds() + every_seconds
+        for leg, courses in due:
+            for course, index, window in self._in_order(leg, courses):
                 changed += course.show(index, window)
-                if clock.seconds() >= due:
+                if clock.seconds() >= pause_due:
                     yield changed
                     changed = []
-                    due = clock.seconds() + every_seconds
+                    pause_due = clock.seconds() + every_seconds
+        self._since_ns = self._known_ns
         self._is_caught_up = True
         yield changed
+
+    def _refresh(self) -> list[tuple[Leg, list[Course]]]:
+        """Looks at the store again; the legs, and the rules to which more of them can be shown.
+
+        Rules with wide windows are seldom among them, so most looks need only the last seconds.
+        """
+        data = self._data
+        data.refresh(self._since_ns)
+        found, self._known_ns = [], None
+        for leg in data.legs:
+            arrived = settled(data, leg)
+            if not leg.is_over:
+                self._known_ns = arrived.since_ns
+            found.append((leg, [one for one in self._courses if one.is_due(leg, arrived)]))
+        needed = [course.resume_ns for _, courses in found for course in courses]
+        if needed:
+            known = [one for one in needed if one is not None]
+            data.reach_back(min(known) if len(known) == len(needed) else None)
+        return found
 
     @property
     def is_over(self) -> bool:
@@ -93,15 +115,16 @@ class Runner:
         """Where all rules stand, to be kept."""
         return Progress(tuple(course.progress() for course in self._courses))
 
-    def _in_order(self, leg: Leg) -> Iterator[tuple[Course, int, Window]]:
+    def _in_order(
+        self, leg: Leg, courses: Sequence[Course]
+    ) -> Iterator[tuple[Course, int, Window]]:
         """The windows of all rules as they follow each other, so that data is read once."""
 
         def of_one(course: Course) -> Iterator[tuple[Course, int, Window]]:
             for index, window in course.windows(self._data, leg):
                 yield course, index, window.for_needs(course.rule.needed)
 
-        going = [of_one(course) for course in self._courses if not course.has_failed]
-        return heapq.merge(*going, key=lambda one: one[2].start_ns)
+        return heapq.merge(*map(of_one, courses), key=lambda one: one[2].start_ns)
 
     def _resume_ns(self) -> int | None:
         instants = [course.resume_ns for course in self._courses if not course.has_failed]
