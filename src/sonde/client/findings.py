@@ -11,6 +11,7 @@ import pyarrow as pa
 from sonde.analyze.verdict import root_first, verdict
 from sonde.client.frames import TIME, Frame, aligned
 from sonde.read.findings import episode_document, evaluation_document
+from sonde.records.action import ActionRecord
 from sonde.records.finding import Episode, Evaluation, Severity
 from sonde.store.tables import from_numpy, from_texts
 
@@ -22,6 +23,7 @@ class Findings(Frame):
     """What was found, the worst first."""
 
     episodes: tuple[Episode, ...]
+    actions: tuple[ActionRecord, ...] = ()  # that followed them
 
     def __iter__(self) -> Iterator[Episode]:
         return iter(self.episodes)
@@ -36,7 +38,7 @@ class Findings(Frame):
 
     def documents(self) -> list[dict[str, Any]]:
         """As plain JSON values."""
-        return [episode_document(one) for one in self.episodes]
+        return [episode_document(one, self.actions) for one in self.episodes]
 
     def to_arrow(self) -> pa.Table:
         """One row per finding."""
@@ -71,6 +73,7 @@ class Judgement(Frame):
 
     job: str
     evaluations: tuple[Evaluation, ...]
+    actions: tuple[ActionRecord, ...] = ()  # that followed what was found
 
     def __iter__(self) -> Iterator[Evaluation]:
         return iter(self.evaluations)
@@ -84,7 +87,8 @@ class Judgement(Frame):
     @property
     def findings(self) -> Findings:
         """What was found, the worst first, then the earliest; each with what it explains."""
-        return Findings(root_first(episode for one in self.evaluations for episode in one.episodes))
+        found = root_first(episode for one in self.evaluations for episode in one.episodes)
+        return Findings(found, self.actions)
 
     @property
     def verdict(self) -> str:
@@ -93,7 +97,7 @@ class Judgement(Frame):
 
     def documents(self) -> list[dict[str, Any]]:
         """As plain JSON values, as `sonde status --json` has them."""
-        return [evaluation_document(one) for one in self.evaluations]
+        return [evaluation_document(one, self.actions) for one in self.evaluations]
 
     def to_arrow(self) -> pa.Table:
         """One row per rule."""

@@ -15,6 +15,7 @@ from sonde.client.system import SystemMetrics
 from sonde.client.tensors import Tensor, Tensors, tensor_of
 from sonde.clock import Clock, SystemClock
 from sonde.errors import FormatTooNewError, UsageError
+from sonde.read.actions import read_actions
 from sonde.read.findings import evaluation_document, read_evaluations
 from sonde.read.job_data import JobData
 from sonde.read.jobs import JobFacts, list_job_names, read_job
@@ -72,7 +73,9 @@ class Job(Profiled, Judged):
         training = read_training(readers, self._facts, now_ns)
         damages = [text for reader in self._readers.values() for text in reader.damages]
         damages += [text for reader in readers for text in reader.damages]
-        rules = [evaluation_document(one) for one in read_evaluations(self._backend, damages)]
+        actions = read_actions(self._backend, damages)
+        evaluations = read_evaluations(self._backend, damages)
+        rules = [evaluation_document(one, actions) for one in evaluations]
         return {**status_document(self._facts, now_ns, damages, training), "rules": rules}
 
     @property

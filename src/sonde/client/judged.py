@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 
 from sonde.client.findings import Findings, Judgement
 from sonde.errors import UsageError
+from sonde.read.actions import read_actions
 from sonde.read.findings import read_evaluations
 from sonde.read.job_data import JobData
 from sonde.rules import Rule
@@ -47,8 +48,11 @@ class Judged(ABC):
 
     def judgement(self) -> Judgement:
         """How every rule stands: as it was recorded, or where nothing was, as of now."""
-        recorded = read_evaluations(self._data().backend, [])
-        return Judgement(self.name, recorded) if recorded else self.check()
+        backend = self._data().backend
+        recorded = read_evaluations(backend, [])
+        if not recorded:
+            return self.check()
+        return Judgement(self.name, recorded, read_actions(backend, []))
 
 
 def _built(rule: "str | type[Rule] | Rule", parameters: dict[str, object]) -> list[Rule]:

@@ -1,13 +1,15 @@
 """What rules found while they watched a job, and how they stand."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sonde.clock import iso
+from sonde.read.actions import action_documents
 from sonde.read.causes import linked
 from sonde.read.documents import read_document
+from sonde.records.action import ActionRecord
 from sonde.records.finding import Episode, Evaluation, Evaluations, Finding, Severity
 from sonde.store.backends import Backend
 from sonde.store.format import FINDINGS
@@ -41,8 +43,8 @@ def read_episodes(backend: Backend, damages: list[str]) -> tuple[Episode, ...]:
     return tuple(sorted(found.values(), key=lambda one: one.first_ns))
 
 
-def episode_document(episode: Episode) -> dict[str, Any]:
-    """An episode as plain JSON values, as `sonde status --json` has it."""
+def episode_document(episode: Episode, actions: Sequence[ActionRecord] = ()) -> dict[str, Any]:
+    """An episode, and which of the actions followed it, as `sonde status --json` has it."""
     finding = episode.finding
     steps = None if episode.first_step is None else [episode.first_step, episode.last_step]
     return {
@@ -61,11 +63,14 @@ def episode_document(episode: Episode) -> dict[str, Any]:
         "triggered": episode.triggered,
         "is_open": episode.is_open,
         "evidence": dict(finding.evidence),
+        "actions": action_documents(actions, episode.id),
     }
 
 
-def evaluation_document(evaluation: Evaluation) -> dict[str, Any]:
-    """How a rule stands, as plain JSON values."""
+def evaluation_document(
+    evaluation: Evaluation, actions: Sequence[ActionRecord] = ()
+) -> dict[str, Any]:
+    """How a rule stands, and what followed its findings, as plain JSON values."""
     return {
         "rule": evaluation.rule,
         "status": evaluation.status.value,
@@ -79,7 +84,7 @@ def evaluation_document(evaluation: Evaluation) -> dict[str, Any]:
         "traceback": evaluation.traceback,
         "seconds": round(evaluation.seconds, 3),
         "summary": dict(evaluation.summary),
-        "findings": [episode_document(one) for one in evaluation.episodes],
+        "findings": [episode_document(one, actions) for one in evaluation.episodes],
     }
 
 
