@@ -151,7 +151,7 @@ def test_a_state_that_cannot_be_kept_is_the_rule_s_own_failure() -> None:
     hoarder, good = runner.evaluations
     assert hoarder.status is RuleStatus.ERROR
     assert "a set cannot be kept" in (hoarder.reason or "")
-    assert kept["LossTooLarge"].state == {"sum": 120.0}
+    assert kept["LossTooLarge"].state == '{"sum":120.0}'
     assert good.status is RuleStatus.ISSUES_FOUND
 
 

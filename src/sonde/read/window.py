@@ -214,8 +214,10 @@ class Window:
             for name, rows in self._statistics(rank, mode, with_histogram=with_histogram).items():
                 parts.setdefault(name, []).append(rows)
         found: list[WindowTensor] = []
+        infos = self.data.infos() if parts else {}
         for name in sorted(parts):
-            info = self._info(name)
+            holders = infos.get(name)
+            info = holders[min(holders)] if holders else None
             is_in = collection == "all" or (info is not None and collection in info.collections)
             if is_in and (regex is None or re.search(regex, name)):
                 found += _tensors(name, info, parts[name], each_worker=each_worker)
@@ -299,10 +301,6 @@ class Window:
         return self.data.statistics(
             self.leg, rank, mode, StepRange(start, end), with_histogram=with_histogram
         )
-
-    def _info(self, name: str) -> TensorInfo | None:
-        holders = self.data.infos().get(name)
-        return holders[min(holders)] if holders else None
 
     def _count(self, need: Need, count: int) -> None:
         if need in self.needs:

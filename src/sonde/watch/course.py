@@ -13,7 +13,7 @@ from sonde.read.window import Window
 from sonde.records.finding import Episode, Evaluation, Evidence, Finding, RuleStatus
 from sonde.rules import Rule
 from sonde.rules._rule import State
-from sonde.watch.episodes import Episodes, plain
+from sonde.watch.episodes import Episodes, as_json, plain
 from sonde.watch.progress import RuleProgress
 
 MOST_SECONDS_OF_A_WINDOW = 30.0
@@ -27,7 +27,7 @@ class Course:
         self._guard = Guard(self._failed)
         self._leg, self._index = progress.leg, progress.index
         self._resume_ns = progress.resume_ns
-        self._state = _restored(progress.state)
+        self._state = _restored(json.loads(progress.state))
         self._datapoints, self._triggered = progress.datapoints, progress.triggered
         self._seconds = progress.seconds
         self._reason, self._traceback = progress.reason, progress.traceback
@@ -94,9 +94,8 @@ class Course:
 
     def progress(self) -> RuleProgress:
         """Its place, to be kept."""
-        empty: dict[str, object] = {}
         part = f"state of {self.rule.name()}"
-        state = self._guard.call(part, lambda: plain(self._state), empty)
+        state = self._guard.call(part, lambda: as_json(self._state), "{}")
         return RuleProgress(
             rule=self.rule.name(),
             asked=asked_by(self.rule),

@@ -71,7 +71,16 @@ def plain(value: Any) -> Any:
     Raises:
         TypeError: It holds something that JSON has no word for.
     """
-    return json.loads(json.dumps(value, default=_number))
+    return json.loads(as_json(value))
+
+
+def as_json(value: Any) -> str:
+    """The value as JSON.
+
+    Raises:
+        TypeError: It holds something that JSON has no word for.
+    """
+    return json.dumps(value, default=_number, separators=(",", ":"))
 
 
 def _number(value: Any) -> Any:

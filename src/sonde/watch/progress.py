@@ -21,7 +21,7 @@ class RuleProgress:
     leg: int = 0
     index: int = 0  # of the next window
     resume_ns: int | None = None  # what lies before is not needed any more
-    state: Mapping[str, object] = field(default_factory=dict)
+    state: str = "{}"  # as JSON: it may be large, and is opened only by its rule
     datapoints: int = 0
     triggered: int = 0
     seconds: float = 0.0
