@@ -60,6 +60,8 @@ class Rule(ABC):
     recovers_after: ClassVar[int] = 2
     # Rules, by name, whose findings at the same time and about the same are consequences of this.
     explains: ClassVar[tuple[str, ...]] = ()
+    # Rules, by name, that are asked with this one, and whose parameters it takes: `Rule_parameter`.
+    covers: ClassVar[tuple[str, ...]] = ()
 
     setting: Setting = Setting.CALIBRATED
 

@@ -32,21 +32,24 @@ def select_rules(
     told = {file_name(one.rule): one for one in chosen.rules}
     on_top = {file_name(name): values for name, values in (given or {}).items()}
     wanted = list(dict.fromkeys(map(file_name, names))) or [*rule_names(), *_own(told)]
-    kinds = {name: _kind(name, told.get(name)) for name in wanted}
-    for name in {*on_top, *told} - set(kinds):
-        _kind(name, told.get(name))  # a name that does not exist is an error, asked for or not
+    # a name that does not exist is an error, asked for or not
+    known = {name: _kind(name, told.get(name)) for name in dict.fromkeys((*wanted, *on_top, *told))}
+    kinds = {name: known[name] for name in wanted}
+    for kind in tuple(kinds.values()):
+        kinds |= {file_name(one): load_rule(one) for one in kind.covers}
     for name in on_top.keys() - kinds.keys():
         raise UsageError(f"Parameters of {name} are set, but the rule is not asked for.")
+    in_file = _spread(known, {name: _told(one) for name, one in told.items()})
+    by_hand = _spread(known, on_top)
+    everywhere = {"setting": chosen.setting} if chosen.setting else {}
     rules = []
     for name, kind in kinds.items():
-        own = told.get(name) or RuleSettings(name)
-        setting = (
-            {"setting": own.setting or chosen.setting} if own.setting or chosen.setting else {}
-        )
+        own = in_file.get(name, {})
         # the file's values first, so that an error names the file
-        if own.parameters:
-            build_rule(kind, own.parameters, f"{chosen.where} [rules.{own.rule}] ")
-        rules.append(build_rule(kind, {**setting, **own.parameters, **on_top.get(name, {})}))
+        build_rule(
+            kind, own, f"{chosen.where} [rules.{told[name].rule if name in told else name}] "
+        )
+        rules.append(build_rule(kind, {**everywhere, **own, **by_hand.get(name, {})}))
     return rules
 
 
@@ -84,6 +87,27 @@ def load_source(path: Path, name: str) -> type[Rule]:
         known = ", ".join(kind.name() for kind in kinds.values()) or "none"
         raise UsageError(f"{path} has no rule {name}. Rules in it: {known}")
     return kinds[name]
+
+
+def _told(one: RuleSettings) -> dict[str, object]:
+    return {**({"setting": one.setting} if one.setting else {}), **one.parameters}
+
+
+def _spread(known: Mapping[str, type[Rule]], given: Parameters) -> dict[str, dict[str, object]]:
+    """Parameters by rule, with those that are given through a rule that covers others."""
+    found: dict[str, dict[str, object]] = {}
+    direct = {name: dict(parameters) for name, parameters in given.items()}
+    for name in given:
+        for covered in known[name].covers:
+            mark = f"{covered}_"
+            own = found.setdefault(file_name(covered), {})
+            for key in [one for one in direct[name] if one.startswith(mark)]:
+                own[key.removeprefix(mark)] = direct[name].pop(key)
+            if "setting" in direct[name]:
+                own["setting"] = direct[name]["setting"]
+    for name, parameters in direct.items():
+        found[name] = {**found.get(name, {}), **parameters}
+    return found
 
 
 def _own(told: Mapping[str, RuleSettings]) -> list[str]:

@@ -1,0 +1,78 @@
+"""ProfilerReport: all profiling rules under one name."""
+
+import numpy as np
+import pytest
+
+from sonde.errors import UsageError
+from sonde.records.finding import RuleStatus, Setting
+from sonde.rules import Rule, load_rule
+from sonde.rules._selection import select_rules
+from sonde.rules.steps.profiler_report import ProfilerReport
+from sonde.settings import RuleSettings, RulesSettings
+from tests.fakes.training import with_machine
+
+
+def chosen(*names: str, **given: object) -> dict[str, Rule]:
+    parameters = {"ProfilerReport": given} if given else None
+    return {one.name(): one for one in select_rules(names, given=parameters)}
+
+
+def test_who_asks_for_it_asks_for_all_profiling_rules() -> None:
+    assert set(chosen("ProfilerReport")) == {"ProfilerReport", *ProfilerReport.covers}
+    assert {load_rule(name).name() for name in ProfilerReport.covers} == set(ProfilerReport.covers)
+
+
+def test_it_sets_the_parameters_of_the_others() -> None:
+    rules = chosen("profiler_report", CPUBottleneck_threshold="80", StepOutlier_stddev=5)
+    assert rules["CPUBottleneck"].parameters["threshold"] == 80.0
+    assert rules["StepOutlier"].parameters["stddev"] == 5.0
+    assert rules["StepOutlier"].given == {"stddev"}
+    assert rules["IOBottleneck"].parameters["threshold"] == 50.0
+
+
+def test_its_setting_is_that_of_the_others() -> None:
+    rules = chosen("ProfilerReport", setting="classic")
+    assert {one.setting for one in rules.values()} == {Setting.CLASSIC}
+
+
+def test_what_a_rule_is_given_itself_goes_before() -> None:
+    told = RulesSettings(
+        rules=(
+            RuleSettings("ProfilerReport", parameters={"StepOutlier_stddev": 5}),
+            RuleSettings("StepOutlier", parameters={"stddev": 7}),
+        )
+    )
+    rules = {one.name(): one for one in select_rules((), told)}
+    assert rules["StepOutlier"].parameters["stddev"] == 7.0
+    [alone] = select_rules(["StepOutlier"], RulesSettings(rules=told.rules[:1]))
+    assert alone.parameters["stddev"] == 5.0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"StepOutlier_nonsense": 5}, "StepOutlier has no such parameter"),
+        ({"StepOutlier_stddev": -1}, "must be a number, 0 or more"),
+        ({"VanishingGradient_threshold": 1}, "ProfilerReport has no such parameter"),
+    ],
+)
+def test_what_makes_no_sense_is_an_error(given: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        chosen("ProfilerReport", **given)
+
+
+def test_the_numbers_of_the_job_are_told() -> None:
+    curves = {
+        "cpu.utilization_percent": np.full(300, 40.0),
+        "cpu.utilization_percent/cpu0": np.full(300, 99.0),
+        "gpu.utilization_percent/gpu0": np.tile([80.0, 60.0], 150),
+    }
+    judged = with_machine(curves, (0, 300)).job().check("ProfilerReport")
+    report = judged["ProfilerReport"]
+    assert (report.status, report.triggered) == (RuleStatus.NO_ISSUES_FOUND, 0)
+    assert report.summary["training steps"] == 300
+    assert report.summary["mean gpu.utilization_percent"] == pytest.approx(70.0)
+    assert report.summary["mean cpu.utilization_percent"] == pytest.approx(40.0)
+    lengths = report.summary["step seconds (p50, p95, longest)"]
+    assert lengths == pytest.approx([0.5] * 3, rel=0.02)
+    assert judged["CPUBottleneck"].status is RuleStatus.NO_ISSUES_FOUND
