@@ -79,11 +79,11 @@ class IdleGPU(Rule):
         seconds = (gpu["until_ns"] - gpu["since_ns"]) / NANOSECONDS
         if seconds <= 60 * self.minutes:
             return
-        where = "before the first training step"
-        if gpu["steps"] > _STEPS_INSIDE:
+        where = f"after training step {gpu['after']}"
+        if training.seconds_before(gpu["since_ns"], gpu["until_ns"]) > seconds / 2:
+            where = "before the first training step"
+        elif gpu["steps"] > _STEPS_INSIDE:
             where = f"while {gpu['steps']} training steps went by without it"
-        elif training.has_begun(gpu["since_ns"]):
-            where = f"after training step {gpu['after']}"
         yield self.finding(
             f"{samples.device} of {samples.node} was idle for {_lasted(seconds)} {where}, "
             "though the job holds it.",
@@ -104,9 +104,10 @@ class _Training:
     steps: Instants
     known: State  # of this leg: began_ns, step
 
-    def has_begun(self, time_ns: int) -> bool:
-        """Whether a step had begun at that time."""
-        return bool(self.known.get("began_ns", np.inf) < time_ns)
+    def seconds_before(self, first_ns: int, last_ns: int) -> float:
+        """How much of a stretch lies before the first step."""
+        began_ns = int(self.known.get("began_ns", last_ns))
+        return (min(last_ns, began_ns) - first_ns) / NANOSECONDS
 
     def last_before(self, time_ns: int) -> int | None:
         """The last step that was over by then."""
