@@ -24,7 +24,9 @@ class ObservationKind(StrEnum):
     NO_GRADIENT = (
         "no-gradient",
         "a parameter that an optimizer owns has no gradient, while others have one. "
-        "Value: for how many steps of the optimizer in a row; 0 once it has one",
+        "Value: for how many steps of the optimizer in a row; 0 once it has one. Detail: what its "
+        "layer does: `cut` (it is run before all that get gradients), `side` (after some of them), "
+        "`frozen` (without gradients), `unused` (it is not run); empty where that is not known",
     )
     UNMOVED_PARAMETER = (
         "unmoved-parameter",

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
@@ -97,7 +98,48 @@ def test_a_parameter_that_no_gradient_reaches_is_found_with_the_number_of_steps(
         network = Branches()
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
     found = subjects(recorded, "no-gradient")
-    assert found == {"other.weight": (6.0, ""), "other.bias": (6.0, "")}
+    assert found == {"other.weight": (6.0, "cut"), "other.bias": (6.0, "cut")}
+
+
+class Chain(nn.Module):
+    """A layer in front whose output is cut off, run without gradients, or not used."""
+
+    def __init__(self, use: str) -> None:
+        super().__init__()
+        self.front = nn.Linear(3, 3)
+        self.back = nn.Linear(3, 2)
+        self.pooler = nn.Linear(3, 2)
+        self.use = use
+
+    def forward(self, x: torch.Tensor) -> Any:
+        if self.use == "frozen":
+            with torch.no_grad():
+                x = self.front(x)
+        elif self.use != "unused":
+            x = self.front(x)
+        if self.use == "side":
+            self.pooler(x)
+        else:
+            x = x + self.pooler(x).sum()
+        return self.back(x.detach() if self.use == "cut" else x)
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        ("cut", {"front": "cut", "pooler": "cut"}),
+        ("frozen", {"front": "frozen"}),
+        ("unused", {"front": "unused"}),
+        ("side", {"pooler": "side"}),
+    ],
+)
+def test_how_a_layer_without_gradients_is_used_is_told(use: str, expected: dict[str, str]) -> None:
+    with watched(**PLENTY) as recorded:
+        network = Chain(use)
+        train(network, torch.optim.SGD(network.parameters(), lr=0.001))
+        assert not any(module._forward_pre_hooks for module in network.children())
+    found = subjects(recorded, "no-gradient")
+    assert {name.split(".")[0]: detail for name, (_, detail) in found.items()} == expected
 
 
 def test_a_branch_that_is_taken_now_and_then_is_no_finding() -> None:
@@ -116,7 +158,7 @@ def test_a_gradient_that_comes_after_all_is_said() -> None:
         network.is_cut = False
         train(network, optimizer, _PAUSE_STEPS)
     rows = [row for row in recorded.observations("no-gradient") if row["subject"] == "other.bias"]
-    assert [(row["value"], row["detail"]) for row in rows] == [(6.0, ""), (0.0, "over")]
+    assert [(row["value"], row["detail"]) for row in rows] == [(6.0, "cut"), (0.0, "over")]
 
 
 def test_a_parameter_that_does_not_move_is_found_with_its_learning_rate() -> None:

@@ -1,6 +1,7 @@
 """InputNotNormalized: planted faults and their healthy twins."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def test_pixels_that_were_divided_twice_are_found() -> None:
 
 
 MATRICES = ((16, 784), (8, 16))
-HEALTHY = {
+HEALTHY: Mapping[str, Mapping[str, Any]] = {
     "normalized": {"values": np.linspace(-2, 2, 100)},
     "pixels up to 1": {"values": PIXELS / 255},
     "counts of 0 to 16": {"values": np.linspace(0, 16, 100)},

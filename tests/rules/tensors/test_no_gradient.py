@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 
 LOOKS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 41, 62, 93, 140)
@@ -42,11 +42,11 @@ def test_a_layer_that_is_run_and_cut_off_is_found_at_once() -> None:
     assert episode.finding.evidence["others"] == 2
 
 
-@pytest.mark.parametrize("use", ["", "unused"])
-def test_a_layer_that_nobody_uses_is_found_after_a_dozen_looks(use: str) -> None:
+@pytest.mark.parametrize("use", ["", "unused", "side"])
+def test_a_layer_that_nobody_uses_is_a_hint_after_a_dozen_looks(use: str) -> None:
     assert judged(training(use, steps=90)).episodes == ()
     [episode] = judged(training(use)).episodes
-    assert episode.is_open
+    assert (episode.is_open, episode.severity) == (True, Severity.INFO)
 
 
 def test_a_layer_that_is_run_without_gradients_is_frozen_on_purpose() -> None:

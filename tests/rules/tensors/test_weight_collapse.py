@@ -48,7 +48,7 @@ def test_weights_that_shrink_while_the_loss_stays_at_chance_are_found() -> None:
     [episode] = judged(training(shrinks, chance)).episodes
     assert episode.is_open
     assert "3 of 3 weights have shrunk" in episode.finding.message
-    assert episode.finding.evidence["ratio"] < 0.1
+    assert float(str(episode.finding.evidence["ratio"])) < 0.1
 
 
 def test_weights_of_which_nothing_is_left_are_found_whatever_the_loss() -> None:

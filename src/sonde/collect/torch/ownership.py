@@ -17,6 +17,7 @@ from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.samples import Fetched, can_sample
 from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.uses import Uses
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
@@ -100,6 +101,7 @@ class Ownership:
         self._watches: dict[int, _Watch] = {}
         self._price = Measurement()
         self._known = _Known()
+        self._uses = Uses(modules)
 
     @property
     def is_comparing(self) -> bool:
@@ -118,6 +120,8 @@ class Ownership:
         elif watch.steps >= watch.due and self._session.budget.has_room_for(self._price):
             began_ns = self._session.clock.now_ns()
             watch.window = self._begin(optimizer, watch)
+            if not self._are_said(watch.window.without):
+                self._uses.watch()
             self._price.inline.learn((self._session.clock.now_ns() - began_ns) / NANOSECONDS)
 
     def compare(self, done: _Comparison) -> None:
@@ -205,8 +209,10 @@ class Ownership:
         watch.windows += 1
         watch.due = watch.steps + (1 if watch.windows < _FIRST_WINDOWS else _PAUSE_STEPS)
         at = (Mode.TRAIN.value, self._session.steps.number)
-        for parameter in window.without:
-            self._say(ObservationKind.NO_GRADIENT, parameter.name, steps + 1, at)
+        uses = self._uses.of([one.tensor() for one in window.without])
+        for parameter, use in zip(window.without, uses, strict=True):
+            self._say(ObservationKind.NO_GRADIENT, parameter.name, steps + 1, at, use)
+        self._uses.stop()
         tensors = [one.tensor() for one in window.sampled]
         alive = [local(tensor) for tensor in tensors if tensor is not None]
         if alive and len(alive) == len(tensors):
@@ -230,6 +236,10 @@ class Ownership:
             rate = "" if parameter.learning_rate is None else f"{parameter.learning_rate:g}"
             steps = windows * done.steps
             self._say(ObservationKind.UNMOVED_PARAMETER, parameter.name, steps, done.at, rate)
+
+    def _are_said(self, without: list[_Parameter]) -> bool:
+        kind = ObservationKind.NO_GRADIENT
+        return all((kind, one.name) in self._known.said for one in without)
 
     def _say(
         self, kind: ObservationKind, name: str, value: float, at: At, detail: str = ""

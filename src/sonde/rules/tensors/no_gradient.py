@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from sonde.read.window import Window
-from sonde.records.finding import Finding
+from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations, Statistics
 from sonde.records.observation import ObservationKind
 from sonde.rules._rule import Rule, State
@@ -22,6 +22,11 @@ _PREFIX = "gradient/"
 # Recorded steps without a gradient of a layer that may have its turn only now and then: one that
 # is used at every fourth step is missed by all of them in one of thirty jobs.
 _LOOKS = 12
+_WHY = {
+    "cut": ". Its layer is run, and what it gives is cut off from the loss",
+    "side": ". Its layer is run, and the loss does not use what it gives",
+    "unused": ". Its layer is never run",
+}
 _BEGINNING_STEPS = 200  # of which one has to know who has gradients when
 
 
@@ -31,10 +36,11 @@ class NoGradient(Rule):
     Why it matters: it never learns. A detach(), a trip through numpy or an argmax in the forward
     pass cuts off everything in front of it, and the rest learns around that.
     How it decides: the hook says which parameters of an optimizer had no gradient in six steps in
-    a row, whether their layer was run meanwhile, and when they get one. A layer that is run is cut
-    off: that is said at once. One that is not run may have its turn now and then, as heads of
-    several tasks do: there 12 recorded steps must be without a gradient of it. Layers with
-    requires_grad = False and layers that are run under no_grad() are frozen on purpose.
+    a row, how their layer was used meanwhile, and when they get one. Layers that are run before all
+    others that learn are cut off: that is said at once. Others may have their turn now and then,
+    as heads of several tasks do, or be left over from what a model was made for: there 12 recorded
+    steps must be without a gradient, and it is a hint only. Layers with requires_grad = False and
+    layers that are run under no_grad() are frozen on purpose.
     What to do: look for detach(), .data, .item(), .numpy() or argmax between this layer and the
     loss; if it is meant to be frozen, set requires_grad to False; if nobody uses it, remove it.
     """
@@ -57,6 +63,7 @@ class NoGradient(Rule):
                 stands[one.subject] = State(since=since, worker=one.worker, use=one.detail)
         self._learn(window, state)
         names = [name for name in stands if self._is_sure(name, state)]
+        names.sort(key=lambda name: stands[name]["use"] != "cut")  # what matters most comes first
         if not names:
             yield from over(self, state, _KIND)
         elif names != state.get("names") or is_told_again(window):
@@ -86,10 +93,11 @@ class NoGradient(Rule):
         stands = state.of("stands")
         first = min(int(stands[name]["since"]) for name in names)
         is_cut = any(stands[name]["use"] == "cut" for name in names)
-        why = ". Its layer is run, and what it gives is cut off from the loss" if is_cut else ""
+        why = _WHY.get(stands[names[0]]["use"], "")
         return self.finding(
             f"{names_in_words(names)} got no gradient since step {first}, while "
             f"{len(state['have'])} others did{why}.",
+            severity=Severity.WARNING if is_cut else Severity.INFO,
             step=(first, max(first, window.first_step or 0)),
             tensor=names[0],
             worker=stands[names[0]]["worker"],
