@@ -265,6 +265,13 @@ def test_a_job_that_is_over_is_not_stopped() -> None:
     assert [one.message for one in log_of(job)] == ["the job is over"]
 
 
+def test_what_is_over_already_when_it_is_told_does_not_stop_the_job() -> None:
+    job, action = FakeJob(), told(OnTheJob)
+    found = now(job)
+    act(open_dispatch(job, action), found, replace(found, is_open=False))
+    assert action.episodes == []
+
+
 def test_a_store_that_fails_does_not_keep_actions_from_being_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -91,10 +91,10 @@ class Dispatch:
         with self._lock:
             if self._known is None:
                 self._known = self._load()
-            told = {one.id for one in episodes}
+            told = {one.id: one for one in episodes}  # as each was last told
             asked = [
                 (action, episode)
-                for episode in episodes
+                for episode in told.values()
                 for action in self._plan.after(episode.finding.rule)
             ]
             asked += [

@@ -1,0 +1,71 @@
+"""The command that lists, shows and tries actions."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sonde.cli._main import run_command_line
+from tests.fakes.web_server import WebServer
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_actions_are_listed_with_those_that_are_set_up(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "sonde.toml").write_text('[actions.team]\nkind = "webhook"\nurl = "http://x"')
+    assert run_command_line(["actions"]) == 0
+    printed = capsys.readouterr().out
+    for name in ("command", "email", "log", "profile", "sms", "stop", "webhook"):
+        assert f"\n{name} " in f"\n{printed}"
+    assert "Set up here: team (webhook)" in printed
+
+
+def test_one_action_is_shown_with_its_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["actions", "stop"]) == 0
+    printed = capsys.readouterr().out
+    assert "min_severity: how bad a finding has to be" in printed
+    assert '(default: "critical")' in printed
+    assert run_command_line(["actions", "sms", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {"to", "gateway", "cool_down"} <= {one["name"] for one in document["settings"]}
+
+
+def test_a_trial_is_sent_and_says_that_it_is_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with WebServer() as server:
+        config = folder / "other.toml"
+        config.write_text(f'[actions.team]\nkind = "webhook"\nurl = "{server.url}"')
+        assert run_command_line(["actions", "test", "team", "--config", str(config)]) == 0
+    assert capsys.readouterr().out == "team: 127.0.0.1 answered 200\n"
+    document = json.loads(server.received[0].body)
+    assert (document["trial"], document["rule"]) == (True, "Trial")
+
+
+def test_a_trial_that_fails_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with WebServer([404]) as server:
+        (folder / "sonde.toml").write_text(f'[actions.webhook]\nurl = "{server.url}"')
+        assert run_command_line(["actions", "test", "webhook"]) == 1
+    assert capsys.readouterr().err == "sonde: webhook: 127.0.0.1 answered 404\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fax"], "There is no action 'fax'"),
+        (["test"], "Write it like"),
+        (["test", "email"], "[actions.email] needs to"),
+        (["test", "a", "b"], "Write it like"),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["actions", *words]) == 2
+    assert said in capsys.readouterr().err

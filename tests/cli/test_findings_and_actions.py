@@ -1,0 +1,55 @@
+"""What followed a finding is told with it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sonde.cli._main import run_command_line
+from sonde.records.action import ActionLog, ActionRecord, ActionStatus
+from sonde.records.finding import Severity
+from sonde.store.facts import encode_facts
+from sonde.watch.runner import Recorder
+from tests.fakes.job import FakeJob
+from tests.rules.own_rules import LossTooLarge
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> str:
+    job = FakeJob(str(tmp_path / "job"))
+    worker = job.worker()
+    for step in range(30):
+        worker.scalar("loss", step, 1.0).step(step, {"forward": 0.1})
+    worker.flush()
+    job.end()
+    *_, found = Recorder(job.backend, job.clock, [LossTooLarge(limit=0.5)]).advance()
+    outcomes = {
+        "email": (ActionStatus.DONE, "mail to me@example.org"),
+        "webhook": (ActionStatus.FAILED, "example.org answered 404"),
+        "stop": (ActionStatus.REFUSED, "warning is below critical, which is min_severity"),
+    }
+    entries = tuple(
+        ActionRecord(name, found.id, "LossTooLarge", Severity.WARNING, status, 0, message, 1)
+        for name, (status, message) in outcomes.items()
+    )
+    job.backend.write("rules/actions.json", encode_facts(ActionLog(entries)))
+    return job.backend.uri
+
+
+def test_people_are_told_what_followed(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["findings", job]) == 0
+    printed = capsys.readouterr().out
+    assert "Action email, 1970-01-01T00:00:00.000000Z: mail to me@example.org" in printed
+    assert "Action webhook failed, attempts: 1: example.org answered 404" in printed
+    assert "Action stop was not taken: warning is below critical" in printed
+
+
+@pytest.mark.parametrize("command", ["findings", "status"])
+def test_scripts_are_told_what_followed(
+    job: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line([command, job, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    rule = document["rules"][0] if command == "status" else document
+    statuses = [(one["action"], one["status"]) for one in rule["findings"][0]["actions"]]
+    assert statuses == [("email", "done"), ("webhook", "failed"), ("stop", "refused")]
