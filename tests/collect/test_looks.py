@@ -64,9 +64,6 @@ def test_looks_take_no_more_than_their_part_of_the_budget() -> None:
 def test_a_step_is_decided_on_once() -> None:
     session, looks = made()
     assert [looks.is_due() for _ in range(3)] == [True] * 3
-    assert looks.was_at(0)
-    assert looks.was_at(1)
-    assert not looks.was_at(2)
     session.steps.counts["train"] = 4
     looks.is_due()
     assert looks.steps_until_early() == 2

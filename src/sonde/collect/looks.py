@@ -5,7 +5,6 @@ half as late again as the one before. Between these, as often as a part of the o
 allows.
 """
 
-from collections import deque
 from collections.abc import Callable
 
 from sonde.clock import NANOSECONDS, ticks_ns
@@ -33,7 +32,6 @@ class Looks:
         self._is_look = False
         self.is_early = False  # the step under way is one that is looked at whatever it costs
         self._last = self._steps_done
-        self._looked: deque[int] = deque(maxlen=4)
         self._spent = 0.0
         self._evaluated_at = -1
         self._passes = 0
@@ -49,14 +47,6 @@ class Looks:
             self._step = step
             self._is_look = self._decide(step)
         return self._is_look
-
-    def was_at(self, step: int) -> bool:
-        """Whether a training step was looked at, or what came before it and turned out to be its.
-
-        Where several optimizers take turns, a step begins before the one before is known to be
-        over.
-        """
-        return any(step - looked in (0, 1) for looked in self._looked)
 
     def steps_until_early(self) -> int:
         """Steps until the next one that is looked at whatever it costs."""
@@ -76,7 +66,7 @@ class Looks:
         return self._steps_done + within_steps >= self._evaluation_due
 
     def part(self, name: str, function: Callable[..., None]) -> Callable[..., None]:
-        """A function as a part of looks: if it fails it is left out alone, and its time counts."""
+        """A function as a part of looks: if it fails it is left out alone; its time counts."""
         shielded = self._session.guard.shield(name, function, None)
 
         def timed(*arguments: object) -> None:
@@ -88,8 +78,9 @@ class Looks:
 
     def took(self, seconds: float) -> None:
         """A part of a look took so long."""
-        self._spent += seconds
-        self._session.budget.look_took(seconds)
+        if self._is_look:
+            self._spent += seconds
+            self._session.budget.look_took(seconds)
 
     def _decide(self, step: int) -> bool:
         if self._spent:
@@ -108,7 +99,6 @@ class Looks:
         if not (self.is_early or (has_rested and budget.has_room_for_look(self._price))):
             return False
         self._last = step
-        self._looked.append(step)
         return True
 
     def _after(self, step: int) -> int:

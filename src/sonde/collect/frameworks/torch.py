@@ -22,6 +22,8 @@ from sonde.collect.torch.data import Waiting
 from sonde.collect.torch.ddp import Communication
 from sonde.collect.torch.functional import Functional
 from sonde.collect.torch.gather import Gather
+from sonde.collect.torch.given import Given
+from sonde.collect.torch.inner_looks import InnerLooks
 from sonde.collect.torch.loading import Loading
 from sonde.collect.torch.loop import TrainingLoop, Watch
 from sonde.collect.torch.losses import Losses
@@ -60,7 +62,7 @@ class PyTorch(Adapter):
         watch = Watch(session, quiet, self.modules, self.names, losses, marks)
         self._loop = TrainingLoop(watch)
         norms = Norms(session, scalars, self._loop.optimizers, gather)
-        checks = Checks(session, self.modules, self.names, losses, self._loop)
+        checks = Checks(watch, self._loop, looks)
         self._loop.listen("tensors", gather)
         self._loop.listen("norms", norms)
         self._loop.listen("state checks", checks)
@@ -69,7 +71,7 @@ class PyTorch(Adapter):
         self.other_profilers = OtherProfilers()
         Communication(session, self.modules)
         DeviceMemory(session)
-        inside = self._inside_of_passes(session, gather, scalars)
+        inside = self._inside_of_passes(session, gather, scalars, looks)
         self._compiler = Compiler(session)
         session.tensors = Told(session, records, scalars)
         session.before_said_step.append(losses.take_all)
@@ -80,14 +82,16 @@ class PyTorch(Adapter):
             part.attach(self._patches)
 
     def _inside_of_passes(
-        self, session: Session, gather: Gather, scalars: Scalars
+        self, session: Session, gather: Gather, scalars: Scalars, looks: Looks
     ) -> tuple[Criteria, Functional]:
         """What is seen while a model computes."""
-        offers = Offers(session, gather)
+        offers = Offers(session, gather, looks)
         activations = Activations(session, self.modules, self.names, offers)
         Batches(session, self.modules)
+        InnerLooks(session, self.modules, looks, self.names, (offers, activations))
+        given = looks.part("what loss functions are given", Given(session, looks).look)
         return (
-            Criteria(session, self.modules, scalars, offers),
+            Criteria(session, self.modules, scalars, offers, given),
             Functional(session, self.modules, self.names, offers, activations),
         )
 

@@ -54,8 +54,9 @@ class Plan:
         self.sparse: Due = tuple(budgeted(name, Wanted()) for name in needed)
         self._histogram_every = settings.histogram_every
         self._collections: Due = (*exact, *self._plain)
-        wanted = (*self._collections, *self.sparse)
-        self._kinds = frozenset(kind for one in wanted for kind in one.kinds)
+        units = {TensorKind.RELU_OUTPUT} if self.needs(ObservationKind.UNIT_ACTIVITY) else ()
+        self._sparse_kinds = frozenset((*units, *(k for one in self.sparse for k in one.kinds)))
+        self._kinds = self._sparse_kinds.union(*(one.kinds for one in self._collections))
         self._remembered: dict[tuple[str, Kinds, Due], Wanted | None] = {}
 
     def due(self, mode: Mode, step: int, since: int | None = None) -> Due:
@@ -78,6 +79,10 @@ class Plan:
     def needs(self, kind: str) -> bool:
         """Whether a rule needs observations of a kind that are found by looking."""
         return self._needed is None or self._asks(kind)
+
+    def looks_at(self, kinds: Kinds) -> bool:
+        """Whether a rule needs tensors of any of these kinds when training is looked at."""
+        return not self._sparse_kinds.isdisjoint(kinds)
 
     @property
     def evaluations_are_needed(self) -> bool:

@@ -44,7 +44,7 @@ def is_activation(module: nn.Module) -> bool:
     ) and not isinstance(module, nn.MultiheadAttention)
 
 
-def _kinds_of(module: nn.Module) -> tuple[Kinds, Kinds]:
+def kinds_of(module: nn.Module) -> tuple[Kinds, Kinds]:
     """What a module's inputs and outputs are."""
     inputs = next((_INPUTS[kind] for kind in type(module).__mro__ if kind in _INPUTS), _LAYER_INPUT)
     if TensorKind.RELU_INPUT in inputs:
@@ -86,7 +86,7 @@ class Activations:
         self.due = forward if self._offers.is_due(forward) else None
         if self.due is not None and self._plan.wants(TensorKind.INPUT):
             leaves = leaves_of_call(args, kwargs)
-            self._offers.offer(forward, self._stem(module, "input"), _INPUT, leaves)
+            self._offers.offer(forward, self._names.stem_of(module, "input"), _INPUT, leaves)
 
     def _ends(self, forward: ForwardPass, module: nn.Module, output: Any) -> None:
         if self.due is None:
@@ -94,20 +94,23 @@ class Activations:
         self.due = None
         if self._plan.wants(TensorKind.OUTPUT):
             leaves = leaves_of(output)
-            self._offers.offer(forward, self._stem(module, "output"), _OUTPUT, leaves)
+            self._offers.offer(forward, self._names.stem_of(module, "output"), _OUTPUT, leaves)
         root = id(unwrapped(module))
         self._passes[root] = self._passes.get(root, 0) + 1
         if self._passes[root] == _SEEN_BY_THEN:
             unseen = [one.name for _, one in self._watches if one.root == root and not one.is_seen]
             self._leave_out(unseen, "inside a compiled region, or not called")
 
-    def _stem(self, module: nn.Module, what: str) -> str:
-        name = self._names.module_name_of(unwrapped(module))
-        return f"{name}_{what}" if name else what
+    def takes(self, module: nn.Module) -> tuple[bool, bool]:
+        """Whether a module's inputs are taken, and its outputs, because a person asked for them."""
+        watch = self._watches.get(module)
+        if watch is None:
+            return False, False
+        return watch.inputs is not None, watch.outputs is not None
 
     def _found(self, roots: list[nn.Module]) -> None:
         for root in roots:
-            regions = dict(_compiled(root))
+            regions = compiled_regions(root)
             left_out = []
             for name, module in walk(root, self._names.prefix_of(root)):
                 watch = self._watches.get(module)
@@ -120,7 +123,7 @@ class Activations:
 
     def _consider(self, name: str, module: nn.Module, root: int) -> _Watch | None:
         """Puts hooks on a module, if somebody may ask for its tensors."""
-        inputs, outputs = _kinds_of(module)
+        inputs, outputs = kinds_of(module)
         watch = _Watch(
             name,
             root,
@@ -200,8 +203,12 @@ class Activations:
             )
 
 
-def _compiled(root: nn.Module) -> Iterator[tuple[int, bool]]:
+def compiled_regions(root: nn.Module) -> dict[int, bool]:
     """The modules inside compiled regions, and whether the graph of the region may be broken."""
+    return dict(_compiled(root))
+
+
+def _compiled(root: nn.Module) -> Iterator[tuple[int, bool]]:
     for module in root.modules():
         context = vars(module).get("dynamo_ctx")
         is_in_place = vars(module).get("_compiled_call_impl") is not None

@@ -2,37 +2,40 @@
 
 from torch.optim import Optimizer
 
-from sonde.collect.session import Session
+from sonde.collect.looks import Looks
 from sonde.collect.torch.checksums import Checksums
-from sonde.collect.torch.loop import TrainingLoop
-from sonde.collect.torch.losses import Losses
+from sonde.collect.torch.kept_gradients import KeptGradients
+from sonde.collect.torch.loop import TrainingLoop, Watch
 from sonde.collect.torch.modes import Modes
-from sonde.collect.torch.modules import Modules
-from sonde.collect.torch.names import Names
 from sonde.collect.torch.origin import PART, Origin
 from sonde.collect.torch.ownership import Ownership
 from sonde.collect.torch.refusal import Refusal
+from sonde.collect.torch.unit_copies import UnitCopies
 
 
 class Checks:
     """Asks each part at the moment when it can see something; one that fails is left out alone."""
 
-    def __init__(
-        self, session: Session, modules: Modules, names: Names, losses: Losses, loop: TrainingLoop
-    ) -> None:
+    def __init__(self, watch: Watch, loop: TrainingLoop, looks: Looks) -> None:
+        session, modules, names = watch.session, watch.modules, watch.names
         shield = session.guard.shield
-        origin = Origin(session, names, losses)
+        origin = Origin(session, names, watch.losses)
         modes = Modes(session, modules, names)
         ownership = Ownership(session, modules, names, loop.optimizers)
         modules.quiet.on_bad.append(shield("origin of non-finite values", origin.noted, None))
         modules.quiet.vetoes.append(lambda: ownership.is_comparing)
         checksums = Checksums(session, modules, names)
         refusal = Refusal(session, names, origin)
+        kept = KeptGradients(session, looks, names, loop.optimizers)
+        copies = UnitCopies(session, looks, names)
+        loop.at_backward.append(looks.part("gradients that are kept", kept.backward_begins))
         self._before_update = [
             shield("ownership of parameters", ownership.before_update, None),
             shield("checksums of replicas", checksums.before_update, None),
             shield(PART, origin.before_update, None),
             shield("stop on non-finite gradients", refusal.before_update, None),
+            looks.part("gradients that are kept", kept.before_update),
+            looks.part("copies of units", copies.before_update),
         ]
         modules.listen("modes of modules", modes.begins, modes.ends)
         modules.listen(PART, origin.begins, origin.ends)

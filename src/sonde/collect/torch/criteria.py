@@ -40,6 +40,8 @@ _WITHOUT_LABELS = (
 )
 _OF_CLASSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
 
+Look = Callable[[str, ForwardPass, Any, Any], None]
+
 _LABEL = (TensorKind.LABEL,)
 _PREDICTION = (TensorKind.PREDICTION,)
 
@@ -48,13 +50,19 @@ class Criteria:
     """Sees every call of a loss function that is not compiled."""
 
     def __init__(
-        self, session: Session, modules: Modules, scalars: Scalars, offers: Offers
+        self,
+        session: Session,
+        modules: Modules,
+        scalars: Scalars,
+        offers: Offers,
+        look: Look,
     ) -> None:
         self._session = session
         self._modules = modules
         self._scalars = scalars
         self._offers = offers
         self._labels = Labels(session)
+        self._look = look  # at what a loss function was given
         self._depth = 0  # a loss function may be made of others
         self._hooked: IdentitySet[nn.Module] = IdentitySet()
         self._of: ForwardPass | None = None  # the evaluation pass whose losses come in
@@ -153,6 +161,7 @@ class Criteria:
     def _look_at(self, name: str, forward: ForwardPass, predictions: Any, labels: Any) -> None:
         if forward.kind is Pass.TRAIN and name in _OF_CLASSES:
             self._labels.count(predictions, labels)
+        self._look(name, forward, predictions, labels)
         plan = self._session.plan
         for stem, kinds, tensor in (
             ("labels", _LABEL, labels),

@@ -33,6 +33,7 @@ _ACTIVATION = (TensorKind.ACTIVATION,)
 _RELU = (TensorKind.ACTIVATION, TensorKind.RELU_OUTPUT)
 _KINDS = (TensorKind.ACTIVATION, TensorKind.RELU_OUTPUT, *(one for (one,) in _OF_INPUTS.values()))
 
+_GENERATED = "<eval_with_key>"  # the code of a graph that a compiler runs as it is
 _EVERYWHERE = ("relu", "tanh", "sigmoid", "relu_", "tanh_", "sigmoid_")
 _FUNCTIONAL = (
     *("celu", "elu", "gelu", "glu", "hardsigmoid", "hardswish", "leaky_relu", "logsigmoid", "mish"),
@@ -131,7 +132,7 @@ class Functional:
             self._offers.offer(forward, stem, kinds, leaves_of(found))
 
     def _where(self, name: str) -> str | None:
-        """What a call is named after; None inside of modules that are seen themselves."""
+        """What a call is named after; None in compiled regions and modules that are seen anyway."""
         for frame in callers():
             code = frame.f_code
             owner = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
@@ -141,4 +142,6 @@ class Functional:
                     if is_activation(owner):
                         return None
                     return f"{module}.{name}" if module else name
+                if code.co_filename.startswith(_GENERATED):
+                    return None
         return name

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -31,6 +32,7 @@ _STATE = (TensorKind.OPTIMIZER_STATE,)
 Kinds = tuple[TensorKind, ...]
 Found = tuple[str, Kinds, Tensor]
 
+_MOST_NUMBERS = 2**18  # of a tensor that nobody asked for exactly
 _MOST_WAITING = 16  # measurements in the backroom
 _STRETCHED = 4  # said when the interval has grown by that much
 
@@ -104,14 +106,24 @@ class Gather:
         if routine is not None and is_over:
             routine.inline.learn((self._session.clock.now_ns() - began_ns) / NANOSECONDS)
 
-    def offer(self, name: str, kinds: Kinds, tensor: Tensor, at: tuple[str, int]) -> None:
+    def offer(
+        self, name: str, kinds: Kinds, tensor: Tensor, at: tuple[str, int], is_look: bool
+    ) -> None:
         """Takes any other tensor, if it is due: an activation, a label, what a script saves."""
-        due = self._plan.due_exactly(Mode(at[0]), at[1])
-        if due:
-            taken = Taken(at, self._session.clock.now_ns())
-            self._add(taken, [(name, kinds, tensor)], due)
-            if not taken.is_empty:
-                self._records.keep(taken, None)
+        due = exact = self._plan.due_exactly(Mode(at[0]), at[1])
+        if is_look:
+            due += self._plan.sparse
+        if not due or self._plan.wanted(name, kinds, due) is None:
+            return
+        if not self._session.knows(name):
+            self._introduce(name, kinds, tensor)
+        if self._plan.wanted(name, kinds, exact) is None:
+            tensor = some_of(tensor)
+            if not self._kernels.are_ready_for(tensor):
+                return
+        taken = Taken(at, self._session.clock.now_ns())
+        self._add(taken, [(name, kinds, tensor)], due)
+        self._records.keep(taken, None)
 
     def _due(self, optimizer: Optimizer) -> Due:
         """Decides once a step; a routine measurement waits until the budget has room for it."""
@@ -226,6 +238,14 @@ class Gather:
             for key, value in state.items():
                 if name is not None and isinstance(value, Tensor):
                     yield f"optimizer_state/{key}/{name}", _STATE, value
+
+
+def some_of(tensor: Tensor) -> Tensor:
+    """The first samples of a large tensor, for what only rules need."""
+    tensor = local(tensor.detach())
+    if tensor.numel() <= _MOST_NUMBERS or not tensor.dim() or tensor.layout is not torch.strided:
+        return tensor
+    return tensor[: max(1, _MOST_NUMBERS // (tensor.numel() // len(tensor)))]
 
 
 def _is_bias(name: str) -> bool:

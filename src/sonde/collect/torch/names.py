@@ -92,6 +92,11 @@ class Names:
         """The module's name, if it belongs to a model; empty for a single model itself."""
         return self._modules.get(module)
 
+    def stem_of(self, root: nn.Module, what: str) -> str:
+        """How the names of a model's inputs or outputs begin."""
+        name = self._modules.get(unwrapped(root))
+        return f"{name}_{what}" if name else what
+
     def prefix_of(self, root: nn.Module) -> str:
         """What stands before the names below a root; empty for a single model."""
         return self._roots.get(id(unwrapped(root)), "")

@@ -8,13 +8,18 @@ import torch
 from torch import Tensor, nn
 from torch._C import _functorch
 
+from sonde.clock import NANOSECONDS, ticks_ns
+from sonde.collect.looks import Looks
 from sonde.collect.session import Session
-from sonde.collect.steps import At
-from sonde.collect.torch.gather import Gather, Kinds
+from sonde.collect.steps import At, Pass
+from sonde.collect.torch.gather import Gather, Kinds, some_of
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.unit_activity import PART, look_at_units
 from sonde.records.notice import NoticeKind
+from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
+from sonde.records.tensor import TensorKind
 
 MOST_CALLS = 16  # of one module in one step
 _MOST_LEAVES = 64
@@ -64,14 +69,22 @@ def _parts_of(value: Any) -> Iterable[tuple[Any, Any]]:
 class Offers:
     """Hands on what is due. Calls of a module are counted within the step."""
 
-    def __init__(self, session: Session, gather: Gather) -> None:
+    def __init__(self, session: Session, gather: Gather, looks: Looks) -> None:
         self._session = session
+        self._looks = looks
+        self._look_at_units = session.guard.shield(PART, look_at_units, None)
         self._gather = gather
         self._counts: dict[str, tuple[int, dict[str, int]]] = {}  # by mode: the step's counts
         self._held_bytes = 0
 
     def is_due(self, forward: ForwardPass) -> bool:
         """Whether anything may be due at the step of a pass."""
+        return self._is_looked_at(forward) or self._is_due_exactly(forward)
+
+    def _is_looked_at(self, forward: ForwardPass) -> bool:
+        return forward.kind is Pass.TRAIN and self._looks.is_due()
+
+    def _is_due_exactly(self, forward: ForwardPass) -> bool:
         due_exactly = self._session.plan.due_exactly
         if forward.at is not None:
             return bool(due_exactly(Mode(forward.at[0]), forward.at[1]))
@@ -79,12 +92,22 @@ class Offers:
 
     def offer(self, forward: ForwardPass, stem: str, kinds: Kinds, found: Iterable[Leaf]) -> None:
         """Tensors of one call; where their step is not certain yet, copies of them wait."""
+        began_ns = ticks_ns()
         leaves = list(found)[:_MOST_LEAVES]
-        if not leaves:
-            return
+        is_look = self._is_looked_at(forward)
+        if leaves:
+            self._take(forward, stem, kinds, leaves, is_look)
+        if is_look:
+            self._looks.took((ticks_ns() - began_ns) / NANOSECONDS)
+
+    def _take(
+        self, forward: ForwardPass, stem: str, kinds: Kinds, leaves: list[Leaf], is_look: bool
+    ) -> None:
         if forward.at is not None:
-            self._record(forward.at, stem, kinds, leaves)
+            self._record(forward.at, stem, kinds, leaves, is_look)
             return
+        if not self._is_due_exactly(forward):
+            leaves = [(added, some_of(tensor)) for added, tensor in leaves]
         size = sum(tensor.nbytes for _, tensor in leaves)
         if self._held_bytes + size > _MOST_HELD_BYTES:
             self._session.say(
@@ -100,11 +123,11 @@ class Offers:
         def settled(at: At) -> None:
             self._held_bytes -= size
             if at[1] >= 0:
-                self._record(at, stem, kinds, leaves)
+                self._record(at, stem, kinds, leaves, is_look)
 
         forward.when_settled(settled)
 
-    def _record(self, at: At, stem: str, kinds: Kinds, leaves: list[Leaf]) -> None:
+    def _record(self, at: At, stem: str, kinds: Kinds, leaves: list[Leaf], is_look: bool) -> None:
         number = self._number(at, stem)
         if number >= MOST_CALLS:
             self._session.say(
@@ -113,9 +136,13 @@ class Offers:
                 f"only the first {MOST_CALLS} calls in a step are recorded",
             )
             return
+        needs = self._session.plan.needs
         called = stem if stem in _ALONE and not number else f"{stem}_{number}"
         for added, tensor in leaves:
-            self._gather.offer(f"{called}{added}", kinds, tensor, at)
+            name = f"{called}{added}"
+            if is_look and TensorKind.RELU_OUTPUT in kinds and needs(ObservationKind.UNIT_ACTIVITY):
+                self._look_at_units(self._session, name, tensor, at)
+            self._gather.offer(name, kinds, tensor, at, is_look)
 
     def _number(self, at: At, stem: str) -> int:
         """Counts the calls of a step."""

@@ -1,10 +1,13 @@
-"""A few elements of many tensors, fetched without waiting for a device."""
+"""Small tensors, and a few elements of large ones, fetched without waiting for a device."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from sonde.collect.session import Session
 
 ELEMENTS = 32  # of each tensor, evenly spread
 
@@ -18,8 +21,8 @@ def can_sample(tensor: Tensor) -> bool:
     return is_here and is_plain and _flat(tensor) is not None
 
 
-class Fetched:
-    """Elements on their way to the host; there already for tensors in its memory."""
+class Brought:
+    """Small tensors on their way to the host; copies of those that are in its memory already."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self._parts: list[tuple[list[int], Tensor]] = []
@@ -27,26 +30,31 @@ class Fetched:
         groups: dict[tuple[torch.device, torch.dtype], list[tuple[int, Tensor]]] = {}
         with torch.no_grad():
             for place, tensor in enumerate(tensors):
-                few = _few(tensor.detach())
-                groups.setdefault((few.device, few.dtype), []).append((place, few))
+                flat = tensor.detach().reshape(-1)
+                groups.setdefault((flat.device, flat.dtype), []).append((place, flat))
             for group in groups.values():
-                joined = torch.cat([few for _, few in group])
+                joined = torch.cat([flat for _, flat in group])
                 self._parts.append(([place for place, _ in group], self._fetch(joined)))
-        self._lengths = [min(ELEMENTS, tensor.numel()) for tensor in tensors]
+        self._lengths = [tensor.numel() for tensor in tensors]
 
     def is_ready(self) -> bool:
-        """Whether the device is done."""
+        """Whether the devices are done."""
         return all(event.query() for event in self._events)
 
-    def values(self) -> list[list[float]]:
-        """The elements of each tensor; to be asked for once they are ready."""
-        found: list[list[float]] = [[] for _ in self._lengths]
+    @property
+    def is_here(self) -> bool:
+        """Whether no device is involved."""
+        return not self._events
+
+    def tensors(self) -> list[Tensor]:
+        """All of them, flat, in their order; to be asked for once they are ready."""
+        found: dict[int, Tensor] = {}
         for places, memory in self._parts:
-            numbers, start = memory.tolist(), 0
+            start = 0
             for place in places:
-                found[place] = numbers[start : start + self._lengths[place]]
+                found[place] = memory.narrow(0, start, self._lengths[place])
                 start += self._lengths[place]
-        return found
+        return [found[place] for place in range(len(self._lengths))]
 
     def _fetch(self, joined: Tensor) -> Tensor:
         if not joined.is_cuda:
@@ -59,7 +67,48 @@ class Fetched:
         return memory
 
 
+@dataclass(slots=True)
+class _OnTheWay:
+    """Tensors that somebody waits for."""
+
+    brought: Brought
+    tell: Callable[[list[Tensor]], None]
+
+    def is_ready(self) -> bool:
+        return self.brought.is_ready()
+
+    def take(self) -> None:
+        self.tell(self.brought.tensors())
+
+
+def deliver(
+    session: Session, part: str, brought: Brought, tell: Callable[[list[Tensor]], None]
+) -> None:
+    """Tells somebody in the backroom what small tensors held, as soon as they are there."""
+    way = _OnTheWay(brought, tell)
+    if brought.is_here:
+        session.backroom.hand(part, way.take)
+    else:
+        session.backroom.expect(part, way)
+
+
+class Fetched:
+    """Elements on their way to the host; there already for tensors in its memory."""
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self._brought = Brought([_few(tensor.detach()) for tensor in tensors])
+
+    def is_ready(self) -> bool:
+        """Whether the device is done."""
+        return self._brought.is_ready()
+
+    def values(self) -> list[list[float]]:
+        """The elements of each tensor; to be asked for once they are ready."""
+        return [few.tolist() for few in self._brought.tensors()]
+
+
 def _few(tensor: Tensor) -> Tensor:
+    """Of a tensor that can be sampled."""
     flat = _flat(tensor)
     assert flat is not None
     return flat[:: max(1, len(flat) // ELEMENTS)][:ELEMENTS]

@@ -1,0 +1,103 @@
+"""Gradients that a script forgets to clear: still there when the next backward pass begins."""
+
+import json
+from typing import NamedTuple
+
+from torch.optim import Optimizer
+
+from sonde.collect.looks import Looks
+from sonde.collect.session import At, Session
+from sonde.collect.torch.names import Names
+from sonde.collect.torch.optimizers import Optimizers, parameters_of
+from sonde.collect.torch.samples import Fetched, can_sample
+from sonde.collect.torch.snapshots import local
+from sonde.records.observation import ObservationKind
+from sonde.records.step import Mode
+
+PART = "gradients that are kept"
+_MOST_PARAMETERS = 64  # of an optimizer, evenly spread
+_MOST_PASSES = 4  # backward passes between two steps of an optimizer; others add nothing new
+
+
+class _Seen(NamedTuple):
+    """What was there when a backward pass began."""
+
+    looked_at: int
+    names: list[str]  # of parameters with a gradient
+    gradients: Fetched
+
+
+class _Comparison(NamedTuple):
+    """What was seen until an optimizer stepped, while it is on its way."""
+
+    kept: "KeptGradients"
+    optimizer: int
+    seen: list[_Seen]
+    at: At
+
+    def is_ready(self) -> bool:
+        return all(one.gradients.is_ready() for one in self.seen)
+
+    def take(self) -> None:
+        self.kept.compare(self.optimizer, self.seen, self.at)
+
+
+class KeptGradients:
+    """Looks at an optimizer's gradients before each backward pass; cleared once is cleared.
+
+    Where several optimizers take turns, a backward pass of one finds the gradients of another: they
+    are cleared before its own. In a loop that accumulates, they are cleared before the first one.
+    """
+
+    def __init__(
+        self, session: Session, looks: Looks, names: Names, optimizers: Optimizers
+    ) -> None:
+        self._session = session
+        self._looks = looks
+        self._names = names
+        self._optimizers = optimizers
+        self._seen: dict[int, list[_Seen]] = {}
+
+    def backward_begins(self) -> None:
+        """Nothing of this pass was added to any gradient yet."""
+        is_needed = self._session.plan.needs(ObservationKind.KEPT_GRADIENTS)
+        if not (is_needed and self._looks.is_due()):
+            return
+        for number, optimizer in self._optimizers:
+            seen = self._seen.setdefault(number, [])
+            if len(seen) < _MOST_PASSES and all(one.names for one in seen):
+                seen.append(self._look(optimizer))
+
+    def before_update(self, _optimizer: Optimizer, number: int) -> None:
+        """The optimizer uses what it has."""
+        seen = self._seen.pop(number, None)
+        if seen:
+            at = (Mode.TRAIN.value, self._session.steps.number)
+            self._session.backroom.expect(PART, _Comparison(self, number, seen, at))
+
+    def compare(self, optimizer: int, seen: list[_Seen], at: At) -> None:
+        """What was kept at each of the passes; called in the backroom."""
+        kept = [
+            [
+                name
+                for name, values in zip(one.names, one.gradients.values(), strict=True)
+                if any(values)
+            ]
+            for one in seen
+        ]
+        fewest = min(kept, key=len)
+        facts = {"of": seen[0].looked_at, "first": fewest[0] if fewest else ""}
+        detail = json.dumps(facts, separators=(",", ":"))
+        kind = ObservationKind.KEPT_GRADIENTS
+        self._session.observe(kind, str(optimizer), float(len(fewest)), detail, at)
+
+    def _look(self, optimizer: Optimizer) -> _Seen:
+        parameters = [one for one in parameters_of(optimizer) if one.requires_grad]
+        parameters = parameters[:: -(-len(parameters) // _MOST_PARAMETERS) or 1]
+        names, gradients = [], []
+        for parameter in parameters:
+            gradient = None if parameter.grad is None else local(parameter.grad)
+            if gradient is not None and can_sample(gradient):
+                names.append(self._names.name_of(parameter) or "")
+                gradients.append(gradient)
+        return _Seen(len(parameters), names, Fetched(gradients))

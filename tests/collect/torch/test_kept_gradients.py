@@ -1,0 +1,86 @@
+"""Gradients that are still there when backward begins: kept, cleared, accumulated, in turns."""
+
+import json
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from tests.fakes.session import Recorded, watched
+
+NEEDED = ("kept-gradients",)
+
+
+def kept(recorded: Recorded, optimizer: str = "0") -> list[float]:
+    rows = recorded.observations("kept-gradients")
+    return [row["value"] for row in rows if row["subject"] == optimizer]
+
+
+@pytest.mark.parametrize("is_zeroed", [True, False])
+def test_gradients_that_nobody_clears_are_kept(is_zeroed: bool) -> None:
+    with watched(needed=NEEDED) as recorded:
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            if is_zeroed:
+                optimizer.zero_grad()
+            model(torch.ones(4, 3)).sum().backward()
+            optimizer.step()
+
+    assert kept(recorded) == ([0, 0, 0] if is_zeroed else [0, 2, 2])
+    details = [json.loads(row["detail"]) for row in recorded.observations("kept-gradients")]
+    assert details[-1] == {"of": 2, "first": "" if is_zeroed else "weight"}
+    assert [row["step"] for row in recorded.observations("kept-gradients")] == [0, 1, 2]
+
+
+def test_gradients_that_are_zeroed_in_place_are_cleared() -> None:
+    with watched(needed=NEEDED) as recorded:
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad(set_to_none=False)
+            model(torch.ones(4, 3)).sum().backward()
+            optimizer.step()
+
+    assert kept(recorded) == [0, 0]
+
+
+def test_accumulation_over_micro_steps_is_meant() -> None:
+    with watched(needed=NEEDED) as recorded:
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(2):
+            for _ in range(6):
+                (model(torch.ones(4, 3)).sum() / 6).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    assert kept(recorded) == [0, 0]
+
+
+@pytest.mark.parametrize("is_zeroed", [True, False])
+def test_optimizers_that_take_turns_may_find_the_gradients_of_each_other(is_zeroed: bool) -> None:
+    with watched(needed=NEEDED) as recorded:
+        maker, judge = nn.Linear(3, 3), nn.Linear(3, 1)
+        optimizers = [torch.optim.SGD(one.parameters(), lr=0.01) for one in (maker, judge)]
+        for _ in range(4):
+            for optimizer in reversed(optimizers):
+                if is_zeroed:
+                    optimizer.zero_grad()
+                loss: Any = judge(maker(torch.ones(2, 3))).sum()
+                loss.backward()
+                optimizer.step()
+
+    for number in ("0", "1"):
+        assert (max(kept(recorded, number)) > 0) is not is_zeroed
+
+
+def test_without_a_rule_that_needs_it_nobody_looks() -> None:
+    with watched() as recorded:
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        model(torch.ones(4, 3)).sum().backward()
+        optimizer.step()
+
+    assert kept(recorded) == []
