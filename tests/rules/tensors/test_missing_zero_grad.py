@@ -47,10 +47,9 @@ def test_gradients_that_are_kept_once_are_left_alone() -> None:
     assert judged(training(lambda _, step: 6 * (step in (1, 5, 12)))).episodes == ()
 
 
-def test_optimizers_that_take_turns_are_not_judged() -> None:
-    found = judged(training(lambda number, _: 6 * (number == 0), optimizers=2))
-    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
-    assert found.reason == "several optimizers take turns"
+def test_of_several_optimizers_the_one_is_named() -> None:
+    [episode] = judged(training(lambda number, _: 6 * (number == 1), optimizers=2)).episodes
+    assert "two steps of optimizer 1" in episode.finding.message
 
 
 def test_it_recovers_when_gradients_are_cleared_again() -> None:

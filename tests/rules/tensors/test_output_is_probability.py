@@ -16,13 +16,18 @@ def judged(job: FakeJob) -> Evaluation:
 
 
 def training(
-    loss: str, share: Callable[[int], float], *, classes: int = 10, steps: int = 100
+    loss: str,
+    share: Callable[[int], float],
+    *,
+    classes: int = 10,
+    steps: int = 100,
+    by: str = "",
 ) -> FakeJob:
     job = FakeJob()
     worker = job.worker()
     for step in range(steps):
         if step in LOOKS:
-            detail = {"rows": 32, "classes": classes}
+            detail = {"rows": 32, "classes": classes, "by": by}
             worker.observation("probabilities-as-logits", loss, step, detail, value=share(step))
         worker.step(step, {"forward": 0.1})
     worker.flush()
@@ -39,6 +44,16 @@ def test_sigmoid_before_a_loss_with_logits_is_found_later() -> None:
     assert judged(training(BINARY, lambda _: 1.0, classes=1, steps=50)).episodes == ()
     [episode] = judged(training(BINARY, lambda _: 1.0, classes=1)).episodes
     assert "lie between 0 and 1" in episode.finding.message
+
+
+def test_what_a_sigmoid_has_given_is_found_at_once() -> None:
+    job = training(BINARY, lambda _: 1.0, classes=1, steps=5, by="Sigmoid")
+    assert judged(job).episodes
+
+
+def test_probabilities_without_a_logarithm_are_found() -> None:
+    [episode] = judged(training("nll_loss", lambda _: 1.0)).episodes
+    assert "takes the logarithms of them" in episode.finding.message
 
 
 HEALTHY = {

@@ -21,8 +21,8 @@ class MissingZeroGrad(Rule):
     momentum that never fades. The loss swings or explodes.
     How it decides: when the first backward pass after an optimizer step begins, the gradients of
     before must be gone. It fires where they are not, at 2 looks in a row. Accumulation over several
-    backward passes is no fault: there they are cleared after the step. Where several optimizers
-    take turns, one keeps its gradients while another works: that is not judged.
+    backward passes is no fault: there they are cleared once before the first. Where several
+    optimizers take turns, it is enough that each one's are cleared before its own pass.
     What to do: call optimizer.zero_grad() once for each optimizer.step(), before the backward pass.
     """
 
@@ -40,44 +40,44 @@ class MissingZeroGrad(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows what the hook has seen before backward passes."""
         yield from begin_leg(self, window, state)
-        looks = window.observations(_KIND)
-        optimizers = set(state.get("optimizers", [])) | {one.subject for one in looks}
-        state["optimizers"] = sorted(optimizers)
-        if len(optimizers) > 1:
-            yield from over(self, state, _KIND)
-            return
-        for one in looks:
-            state["looks"] = state.get("looks", 0) + 1
+        latest: dict[str, Observation] = {}
+        for one in window.observations(_KIND):
+            own = state.of("optimizers", one.subject, one.worker)
+            own["looks"] = own.get("looks", 0) + 1
             if one.value > 0:
-                state.setdefault("since", one.step)
-                state["row"] = state.get("row", 0) + 1
+                own.setdefault("since", one.step)
+                own["row"] = own.get("row", 0) + 1
             else:
-                state["row"] = 0
-                state.pop("since", None)
-                yield from over(self, state, _KIND)
-        is_due = _KIND not in state.get("told", []) or is_told_again(window)
-        if looks and is_due and state.get("row", 0) >= _IN_A_ROW:
-            told(state, _KIND)
-            yield self._found(looks[-1], state)
+                own["row"] = 0
+                own.pop("since", None)
+                yield from over(self, state, one.subject)
+            if own["row"] >= _IN_A_ROW:
+                latest.setdefault(one.subject, one)
+        for subject, one in latest.items():
+            if subject not in state.get("told", []) or is_told_again(window):
+                told(state, subject)
+                yield self._found(one, state.of("optimizers", one.subject, one.worker))
 
     def lacks(self, state: State) -> str:
         """How many looks are missing."""
-        seen = state.get("looks", 0)
-        return "" if seen >= _IN_A_ROW else f"it has seen {seen} steps; it needs {_IN_A_ROW}"
+        seen = max((int(own["looks"]) for own in _all(state)), default=0)
+        return "" if seen >= _IN_A_ROW else f"it has looked at {seen} steps; it needs {_IN_A_ROW}"
 
-    def unfit(self, state: State) -> str:
-        """Optimizers that take turns."""
-        return "several optimizers take turns" if len(state.get("optimizers", [])) > 1 else ""
-
-    def _found(self, one: Observation, state: State) -> Finding:
+    def _found(self, one: Observation, own: State) -> Finding:
         facts = one.facts
         of, first = facts.get("of", one.value), str(facts.get("first", ""))
         return self.finding(
-            f"Since step {state['since']} gradients are not cleared between two optimizer steps: "
-            f"{one.value:.0f} of {of} parameters still had theirs, {first} among them.",
-            step=(int(state["since"]), one.step),
-            subject=_KIND,
+            f"Since step {own['since']} gradients are not cleared between two steps of optimizer "
+            f"{one.subject}: {one.value:.0f} of {of} parameters still had theirs, {first} among "
+            "them.",
+            step=(int(own["since"]), one.step),
+            subject=one.subject,
             tensor=first or None,
             worker=one.worker,
-            evidence={"parameters": one.value, "of": of, "looks": state["looks"]},
+            evidence={"parameters": one.value, "of": of, "looks": own["looks"]},
         )
+
+
+def _all(state: State) -> Iterator[State]:
+    for workers in state.of("optimizers").values():
+        yield from workers.values()

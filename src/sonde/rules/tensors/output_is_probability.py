@@ -13,6 +13,7 @@ _KIND = "probabilities-as-logits"
 _BINARY = "binary"  # in the names of losses that apply a sigmoid themselves
 _NEARLY_ALL = 0.99  # of the rows: they sum to one up to rounding
 _ROWS = 8
+_MADE_BY = ("Sigmoid", "Softmax")  # operations that give nothing else
 _IN_A_ROW = 2  # looks
 _BINARY_LOOKS = 10  # logits of an untrained model may lie between 0 and 1 by chance
 _BINARY_STEPS = 60
@@ -26,7 +27,8 @@ class OutputIsProbability(Rule):
     How it decides: the hook looks at what goes into losses that apply softmax or sigmoid
     themselves. Rows of several numbers that are never negative and all sum to one are
     probabilities: 2 looks in a row suffice. Numbers between 0 and 1 in front of a sigmoid may be
-    small logits of an untrained model: there all of 10 looks over 60 steps must be such.
+    small logits of an untrained model: there it must be known that a sigmoid gave them, or all of
+    10 looks over 60 steps must be such.
     What to do: give the loss what the last layer returns, without softmax or sigmoid; apply them
     only where predictions are read.
     """
@@ -53,6 +55,7 @@ class OutputIsProbability(Rule):
             if not own.get("row"):
                 own["since"] = one.step
             own |= {"row": own.get("row", 0) + 1, "rows": own.get("rows", 0) + rows}
+            own["by"] = str(one.facts.get("by", ""))
             own |= {"last": one.step, "classes": classes, "share": one.value, "worker": one.worker}
         for name in losses:
             own = losses.of(name)
@@ -73,10 +76,11 @@ class OutputIsProbability(Rule):
         )
 
     def _found(self, name: str, own: State) -> Finding:
+        takes = "the logarithms of them" if name == "nll_loss" else "logits"
         what = "lie between 0 and 1" if _BINARY in name else "are not negative and sum to 1"
         return self.finding(
             f"{name} is given probabilities: {100 * own['share']:.0f} % of the rows {what} "
-            f"({own['rows']} rows of {own['classes']}), and it takes logits.",
+            f"({own['rows']} rows of {own['classes']}), and it takes {takes}.",
             step=(int(own["since"]), int(own["last"])),
             subject=name,
             worker=own["worker"],
@@ -90,7 +94,7 @@ class OutputIsProbability(Rule):
 
 
 def _is_sure(name: str, own: State) -> bool:
-    if _BINARY not in name:
+    if _BINARY not in name or any(word in own.get("by", "") for word in _MADE_BY):
         return bool(own.get("row", 0) >= _IN_A_ROW and own["rows"] >= _ROWS)
     lasted = own.get("last", 0) - own.get("since", 0)
     is_always = own.get("row", 0) >= _BINARY_LOOKS and not own.get("was_other")
