@@ -1,6 +1,7 @@
 """Whether something grows all the time, and not only until it has what it needs."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -40,10 +41,11 @@ def growth_of(seconds: Reals, values: Reals) -> Growth | None:
     if len(values) < LEAST_POINTS:
         return None
     places = np.searchsorted(np.linspace(seconds[0], seconds[-1], _PARTS + 1)[1:-1], seconds)
-    if len(np.unique(places)) < _PARTS:
+    edges = np.searchsorted(places, np.arange(_PARTS + 1))
+    if (np.diff(edges) == 0).any():
         return None
-    parts = np.array([float(np.median(values[places == one])) for one in range(_PARTS)])
-    middles = np.array([float(np.median(seconds[places == one])) for one in range(_PARTS)])
+    parts = np.array([np.median(values[a:b]) for a, b in pairwise(edges.tolist())])
+    middles = np.add.reduceat(seconds, edges[:-1]) / np.diff(edges)
     rises = np.diff(parts)
     total = float(parts[-1] - parts[0])
     lasted = float(middles[-1] - middles[0])

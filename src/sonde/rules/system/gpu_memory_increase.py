@@ -12,7 +12,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Metric
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Counting, Rows, Values, full_windows
+from sonde.rules.system._datapoints import Counting, Values, full_windows
 
 _METRIC = "gpu.memory_used_percent"
 _MOST = 128  # windows that are remembered one by one
@@ -38,7 +38,7 @@ class GPUMemoryIncrease(Rule):
 
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 30.0
+    window_seconds: ClassVar[float | None] = 60.0
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
@@ -53,11 +53,12 @@ class GPUMemoryIncrease(Rule):
                 gpu["leg"] = window.leg.number
             counted = counting.take(state, name, samples.times_ns, samples.values)
             for rows in full_windows(gpu, counted, self.window):
-                yield (
-                    self._classic(samples, rows, gpu)
-                    if self.is_classic
-                    else self._calibrated(samples, rows, gpu)
-                )
+                if self.is_classic:
+                    yield self._classic(samples, rows, gpu)
+                else:
+                    gpu.setdefault("series", []).append(_mean(rows))
+            if not self.is_classic:
+                yield self._calibrated(samples, gpu)
 
     def lacks(self, state: State) -> str:
         """How many datapoints are missing."""
@@ -83,13 +84,14 @@ class GPUMemoryIncrease(Rule):
             evidence={"before_percent": before, "after_percent": mean},
         )
 
-    def _calibrated(self, samples: Samples, rows: Values, gpu: State) -> Finding:
-        series: Rows = gpu.setdefault("series", [])
-        series.append([float(rows[:, 0].mean()) / NANOSECONDS, float(rows[:, 1].mean())])
-        gpu["series"] = series = halve(series, _MOST)
+    def _calibrated(self, samples: Samples, gpu: State) -> Finding:
+        subject = f"{samples.node}/{samples.device}"
+        gpu["series"] = series = halve(gpu.get("series", []), _MOST)
+        levels = [row[1] for row in series]
+        if not series or max(levels) - min(levels) <= self.increase:  # mostly so, and cheap to see
+            return self.recovered(subject)
         points = np.array(series)
         found = growth_of(points[:, 0], points[:, 1])
-        subject = f"{samples.node}/{samples.device}"
         if found is None or not found.is_steady or found.rise <= self.increase:
             return self.recovered(subject)
         left = found.seconds_until(100.0)
@@ -100,7 +102,7 @@ class GPUMemoryIncrease(Rule):
             node=samples.node,
             device=samples.device,
             subject=subject,
-            time_ns=(round(points[0, 0] * NANOSECONDS), int(rows[-1, 0])),
+            time_ns=(round(points[0, 0] * NANOSECONDS), round(points[-1, 0] * NANOSECONDS)),
             evidence={
                 "start_percent": found.start,
                 "end_percent": found.end,
@@ -109,3 +111,7 @@ class GPUMemoryIncrease(Rule):
                 "curve_percent": points[:, 1].tolist(),
             },
         )
+
+
+def _mean(rows: Values) -> list[float]:
+    return [float(rows[:, 0].mean()) / NANOSECONDS, float(rows[:, 1].mean())]

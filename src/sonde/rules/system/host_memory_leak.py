@@ -59,7 +59,7 @@ class HostMemoryLeak(Rule):
 
     needs = (Metric(_TREE),)
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 30.0
+    window_seconds: ClassVar[float | None] = 60.0
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("GPUMemoryIncrease",)
 
