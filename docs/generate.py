@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 import sonde
+from sonde.act import ACTIONS
 from sonde.cli import COMMANDS
 from sonde.client.clocks import Clocks
 from sonde.client.collectives import Collectives
@@ -36,6 +37,7 @@ from sonde.rules import load_rule, rule_names
 from sonde.rules._parameters import describe_parameters
 from sonde.rules._rule import State
 from sonde.settings import (
+    ACTIONS_KEYS,
     COLLECTION_KEYS,
     KEYS,
     OPTION_KEYS,
@@ -54,6 +56,7 @@ _TYPES = {"q": "64-bit integer", "d": "64-bit float", "f": "32-bit float", "s": 
 def pages() -> dict[Path, str]:
     """Every generated page and its text."""
     parts = {
+        "actions.md": actions(),
         "commands.md": commands(),
         "configuration.md": configuration(),
         "metrics.md": metrics(),
@@ -113,6 +116,9 @@ def configuration() -> Iterator[str]:
     yield from ("", "Rules, and a table of its own for each that is spoken to:", "")
     yield from ("| section | key | default | meaning |", "|---|---|---|---|")
     yield from (f"| `[{key.section}]` {_key(key)}" for key in RULES_KEYS)
+    yield from ("", "Actions: a table for each; their settings: [actions](actions.md).", "")
+    yield from ("| section | key | default | meaning |", "|---|---|---|---|")
+    yield from (f"| `[{key.section}]` {_key(key)}" for key in ACTIONS_KEYS)
     yield from (
         "",
         f"Built-in collections: {', '.join(f'`{one}`' for one in BUILT_IN_COLLECTIONS)}.",
@@ -215,6 +221,20 @@ def records() -> Iterator[str]:
         if family is OBSERVATIONS:
             yield from ("", "| kind | what was found |", "|---|---|")
             yield from (f"| `{kind}` | {kind.meaning} |" for kind in ObservationKind)
+
+
+def actions() -> Iterator[str]:
+    """One section per action, from its file."""
+    yield "# Actions"
+    yield ""
+    yield "One file per action in `src/sonde/act/`. When they are taken, and examples:"
+    yield "[how to let something happen](../how-to/act-on-findings.md)."
+    for name in ACTIONS.names():
+        kind = ACTIONS.load(name)
+        yield from ("", f"## {name}", "", kind.summary(), "")
+        yield from (f"Needs: {', '.join(f'`{one}`' for one in kind.required) or 'nothing'}.", "")
+        yield from ("| key | default | meaning |", "|---|---|---|")
+        yield from (_key(key) for key in kind.all_keys())
 
 
 def rules() -> Iterator[str]:

@@ -35,7 +35,7 @@ MAY_IMPORT = {
         *("records", "basics", "store", "collect", "read", "analyze"),
         *("rules", "act", "watch", "show", "client", "front"),
     },
-    "front": {"client", "cli", "collect", "basics", "rules", "records"},
+    "front": {"act", "client", "cli", "collect", "basics", "rules", "records"},
 }
 # the version is a fact about the package, not a part of its front door
 FRONT_NAMES_FOR_ALL = {"__version__"}

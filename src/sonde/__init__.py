@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sonde.act import Action as Action
     from sonde.client.job import Job as Job
     from sonde.client.job import list_jobs as list_jobs
     from sonde.client.job import open_job as open_job
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Action": "sonde.act",
     "Collector": "sonde.collect.system",
     "Finding": "sonde.records.finding",
     "Job": "sonde.client.job",
@@ -67,6 +69,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Action",
     "Collector",
     "Finding",
     "Job",

@@ -8,6 +8,7 @@ import pytest
 from tests.fakes.mail_server import MailServer
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
+CHAT = "https://example.org/room/of-ours"  # nothing about it looks like a secret
 BOTH = f"RANK=1 {PYTHON} script.py & RANK=0 {PYTHON} script.py; wait $!"
 
 # Its workers wait for each other at every step, and each puts its things in order at the end.
@@ -58,6 +59,10 @@ actions = ["email", "stop"]
 [actions.email]
 to = "me@example.org"
 smtp = "{server.url}"
+
+[actions.chat]
+kind = "webhook"
+url_env = "CHAT"
 """
 
 
@@ -72,7 +77,8 @@ def test_what_a_rule_finds_stops_all_workers_after_the_same_step_and_is_told(son
         (sonde.folder / "script.py").write_text(SCRIPT)
         (sonde.folder / "sonde.toml").write_text(settings(server))
         words = ("run", "--name", "job", "--rules", "LossTooLarge", "sh", "-c", BOTH)
-        done = sonde.run(*words, env={"OMP_NUM_THREADS": "1", "WORLD_SIZE": "2"}, timeout=240)
+        variables = {"OMP_NUM_THREADS": "1", "WORLD_SIZE": "2", "CHAT": CHAT}
+        done = sonde.run(*words, env=variables, timeout=240)
 
     assert done.returncode == 1
     status = sonde.status()
@@ -84,6 +90,7 @@ def test_what_a_rule_finds_stops_all_workers_after_the_same_step_and_is_told(son
         "email": "done",
         "stop": "done",
     }
+    assert status["runs"][0]["environment"]["CHAT"] == "***"
     (envelope,) = server.envelopes
     assert "The loss is 100." in envelope.message.get_content()
 

@@ -2,12 +2,20 @@
 
 from pathlib import Path
 
-from sonde.act._action import Action, Occasion
+from sonde.act._action import Action, Occasion, key, secret_keys
 from sonde.errors import UsageError
 from sonde.plugins import Slot
 from sonde.settings import ActionSettings
 
-__all__ = ["ACTIONS", "Action", "Occasion", "build_action", "load_action"]
+__all__ = [
+    "ACTIONS",
+    "Action",
+    "Occasion",
+    "build_action",
+    "key",
+    "load_action",
+    "secret_keys",
+]
 
 ACTIONS = Slot("sonde.act", Action)
 

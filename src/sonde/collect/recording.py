@@ -12,6 +12,7 @@ from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.collect.bounded import within
 from sonde.collect.decoding import Decoder, decoding_command
 from sonde.collect.disk_budget import DiskBudget
+from sonde.collect.masking import MASK
 from sonde.collect.registration import Registration
 from sonde.collect.sampler import FAILED, Sampler, open_collectors
 from sonde.collect.sealer import Sealer, sealing_command
@@ -206,6 +207,8 @@ class Recording:
         assert attempt is not None
         is_ours = bool(attempt.run_id)  # a process that was there before us has its own variables
         variables = environment() if is_ours else variables_of(attempt.process_pid)
+        secret = variables.keys() & self._settings.actions.secret_variables
+        variables = {**variables, **dict.fromkeys(secret, MASK)}
         surroundings = self._guard.call(
             "surroundings",
             lambda: find_surroundings(attempt.command, Path(attempt.folder), variables),

@@ -49,6 +49,16 @@ class ActionsSettings:
         """What was asked for on the command line, as an option."""
         return ("--action", ",".join(self.asked)) if self.asked else ()
 
+    @property
+    def secret_variables(self) -> frozenset[str]:
+        """The variables of the environment that are said to hold a secret."""
+        return frozenset(
+            str(value)
+            for one in self.actions
+            for name, value in one.table.items()
+            if name.endswith("_env")
+        )
+
     def with_asked(self, texts: Iterable[str]) -> Self:
         """With those that options name, joined by commas."""
         names = (name.strip() for one in texts for name in one.split(","))
