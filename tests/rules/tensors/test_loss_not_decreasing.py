@@ -110,7 +110,7 @@ def test_a_short_job_is_told_what_is_missing() -> None:
 
 
 def test_an_alarm_recovers_when_the_loss_falls_after_all() -> None:
-    losses = np.append(flat(700, 0.02), noisy(lambda at: 2.3 * np.exp(-at / 80), 400, 0.02))
+    losses = np.append(flat(2100, 0.02), noisy(lambda at: 2.3 * np.exp(-at / 80), 900, 0.02))
     [episode] = calibrated(with_losses(losses)).episodes
     assert not episode.is_open
 

@@ -21,8 +21,9 @@ _LOST = 1.5  # times the untrained loss: worse than knowing nothing
 _LOST_WINDOWS = 4
 _SHARE = 0.1  # of the losses that may lie below
 _DEEP_WINDOWS = 6
-_DEEP = 20.0  # times the untrained level, below zero
-_UNBRAKED = 0.8  # of the fall before: a loss that has a floor comes to it slower and slower
+_DEEP = 100.0  # times the untrained level, below zero: no density goes there
+_ONE_NAT = 1.0  # the least level: some losses begin at zero by chance
+_UNBRAKED = 0.9  # of the fall before: a loss that has a floor comes to it slower and slower
 _FATAL = 1000.0  # times the untrained loss
 
 
@@ -114,7 +115,7 @@ def _lost(low: float, state: State) -> str:
 def _bottomless(middle: float, state: State) -> str:
     """Whether it falls below zero as fast as ever."""
     state["middles"] = [*state.get("middles", []), middle][-_DEEP_WINDOWS - 1 :]
-    state["scale"] = state.get("scale", max(abs(state["untrained"]), abs(middle)))
+    state.setdefault("scale", max(abs(state["untrained"]), abs(middle), _ONE_NAT))
     falls = -np.diff(np.array(state["middles"]))
     if len(falls) < _DEEP_WINDOWS or middle > -_DEEP * state["scale"]:
         return ""

@@ -19,6 +19,7 @@ _LEAST = 100
 _FIRST = 10  # steps that tell the level of an untrained model
 _LASTING = 3  # steps in a row: one bad batch is no spike
 _TIMES_ALONE = 10.0  # of the largest so far: so far a single step may not jump either
+_ABRUPT = 10  # steps before, it was as usual: what comes slowly is no jump
 _SHARE = 0.25  # of the untrained level: a smaller jump harms nobody
 _BACK = 10  # steps whose middle says that it has come back
 _GIVEN_UP = 400  # steps after which its new level is what is usual
@@ -33,9 +34,10 @@ class LossSpike(Rule):
     high, a gradient that overflowed. What was learned may be lost, and a second spike may be fatal.
     How it decides: the last 200 losses tell what is usual, heavy tails included. A spike is three
     steps in a row that lie `times` as far out as one loss in twenty, and above all that was seen
-    lately, by at least a quarter of the untrained loss; or one step that is ten times the largest
-    loss so far. A learning rate that goes up again as its schedule says, several losses in turn,
-    losses that change their sign and reinforcement learning are left alone.
+    lately, by at least a quarter of the untrained loss, within ten steps of being as usual; or one
+    step that is ten times the largest loss so far. A learning rate that goes up again as its
+    schedule says, several losses in turn, losses below zero and reinforcement learning are left
+    alone.
     What to do: look at the batches and the learning rate of these steps; clip gradients, warm up
     the learning rate or lower it; go back to the last checkpoint before the spike if it stays.
     """
@@ -94,10 +96,12 @@ class LossSpike(Rule):
         limit = max(usual.limit(self.times), usual.largest, usual.middle + _SHARE * untrained)
         begin, length = longest_run(values > limit)
         alone = np.flatnonzero(values > max(limit, _TIMES_ALONE * max(state["largest"], untrained)))
-        if length < _LASTING and not len(alone):
+        earlier = np.append(recent, values[:begin])[-_ABRUPT:]
+        is_jump = length >= _LASTING and float(earlier[0]) <= usual.upper
+        if not is_jump and not len(alone):
             return None
         state["limit"], state["usual"] = limit, usual.middle
-        return begin if length >= _LASTING else int(alone[0])
+        return begin if is_jump else int(alone[0])
 
     def _follow(self, name: str, steps: Numbers, values: Reals, state: State) -> Iterator[Finding]:
         """Says how high it went, and whether it has come back."""

@@ -6,25 +6,33 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sonde.analyze.trends import Change, change_over, halved
+from sonde.analyze.trends import Change, Reals, change_over, halved
 from sonde.read.scalars import Losses as LossNames
 from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, State
+from sonde.rules._trainings import is_playing
 
 _BLOCK_STEPS = 10  # steps that become one value of the series that is judged
 _MOST_BLOCKS = 128  # then neighbours are joined
 _LEAST_BLOCKS = 20
-_PLATEAU_STEPS = 600  # so long a plateau at the beginning is no alarm while the job runs
+_EARLY_BLOCKS = 8  # of ten steps: many losses fall at once, and then stand still
+_PLATEAU_STEPS = 2000  # so long a plateau at the beginning is no alarm while the job runs
 _SHORTEST_STEPS = 200  # of a job that is over
-_SIGMAS = 3.5
+_SURE_SIGMAS = 4.0
+_PERHAPS_SIGMAS = 2.5  # a fall that noise may have made
+_HIDDEN_SIGMAS = 2.0  # what noise may have hidden
+_HINT = 0.01  # of its level: less is no hint
+_HIDDEN = 0.05  # of its level: a fall that noise could hide
+_HIDDEN_AT_ONCE = 0.1  # the same of the first twenty steps, of which there are few
 _EXPLODED = 2.0  # times what it was before the first step
-_EARLY_STEPS = 100
+_CAME_DOWN = 4.0  # times what it was some steps later
 _SURELY = 0.05
-_TOO_NOISY = 0.2  # of its level: a fall that noise could hide
 _FIRST = 5
+
+Fall = tuple[float, float]  # how far it fell, and the standard error of that
 
 
 class LossNotDecreasing(Rule):
@@ -32,9 +40,11 @@ class LossNotDecreasing(Rule):
 
     Why it matters: every further step costs time and brings nothing.
     How it decides: classic compares the loss with that of num_steps earlier. Calibrated asks
-    whether the loss has fallen at all since the beginning, beyond its own noise, once it has seen
-    600 steps (200 if the job is over): a later plateau is no alarm. Warm-up of the learning rate,
-    resumed jobs, losses that change their sign and several losses in turn are left alone.
+    whether the loss has fallen at all since the beginning, once it has seen 2000 steps (200 if the
+    job is over); a later plateau is no alarm. It speaks only where a fall of 5 percent could not
+    hide in the noise, and nothing hints at a fall, at once or slowly. Warm-up of the learning rate,
+    resumed jobs, losses that change their sign, several losses in turn and reinforcement learning
+    are left alone.
     What to do: try another learning rate by factors of ten; check that the optimizer owns the
     parameters, that labels belong to their inputs and that gradients reach the first layer.
     """
@@ -57,6 +67,8 @@ class LossNotDecreasing(Rule):
         for curve in curves:
             if self.is_classic:
                 yield from self._classic(curve, state.of(curve.name, curve.mode))
+            elif is_playing(window):
+                state["unfit"] = "the model plays while it trains: its loss need not fall"
             elif len(curves) == 1 or self.tensor_regex is not None:
                 yield from self._calibrated(window, curve, state.of(curve.name, curve.mode))
             else:
@@ -133,15 +145,15 @@ class LossNotDecreasing(Rule):
             return
         change = change_over(values)
         level = abs(change.start) or 1.0
-        least = self.diff_percent / 100 * level
-        state["has_fallen"] = state["has_fallen"] or self._has_fallen(state, change, least)
+        falls = _falls(state, change)
+        state["has_fallen"] = state["has_fallen"] or self._has_fallen(state, change, falls)
         if state["steps"] < self._least_steps(is_over=window.is_last):
             return
         state["was_judged"] = True
         rise = max(self.increase_threshold_percent, self.diff_percent) / 100 * level
-        if change.has_risen(rise, _SIGMAS) and not state["has_fallen"]:
+        if change.has_risen(rise, _SURE_SIGMAS) and not state["has_fallen"]:
             yield self._found(curve, state, change, "has risen")
-        elif not state["has_fallen"] and _SIGMAS * change.error < _TOO_NOISY * level:
+        elif not state["has_fallen"] and (_has_exploded(state) or _is_flat(falls, level)):
             yield self._found(curve, state, change, "has not fallen")
         else:
             yield self.recovered(_subject(curve))
@@ -152,15 +164,14 @@ class LossNotDecreasing(Rule):
             # of one that goes on from elsewhere nobody knows what it has come from
             resumed = int(curve.steps[0]) > _FIRST * _BLOCK_STEPS
             state |= {"blocks": [], "rest": [], "width": _BLOCK_STEPS, "first": [], "steps": 0}
-            state["peak"] = 0.0
+            state["early"] = []
             state |= {"begin": int(curve.steps[0]), "has_fallen": resumed, "changes_sign": False}
         finite = curve.values[np.isfinite(curve.values)]
         signs = {float(one) for one in np.sign(finite) if one}
         state["signs"] = sorted(signs | set(state.get("signs", [])))
         state["changes_sign"] = len(state["signs"]) > 1
         state["first"] = (state["first"] + finite.tolist())[:_FIRST]
-        if len(finite) and int(curve.steps[0]) < _EARLY_STEPS:
-            state["peak"] = max(state["peak"], float(np.abs(finite).max()))
+        state["early"] += finite.tolist()[: _EARLY_BLOCKS * _BLOCK_STEPS - len(state["early"])]
         if _is_warming_up(window):
             return
         state["steps"] += len(curve.values)
@@ -173,15 +184,14 @@ class LossNotDecreasing(Rule):
                 state["blocks"] = halved(np.array(state["blocks"])).tolist()
                 state["width"] *= 2
 
-    def _has_fallen(self, state: State, change: Change, least: float) -> bool:
-        """Whether it fell from block to block, or so fast that these saw only what came after."""
+    def _has_fallen(self, state: State, change: Change, falls: Sequence[Fall]) -> bool:
+        """Whether it has surely fallen, at once or slowly."""
         untrained = float(state["first"][0])
-        if state["peak"] > _EXPLODED * abs(untrained):
+        if _has_exploded(state):
             # what comes down from where wrong steps have thrown it has not learned anything
             return change.end < untrained - _SURELY * abs(untrained)
-        noise = change.spread * float(np.sqrt(state["width"] / _FIRST))
-        is_down = float(np.median(state["first"])) - change.end > max(least, _SIGMAS * noise)
-        return is_down or change.has_fallen(least, _SIGMAS)
+        least = self.diff_percent / 100 * (abs(change.start) or 1.0)
+        return any(fall > max(least, _SURE_SIGMAS * error) for fall, error in falls)
 
     def _least_steps(self, *, is_over: bool) -> int:
         if "num_steps" in self.given:
@@ -205,6 +215,45 @@ class LossNotDecreasing(Rule):
             },
             subject=_subject(curve),
         )
+
+
+def _falls(state: State, change: Change) -> list[Fall]:
+    """How far it has come from its first steps, more and more of them, and from its first part."""
+    early = _early_blocks(state)
+    spread = change.spread * float(np.sqrt(state["width"] / _BLOCK_STEPS))
+    found = []
+    for count in (1, 2, 4, 8):
+        if count <= len(early):
+            error = float(np.hypot(spread / np.sqrt(count), change.error))
+            found.append((float(early[:count].mean()) - change.end, error))
+    return [*found, (change.fall, change.error)]
+
+
+def _early_blocks(state: State) -> Reals:
+    """The first steps, ten by ten."""
+    blocks = len(state["early"]) // _BLOCK_STEPS
+    rows = np.array(state["early"][: blocks * _BLOCK_STEPS]).reshape(blocks, _BLOCK_STEPS)
+    return np.asarray(np.median(rows, axis=1))
+
+
+def _has_exploded(state: State) -> bool:
+    """Whether the first steps threw it far above where it began, and it came down again."""
+    early = np.abs(_early_blocks(state))
+    if len(early) < _EARLY_BLOCKS:
+        return False
+    highest, later = float(early.max()), float(np.median(early[_EARLY_BLOCKS // 2 :]))
+    is_above = highest > _EXPLODED * abs(float(state["first"][0]))
+    return is_above and highest > _CAME_DOWN * later
+
+
+def _is_flat(falls: Sequence[Fall], level: float) -> bool:
+    """Whether nothing hints at a fall, and none that matters could hide in the noise."""
+    hint = _HINT * level
+    may_have_fallen = any(fall > max(_PERHAPS_SIGMAS * error, hint) for fall, error in falls)
+    hidden = min(fall + _HIDDEN_SIGMAS * error for fall, error in falls)
+    at_once = min(fall + _HIDDEN_SIGMAS * error for fall, error in falls[:2])
+    is_plain = hidden < _HIDDEN * level and at_once < _HIDDEN_AT_ONCE * level
+    return is_plain and not may_have_fallen
 
 
 def _subject(curve: Curve) -> str:
