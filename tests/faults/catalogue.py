@@ -67,14 +67,14 @@ _DOES_NOT_LEARN = ("LossNotDecreasing", "Overtraining", "PoorWeightInitializatio
 _NOT_A_NUMBER = ("ExplodingTensor", "LossDiverging", "LossSpike", "GradientNormSpike")
 _STARTS_BADLY = ("PoorWeightInitialization", "LossSpike", "GradientNormSpike", "LossDiverging")
 
-# The hook compares parameters over five steps before it says that one does not move.
-_OVER_FIVE_STEPS = 5
+# The hook compares parameters over six steps before it says that one does not move.
+_OVER_SIX_STEPS = 6
 
 _CALIBRATION: dict[str, Fault] = {
     "head_replaced": Fault(
-        "ParameterNotUpdated", "head", _OVER_FIVE_STEPS, within=2, also=("UnchangedTensor",)
+        "ParameterNotUpdated", "head", _OVER_SIX_STEPS, within=2, also=("UnchangedTensor",)
     ),
-    "detached_branch": Fault("NoGradient", "image.", _OVER_FIVE_STEPS, within=2),
+    "detached_branch": Fault("NoGradient", "image.", _OVER_SIX_STEPS, within=2),
     "never_back_to_train": Fault("ModeMismatch", step=47, within=2),
     "zero_grad_forgotten": Fault("MissingZeroGrad", step=1, within=2, also=_DOES_NOT_LEARN),
     "softmax_twice": Fault("OutputIsProbability", within=2, also=_DOES_NOT_LEARN),
@@ -109,6 +109,7 @@ _CALIBRATION: dict[str, Fault] = {
     "rare_class": Fault("ClassImbalance"),
     "overfitting": Fault("Overfit", also=("Overtraining", "LossNotDecreasing")),
     "keeps_the_graph": Fault("HostMemoryLeak"),
+    "too_many_workers": Fault("Dataloader"),
     "straggler": Fault("Straggler", "worker 1"),
     "lightning_scheduler": Fault(
         "LearningRateCollapse", also=("WeightUpdateRatio", *_DOES_NOT_LEARN)
@@ -117,9 +118,9 @@ _CALIBRATION: dict[str, Fault] = {
 
 _HELD_OUT: dict[str, Fault] = {
     "half_of_the_autoencoder": Fault(
-        "ParameterNotUpdated", "encoder", _OVER_FIVE_STEPS, within=2, also=("UnchangedTensor",)
+        "ParameterNotUpdated", "encoder", _OVER_SIX_STEPS, within=2, also=("UnchangedTensor",)
     ),
-    "through_numpy": Fault("NoGradient", "embedding", _OVER_FIVE_STEPS, within=2),
+    "through_numpy": Fault("NoGradient", "embedding", _OVER_SIX_STEPS, within=2),
     "evaluation_with_dropout": Fault("ModeMismatch", step=50, within=2),
     "zero_grad_of_another": Fault("MissingZeroGrad", "1", step=1, within=2, also=_STARTS_BADLY),
     "sigmoid_twice": Fault("OutputIsProbability", within=2, also=_DOES_NOT_LEARN),
@@ -166,7 +167,7 @@ _HELD_OUT: dict[str, Fault] = {
     "rate_zero_in_a_group": Fault(
         "ParameterNotUpdated",
         "stem",
-        _OVER_FIVE_STEPS,
+        _OVER_SIX_STEPS,
         within=2,
         instead=("UnchangedTensor",),
         also=("LearningRateCollapse", "WeightUpdateRatio"),
@@ -176,10 +177,12 @@ _HELD_OUT: dict[str, Fault] = {
     "one_does_not_come": Fault("CollectiveHang", "worker 1", step=79),
     "waits_for_nothing": Fault("StalledTrainingRule", step=180, also=("StepOutlier",)),
     "slow_start": Fault("MaxInitializationTime"),
+    "masked_away": Fault("AllZero", "gate", instead=("DeadRelu",), also=("VanishingGradient",)),
 }
 
 _SEVERAL_WORKERS = {"straggler": 2, "replicas_differ": 2, "one_does_not_come": 2}
 _GIVEN: dict[str, Parameters] = {
+    "masked_away": {"AllZero": {"collection_names": ("relu_output",)}},
     "slow_start": {"MaxInitializationTime": {"threshold": 0.15}},
     "waits_for_nothing": {"StalledTrainingRule": {"threshold": 5.0}},
 }

@@ -1,17 +1,18 @@
 """What rules say about a run, and when they could say it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from sonde.clock import SystemClock
 from sonde.read.job_data import JobData
-from sonde.read.legs import Leg
 from sonde.read.window import Window
 from sonde.records.finding import Episode, RuleStatus, Severity
+from sonde.rules import Rule
 from sonde.rules._selection import select_rules
 from sonde.store.backends import open_backend
-from sonde.watch.course import Course
+from sonde.watch.course import Course, asked_by
+from sonde.watch.progress import RuleProgress
 from sonde.watch.runner import Runner
 from tests.faults.catalogue import Fault, Program, Variant
 from tests.faults.recordings import CACHE, Run, record
@@ -99,15 +100,16 @@ def judge(run: Run, cache: Path = CACHE, *, may_be_old: bool = False) -> Outcome
     recording = record(run, cache, may_be_old=may_be_old)
     expected = run.program.fault.code if run.program.fault and run.variant is Variant.FAULTY else 0
     errors = [] if recording.code == expected else [f"{run} ended with {recording.code}"]
-    runner = _Noting(recording.job, run.program.given)
+    courses = [_Noting(rule) for rule in select_rules(given=run.program.given)]
+    runner = Runner(JobData(open_backend(recording.job), SystemClock()), [])
+    runner._courses = list(courses)
     runner.advance()
     evaluations = runner.evaluations
     failed = [one for one in evaluations if one.status is RuleStatus.ERROR]
     errors += [f"{run}: {one.rule}: {one.reason}" for one in failed]
+    said_at = {known: step for course in courses for known, step in course.said_at.items()}
     alarms = [
-        _alarm(episode, runner.said_at.get(episode.id))
-        for one in evaluations
-        for episode in one.episodes
+        _alarm(episode, said_at[episode.id]) for one in evaluations for episode in one.episodes
     ]
     statuses = {one.rule: one.status.value for one in evaluations}
     return Outcome(
@@ -121,19 +123,18 @@ def judge(run: Run, cache: Path = CACHE, *, may_be_old: bool = False) -> Outcome
     )
 
 
-class _Noting(Runner):
+class _Noting(Course):
     """Notes the last step that had to be seen before an episode could open."""
 
-    def __init__(self, job: str, given: Mapping[str, Mapping[str, object]]) -> None:
-        super().__init__(JobData(open_backend(job), SystemClock()), select_rules(given=given))
+    def __init__(self, rule: Rule) -> None:
+        super().__init__(rule, RuleProgress(rule.name(), asked_by(rule)))
         self.said_at: dict[str, int | None] = {}
 
-    def _in_order(self, leg: Leg) -> Iterator[tuple[Course, int, Window]]:
-        for course, index, window in super()._in_order(leg):
-            yield course, index, window
-            # it has been shown when the next one is asked for
-            for known in course.episodes.all:
-                self.said_at.setdefault(known, _last_step(window))
+    def show(self, index: int, window: Window) -> list[Episode]:
+        changed = super().show(index, window)
+        for episode in changed:
+            self.said_at.setdefault(episode.id, _last_step(window))
+        return changed
 
 
 def _last_step(window: Window) -> int | None:

@@ -72,10 +72,12 @@ def _train(run: Run, folder: Path) -> int:
     workers = run.program.workers
     launcher = (*_TORCHRUN, f"--nproc-per-node={workers}") if workers > 1 else ()
     script = (str(run.program.path), run.variant.value, str(run.seed))
-    watched = (sys.executable, "-m", "sonde", "run", "--quiet", "--name", "job", "--store", ".")
+    # rules are asked afterwards: what they need is recorded all the same
+    options = ("--quiet", "--no-rules", "--name", "job", "--store", ".")
+    watched = (sys.executable, "-m", "sonde", "run", *options)
     with (folder / "output.txt").open("w") as output:
         done = subprocess.run(
-            ["nice", "-n", "5", *watched, "--", sys.executable, *launcher, *script],
+            ["nice", *watched, "--", sys.executable, *launcher, *script],
             cwd=folder,
             env={**plain_environment(), **_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
