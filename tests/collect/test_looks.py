@@ -87,11 +87,16 @@ def test_the_first_passes_of_an_evaluation_are_looked_at() -> None:
     session, looks = made()
     session.steps.counts["train"] = 100
     assert looks.wants_evaluation(0)
-    assert [looks.is_due_in_evaluation() for _ in range(70)] == [True] * 64 + [False] * 6
+    for _ in range(64):
+        looks.evaluates()
+        assert looks.is_due_in_evaluation
+    looks.evaluates()
+    assert not looks.is_due_in_evaluation
     assert not looks.wants_evaluation(49)
     assert looks.wants_evaluation(50)
     session.steps.counts["train"] = 101
-    assert looks.is_due_in_evaluation()
+    looks.evaluates()
+    assert looks.is_due_in_evaluation
 
 
 def test_a_profile_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,13 +52,17 @@ class Looks:
         """Steps until the next one that is looked at whatever it costs."""
         return max(0, self._early_due - self._steps_done)
 
-    def is_due_in_evaluation(self) -> bool:
-        """Whether the pass of an evaluation, which is watched closely anyway, is looked at."""
+    def evaluates(self) -> None:
+        """A pass of an evaluation begins that is watched closely."""
         step = self._steps_done
         if step != self._evaluated_at:
             self._evaluated_at, self._passes = step, 0
             self._evaluation_due = self._after(step)
         self._passes += 1
+
+    @property
+    def is_due_in_evaluation(self) -> bool:
+        """Whether the pass of an evaluation is looked at: the first ones of each are."""
         return self._passes <= _MOST_PASSES
 
     def wants_evaluation(self, within_steps: int) -> bool:

@@ -12,7 +12,7 @@ from sonde.collect.session import At, Session
 from sonde.collect.steps import Pass
 from sonde.collect.torch.offers import is_plain
 from sonde.collect.torch.passes import ForwardPass
-from sonde.collect.torch.samples import Brought, deliver
+from sonde.collect.torch.samples import Brought, can_bring, deliver
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
@@ -52,15 +52,15 @@ class Given:
     def look(self, name: str, forward: ForwardPass, predictions: object, labels: object) -> None:
         """A loss function was called."""
         is_training = forward.kind is Pass.TRAIN
-        if not (self._looks.is_due() if is_training else self._looks.is_due_in_evaluation()):
+        if not (self._looks.is_due() if is_training else self._looks.is_due_in_evaluation):
             return
-        if not (isinstance(predictions, Tensor) and is_plain(predictions) and predictions.numel()):
+        if not (isinstance(predictions, Tensor) and _is_fit(predictions)):
             return
         is_asked = self._session.plan.needs(ObservationKind.PROBABILITIES_AS_LOGITS)
         with torch.no_grad():
             if is_asked and is_training and name in _ON_LOGITS:
                 self._probabilities(name, forward, predictions)
-            if isinstance(labels, Tensor) and is_plain(labels):
+            if isinstance(labels, Tensor) and _is_fit(labels):
                 self._classes(name, forward, predictions.detach(), labels.detach())
 
     def _probabilities(self, name: str, forward: ForwardPass, predictions: Tensor) -> None:
@@ -128,6 +128,10 @@ class Given:
         if self._session.plan.needs(kind):
             detail = json.dumps(facts, separators=(",", ":"))
             self._session.observe(kind, subject, float(value), detail, at)
+
+
+def _is_fit(tensor: Tensor) -> bool:
+    return is_plain(tensor) and can_bring(tensor) and tensor.numel() > 0
 
 
 def _rows(predictions: Tensor, is_of_classes: bool) -> Tensor:

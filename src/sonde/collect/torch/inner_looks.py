@@ -21,7 +21,7 @@ from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names, unwrapped, walk
 from sonde.collect.torch.offers import Offers, is_plain, leaves_of, leaves_of_call
 from sonde.collect.torch.passes import ForwardPass
-from sonde.collect.torch.samples import Brought, deliver
+from sonde.collect.torch.samples import Brought, can_bring, deliver
 from sonde.collect.torch.snapshots import local
 from sonde.records.observation import ObservationKind
 
@@ -71,7 +71,10 @@ class InnerLooks:
         self, forward: ForwardPass, root: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         self._stop()
-        if forward.kind is not Pass.TRAIN or not self._looks.is_due():
+        if forward.kind is not Pass.TRAIN:
+            self._looks.evaluates()
+            return
+        if not self._looks.is_due():
             return
         self._forward = forward
         if self._session.plan.needs(ObservationKind.INPUT_CHANNELS):
@@ -153,7 +156,7 @@ class InnerLooks:
         images = local(images.detach())
         if images.dim() != _IMAGES or not images.is_floating_point() or not images.numel():
             return
-        if images.shape[1] > _MOST_CHANNELS:
+        if images.shape[1] > _MOST_CHANNELS or not can_bring(images):
             return
         with torch.no_grad():
             some = images[:: -(-len(images) // _MOST_IMAGES)].to(torch.float32)
@@ -175,7 +178,7 @@ class InnerLooks:
         self, forward: ForwardPass, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         tokens = args[0] if args else kwargs.get("input")
-        if not isinstance(tokens, Tensor) or not is_plain(tokens):
+        if not (isinstance(tokens, Tensor) and is_plain(tokens) and can_bring(tokens)):
             return
         if tokens.dim() != _MATRIX or tokens.is_floating_point() or not tokens.numel():
             return

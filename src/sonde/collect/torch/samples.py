@@ -16,9 +16,13 @@ _new_event: Callable[[], Any] = torch.cuda.Event
 
 def can_sample(tensor: Tensor) -> bool:
     """Whether a few of its elements are easily had."""
-    is_here = tensor.layout is torch.strided and tensor.device.type in ("cpu", "cuda")
     is_plain = tensor.is_floating_point() and tensor.itemsize > 1 and tensor.numel() > 0
-    return is_here and is_plain and _flat(tensor) is not None
+    return can_bring(tensor) and is_plain and _flat(tensor) is not None
+
+
+def can_bring(tensor: Tensor) -> bool:
+    """Whether a tensor can be fetched without waiting for it."""
+    return tensor.layout is torch.strided and tensor.device.type in ("cpu", "cuda")
 
 
 class Brought:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sonde.collect.session import At, Session
-from sonde.collect.torch.samples import Brought, deliver
+from sonde.collect.torch.samples import Brought, can_bring, deliver
 from sonde.collect.torch.snapshots import local
 from sonde.records.observation import ObservationKind
 
@@ -27,7 +27,7 @@ def look_at_units(session: Session, name: str, output: Tensor, at: At) -> None:
     """
     has_channels = output.dim() > _SEQUENCE or _follows_channels(output)
     output = local(output.detach())
-    if output.dim() < _MATRIX or not output.numel() or output.layout is not torch.strided:
+    if output.dim() < _MATRIX or not output.numel() or not can_bring(output):
         return
     with torch.no_grad():
         active = _of_channels(output) if has_channels else _of_rows(output)

@@ -10,7 +10,7 @@ from sonde.collect.looks import Looks
 from sonde.collect.session import At, Session
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import parameters_of
-from sonde.collect.torch.samples import Brought, deliver
+from sonde.collect.torch.samples import Brought, can_bring, deliver
 from sonde.collect.torch.snapshots import local
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
@@ -67,7 +67,7 @@ class UnitCopies:
 
 def _has_units(weight: Tensor) -> bool:
     """Whether rows are units; those of a single number would be equal by chance."""
-    if weight.dim() < _MATRIX or weight.layout is not torch.strided:
+    if weight.dim() < _MATRIX or not can_bring(weight):
         return False
     is_real = weight.is_floating_point() and weight.itemsize > 1
     return is_real and len(weight) >= _FEWEST_UNITS and weight.numel() > len(weight)
