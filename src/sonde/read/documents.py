@@ -1,6 +1,8 @@
 """Documents of a job: absent is no error, damaged is left out and said."""
 
+from collections.abc import Hashable
 from functools import lru_cache
+from typing import cast
 
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.store.backends import Backend
@@ -12,7 +14,7 @@ def read_document(
 ) -> Record | None:
     """The record under a key; None where there is none, or none that can be read."""
     try:
-        return _decoded(kind, backend.read(key), key)
+        return cast("Record", _decoded(kind, backend.read(key), key))
     except KeyMissingError:
         return None
     except DamagedError as error:
@@ -20,5 +22,6 @@ def read_document(
         return None
 
 
-# who looks at a job again and again finds most of its documents as they were
-_decoded = lru_cache(maxsize=512)(decode_facts)
+@lru_cache(maxsize=512)  # who looks again and again finds most documents as they were
+def _decoded(kind: Hashable, data: bytes, key: str) -> object:
+    return decode_facts(cast("type[object]", kind), data, key)

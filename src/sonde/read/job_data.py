@@ -34,6 +34,7 @@ BLOCK_STEPS = 2048
 _MOST_BLOCKS = 6
 _MOST_CUTS = 12  # windows: rules ask for the same ones, one after the other
 _MARGIN_NS = NANOSECONDS
+_OF_AN_OBSERVATION = ("kind", "subject", "time_ns", "step", "mode", "value", "detail")
 
 
 @dataclass(frozen=True)
@@ -277,8 +278,10 @@ def _scalars(reader: WorkerReader, within: TimeRange) -> tuple[ScalarRows, ...]:
 
 def _observations(reader: WorkerReader, within: TimeRange) -> dict[str, ObservationRows]:
     groups: dict[str, list[Observation]] = {}
-    for row in reader.folder(OBSERVATIONS).rows(within).to_pylist():
-        groups.setdefault(row["kind"], []).append(Observation(worker=reader.rank, **row))
+    table = reader.folder(OBSERVATIONS).rows(within)
+    columns = [table[name].to_pylist() for name in _OF_AN_OBSERVATION]
+    for kind, subject, *rest in zip(*columns, strict=True):
+        groups.setdefault(kind, []).append(Observation(kind, subject, reader.rank, *rest))
     for facts in groups.values():
         facts.sort(key=lambda one: one.time_ns)
     return {

@@ -5,10 +5,10 @@ samples of the machine, what a profiler saw) belongs to the window in whose time
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,8 @@ from sonde.records.step import Mode
 from sonde.records.worker import TensorInfo
 from sonde.store.rollups import Floats, Instants
 from sonde.store.statistics import reduce_columns
+
+Part = TypeVar("Part")
 
 _TRAIN = Mode.TRAIN.value
 
@@ -113,6 +115,8 @@ class Window:
     is_last: bool = False  # of this leg: the job, or this attempt at it, is over
     needs: tuple[Need, ...] = ()
     looked_at: list[int] = field(default_factory=list)
+    # what was asked for once, by any rule that is shown the same, and how much it is
+    known: dict[tuple[object, ...], tuple[Any, int]] = field(default_factory=dict, repr=False)
 
     @property
     def start_ns(self) -> int:
@@ -152,44 +156,47 @@ class Window:
 
     def steps(self, mode: str = _TRAIN) -> tuple[StepTable, ...]:
         """The finished steps of each worker that has any."""
-        found = []
-        for rank in self.leg.ranks:
-            table = self.data.steps(self.leg, rank, mode)
-            inside = self._inside(rank, mode, table.steps, self.data.ends(self.leg, rank, mode))
-            if inside.start < inside.stop:
-                found.append(_some_steps(table, inside))
-        self._count(StepsNeed(mode), sum(len(one.steps) for one in found))
-        return tuple(found)
+
+        def read() -> Iterator[StepTable]:
+            for rank in self.leg.ranks:
+                table = self.data.steps(self.leg, rank, mode)
+                inside = self._inside(rank, mode, table.steps, self.data.ends(self.leg, rank, mode))
+                if inside.start < inside.stop:
+                    yield _some_steps(table, inside)
+
+        return self._given(StepsNeed(mode), ("steps", mode), read, lambda one: len(one.steps))
 
     def losses(self, mode: str = _TRAIN) -> tuple[Curve, ...]:
         """Every loss, as the hook saw it; where it saw none, what was logged as `loss`."""
-        rows = self._scalar_rows(lambda one: one.name in LossNames() and one.mode == mode)
-        seen = [one for one in rows if one.source == "hook"]
-        found = _curves(seen or rows)
-        self._count(Losses(), sum(map(len, found)))
-        return found
+
+        def read() -> Iterator[Curve]:
+            rows = self._scalar_rows(lambda one: one.name in LossNames() and one.mode == mode)
+            return _curves([one for one in rows if one.source == "hook"] or rows)
+
+        return self._given(Losses(), ("losses", mode), read, len)
 
     def scalars(self, name: str, mode: str = _TRAIN) -> tuple[Curve, ...]:
         """Scalars whose name fits a pattern, such as `learning_rate/*`."""
-        found = _curves(
-            self._scalar_rows(lambda one: fnmatchcase(one.name, name) and one.mode == mode)
-        )
-        self._count(Scalars(name), sum(map(len, found)))
-        return found
+
+        def read() -> Iterator[Curve]:
+            rows = self._scalar_rows(lambda one: fnmatchcase(one.name, name) and one.mode == mode)
+            return _curves(rows)
+
+        return self._given(Scalars(name), ("scalars", name, mode), read, len)
 
     def system(self, metric: str) -> tuple[Samples, ...]:
         """Samples of a metric, of each node and device that has any."""
-        found = []
-        for node in self.leg.nodes:
-            series, times_ns, values = self.data.samples(self.leg, node, metric)
-            first, last = np.searchsorted(times_ns, (self.start_ns, self._open_end))
-            for one, row in zip(series, values[:, first:last], strict=True):
-                is_known = ~np.isnan(row)
-                if is_known.any():
-                    known = (times_ns[first:last][is_known], row[is_known])
-                    found.append(Samples(node, one, *known))
-        self._count(Metric(metric), sum(map(len, found)))
-        return tuple(found)
+
+        def read() -> Iterator[Samples]:
+            for node in self.leg.nodes:
+                series, times_ns, values = self.data.samples(self.leg, node, metric)
+                inside = slice(*np.searchsorted(times_ns, (self.start_ns, self._open_end)))
+                for one, row in zip(series, values[:, inside], strict=True):
+                    is_known = ~np.isnan(row)
+                    if is_known.any():
+                        yield Samples(node, one, times_ns[inside][is_known], row[is_known])
+
+        return self._given(Metric(metric), ("system", metric), read, len)
 
     def tensors(
         self,
@@ -209,32 +216,38 @@ class Window:
             each_worker: What every worker has once for each of them, not only of the first.
             with_histogram: For medians and quantiles.
         """
-        parts: dict[str, list[TensorRows]] = {}
-        for rank in self.leg.ranks:
-            for name, rows in self._statistics(rank, mode, with_histogram=with_histogram).items():
-                parts.setdefault(name, []).append(rows)
-        found: list[WindowTensor] = []
-        infos = self.data.infos() if parts else {}
-        for name in sorted(parts):
-            holders = infos.get(name)
-            info = holders[min(holders)] if holders else None
-            is_in = collection == "all" or (info is not None and collection in info.collections)
-            if is_in and (regex is None or re.search(regex, name)):
-                found += _tensors(name, info, parts[name], each_worker=each_worker)
-        self._count(Statistics(collection), sum(len(one.steps) for one in found))
-        return tuple(found)
+
+        def read() -> Iterator[WindowTensor]:
+            parts: dict[str, list[TensorRows]] = {}
+            for rank in self.leg.ranks:
+                rows_of = self._statistics(rank, mode, with_histogram=with_histogram)
+                for name, rows in rows_of.items():
+                    parts.setdefault(name, []).append(rows)
+            infos = self.data.infos() if parts else {}
+            for name in sorted(parts):
+                holders = infos.get(name)
+                info = holders[min(holders)] if holders else None
+                is_in = collection == "all" or (info is not None and collection in info.collections)
+                if is_in and (regex is None or re.search(regex, name)):
+                    yield from _tensors(name, info, parts[name], each_worker=each_worker)
+
+        key = ("tensors", collection, mode, regex, each_worker, with_histogram)
+        return self._given(Statistics(collection), key, read, lambda one: len(one.steps))
 
     def observations(self, kind: str = "*") -> tuple[Observation, ...]:
         """What the hook found by itself, in order of time."""
-        found: list[Observation] = []
-        for rank in self.leg.ranks:
-            within = self.times[rank]
-            for name, rows in self.data.observations(self.leg, rank).items():
-                if fnmatchcase(name, kind):
-                    inside = _slice(rows.times_ns, within.start_ns, within.end_ns)
-                    found += rows.facts[inside]
-        self._count(Observations(kind), len(found))
-        return tuple(sorted(found, key=lambda one: (one.time_ns, one.worker)))
+
+        def read() -> list[Observation]:
+            found: list[Observation] = []
+            for rank in self.leg.ranks:
+                within = self.times[rank]
+                for name, rows in self.data.observations(self.leg, rank).items():
+                    if fnmatchcase(name, kind):
+                        inside = _slice(rows.times_ns, within.start_ns, within.end_ns)
+                        found += rows.facts[inside]
+            return sorted(found, key=lambda one: (one.time_ns, one.worker))
+
+        return self._given(Observations(kind), ("observations", kind), read, lambda _: 1)
 
     def count_watched_steps(self, framework: str = "torch") -> int:
         """Training steps into which a framework's hook has looked; they count as looked at.
@@ -302,6 +315,21 @@ class Window:
             self.leg, rank, mode, StepRange(start, end), with_histogram=with_histogram
         )
 
+    def _given(
+        self,
+        need: Need,
+        key: tuple[object, ...],
+        read: Callable[[], Iterable[Part]],
+        size: Callable[[Part], int],
+    ) -> tuple[Part, ...]:
+        """What is read once for all rules that are shown the same, counted for each of them."""
+        if key not in self.known:
+            found = tuple(read())
+            self.known[key] = found, sum(map(size, found))
+        given, count = self.known[key]
+        self._count(need, count)
+        return cast("tuple[Part, ...]", given)
+
     def _count(self, need: Need, count: int) -> None:
         if need in self.needs:
             self.looked_at.append(count)
@@ -327,16 +355,19 @@ def _some_steps(table: StepTable, which: slice) -> StepTable:
     )
 
 
-def _curves(rows: Sequence[ScalarRows]) -> tuple[Curve, ...]:
+def _curves(rows: Sequence[ScalarRows]) -> Iterator[Curve]:
     """One curve per scalar and mode: means over the workers, the last word of each counting."""
     groups: dict[tuple[str, str], list[ScalarRows]] = {}
     for one in rows:
         groups.setdefault((one.name, one.mode), []).append(one)
-    return tuple(_curve(name, mode, parts) for (name, mode), parts in sorted(groups.items()))
+    return (_curve(name, mode, parts) for (name, mode), parts in sorted(groups.items()))
 
 
 def _curve(name: str, mode: str, parts: Sequence[ScalarRows]) -> Curve:
     lasts = [_last_of_each_step(one) for one in parts]
+    if len(lasts) == 1:
+        [one] = lasts
+        return Curve(name, mode, one.steps, one.times_ns, one.values)
     steps = np.concatenate([one.steps for one in lasts])
     distinct, places = np.unique(steps, return_inverse=True)
     counts = np.bincount(places, minlength=len(distinct))
@@ -349,6 +380,8 @@ def _curve(name: str, mode: str, parts: Sequence[ScalarRows]) -> Curve:
 
 
 def _last_of_each_step(rows: ScalarRows) -> ScalarRows:
+    if (rows.steps[1:] > rows.steps[:-1]).all():  # as it mostly is
+        return rows
     order = np.lexsort((rows.times_ns, rows.steps))
     steps = rows.steps[order]
     is_last = np.append(steps[1:] != steps[:-1], True)[: len(steps)]

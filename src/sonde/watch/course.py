@@ -2,12 +2,10 @@
 
 import json
 import traceback
-from collections.abc import Iterator
 
 from sonde.clock import NANOSECONDS, thread_cpu_seconds
 from sonde.guard import Guard
-from sonde.read.cuts import Settled, step_windows, time_windows
-from sonde.read.job_data import JobData
+from sonde.read.cuts import Settled
 from sonde.read.legs import Leg
 from sonde.read.window import Window
 from sonde.records.finding import Episode, Evaluation, Evidence, Finding, RuleStatus
@@ -44,25 +42,23 @@ class Course:
         """What lies before this instant is not needed any more; None while nothing was shown."""
         return self._resume_ns
 
-    def windows(self, data: JobData, leg: Leg) -> Iterator[tuple[int, Window]]:
-        """What can be shown of a leg, and was not."""
-        if leg.number < self._leg:
-            return
-        if leg.number > self._leg:
-            self._leg, self._index = leg.number, 0
-        rule = self.rule
-        if rule.window_seconds is not None:
-            yield from time_windows(data, leg, rule.window_seconds, self._index)
-        else:
-            yield from step_windows(data, leg, rule.window_steps or 1, self._index)
-        if leg.end_ns is not None:  # another one has begun, and nothing more comes of this
-            self._leg, self._index = leg.number + 1, 0
+    def place_in(self, leg: Leg) -> int:
+        """The number of the first window of a leg that was not shown."""
+        return self._index if leg.number == self._leg else 0
+
+    def has_seen(self, leg: Leg) -> bool:
+        """Whether a leg is behind it."""
+        return leg.number < self._leg
+
+    def leave(self, leg: Leg) -> None:
+        """Nothing more comes of a leg: another one has begun."""
+        self._leg, self._index = leg.number + 1, 0
 
     def is_due(self, leg: Leg, settled: Settled) -> bool:
         """Whether anything more of a leg can be shown, as far as that can be told cheaply."""
-        if self.has_failed or leg.number < self._leg:
+        if self.has_failed or self.has_seen(leg):
             return False
-        following = self._index + 1 if leg.number == self._leg else 1
+        following = self.place_in(leg) + 1
         if self.rule.window_seconds is not None:
             width_ns = round(self.rule.window_seconds * NANOSECONDS)
             return leg.start_ns + following * width_ns <= settled.time_ns
@@ -70,7 +66,7 @@ class Course:
 
     def show(self, index: int, window: Window) -> list[Episode]:
         """What a window has changed."""
-        self._index = index + 1
+        self._leg, self._index = window.leg.number, index + 1
         if self.has_failed:
             return []
         began = thread_cpu_seconds()

@@ -10,7 +10,7 @@ from typing import Protocol
 from sonde.clock import Clock
 from sonde.errors import StoreError
 from sonde.read.causes import linked
-from sonde.read.cuts import settled
+from sonde.read.cuts import settled, step_windows, time_windows
 from sonde.read.job_data import JobData
 from sonde.read.legs import Leg
 from sonde.read.window import Window
@@ -119,12 +119,29 @@ class Runner:
         self, leg: Leg, courses: Sequence[Course]
     ) -> Iterator[tuple[Course, int, Window]]:
         """The windows of all rules as they follow each other, so that data is read once."""
+        groups: dict[tuple[float | None, int | None], list[Course]] = {}
+        for course in courses:
+            width = (course.rule.window_seconds, course.rule.window_steps)
+            groups.setdefault(width, []).append(course)
+        going = [self._of_a_width(leg, alike) for alike in groups.values()]
+        return heapq.merge(*going, key=lambda one: one[2].start_ns)
 
-        def of_one(course: Course) -> Iterator[tuple[Course, int, Window]]:
-            for index, window in course.windows(self._data, leg):
-                yield course, index, window.for_needs(course.rule.needed)
-
-        return heapq.merge(*map(of_one, courses), key=lambda one: one[2].start_ns)
+    def _of_a_width(
+        self, leg: Leg, courses: Sequence[Course]
+    ) -> Iterator[tuple[Course, int, Window]]:
+        """One window after the other, each shown to all rules that see the job in such ones."""
+        rule, first = courses[0].rule, min(course.place_in(leg) for course in courses)
+        if rule.window_seconds is not None:
+            windows = time_windows(self._data, leg, rule.window_seconds, first)
+        else:
+            windows = step_windows(self._data, leg, rule.window_steps or 1, first)
+        for index, window in windows:
+            for course in courses:
+                if course.place_in(leg) <= index:
+                    yield course, index, window.for_needs(course.rule.needed)
+        if leg.end_ns is not None:
+            for course in courses:
+                course.leave(leg)
 
     def _resume_ns(self) -> int | None:
         instants = [course.resume_ns for course in self._courses if not course.has_failed]
