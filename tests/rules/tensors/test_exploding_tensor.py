@@ -18,6 +18,7 @@ def test_a_loss_that_becomes_nan_is_found_at_its_step_and_is_critical() -> None:
     [episode] = judged(with_losses([2.0] * 23 + [nan] * 20)).episodes
     assert (episode.first_step, episode.last_step) == (23, 42)
     assert (episode.severity, episode.finding.tensor) == (Severity.CRITICAL, "loss")
+    assert episode.finding.message == "loss is NaN at step 23."
 
 
 def test_a_job_that_ends_with_its_first_nan_is_lost() -> None:
@@ -43,13 +44,13 @@ def test_where_it_began_is_told() -> None:
     worker = job.worker()
     for step in range(20):
         worker.scalar("loss", step, nan if step > 4 else 1.0)
-        if step == 5:
+        if step == 6:  # traced in the pass that follows
             detail = {"found": "inf", "in": "output"}
             worker.observation("first-non-finite", "head.log", step, detail, value=5)
         worker.step(step, {"forward": 0.1})
     worker.flush()
     [episode] = judged(job.end()).episodes
-    assert episode.finding.evidence["origin"] in ("output head.log", "")
+    assert episode.finding.message.endswith("at step 5. It came from the output head.log.")
     assert episode.first_step == 5
 
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus
+from sonde.store.format import STATISTICS
 from tests.fakes.job import FakeJob
 from tests.fakes.training import Reals, with_tensors
+from tests.fakes.worker import statistics_of
 
 RNG = np.random.default_rng(0)
 
@@ -33,6 +35,21 @@ def test_a_saturated_sigmoid_is_found() -> None:
     tensors = {"gate_input_0": ("sigmoid_input", lambda _: spread(5.0) + 60)}
     [episode] = judged(with_tensors(tensors, 30)).episodes
     assert episode.finding.evidence["saturated_percent"] == 100.0
+
+
+def test_mean_and_deviation_tell_where_no_histogram_was_taken() -> None:
+    job = FakeJob()
+    worker = job.worker().knows("x", "tanh_input")
+    for step in range(10):
+        for name, scale in (("x", 40.0), ("y", 2.0)):
+            worker.knows(name, "tanh_input")
+            row = statistics_of(spread(scale))[:-1]
+            worker.writer.add(STATISTICS, (name, job.clock.now_ns(), step, "train", *row, ""))
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    [episode] = judged(job.end()).episodes
+    assert episode.finding.evidence["layers"] == ["x"]
+    assert episode.finding.evidence["saturated_percent"] == pytest.approx(81, abs=8)
 
 
 HEALTHY = {

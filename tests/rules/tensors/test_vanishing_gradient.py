@@ -84,6 +84,7 @@ def test_a_short_job_with_few_looks_suffices(steps: int) -> None:
         "gradient/last.weight": ("gradients", lambda _: [1e-3, -1e-3]),
     }
     [episode] = judged(with_tensors(tensors, steps)).episodes
+    assert judged(with_tensors(tensors, steps, at=(0, 40, 90))).episodes
     assert (episode.first_step, episode.finding.tensor) == (0, "gradient/first.weight")
 
 
@@ -98,7 +99,7 @@ def test_a_layer_that_wakes_after_the_first_looks_is_left_alone() -> None:
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(with_gradients({"first": lambda _: 1e-12, "last": lambda _: 1e-2}, 6))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    said = "gradients were recorded at 6 steps from 0 to 5; it needs 5, over 30 steps"
+    said = "gradients were recorded at 6 steps from 0 to 5; it needs 3, over 35 steps"
     assert found.reason == said
 
 

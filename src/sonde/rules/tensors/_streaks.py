@@ -14,8 +14,9 @@ class Streaks:
         if not holds:
             self._held.pop(name, None)
             return
-        rows, since, _ = self._held.get(name, (0, step, step))
-        self._held[name] = [rows + 1, since, step]
+        rows, since, last = self._held.get(name, (0, step, step))
+        # what a thread beside the training finds may come a little out of order
+        self._held[name] = [rows + 1, min(since, step), max(last, step)]
 
     def rows(self, name: str) -> int:
         """At how many recorded steps in a row it holds by now."""

@@ -1,7 +1,7 @@
 """ExplodingTensor: values that are no numbers any more."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -66,16 +66,22 @@ class ExplodingTensor(Rule):
         """Looks for them in everything that was recorded."""
         if self.is_classic:
             for one in sorted(self._in_chosen(window), key=lambda one: one.step):
-                yield self._found([one], window, Severity.CRITICAL, subject=one.name)
+                yield self._found([one], _origin(window), Severity.CRITICAL, subject=one.name)
             return
         skipped = _skipped_steps(window)
+        lost = self._lost_in_a_row(window, skipped, state.of("losses"))
         bad = [one for one in self._anywhere(window) if one.step not in skipped]
-        lost = self._lost_in_a_row(window, skipped, state)
         if not bad:
+            state.pop("first", None)
             return
+        bad.sort(key=_order)
+        known = state.of("first")
+        first = _Bad(**known["bad"]) if known else bad[0]
+        known["bad"] = asdict(first)
+        known["origin"] = known.get("origin") or _origin(window)
         is_lost = lost >= _LOST or (window.is_last and lost) or any(one.stays for one in bad)
         severity = Severity.CRITICAL if is_lost else Severity.WARNING
-        yield self._found(sorted(bad, key=_order), window, severity, subject="non-finite")
+        yield self._found([first, *bad], known["origin"], severity, subject="non-finite")
 
     def _anywhere(self, window: Window) -> Iterator[_Bad]:
         if self.collection_names is not None or self.tensor_regex is not None:
@@ -115,12 +121,11 @@ class ExplodingTensor(Rule):
                     state[curve.name] = state.get(curve.name, 0) + 1 if is_lost else 0
         return max((int(one) for one in state.values()), default=0)
 
-    def _found(self, bad: list[_Bad], window: Window, severity: Severity, subject: str) -> Finding:
+    def _found(self, bad: list[_Bad], origin: str, severity: Severity, subject: str) -> Finding:
         first = bad[0]
         names = list(dict.fromkeys(one.name for one in bad))
         others = f" (and {len(names) - 1} more tensors)" if len(names) > 1 else ""
-        origin = _origin(window)
-        come = f" It came from {origin}." if origin else ""
+        come = f" It came from the {origin}." if origin else ""
         return self.finding(
             f"{_called(first.name)} is {first.what} at step {first.step}{others}.{come}",
             severity=severity,
@@ -129,8 +134,8 @@ class ExplodingTensor(Rule):
             worker=first.worker,
             subject=subject,
             evidence={
-                "nans": sum(one.nans for one in bad if one.step == first.step),
-                "infinities": sum(one.infinities for one in bad if one.step == first.step),
+                "nans": first.nans,
+                "infinities": first.infinities,
                 "tensors": names[:8],
                 "origin": origin,
             },
@@ -165,7 +170,8 @@ def _origin(window: Window) -> str:
     for one in window.observations("first-non-finite"):
         told = one.facts
         if told.get("found") != "finite":
-            return f"{told.get('in', 'model')} {one.subject}".strip()
+            place = str(told.get("in", "model"))
+            return place if one.subject in ("", place) else f"{place} {one.subject}"
     return ""
 
 

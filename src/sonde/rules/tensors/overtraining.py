@@ -65,6 +65,7 @@ class Overtraining(Rule):
         finite = curve.values[np.isfinite(curve.values)]
         signs = {*state.get("signs", []), *np.sign(finite).tolist()} - {0.0}
         state["signs"] = sorted(signs)
+        state["steps"] = state.get("steps", 0) + len(curve)
         if len(finite):
             step, value = int(curve.steps[-1]), float(finite.mean())
             yield from self._calibrated(_TRAINING, step, value, state.of(_TRAINING))
@@ -86,7 +87,8 @@ class Overtraining(Rule):
             return ""
         if is_evaluated:
             return f"the loss was evaluated {seen} times; it needs {least}"
-        return f"it has seen {50 * seen} steps; it needs {50 * least}"
+        steps = int(state.get("steps", 0))
+        return f"it has seen {steps} steps; it needs {self.window_steps * least}"
 
     def _classic(self, kind: str, step: int, value: float, state: State) -> Iterator[Finding]:
         patience = self.patience_train if kind == _TRAINING else self.patience_validation

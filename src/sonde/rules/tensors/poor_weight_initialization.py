@@ -56,8 +56,9 @@ class PoorWeightInitialization(Rule):
     inputs is more than threshold times the smallest, where the 95th and the 5th percentile of a
     gradient are closer than distribution_range, or where the loss has not fallen for `patience`
     steps. Healthy models do all of that, so calibrated asks only about growth from the first to the
-    last activation, at three recorded steps: a thousandfold variance (or the threshold that was
-    set) that ends beyond 30 in standard deviation, or a millionth of it that ends below 0.0001.
+    last activation, at the first three recorded steps: a thousandfold variance (or the threshold
+    that was set) that ends beyond 30 in standard deviation, or a millionth of it that ends below
+    0.0001.
     What to do: initialize each layer for its activation and its number of inputs (Kaiming for ReLU,
     Xavier for tanh); put a normalization between the layers.
     """
@@ -94,6 +95,7 @@ class PoorWeightInitialization(Rule):
         state["looks"] = state.get("looks", 0) + len(judged)
         if len(judged) < _LOOKS:
             return
+        judged = judged[:_LOOKS]  # later ones tell what training has mended
         if all(self._has_grown(one) for one in judged):
             yield self._of_growth(judged[-1], "grows")
         elif all(one.last < _DIED * one.first and one.last < _SMALL**2 for one in judged):
@@ -103,7 +105,8 @@ class PoorWeightInitialization(Rule):
         """Too few layers to tell."""
         if self.is_classic or state.get("layers", 0) >= _LAYERS or "layers" not in state:
             return ""
-        return f"the inputs of {state['layers']} ReLU layers were recorded; it needs {_LAYERS}"
+        layers = state["layers"] or "no"
+        return f"the inputs of {layers} ReLU layers were recorded; it needs {_LAYERS}"
 
     def lacks(self, state: State) -> str:
         """More looks at the first steps."""

@@ -1,6 +1,7 @@
 """SaturatedActivation: inputs so large that an activation function passes nothing back."""
 
 from collections.abc import Iterator
+from math import erf, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from sonde.records.need import Statistics
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._streaks import Streaks
-from sonde.store.statistics import HISTOGRAM, bin_edges, decode_histogram
+from sonde.store.statistics import HISTOGRAM, bin_edges, decode_histogram, reduce_columns
 
 _KINDS = ("tanh", "sigmoid")
 _LOOKS = 3  # recorded steps in a row
@@ -26,8 +27,8 @@ class SaturatedActivation(Rule):
     How it decides: classic fires on every recorded step at which more than threshold_layer percent
     of a layer's inputs lie outside its bounds, where 32-bit floats know no slope any more.
     Calibrated wants three recorded steps in a row. Shares are read from histograms, interpolated
-    within a bin. threshold_inactivity is accepted and has no effect: statistics do not tell one
-    unit from another.
+    within a bin, or from mean and deviation where no histogram was taken. threshold_inactivity is
+    accepted and has no effect: statistics do not tell one unit from another.
     What to do: initialize the layers in front with smaller weights; normalize inputs or put a
     normalization before the activation; lower the learning rate.
     """
@@ -119,12 +120,28 @@ def _share_outside(row: dict[str, object], low: float, high: float) -> float | N
         return 0.0
     if most < low or least > high:
         return 1.0
-    outside = 0.0
     counts = decode_histogram(str(row[HISTOGRAM]))
+    if not counts:
+        return _share_if_normal(row, low, high)
+    outside = 0.0
     for place, number in counts.items():
         start, end = max(_EDGES[place], least), min(_EDGES[place + 1], most)
         width = end - start
         below = min(max(low - start, 0.0), width)
         above = min(max(end - high, 0.0), width)
         outside += number * ((below + above) / width if width > 0 else start < low or start > high)
-    return outside / count if counts else None
+    return outside / count
+
+
+def _share_if_normal(row: dict[str, object], low: float, high: float) -> float:
+    """The share where no histogram was taken: as of values that are spread like most are."""
+    mean = float(reduce_columns("mean", _plain(row)))
+    deviation = float(reduce_columns("std", _plain(row)))
+    if not deviation:
+        return float(mean < low or mean > high)
+    below, above = ((low - mean) / deviation, (high - mean) / deviation)
+    return 0.5 * (1 + erf(below / sqrt(2))) + 0.5 * (1 - erf(above / sqrt(2)))
+
+
+def _plain(row: dict[str, object]) -> dict[str, float]:
+    return {name: float(np.asarray(value)) for name, value in row.items() if name != HISTOGRAM}

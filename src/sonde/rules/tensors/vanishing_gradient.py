@@ -13,8 +13,8 @@ from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._streaks import Streaks
 
 _COLLECTION = "gradients"
-_IN_A_ROW = 5  # recorded steps, which are close together only at first
-_SPAN = 30  # steps
+_IN_A_ROW = 3  # recorded steps, which are close together only at first
+_SPAN = 35  # steps
 _FIRST = 5  # recorded steps that tell how lively the gradients are at the beginning
 _RATIO = 1e-3  # of the liveliest layer: below it a layer is left behind
 _CONVERGED = 1e-2  # of the liveliest layer at the beginning: below it training is done
@@ -27,7 +27,7 @@ class VanishingGradient(Rule):
     Why it matters: layers in front of it learn nothing either, and the model behaves as if it were
     shallower than it is.
     How it decides: classic fires on every recorded step at which the mean absolute gradient of a
-    tensor is below the threshold. Calibrated wants five recorded steps in a row that span 30 steps,
+    tensor is below the threshold. Calibrated wants three recorded steps in a row that span 35,
     counts only the elements that got a gradient at all (an embedding's batch has few of its words),
     looks at weights and not at biases (a bias in front of a normalization has none by
     construction), and compares: the layer must lie far behind the liveliest one, and training must
