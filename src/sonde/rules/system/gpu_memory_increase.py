@@ -114,4 +114,5 @@ class GPUMemoryIncrease(Rule):
 
 
 def _mean(rows: Values) -> list[float]:
-    return [float(rows[:, 0].mean()) / NANOSECONDS, float(rows[:, 1].mean())]
+    time_ns, value = rows.mean(axis=0).tolist()
+    return [time_ns / NANOSECONDS, value]

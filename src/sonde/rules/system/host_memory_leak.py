@@ -12,6 +12,7 @@ from sonde.read.loading import read_iterator_starts
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Metric
+from sonde.records.ranges import TimeRange
 from sonde.rules._parameters import Percent, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.system._datapoints import Counting, Instants, Values
@@ -67,7 +68,6 @@ class HostMemoryLeak(Rule):
         """Follows every worker, and every node as a whole."""
         counting = Counting("auto", is_classic=False)
         counting.begin(window, state)
-        _note_epochs(window, state)
         leaking: set[str] = set()
         for one in (*_workers(window), *_nodes(window), *_live(window)):
             own = state.of("series", one.subject)
@@ -76,8 +76,9 @@ class HostMemoryLeak(Rule):
                 own["leg"] = window.leg.number
             counted = counting.take(state, one.subject, one.times_ns, one.values)
             rows = own.get("rows", []) + [[row[0] / NANOSECONDS, row[1]] for row in counted]
-            since = state.of("epochs").get("second_ns", 0) / NANOSECONDS
-            own["rows"] = halve([row for row in rows if row[0] >= since], _MOST)
+            if self._has_grown(rows):  # mostly it has not, and that is cheap to see
+                rows = _in_later_epochs(rows, window, state)
+            own["rows"] = halve(rows, _MOST)
             found = self._growth(own["rows"], 0.0 if window.is_last else _LEAST_SECONDS)
             limits = _limits(window, one.node) if found else None
             is_told = one.worker is None and one.node in leaking  # the worker is to blame
@@ -95,10 +96,13 @@ class HostMemoryLeak(Rule):
             return ""
         return f"it has {has} datapoints of training; it needs {LEAST_POINTS}"
 
+    def _has_grown(self, rows: list[list[float]]) -> bool:
+        return bool(rows) and max(row[1] for row in rows) - rows[0][1] > self.least_bytes
+
     def _growth(self, rows: list[list[float]], least_seconds: float) -> Growth | None:
-        points = np.array(rows).reshape(-1, 2)
-        if not len(points) or points[-1, 0] - points[0, 0] < least_seconds:
+        if not self._has_grown(rows) or rows[-1][0] - rows[0][0] < least_seconds:
             return None
+        points = np.array(rows)
         found = growth_of(points[:, 0], points[:, 1])
         if found is None or not found.is_steady:
             return None
@@ -146,26 +150,31 @@ class _Limits:
 def _is_leak(grown: Growth, state: State, limits: _Limits | None) -> bool:
     """Whether it is more than a first epoch that keeps its data."""
     epochs = state.of("epochs")
-    if "second_ns" in epochs or not epochs.of("starts"):
+    if "second_ns" in epochs or not epochs.get("has_loader"):
         return True
     if limits is None or limits.share < _FULL_SHARE:
         return False
     return limits.seconds_left(grown) < _SOON_SECONDS
 
 
-def _note_epochs(window: Window, state: State) -> None:
-    """Keeps how often each data loader was begun, and when one was begun again."""
+def _in_later_epochs(rows: list[list[float]], window: Window, state: State) -> list[list[float]]:
+    """What is left of rows since a data loader was begun again; all where none was."""
     epochs = state.of("epochs")
     if epochs.get("leg") != window.leg.number:
         epochs.clear()
         epochs["leg"] = window.leg.number
-    starts = epochs.of("starts")
-    for rank in window.leg.ranks if "second_ns" not in epochs else ():
-        for time_ns, facts in read_iterator_starts(window.data.worker(rank), window.times[rank]):
-            name = f"{rank} {facts.dataset} {facts.batch_size} {facts.processes}"
-            starts[name] = starts.get(name, 0) + 1
-            if starts[name] > 1:
-                epochs.setdefault("second_ns", time_ns)
+    if "second_ns" not in epochs:
+        within = TimeRange(window.leg.start_ns, window.end_ns + 1)
+        starts: dict[str, int] = {}
+        for rank in window.leg.ranks:
+            for time_ns, facts in read_iterator_starts(window.data.worker(rank), within):
+                name = f"{rank} {facts.dataset} {facts.batch_size} {facts.processes}"
+                starts[name] = starts.get(name, 0) + 1
+                if starts[name] > 1:
+                    epochs["second_ns"] = min(time_ns, epochs.get("second_ns", time_ns))
+        epochs["has_loader"] = bool(starts)
+    since = epochs.get("second_ns", 0) / NANOSECONDS
+    return [row for row in rows if row[0] >= since]
 
 
 def _workers(window: Window) -> Iterator[_Grown]:

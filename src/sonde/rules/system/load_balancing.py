@@ -53,7 +53,8 @@ class LoadBalancing(Rule):
             name = f"{samples.node}/{samples.device}"
             counted = counting.take(state, name, samples.times_ns, samples.values)
             values = np.array([row[1] for row in counted])
-            counts = np.histogram(values, _BINS, (0.0, 100.0))[0]
+            places = np.clip(values * _BINS / 100, 0, _BINS - 1).astype(np.int64)
+            counts = np.bincount(places, minlength=_BINS)
             gpu = gpus.of(name)
             gpu["counts"] = (np.array(gpu.get("counts", [0] * _BINS)) + counts).tolist()
             gpu["sum"] = gpu.get("sum", 0.0) + float(values.sum())
