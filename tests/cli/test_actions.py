@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sonde.cli._acting import with_actions
 from sonde.cli._main import run_command_line
+from sonde.settings import load_settings
 from tests.fakes.web_server import WebServer
 
 
@@ -53,6 +55,23 @@ def test_a_trial_that_fails_is_one_line(folder: Path, capsys: pytest.CaptureFixt
         (folder / "sonde.toml").write_text(f'[actions.webhook]\nurl = "{server.url}"')
         assert run_command_line(["actions", "test", "webhook"]) == 1
     assert capsys.readouterr().err == "sonde: webhook: 127.0.0.1 answered 404\n"
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_careful"),
+    [
+        ('[rules.ExplodingTensor]\nactions = ["stop"]', True),
+        ('[rules.exploding_tensor]\nactions = ["end"]', True),
+        ('[rules.ExplodingTensor]\nactions = ["log"]', False),
+        ('[rules.LossSpike]\nactions = ["stop"]', False),
+    ],
+)
+def test_a_stop_on_values_that_are_not_finite_comes_before_they_do_damage(
+    folder: Path, rules: str, is_careful: bool
+) -> None:
+    (folder / "sonde.toml").write_text(f'{rules}\n[actions.end]\nkind = "stop"')
+    settings = with_actions(load_settings(None), [])
+    assert settings.hook.stop_on_non_finite is is_careful
 
 
 @pytest.mark.parametrize(

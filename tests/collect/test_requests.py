@@ -80,6 +80,23 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
     assert refused.message == "python: somebody else looks"
 
 
+def test_a_request_to_other_workers_is_left_to_them() -> None:
+    with fake_profilers("python") as told, watched() as recorded:
+        loop = Loop(recorded)
+        elsewhere = [
+            loop.ask(kinds="python", steps="1", workers="1,2"),
+            loop.ask(kinds="python", steps="1", nodes="node-b"),
+            loop.ask(kinds="python", steps="1", workers="0", nodes="node-b"),
+        ]
+        reply = loop.answer_to(loop.ask(kinds="python", steps="1", workers="0", nodes="node-a"))
+        begun = [call for call in told.calls if call[0] == "begin"]
+        unanswered = [replies_to(recorded.session.backend, one) for one in elsewhere]
+
+    assert reply.is_done
+    assert len(begun) == 1
+    assert unanswered == [{}, {}, {}]
+
+
 def test_requests_of_before_a_worker_began_are_not_its_own() -> None:
     with fake_profilers("python") as told, watched() as recorded:
         loop = Loop(recorded)

@@ -255,6 +255,19 @@ def test_a_job_that_was_stopped_and_resumed_can_be_stopped_again() -> None:
     assert action.episodes == ["A:///:1", "A:///:1"]
 
 
+def test_a_job_is_stopped_once_whatever_else_is_found() -> None:
+    class Once(OnTheJob):
+        """Ends the job."""
+
+        is_once = True
+
+    job, action = FakeJob(), told(Once)
+    dispatch = open_dispatch(job, action)
+    act(dispatch, now(job), now(job, "B"))
+    assert action.episodes == ["A:///:1"]
+    assert [one.message for one in log_of(job)] == ["it follows A already", "told of A"]
+
+
 def test_a_job_that_is_over_is_not_stopped() -> None:
     job, action = FakeJob(), told(OnTheJob)
     dispatch = open_dispatch(job, action)

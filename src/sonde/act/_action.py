@@ -63,6 +63,7 @@ class Action(ABC):
     usual_cool_down_seconds: ClassVar[float] = 600.0
     # Whether it does something to the running job: then only what is found in it now counts.
     is_on_the_job: ClassVar[bool] = False
+    is_once: ClassVar[bool] = False  # for each attempt at the job, whatever else is found
 
     name: str
     folder: Path  # where relative names of files begin

@@ -44,6 +44,7 @@ class Stop(Action):
     usual_severity: ClassVar[Severity] = Severity.CRITICAL
     usual_cool_down_seconds: ClassVar[float] = 0.0
     is_on_the_job: ClassVar[bool] = True
+    is_once: ClassVar[bool] = True
 
     patience_seconds: float = 60.0
     grace_seconds: float = 10.0

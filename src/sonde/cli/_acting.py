@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from sonde.act import build_action
-from sonde.settings import RunSettings
+from sonde.settings import RuleSettings, RunSettings
+
+_STOP, _NON_FINITE = "stop", "explodingtensor"
 
 
 def add_actions(parser: argparse.ArgumentParser) -> None:
@@ -27,4 +29,12 @@ def with_actions(settings: RunSettings, texts: list[str]) -> RunSettings:
     names |= {one.name for one in settings.actions.actions}
     for name in sorted(names):
         build_action(settings.actions.of(name), Path.cwd())
+    if any(_stops_on_non_finite(one, settings) for one in settings.rules.rules):
+        settings = replace(settings, hook=replace(settings.hook, stop_on_non_finite=True))
     return settings
+
+
+def _stops_on_non_finite(rule: RuleSettings, settings: RunSettings) -> bool:
+    """Whether the job is to stop on values that are not finite: then before they do damage."""
+    kinds = {settings.actions.of(name).kind for name in rule.actions or ()}
+    return rule.rule.replace("_", "").lower() == _NON_FINITE and _STOP in kinds

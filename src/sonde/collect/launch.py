@@ -137,7 +137,7 @@ class Launcher:
     def _stop(self, request: Request) -> str:
         """Asks the command to end, and insists after the grace."""
         grace = float(request.arguments.get("grace_seconds", STOP_GRACE_SECONDS))
-        self._stopped_by = request.arguments.get("by", "a request")
+        self._stopped_by = self._stopped_by or request.arguments.get("by", "a request")
         patience = float(request.arguments.get(PATIENCE, 0.0))
         self._kill_due = self._clock.seconds() + patience + grace
         _later(patience + grace, self._kill)

@@ -71,12 +71,12 @@ class LastStep:
 
     def name(self, request: Request, inbox: Inbox) -> None:
         """The last step is named; said by any thread."""
-        is_first, self._request, self._inbox = self._request is None, request, inbox
-        self._number = int(request.arguments[LAST_STEP])
-        self.watch_closely()
-        if is_first:
+        if self._request is None:  # a second one could be heard by some workers too late
+            self._request, self._inbox = request, inbox
+            self._number = int(request.arguments[LAST_STEP])
             self._session.each_step("the stop", self._step_over)
-        inbox.reply(request, self._session.clock, is_done=True, message="it ends at the next step")
+        self.watch_closely()
+        inbox.reply(request, self._session.clock, is_done=True, message="it ends after a step")
 
     def _step_over(self, step: FinishedStep) -> None:
         session = self._session

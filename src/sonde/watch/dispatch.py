@@ -129,8 +129,9 @@ class Dispatch:
             why = "until the cool-down is over" if episode.is_open else "it was over before that"
             self._note(action, episode, ActionStatus.HELD_BACK, why)
             return False
-        if action.is_on_the_job and self._is_over():
-            self._note(action, episode, ActionStatus.REFUSED, "the job is over")
+        why_not = self._objection(action)
+        if why_not:
+            self._note(action, episode, ActionStatus.REFUSED, why_not)
             return False
         self._note(action, episode, ActionStatus.WAITING)
         return True
@@ -147,8 +148,21 @@ class Dispatch:
     def _is_present(self, episode: Episode) -> bool:
         return episode.is_open and episode.last_ns >= self._since_ns
 
-    def _is_over(self) -> bool:
-        return read_job(self._backend, self._clock.now_ns()).state.is_over
+    def _objection(self, action: Action) -> str:
+        """Why nothing more is done to the job; empty where there is no reason."""
+        if not action.is_on_the_job:
+            return ""
+        before = [
+            one
+            for one in self._records.values()
+            if one.action == action.name
+            and one.status in (ActionStatus.WAITING, ActionStatus.DONE)
+            and one.time_ns >= self._since_ns
+        ]
+        if action.is_once and before:
+            return f"it follows {before[0].rule} already"
+        is_over = read_job(self._backend, self._clock.now_ns()).state.is_over
+        return "the job is over" if is_over else ""
 
     def _quiet_until_ns(self, action: Action, episode: Episode) -> int:
         """The end of the pause since the action last followed the same rule, if that was as bad."""
