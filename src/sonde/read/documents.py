@@ -14,7 +14,7 @@ def read_document(
 ) -> Record | None:
     """The record under a key; None where there is none, or none that can be read."""
     try:
-        return cast("Record", _decoded(kind, backend.read(key), key))
+        return cast("Record", _decoded(cast("Hashable", kind), backend.read(key), key))
     except KeyMissingError:
         return None
     except DamagedError as error:
