@@ -117,22 +117,25 @@ class _Look:
 
 def _looks(window: Window) -> Iterator[_Look]:
     series = {metric: _of_gpus(window, metric) for metric in (*_REASONS, _CLOCK, _TEMPERATURE)}
+    held = [one for metric in _REASONS for one in series[metric].values()]
+    wanted = tuple(series) if any((one.values > 0).any() for one in held) else (_CLOCK,)
+    unknown = np.full(1, np.nan)
     for name, utilization in _of_gpus(window, _UTILIZATION).items():
         times_ns = utilization.times_ns[utilization.values >= _BUSY]
         if len(times_ns) < _LEAST or not any(name in series[one] for one in _REASONS):
             continue
-        own = {
-            metric: values_at(found[name], times_ns) if name in found else np.full(1, np.nan)
-            for metric, found in series.items()
-        }
+        own = dict.fromkeys(series, unknown)
+        for metric in wanted:  # mostly nothing is held down, and only the clock is of interest
+            if name in series[metric]:
+                own[metric] = values_at(series[metric][name], times_ns)
         thermal, power, hardware = (100 * float(np.mean(own[one] > 0)) for one in _REASONS)
-        clock, celsius = _median(own[_CLOCK]), _median(own[_TEMPERATURE])
+        clock, celsius = _mean(own[_CLOCK]), _mean(own[_TEMPERATURE])
         yield _Look(name, thermal, power, hardware, clock, celsius)
 
 
-def _median(values: Values) -> float | None:
+def _mean(values: Values) -> float | None:
     known = values[~np.isnan(values)]
-    return float(np.median(known)) if len(known) else None
+    return float(known.mean()) if len(known) else None
 
 
 def _percent_below(clock: float | None, other: float | None) -> float | None:
