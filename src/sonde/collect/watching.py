@@ -79,12 +79,18 @@ class Watching:
         is_needed = self._has_workers() and not self._process.is_running()
         if is_needed and self._leasing.is_free():
             self._start()
-        self._process.finish(seconds)
+        self._end(seconds)
 
     def switch_off(self) -> None:
         """No watcher; what runs is ended at once."""
         self._is_off = True
-        self._process.finish(0.0)
+        self._end(0.0)
+
+    def _end(self, seconds: float) -> None:
+        self._process.finish(seconds)
+        if self._errors is not None:
+            self._errors.close()
+            self._errors = None
 
     def _start(self) -> None:
         descriptor, name = tempfile.mkstemp(prefix="sonde-watcher-")
