@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sonde.collect.steps import FinishedStep
@@ -44,7 +45,8 @@ class LastStep:
         self._session = session
         self._near_until = 0.0
         self._request: Request | None = None
-        self.count_workers = lambda: session.place.world_size  # a framework may know better
+        # a framework may know better
+        self.count_workers: Callable[[], int] = lambda: session.place.world_size
 
     @property
     def is_near(self) -> bool:
