@@ -19,6 +19,7 @@ from sonde.read.workers import Numbers, WorkerReader
 from sonde.records.metric import Series
 from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.step import Mode
+from sonde.records.worker import TensorInfo
 from sonde.store.backends import Backend
 from sonde.store.format import OBSERVATIONS, STATISTICS
 from sonde.store.places import find_job
@@ -202,6 +203,19 @@ class JobData:
         """What is known of each tensor."""
         readers = [self.worker(int(rank)) for rank in self.facts.workers]
         return self._part(("infos",), lambda: read_infos(readers, []))
+
+    def members(self, collection: str) -> Mapping[str, TensorInfo]:
+        """The tensors of a collection, and what is known of each; `all` is every tensor."""
+
+        def read() -> Mapping[str, TensorInfo]:
+            infos = {name: one[min(one)] for name, one in self.infos().items()}
+            return {
+                name: info
+                for name, info in infos.items()
+                if collection == "all" or collection in info.collections
+            }
+
+        return self._part(("members", collection), read)
 
     def statistics(
         self, leg: Leg, rank: int, mode: str, within: StepRange, *, with_histogram: bool = False

@@ -191,10 +191,14 @@ class Window:
             for node in self.leg.nodes:
                 series, times_ns, values = self.data.samples(self.leg, node, metric)
                 inside = slice(*np.searchsorted(times_ns, (self.start_ns, self._open_end)))
-                for one, row in zip(series, values[:, inside], strict=True):
-                    is_known = ~np.isnan(row)
-                    if is_known.any():
-                        yield Samples(node, one, times_ns[inside][is_known], row[is_known])
+                times_ns, values = times_ns[inside], values[:, inside]
+                is_known = ~np.isnan(values)
+                counts = is_known.sum(axis=1).tolist()
+                for one, row, known, count in zip(series, values, is_known, counts, strict=True):
+                    if count == len(times_ns) > 0:  # mostly so, and then nothing is copied
+                        yield Samples(node, one, times_ns, row)
+                    elif count:
+                        yield Samples(node, one, times_ns[known], row[known])
 
         return self._given(Metric(metric), ("system", metric), read, len)
 
@@ -218,18 +222,15 @@ class Window:
         """
 
         def read() -> Iterator[WindowTensor]:
+            members = self.data.members(collection)
             parts: dict[str, list[TensorRows]] = {}
-            for rank in self.leg.ranks:
+            for rank in self.leg.ranks if members else ():
                 rows_of = self._statistics(rank, mode, with_histogram=with_histogram)
-                for name, rows in rows_of.items():
-                    parts.setdefault(name, []).append(rows)
-            infos = self.data.infos() if parts else {}
+                for name in rows_of.keys() & members.keys():
+                    parts.setdefault(name, []).append(rows_of[name])
             for name in sorted(parts):
-                holders = infos.get(name)
-                info = holders[min(holders)] if holders else None
-                is_in = collection == "all" or (info is not None and collection in info.collections)
-                if is_in and (regex is None or re.search(regex, name)):
-                    yield from _tensors(name, info, parts[name], each_worker=each_worker)
+                if regex is None or re.search(regex, name):
+                    yield from _tensors(name, members[name], parts[name], each_worker=each_worker)
 
         key = ("tensors", collection, mode, regex, each_worker, with_histogram)
         return self._given(Statistics(collection), key, read, lambda one: len(one.steps))

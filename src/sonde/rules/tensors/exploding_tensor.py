@@ -171,7 +171,7 @@ def _origin(window: Window) -> str:
         told = one.facts
         if told.get("found") != "finite":
             place = str(told.get("in", "model"))
-            return place if one.subject in ("", place) else f"{place} {one.subject}"
+            return one.subject if one.subject.startswith(place) else f"{place} {one.subject}"
     return ""
 
 

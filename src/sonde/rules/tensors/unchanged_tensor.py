@@ -1,6 +1,7 @@
 """UnchangedTensor: what is recorded stays the same, step after step."""
 
 from collections.abc import Iterator
+from math import isclose
 from typing import ClassVar
 
 import numpy as np
@@ -83,7 +84,7 @@ class UnchangedTensor(Rule):
         for tensor in weights:
             for row in _rows(tensor):
                 count, first = same.get(tensor.name, (0, row))
-                is_same = np.allclose(row[1:], first[1:], rtol=_EXACT, atol=0.0)
+                is_same = all(map(_is_equal, row[1:], first[1:]))
                 if count and not is_same:
                     state["moves"] = True
                 same[tensor.name] = [count + 1, first] if count and is_same else [1, row]
@@ -115,6 +116,10 @@ def _rows(tensor: WindowTensor) -> Iterator[Row]:
     columns = [tensor.values(name).tolist() for name in _REDUCTIONS]
     for step, *values in zip(tensor.steps.tolist(), *columns, strict=True):
         yield [float(step), *values]
+
+
+def _is_equal(one: float, other: float) -> bool:
+    return isclose(one, other, rel_tol=_EXACT)
 
 
 def _fed(window: Window) -> set[str]:

@@ -1,9 +1,8 @@
 """WeightUpdateRatio: weights that jump, or do not move."""
 
 from collections.abc import Iterator
+from math import isfinite, sqrt
 from typing import ClassVar
-
-import numpy as np
 
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
@@ -69,17 +68,17 @@ class WeightUpdateRatio(Rule):
 
     def _ratios(self, tensor: WindowTensor, kept: State) -> Iterator[tuple[int, int, float, bool]]:
         """Step, the one before, ratio, and whether the weights before were more than nought."""
-        columns = [tensor.column(name) for name in _COLUMNS]
+        columns = [tensor.column(name).tolist() for name in _COLUMNS]
         back = self.num_steps or 1
         known = kept.get(tensor.name, [])
         for place, step in enumerate(tensor.steps.tolist()):
-            row = [step, *(float(column[place]) for column in columns)]
+            row = [step, *(column[place] for column in columns)]
             if len(known) >= back:
                 before = known[-back]
-                norm = float(np.sqrt(before[2]))
+                norm = sqrt(before[2])
                 ratio = _least_update(before[1:], row[1:]) / (norm + self.epsilon)
-                is_fair = norm > _LEAST_ROOT_MEAN_SQUARE * float(np.sqrt(max(before[1], 1)))
-                if np.isfinite(ratio):
+                is_fair = norm > _LEAST_ROOT_MEAN_SQUARE * sqrt(max(before[1], 1))
+                if isfinite(ratio):
                     yield step, int(before[0]), ratio, is_fair
             known = [*known, row][-(back + 1) :]
         kept[tensor.name] = known
@@ -137,8 +136,8 @@ class WeightUpdateRatio(Rule):
 
 def _least_update(before: list[float], after: list[float]) -> float:
     """A lower bound for the norm of the difference of two tensors, from their statistics."""
-    count = max(before[0], 1.0)
-    changes = np.abs(np.array(after[1:]) - np.array(before[1:]))
-    norms = abs(float(np.sqrt(after[1])) - float(np.sqrt(before[1])))
-    by_sums = float(max(changes[1], changes[2])) / float(np.sqrt(count))
-    return max(norms, by_sums, float(changes[3]), float(changes[4]))
+    root = sqrt(max(before[0], 1.0))
+    norms = abs(sqrt(after[1]) - sqrt(before[1]))
+    sums = [abs(one - other) / root for one, other in zip(after[2:4], before[2:4], strict=True)]
+    extremes = [abs(one - other) for one, other in zip(after[4:], before[4:], strict=True)]
+    return max(norms, *sums, *extremes)
