@@ -118,6 +118,13 @@ class ObservationKind(StrEnum):
         "a fingerprint of the first tensor that went into a model, of those in the host's memory. "
         "Value: the fingerprint",
     )
+    STANDING_STILL = (
+        "standing-still",
+        "no step of any mode has ended for 30 seconds and 20 times as long as the last one took; "
+        "said again after twice as long. Subject: the line of the script that the training stands "
+        "in. Value: seconds; 0 once it goes on. Detail: JSON with `in` (`collective`, `backward`, "
+        "`device`, `loading`, `checkpoint`, `compiling`, or empty) and `stack`, the innermost last",
+    )
     THREAD_DIED = (
         "thread_died",
         "a thread ended by an exception. Subject: its name. Detail: the traceback",

@@ -11,6 +11,7 @@ from torch.utils.data import get_worker_info
 from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.looks import Looks
 from sonde.collect.session import Session
+from sonde.collect.standing import Standing
 from sonde.collect.torch.activations import Activations
 from sonde.collect.torch.allocator import DeviceMemory
 from sonde.collect.torch.batches import Batches
@@ -120,9 +121,10 @@ class PyTorch(Adapter):
 
 
 def _introduce(session: Session) -> None:
-    """What the session has to know of PyTorch."""
+    """What the session has to know of PyTorch; and who looks where its thread stands."""
     session.framework = "torch"
     session.around = unseen
     session.find_device = device_in_use
+    Standing(session)
     session.may_begin = lambda: get_worker_info() is None
     session.versions |= {"torch": str(torch.__version__), "python": sys.version.split()[0]}
