@@ -1,6 +1,7 @@
 """The command that lists, shows and tries actions."""
 
 import json
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def test_a_stop_on_values_that_are_not_finite_comes_before_they_do_damage(
     folder: Path, rules: str, is_careful: bool
 ) -> None:
     (folder / "sonde.toml").write_text(f'{rules}\n[actions.end]\nkind = "stop"')
-    settings = with_actions(load_settings(None), [])
+    settings = with_actions(load_settings(None), Namespace(action=[], no_rules=False))
     assert settings.hook.stop_on_non_finite is is_careful
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from sonde.act import build_action
+from sonde.cli._command import Options
+from sonde.errors import UsageError
 from sonde.settings import RuleSettings, RunSettings
 
 _STOP, _NON_FINITE = "stop", "explodingtensor"
@@ -21,9 +23,11 @@ def add_actions(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def with_actions(settings: RunSettings, texts: list[str]) -> RunSettings:
+def with_actions(settings: RunSettings, options: Options) -> RunSettings:
     """The settings with what the option asks for; what can never be done is an error."""
-    settings = replace(settings, actions=settings.actions.with_asked(texts))
+    if options.no_rules and options.action:
+        raise UsageError("--no-rules and --action exclude each other: what rules find is acted on.")
+    settings = replace(settings, actions=settings.actions.with_asked(options.action))
     names = {name for one in settings.rules.rules for name in one.actions or ()}
     names |= {*settings.rules.actions, *settings.actions.asked}
     names |= {one.name for one in settings.actions.actions}

@@ -39,7 +39,7 @@ class Attach(Command):
         clock = SystemClock()
         target = Attached.find(options.pid)
         settings = with_options(load_settings(None), options)
-        settings = with_rules(with_actions(settings, options.action), options)
+        settings = with_rules(with_actions(settings, options), options)
         registration = _register(settings, target, clock)
         if not options.quiet:
             remark(f"recording process {target.pid} as {registration.job}; Ctrl-C ends that")

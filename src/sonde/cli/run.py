@@ -107,7 +107,7 @@ class Run(Command):
 
 def _wish(options: Options, command: tuple[str, ...]) -> Wish:
     settings = with_options(load_settings(options.config, command), options)
-    settings = with_rules(with_actions(settings, options.action), options)
+    settings = with_rules(with_actions(settings, options), options)
     saved = [parse_save(text) for text in options.save]
     hook = settings.hook.overridden_by(saved)
     hook = replace(hook, profile=read_profiles(options.profile, hook.profile))

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sonde.collect.steps import FinishedStep
@@ -12,6 +11,8 @@ from sonde.records.step import Mode
 from sonde.store.control import LAST_STEP, PATIENCE, Inbox, replies_to, send_request
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sonde.collect.session import Session
 
 _PATIENCE_SECONDS = 60.0  # for the script to put its things in order
