@@ -96,13 +96,13 @@ class _Block:
 
     def between(self, start: int, end: int) -> Iterator[tuple[str, TensorRows]]:
         """Those of fewer steps; mostly there are none at all."""
-        first, last = np.searchsorted(self.recorded, (start, end))
+        first, last = self.recorded.searchsorted((start, end)).tolist()
         if first == last:
             return
         for name, rows in self.tensors.items():
-            inside = np.searchsorted(rows.steps, (start, end))
+            inside = rows.steps.searchsorted((start, end)).tolist()
             if inside[0] < inside[1]:
-                yield name, rows.take(np.arange(*inside))
+                yield name, rows.take(slice(*inside))
 
 
 class JobData:

@@ -75,7 +75,7 @@ class TensorRows:
     world_sizes: Numbers
     columns: Columns
 
-    def take(self, which: npt.NDArray[Any]) -> "TensorRows":
+    def take(self, which: npt.NDArray[Any] | slice) -> "TensorRows":
         """Some rows."""
         return TensorRows(
             self.worker,

@@ -52,7 +52,7 @@ class ExplodingTensor(Rule):
     only_nan: bool = False
 
     needs = (Losses(), *(Statistics(one) for one in _LOOKED_AT))
-    window_steps: ClassVar[int] = 10
+    window_steps: ClassVar[int] = 20
     explains = ("LossNotDecreasing", "LossDiverging", "LossSpike", "GradientNormSpike")
 
     @property
@@ -107,14 +107,18 @@ class ExplodingTensor(Rule):
             yield from _in_tensor(tensor, only_nan=self.only_nan, stays=False)
 
     def _in_curve(self, curve: Curve) -> Iterator[_Bad]:
-        for step, value in curve:
-            is_nan, is_infinite = bool(np.isnan(value)), bool(np.isinf(value))
-            if is_nan or (is_infinite and not self.only_nan):
-                yield _Bad(step, curve.name, float(is_nan), float(is_infinite))
+        for place in np.flatnonzero(~np.isfinite(curve.values)).tolist():
+            is_nan = bool(np.isnan(curve.values[place]))
+            if is_nan or not self.only_nan:
+                counts = (float(is_nan), float(not is_nan))
+                yield _Bad(int(curve.steps[place]), curve.name, *counts)
 
     def _lost_in_a_row(self, window: Window, skipped: set[int], state: State) -> int:
         """How many losses in a row, up to the last one, are not finite."""
         for curve in window.losses():
+            if np.isfinite(curve.values).all():
+                state[curve.name] = 0
+                continue
             for step, value in curve:
                 if step not in skipped:
                     is_lost = not np.isfinite(value)
@@ -149,7 +153,9 @@ def _order(bad: _Bad) -> tuple[int, int]:
 
 
 def _in_tensor(tensor: WindowTensor, *, only_nan: bool, stays: bool) -> Iterator[_Bad]:
-    nans, infinities = tensor.column("nans"), tensor.column("infinities")
+    nans, infinities = tensor.rows.columns["nans"], tensor.rows.columns["infinities"]
+    if not nans.any() and (only_nan or not infinities.any()):
+        return
     if only_nan:
         infinities = np.zeros_like(infinities)
     for place in np.flatnonzero(nans + infinities).tolist():

@@ -15,6 +15,7 @@ from sonde.rules.tensors._chosen import and_more
 
 _WEIGHTS, _GRADIENTS = "weights", "gradients"
 _REDUCTIONS = ("min", "max", "mean", "l2_norm", "nan_count")
+_COLUMNS = ("minimum", "maximum", "sum", "sum_of_squares", "nans")  # where the same is the same
 _EXACT = 1e-9  # relative: sums of the same values may differ by their order
 _SPAN = 30  # steps: warm-up from nought and the first looks are closer together
 _LEAST_GRADIENT = 1e-12
@@ -82,7 +83,7 @@ class UnchangedTensor(Rule):
         same = state.of("same")  # at how many recorded steps, since which one, and its values
         fed = _fed(window)
         for tensor in weights:
-            for row in _rows(tensor):
+            for row in _exact_rows(tensor):
                 count, first = same.get(tensor.name, (0, row))
                 is_same = all(map(_is_equal, row[1:], first[1:]))
                 if count and not is_same:
@@ -118,6 +119,11 @@ def _rows(tensor: WindowTensor) -> Iterator[Row]:
         yield [float(step), *values]
 
 
+def _exact_rows(tensor: WindowTensor) -> Iterator[Row]:
+    columns = [tensor.rows.columns[name].tolist() for name in _COLUMNS]
+    yield from map(list, zip(tensor.steps.tolist(), *columns, strict=True))
+
+
 def _is_equal(one: float, other: float) -> bool:
     return isclose(one, other, rel_tol=_EXACT)
 
@@ -127,7 +133,7 @@ def _fed(window: Window) -> set[str]:
     return {
         one.name.removeprefix("gradient/")
         for one in window.tensors(_GRADIENTS)
-        if float(one.values("abs_mean").max(initial=0.0)) > _LEAST_GRADIENT
+        if bool((one.column("sum_of_absolutes") > _LEAST_GRADIENT * one.column("count")).any())
     }
 
 

@@ -93,12 +93,10 @@ class WeightUpdateRatio(Rule):
         self, window: Window, moves: dict[int, dict[str, float]], state: State
     ) -> Iterator[Finding]:
         streaks = Streaks(state)
-        gradients = {
-            int(step)
-            for one in window.tensors("gradients")
-            for step, mean in one.reduction("abs_mean")
-            if mean > _LEAST_GRADIENT
-        }
+        gradients: set[int] = set()
+        for one in window.tensors("gradients"):
+            has_some = one.column("sum_of_absolutes") > _LEAST_GRADIENT * one.column("count")
+            gradients.update(one.steps[has_some].tolist())
         names: list[str] = []
         for step in sorted(moves):
             largest = max(moves[step].values())
