@@ -192,12 +192,8 @@ class Window:
                 series, times_ns, values = self.data.samples(self.leg, node, metric)
                 inside = slice(*np.searchsorted(times_ns, (self.start_ns, self._open_end)))
                 times_ns, values = times_ns[inside], values[:, inside]
-                is_known = ~np.isnan(values)
-                counts = is_known.sum(axis=1).tolist()
-                for one, row, known, count in zip(series, values, is_known, counts, strict=True):
-                    if count == len(times_ns) > 0:  # mostly so, and then nothing is copied
-                        yield Samples(node, one, times_ns, row)
-                    elif count:
+                for one, row, known in zip(series, values, ~np.isnan(values), strict=True):
+                    if known.any():
                         yield Samples(node, one, times_ns[known], row[known])
 
         return self._given(Metric(metric), ("system", metric), read, len)
