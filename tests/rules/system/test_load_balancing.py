@@ -31,7 +31,7 @@ def test_gpus_of_all_nodes_are_compared() -> None:
     nodes = [FakeJob(uri, "node-a")]
     nodes.append(FakeJob(uri, "node-b", nodes[0].clock))
     workers = [one.worker(rank, world_size=2) for rank, one in enumerate(nodes)]
-    for step in range(300):
+    for step in range(600):
         now_ns = nodes[0].clock.now_ns()
         for node, worker, level in zip(nodes, workers, (95.0, 50.0), strict=True):
             node.clock._now_ns = now_ns

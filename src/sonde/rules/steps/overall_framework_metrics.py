@@ -37,7 +37,7 @@ class OverallFrameworkMetrics(Rule):
 
     needs = tuple(Steps(mode.value) for mode in Mode)
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 120.0
+    window_seconds: ClassVar[float | None] = 300.0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Adds up."""

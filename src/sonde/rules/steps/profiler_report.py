@@ -35,7 +35,7 @@ class ProfilerReport(Rule):
     )
     needs = (Steps(Mode.TRAIN.value), *map(Metric, _METRICS))
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 120.0
+    window_seconds: ClassVar[float | None] = 300.0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Adds up."""

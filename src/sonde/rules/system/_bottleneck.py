@@ -27,7 +27,7 @@ class Bottleneck(Rule):
 
     metric: ClassVar[str]
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 60.0
+    window_seconds: ClassVar[float | None] = 120.0
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LowGPUUtilization",)
 

@@ -13,7 +13,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
 from sonde.rules._rule import State
 
@@ -75,6 +74,17 @@ def full_windows(subject: State, counted: Rows, size: int) -> Iterator[Values]:
     subject["buffer"] = buffer
 
 
+def window_means(subject: State, counted: Rows, size: int) -> Rows:
+    """The means of windows of so many datapoints, as they become full: the mean time first."""
+    buffer = subject.get("buffer", []) + counted
+    count = len(buffer) // size
+    subject["windows"] = subject.get("windows", 0) + count
+    subject["buffer"] = buffer[count * size :]
+    full = np.array(buffer[: count * size], dtype=np.float64)
+    means: Rows = full.reshape(count, size, -1).mean(axis=1).tolist() if count else []
+    return means
+
+
 def datapoints_of(subject: State, size: int) -> int:
     """How many datapoints have counted so far."""
     return int(subject.get("windows", 0)) * size + len(subject.get("buffer", []))
@@ -84,8 +94,3 @@ def values_at(samples: Samples, times_ns: Instants) -> Values:
     """The last known value at each instant; NaN before the first."""
     places = np.searchsorted(samples.times_ns, times_ns, side="right") - 1
     return np.where(places >= 0, samples.values[np.maximum(places, 0)], np.nan)
-
-
-def seconds_between(rows: Values) -> float:
-    """From the first datapoint to the last."""
-    return float(rows[-1, 0] - rows[0, 0]) / NANOSECONDS

@@ -51,7 +51,7 @@ class BatchSize(Rule):
 
     needs = (Metric(_CPU), Metric(_GPU), Metric(_MEMORY))
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 60.0
+    window_seconds: ClassVar[float | None] = 120.0
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LowGPUUtilization",)
 

@@ -12,7 +12,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Metric
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Counting, Values, full_windows
+from sonde.rules.system._datapoints import Counting, Rows, window_means
 
 _METRIC = "gpu.memory_used_percent"
 _MOST = 128  # windows that are remembered one by one
@@ -38,7 +38,7 @@ class GPUMemoryIncrease(Rule):
 
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 60.0
+    window_seconds: ClassVar[float | None] = 120.0
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
@@ -52,13 +52,12 @@ class GPUMemoryIncrease(Rule):
                 gpu.clear()
                 gpu["leg"] = window.leg.number
             counted = counting.take(state, name, samples.times_ns, samples.values)
-            for rows in full_windows(gpu, counted, self.window):
-                if self.is_classic:
-                    yield self._classic(samples, rows, gpu)
-                else:
-                    gpu.setdefault("series", []).append(_mean(rows))
+            means = window_means(gpu, counted, self.window)
             if not self.is_classic:
-                yield self._calibrated(samples, gpu)
+                yield self._calibrated(samples, means, gpu)
+                continue
+            for time_ns, mean in means:
+                yield self._classic(samples, int(time_ns), mean, gpu)
 
     def lacks(self, state: State) -> str:
         """How many datapoints are missing."""
@@ -68,10 +67,10 @@ class GPUMemoryIncrease(Rule):
             return ""
         return f"it has {has * self.window} datapoints of training; it needs {needed * self.window}"
 
-    def _classic(self, samples: Samples, rows: Values, gpu: State) -> Finding:
-        mean = float(rows[:, 1].mean())
+    def _classic(self, samples: Samples, time_ns: int, mean: float, gpu: State) -> Finding:
         before = gpu.get("mean", mean)
-        gpu["mean"] = mean
+        since_ns = gpu.get("time_ns", time_ns)
+        gpu["mean"], gpu["time_ns"] = mean, time_ns
         if mean - before <= self.increase:
             return self.recovered(f"{samples.node}/{samples.device}")
         return self.finding(
@@ -80,13 +79,16 @@ class GPUMemoryIncrease(Rule):
             node=samples.node,
             device=samples.device,
             subject=f"{samples.node}/{samples.device}",
-            time_ns=(int(rows[0, 0]), int(rows[-1, 0])),
+            time_ns=(since_ns, time_ns),
             evidence={"before_percent": before, "after_percent": mean},
         )
 
-    def _calibrated(self, samples: Samples, gpu: State) -> Finding:
+    def _calibrated(self, samples: Samples, means: Rows, gpu: State) -> Finding:
         subject = f"{samples.node}/{samples.device}"
-        gpu["series"] = series = halve(gpu.get("series", []), _MOST)
+        series = gpu.get("series", [])
+        for time_ns, mean in means:
+            series = halve([*series, [time_ns / NANOSECONDS, mean]], _MOST)
+        gpu["series"] = series
         levels = [row[1] for row in series]
         if not series or max(levels) - min(levels) <= self.increase:  # mostly so, and cheap to see
             return self.recovered(subject)
@@ -111,8 +113,3 @@ class GPUMemoryIncrease(Rule):
                 "curve_percent": points[:, 1].tolist(),
             },
         )
-
-
-def _mean(rows: Values) -> list[float]:
-    time_ns, value = rows.mean(axis=0).tolist()
-    return [time_ns / NANOSECONDS, value]
