@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sonde.act import Action, Occasion
-from sonde.errors import ActionError
+from sonde.errors import ActionError, StoreError
 from sonde.read.actions import read_actions
 from sonde.records.action import ActionRecord, ActionStatus
 from sonde.records.finding import Episode, Severity
@@ -22,7 +22,9 @@ from sonde.watch.channel import PAUSES_SECONDS
 from sonde.watch.dispatch import Dispatch
 from tests.fakes.eventually import eventually
 from tests.fakes.job import FakeJob
+from tests.fakes.occasions import action as build
 from tests.fakes.occasions import episode
+from tests.fakes.web_server import WebServer
 
 MINUTE = 60.0
 
@@ -301,6 +303,37 @@ def test_a_store_that_fails_does_not_keep_actions_from_being_taken(
     act(dispatch, now(job))
     assert action.episodes == ["A:///:1"]
     assert [one.status for one in log_of(job)] == [ActionStatus.DONE]
+
+
+def test_what_is_found_while_the_store_cannot_be_read_is_not_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job, action = FakeJob(), told(OnTheJob)
+    dispatch = open_dispatch(job, action)
+
+    def fail(*_: object) -> None:
+        raise StoreError("no answer")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(type(job.backend), "read", fail)
+        act(dispatch, now(job))
+    assert action.episodes == []
+    act(dispatch)
+    assert action.episodes == ["A:///:1"]
+
+
+def test_a_web_server_that_fails_first_gets_it_in_the_end(tmp_path: Path) -> None:
+    job = FakeJob()
+    with WebServer([503, 500]) as server:
+        settings = f'kind = "webhook"\nurl = "{server.url}"'
+        dispatch = open_dispatch(job, build(tmp_path, settings))
+        act(dispatch, now(job))
+        for pause in PAUSES_SECONDS[:2]:
+            job.clock.advance(pause)
+            dispatch.work()
+    (entry,) = log_of(job)
+    assert (entry.status, entry.attempts) == (ActionStatus.DONE, 3)
+    assert len({one.body for one in server.received}) == 1
 
 
 def test_in_the_background_a_slow_action_holds_up_nobody() -> None:

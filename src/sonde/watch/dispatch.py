@@ -4,7 +4,7 @@ What was done lies in the store, so that a watcher that is started again does no
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from sonde.act import Action, Occasion
 from sonde.clock import NANOSECONDS, Clock
@@ -46,7 +46,7 @@ class Dispatch:
         self._guard = Guard()
         self._lock = threading.RLock()
         self._known: dict[Key, ActionRecord] | None = None
-        self._held: dict[Key, Episode] = {}  # until the pause since the last one is over
+        self._looked_at: dict[str, Episode] = {}  # again, by id: held back, or not dealt with yet
         self._is_changed = False
         self._job = ""
         self._since_ns = 0  # what was found before does not concern the job that runs now
@@ -56,7 +56,7 @@ class Dispatch:
 
     def take(self, episodes: Iterable[Episode]) -> None:
         """What has been found, maybe nothing; neither waits nor raises."""
-        self._guard.attempt("actions", lambda: self._take(list(episodes)), None)
+        self._guard.attempt("actions", lambda: self._take(episodes), None)
 
     def work(self) -> None:
         """Does what is due here and now, where nothing works in the background."""
@@ -87,54 +87,43 @@ class Dispatch:
                 self._put(action, episode)
         return known
 
-    def _take(self, episodes: Sequence[Episode]) -> None:
+    def _take(self, episodes: Iterable[Episode]) -> None:
         with self._lock:
+            self._looked_at |= {one.id: one for one in episodes}  # as each was last told
             if self._known is None:
                 self._known = self._load()
-            told = {one.id: one for one in episodes}  # as each was last told
-            asked = [
-                (action, episode)
-                for episode in told.values()
-                for action in self._plan.after(episode.finding.rule)
-            ]
-            asked += [
-                (self._plan.actions[name], episode)
-                for (name, id_), episode in self._held.items()
-                if id_ not in told
-            ]
-            self._held = {}
-            due = [(action, episode) for action, episode in asked if self._is_due(action, episode)]
+            held = set()
+            for episode in self._looked_at.values():
+                for action in self._plan.after(episode.finding.rule):
+                    status, why = self._decision(action, episode)
+                    if status is not None:
+                        self._note(action, episode, status, why)
+                    if status is ActionStatus.WAITING:
+                        self._put(action, episode)
+                    if status is ActionStatus.HELD_BACK and episode.is_open:
+                        held.add(episode.id)
+            self._looked_at = {id_: self._looked_at[id_] for id_ in held}
             if self._is_changed:
                 self._guard.attempt("actions", self._save, None)
-        for action, episode in due:
-            self._put(action, episode)
 
-    def _is_due(self, action: Action, episode: Episode) -> bool:
-        """Whether the action follows now; what else becomes of it is noted."""
+    def _decision(self, action: Action, episode: Episode) -> tuple[ActionStatus | None, str]:
+        """Whether the action follows now, or what else becomes of it; None: nothing new."""
         known = self._records.get((action.name, episode.id))
         is_taken = known is not None and known.status in _TAKEN
         if known is not None and is_taken and not self._is_of_before(action, known):
-            return False
+            return None, ""
         if action.is_on_the_job and not self._is_present(episode):
-            return False
+            return None, ""
         least = action.min_severity
         if episode.severity.rank < least.rank:
-            if action.is_on_the_job:  # who waits for it wants to know
-                why = f"{episode.severity.value} is below {least.value}, which is min_severity"
-                self._note(action, episode, ActionStatus.REFUSED, why)
-            return False
+            why = f"{episode.severity.value} is below {least.value}, which is min_severity"
+            # who waits for something to happen to the job wants to know
+            return (ActionStatus.REFUSED, why) if action.is_on_the_job else (None, "")
         if self._clock.now_ns() < self._quiet_until_ns(action, episode):
-            if episode.is_open:
-                self._held[action.name, episode.id] = episode
             why = "until the cool-down is over" if episode.is_open else "it was over before that"
-            self._note(action, episode, ActionStatus.HELD_BACK, why)
-            return False
+            return ActionStatus.HELD_BACK, why
         why_not = self._objection(action)
-        if why_not:
-            self._note(action, episode, ActionStatus.REFUSED, why_not)
-            return False
-        self._note(action, episode, ActionStatus.WAITING)
-        return True
+        return (ActionStatus.REFUSED, why_not) if why_not else (ActionStatus.WAITING, "")
 
     @property
     def _records(self) -> dict[Key, ActionRecord]:
