@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from typing import Any
 
 import pytest
 import torch
@@ -68,7 +69,7 @@ def test_steps_of_any_mode_are_going_on(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_part_of_the_framework_is_told() -> None:
     found: list[tuple[str, str]] = []
-    given = torch.ones(1, requires_grad=True)
+    given: Any = torch.ones(1, requires_grad=True)
     given.register_hook(lambda _gradient: found.append(described(sys._getframe())))
     given.sum().backward()
     [(place, detail)] = found

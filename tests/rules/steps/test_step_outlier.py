@@ -62,6 +62,10 @@ def test_what_the_machine_did_meanwhile_is_told() -> None:
 HEALTHY = {
     "even steps": durations(800),
     "sentences of all lengths": durations(800, noise=0.35),
+    "a few very long sentences": 0.1 * np.exp(0.5 * np.random.default_rng(3).standard_normal(3000)),
+    "a machine that others use": np.maximum(
+        0.02, 0.1 * (1 + 0.15 * np.abs(np.random.default_rng(4).standard_t(3, 3000)))
+    ),
     "a slow start": np.append([30.0, 5.0, 1.0], durations(800)),
     "a dozen long steps in a long job": np.where(
         np.arange(6000) % 500 == 250, 0.25, durations(6000)

@@ -15,9 +15,9 @@ from sonde.rules._trainings import begin_leg
 
 _NAME = "gradient_norm*"
 _RECENT = 400  # recorded steps that tell what is usual
-_LEAST = 100
-_TIMES_LARGEST = 5.0  # of all that was seen: norms have heavy tails in healthy trainings, too
-_TIMES_MIDDLE = 30.0  # of what is usual: less is a hard batch
+_LEAST = 200  # norms are wild while a training finds its way
+_TIMES_LARGEST = 10.0  # of all that was seen: norms have heavy tails in healthy trainings, too
+_TIMES_MIDDLE = 50.0  # of what is usual: less is a hard batch
 _OFTEN = 3  # spikes in one window: such a training jumps, and that is how it is
 
 
@@ -26,7 +26,7 @@ class GradientNormSpike(Rule):
 
     Why it matters: one such step may undo hours of training; with Adam it also spoils the running
     averages for a thousand steps.
-    How it decides: the last 400 recorded norms tell what is usual. A spike is 30 times their
+    How it decides: the last 400 recorded norms tell what is usual. A spike is 50 times their
     middle, three times as far out as one norm in twenty, counted in ratios, and `times` the largest
     norm that was ever seen. Norms that are clipped are told as advice: the step was cut.
     What to do: look at the batch of that step; clip gradients (`clip_grad_norm_`), lower the

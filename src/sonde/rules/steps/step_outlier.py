@@ -22,11 +22,14 @@ _SETTLING_STEPS = 10  # compilation, warm caches, the first batches
 _RECENT = 400  # steps that tell what is usual
 _LEAST = 50
 _LEAST_FACTOR = 1.5  # what is not half as long again costs nothing
+_QUARTERS = 6.0  # times as far out as the third quarter begins, in ratios: four deviations
 _LEAST_LOSS = 0.02  # of the time of all steps
 _LEAST_SECONDS = 5.0  # lost in all: less is nobody's trouble
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 _NORMAL = 1.4826  # standard deviations of a normal distribution in its median deviation
 _LONGEST_RUN = 8
+_SHORTEST = 1e-9  # seconds
+_WIDEST = 2.0  # more than a quarter of the steps takes twice as long: such is this training
 _NAMED = 20
 _METRICS = ("cpu.utilization_percent", "cpu.iowait_percent", "gpu.utilization_percent")
 _OF_ALL_MODES = (Mode.TRAIN.value, Mode.EVAL.value)
@@ -50,7 +53,8 @@ class StepOutlier(Rule):
     How it decides: classic counts the steps of a worker that are longer than mean + stddev ×
     standard deviation. Calibrated uses median and median deviation of the last 400 steps, leaves
     out the first 10 steps, steps under a profiler, time for evaluation and checkpoints and long
-    runs of slow steps, and wants the outliers to cost at least 2 % of the time, and 5 seconds.
+    runs of slow steps, allows for steps of all lengths, as sentences have them, unless stddev is
+    given, and wants the outliers to cost at least 2 % of the time, and 5 seconds.
     What to do: look at what happens in the phase that is named: loading (more loader workers,
     smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
     """
@@ -128,7 +132,11 @@ class StepOutlier(Rule):
     ) -> _Outliers:
         usual = float(max(np.median(recent), np.median(seconds)))
         deviation = _NORMAL * float(np.median(np.abs(recent - usual)))
-        limit = max(usual + self.stddev * deviation, _LEAST_FACTOR * usual)
+        factor = _LEAST_FACTOR
+        if "stddev" not in self.given:
+            quarter = float(np.quantile(recent, 0.75)) / max(usual, _SHORTEST)
+            factor = max(factor, min(quarter, _WIDEST) ** _QUARTERS)
+        limit = max(usual + self.stddev * deviation, factor * usual)
         is_long = _alone(is_usable & (seconds > limit))
         by_phase = {}
         for phase, spent_ns in table.phases_ns.items():
