@@ -12,7 +12,8 @@ from sonde.settings import RunSettings, parse_size
 from sonde.show.units import counted, size
 from sonde.store.backends import Backend
 from sonde.store.format import FAMILIES
-from sonde.store.layout import NODES, WORKERS, reserve_key
+from sonde.store.layout import FINDINGS_FOLDER, NODES, WORKERS, reserve_key
+from sonde.store.lease import Leasing
 from sonde.store.places import find_job
 from sonde.store.reserve import release_reserve
 from sonde.store.retention import keep_within
@@ -81,10 +82,15 @@ class Compact(Command):
 
 
 def _folders(backend: Backend, facts: JobFacts, node: str | None) -> list[str]:
-    """What nodes and workers have recorded; of one node, with the workers that it runs."""
+    """What nodes, workers and rules have written; of one node, with the workers that it runs."""
     nodes = [f"{NODES}/{name}" for name in backend.folders(NODES) if node in (None, name)]
     workers = [rank for rank in facts.workers if node in (None, _node_of(facts, rank))]
-    return nodes + [f"{WORKERS}/{rank}" for rank in workers]
+    # a watcher that looks at what a job has left still writes
+    has_ended = (
+        node is None and facts.state.is_over and Leasing(backend, SystemClock(), "").is_free()
+    )
+    findings = [FINDINGS_FOLDER] if has_ended else []
+    return nodes + [f"{WORKERS}/{rank}" for rank in workers] + findings
 
 
 def _node_of(facts: JobFacts, rank: str) -> str:
@@ -97,6 +103,8 @@ def _is_over(facts: JobFacts, folder: str) -> bool:
     """Whether nobody writes into a folder any more."""
     room, _, name = folder.partition("/")
     states = {one.attempt.node: one.state for one in facts.latest}
+    if room == FINDINGS_FOLDER:
+        return facts.state.is_over
     if room == NODES:
         return states.get(name, JobState.LOST).is_over
     return states.get(_node_of(facts, name), facts.state).is_over

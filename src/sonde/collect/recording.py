@@ -179,7 +179,8 @@ class Recording:
         if is_long and self._is_exit_recorded:  # a short job is small, and read as quickly
             left = self._left(deadline)
             self._guard.attempt("sealing", lambda: self._sealer.seal_all(left), None)
-            # now with what sealing cost
+        if self._is_exit_recorded and any(one.cpu_seconds for one in self._beside):
+            # now with what all of that cost
             within(self._left(deadline), "heartbeat", self._write_heartbeat, None)
         return Outcome(tuple(lost), self._overhead(), self._is_exit_recorded)
 

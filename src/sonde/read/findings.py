@@ -17,12 +17,22 @@ from sonde.store.layout import FINDINGS_FOLDER, rules_key
 from sonde.store.reader import FolderReader
 
 
-def read_evaluations(backend: Backend, damages: list[str]) -> tuple[Evaluation, ...]:
-    """How each rule stands, with its episodes; nothing where no rule has been recorded."""
+def read_evaluations(
+    backend: Backend, damages: list[str], reader: "EpisodesReader | None" = None
+) -> tuple[Evaluation, ...]:
+    """How each rule stands, with its episodes; nothing where no rule has been recorded.
+
+    Args:
+        backend: The job.
+        damages: What is found damaged is added to it.
+        reader: Of the episodes, for who looks again and again.
+    """
     found = read_document(Evaluations, backend, rules_key("evaluations"), damages)
     if found is None:
         return ()
-    episodes = read_episodes(backend, damages)
+    reader = reader or EpisodesReader(backend)
+    episodes = reader.read()
+    damages += reader.damages
     return linked(
         [
             replace(one, episodes=tuple(own for own in episodes if own.finding.rule == one.rule))
@@ -33,14 +43,38 @@ def read_evaluations(backend: Backend, damages: list[str]) -> tuple[Evaluation, 
 
 def read_episodes(backend: Backend, damages: list[str]) -> tuple[Episode, ...]:
     """All episodes as they were last told, in the order in which they began."""
-    reader = FolderReader(backend, FINDINGS_FOLDER, FINDINGS)
-    reader.refresh()
-    found = {}
-    for text in reader.rows(columns=("record",))["record"].to_pylist():
-        episode = _episode(json.loads(text))
-        found[episode.id] = episode
+    reader = EpisodesReader(backend)
+    found = reader.read()
     damages += reader.damages
-    return tuple(sorted(found.values(), key=lambda one: one.first_ns))
+    return found
+
+
+class EpisodesReader:
+    """The episodes of a job that still grows; where nothing has come, nothing is decoded."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._reader = FolderReader(backend, FINDINGS_FOLDER, FINDINGS)
+        self._rows = 0
+        self._episodes: tuple[Episode, ...] = ()
+
+    @property
+    def damages(self) -> list[str]:
+        """What was found damaged so far."""
+        return self._reader.damages
+
+    def read(self) -> tuple[Episode, ...]:
+        """All of them, as they were last told, in the order in which they began."""
+        self._reader.refresh()
+        extent = self._reader.extent
+        rows = extent.rows if extent else 0
+        if rows != self._rows:
+            self._rows = rows
+            found = {}
+            for text in self._reader.rows(columns=("record",))["record"].to_pylist():
+                episode = _episode(json.loads(text))
+                found[episode.id] = episode
+            self._episodes = tuple(sorted(found.values(), key=lambda one: one.first_ns))
+        return self._episodes
 
 
 def episode_document(episode: Episode, actions: Sequence[ActionRecord] = ()) -> dict[str, Any]:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.verdict import root_first
 from sonde.clock import NANOSECONDS, Clock, iso
+from sonde.read.findings import EpisodesReader, episode_document, read_evaluations
 from sonde.read.jobs import JobFacts, NodeAttempt, read_job
 from sonde.read.status import status_document
 from sonde.read.system import SystemReader
@@ -142,6 +144,7 @@ class JobNow:
     time_ns: int
     is_over: bool
     nodes: tuple[NodeNow, ...]
+    findings: tuple[dict[str, Any], ...] = ()  # causes before consequences, the worst first
 
     def document(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -150,6 +153,7 @@ class JobNow:
             "time": iso(self.time_ns),
             **{key: self.status[key] for key in kept},
             **{key: self.status[key] for key in ("steps", "phases", "losses", "workers")},
+            "findings": self.findings,
             "lost": self.status["lost"],
             "not_collected": self.status["not_collected"],
             "history_column_seconds": COLUMN_SECONDS,
@@ -165,6 +169,7 @@ class Observer:
         self._clock = clock
         self._readers: dict[str, SystemReader] = {}
         self._workers: dict[int, WorkerReader] = {}
+        self._episodes = EpisodesReader(backend)
 
     def look(self, node: str | None = None) -> JobNow:
         """The job now, with all its nodes or one of them."""
@@ -175,7 +180,13 @@ class Observer:
         columns = COLUMNS if len(wanted) == 1 else 0
         nodes = tuple(self._node(one, now_ns, columns) for one in wanted)
         status = status_document(facts, now_ns, training=self._training(facts, now_ns))
-        return JobNow(status, now_ns, facts.state.is_over, nodes)
+        return JobNow(status, now_ns, facts.state.is_over, nodes, self._findings())
+
+    def _findings(self) -> tuple[dict[str, Any], ...]:
+        damages: list[str] = []
+        evaluations = read_evaluations(self._backend, damages, self._episodes)
+        found = root_first(one for rule in evaluations for one in rule.episodes)
+        return tuple(episode_document(one) for one in found)
 
     def _training(self, facts: JobFacts, now_ns: int) -> Training:
         for rank in map(int, facts.workers[:_MOST_WORKERS]):

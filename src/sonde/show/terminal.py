@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Span, Text
 
+from sonde.show.judged import broken, finding_lines, standing, worst_first
 from sonde.show.notices import latest_notices
 from sonde.show.output import is_visible, writing, written_out
 from sonde.show.styles import QUIET, state_style
@@ -25,6 +26,7 @@ from sonde.show.verdict import reason, verdict
 _LABEL = 15
 _LONGEST_COMMAND = 500
 _DEEPEST_INDENT = 24
+_MOST_FINDINGS = 12
 _STATISTICS = ("minimum", "p50", "p95", "maximum")
 _NAMES = {
     "cpu.utilization_percent": "CPU",
@@ -117,8 +119,13 @@ def status_lines(status: Mapping[str, Any]) -> list[Text]:
     lines = [Text(verdict(status), state_style(status["state"])), Text()]
     rows = [*_facts(status), *training_rows(status), *_recorded(status)]
     lines += [Text.assemble((f"{label:<{_LABEL}}", QUIET), text) for label, text in rows if text]
-    lines += _traceback(status) + phase_lines(status["phases"])
+    lines += _traceback(status) + _findings(status) + phase_lines(status["phases"])
     return lines + resource_lines(status.get("resources", ()))
+
+
+def _findings(status: Mapping[str, Any]) -> list[Text]:
+    lines = finding_lines(worst_first(status["rules"]), _MOST_FINDINGS)
+    return [Text(), Text("findings", QUIET), *lines] if lines else []
 
 
 def _facts(status: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -162,6 +169,9 @@ def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     if overhead:
         used = watching_cost(overhead)
         rows.append(("watching cost", f"{used}, {size(overhead['bytes_written'])} written"))
+    if status["rules"]:
+        rows.append(("rules", standing(status["rules"], is_over=status["end_time"] is not None)))
+        rows += [("rule failed", text) for text in broken(status["rules"])]
     rows += [("lost", _lost(gap)) for gap in status["lost"]]
     rows += [("not collected", f"{o['what']}: {o['reason']}") for o in status["not_collected"]]
     rows += [

@@ -13,6 +13,7 @@ from sonde.clock import iso
 from sonde.show.bars import bar, sparkline
 from sonde.show.fleet import fleet_lines
 from sonde.show.gpus import amount_of, gpu_lines
+from sonde.show.judged import finding_lines
 from sonde.show.notices import latest_notices
 from sonde.show.present import JobNow, Level, NodeNow
 from sonde.show.recent import COLUMN_SECONDS
@@ -25,6 +26,7 @@ from sonde.show.verdict import verdict
 _DETAIL = 30
 _MOST_BAR, _MOST_CURVE = 50, 60
 _MOST_NOTICES = 4
+_MOST_FINDINGS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ def frame(now: JobNow, width: int, height: int | None = None) -> list[Text]:
     room = None if height is None else max(3, height)
     head = _head(now, width)
     tail = _tail(now, width, is_live=height is not None)
-    notices = _notices(now.status)
+    found = finding_lines(now.findings, _MOST_FINDINGS)
+    notices = [*found, *_notices(now.status)]
     if not now.nodes:
         blocks = [_Block(0, [Text("No node has reported yet.", QUIET)]), _Block(1, notices)]
     elif len(now.nodes) == 1:
