@@ -76,6 +76,23 @@ def test_optimizers_that_take_turns_may_find_the_gradients_of_each_other(is_zero
         assert (max(kept(recorded, number)) > 0) is not is_zeroed
 
 
+def test_an_optimizer_that_accumulates_while_another_steps_clears_its_own_in_time() -> None:
+    with watched(needed=NEEDED) as recorded:
+        often, seldom = nn.Linear(3, 3), nn.Linear(3, 1)
+        first = torch.optim.SGD(often.parameters(), lr=0.01)
+        second = torch.optim.SGD(seldom.parameters(), lr=0.01)
+        for step in range(12):
+            seldom(often(torch.ones(2, 3))).sum().backward()
+            first.step()
+            first.zero_grad()
+            if step % 4 == 3:
+                second.step()
+                second.zero_grad()
+
+    assert set(kept(recorded, "0")) == {0}
+    assert set(kept(recorded, "1")) == {0}
+
+
 def test_without_a_rule_that_needs_it_nobody_looks() -> None:
     with watched() as recorded:
         model = nn.Linear(3, 2)

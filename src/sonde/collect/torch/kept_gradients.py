@@ -47,6 +47,7 @@ class KeptGradients:
 
     Where several optimizers take turns, a backward pass of one finds the gradients of another: they
     are cleared before its own. In a loop that accumulates, they are cleared before the first one.
+    So all passes since the optimizer has stepped are looked at, or none.
     """
 
     def __init__(
@@ -57,19 +58,24 @@ class KeptGradients:
         self._names = names
         self._optimizers = optimizers
         self._seen: dict[int, list[_Seen]] = {}
+        self._begun: set[int] = set()  # optimizers that a backward pass has followed since
 
     def backward_begins(self) -> None:
         """Nothing of this pass was added to any gradient yet."""
-        is_needed = self._session.plan.needs(ObservationKind.KEPT_GRADIENTS)
-        if not (is_needed and self._looks.is_due()):
+        if not self._session.plan.needs(ObservationKind.KEPT_GRADIENTS):
             return
+        is_due = self._looks.is_due()
         for number, optimizer in self._optimizers:
-            seen = self._seen.setdefault(number, [])
-            if len(seen) < _MOST_PASSES and all(one.names for one in seen):
+            if is_due and number not in self._begun:
+                self._seen[number] = []
+            self._begun.add(number)
+            seen = self._seen.get(number)
+            if seen is not None and len(seen) < _MOST_PASSES and all(one.names for one in seen):
                 seen.append(self._look(optimizer))
 
     def before_update(self, _optimizer: Optimizer, number: int) -> None:
         """The optimizer uses what it has."""
+        self._begun.discard(number)
         seen = self._seen.pop(number, None)
         if seen:
             at = (Mode.TRAIN.value, self._session.steps.number)
