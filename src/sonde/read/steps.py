@@ -47,6 +47,21 @@ class StepTable:
         """When each step was finished."""
         return self.starts_ns + self.durations_ns
 
+    def take(self, which: slice) -> "StepTable":
+        """Some steps."""
+        return StepTable(
+            self.worker,
+            self.mode,
+            steps=self.steps[which],
+            starts_ns=self.starts_ns[which],
+            durations_ns=self.durations_ns[which],
+            phases_ns={name: one[which] for name, one in self.phases_ns.items()},
+            device_seconds={name: one[which] for name, one in self.device_seconds.items()},
+            micro_steps=self.micro_steps[which],
+            is_skipped=self.is_skipped[which],
+            is_profiled=self.is_profiled[which],
+        )
+
     @property
     def is_usual(self) -> Marks:
         """Steps that tell how long steps take: those without a profiler, where there are any."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,22 @@ from sonde.read.workers import Numbers, WorkerReader, of_one_training
 from sonde.records.worker import TensorIndex, TensorInfo
 from sonde.store import layout
 from sonde.store.format import STATISTICS
-from sonde.store.statistics import COLUMNS, HISTOGRAM, merge, reduce_columns
+from sonde.store.statistics import (
+    COLUMNS,
+    HISTOGRAM,
+    bin_edges,
+    decode_histogram,
+    merge,
+    reduce_columns,
+)
 from sonde.store.tables import to_numpy
 from sonde.store.tensors import decode_tensors, header_bytes, names_in
 
 Columns = dict[str, npt.NDArray[Any]]
+Reals = npt.NDArray[np.float64]
 
 _OF_THE_ROW = ("step", "time_ns")
+_EDGES = bin_edges()
 _VALUES_FILE = re.compile(r"(?P<mode>[a-z]+)-(?P<step>-?\d+)-\w+\.safetensors")
 _MOSTLY_ENOUGH_BYTES = 1 << 16  # of most files the header is not longer
 
@@ -161,6 +171,41 @@ def merge_shards(parts: Sequence[TensorRows]) -> tuple[Numbers, Numbers, Columns
         for name, column in sums.items():
             merged[name][has_more] = column
     return distinct[whole], times_ns[order][firsts], merged
+
+
+def shares_outside(columns: Columns, low: float, high: float) -> Reals:
+    """Which share of a tensor's values lies below or above two bounds, row by row.
+
+    From its histogram, interpolated within a bin; where none was taken, as if its values were
+    normally spread. NaN where there are no finite values.
+    """
+    counts, least, most = columns["count"], columns["minimum"], columns["maximum"]
+    means, deviations = reduce_columns("mean", columns), reduce_columns("std", columns)
+    found = np.full(len(counts), np.nan)
+    for place in np.flatnonzero(np.isfinite(least)).tolist():
+        extent = (float(least[place]), float(most[place]))
+        if extent[0] >= low and extent[1] <= high:
+            found[place] = 0.0
+        elif extent[1] < low or extent[0] > high:
+            found[place] = 1.0
+        elif histogram := decode_histogram(str(columns[HISTOGRAM][place])):
+            found[place] = _binned_outside(histogram, extent, low, high) / counts[place]
+        else:
+            spread = NormalDist(float(means[place]), float(deviations[place]))
+            found[place] = spread.cdf(low) + 1 - spread.cdf(high)
+    return found
+
+
+def _binned_outside(
+    counts: Mapping[int, int], extent: tuple[float, float], low: float, high: float
+) -> float:
+    outside = 0.0
+    for place, number in counts.items():
+        start, end = max(_EDGES[place], extent[0]), min(_EDGES[place + 1], extent[1])
+        width = end - start
+        beyond = min(max(low - start, 0.0), width) + min(max(end - high, 0.0), width)
+        outside += number * (beyond / width if width > 0 else start < low or start > high)
+    return outside
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from sonde.read.legs import Leg
 from sonde.read.profiles import operations_of
 from sonde.read.scalars import Losses as LossNames
 from sonde.read.steps import StepTable
-from sonde.read.tensors import TensorRows, merge_shards
+from sonde.read.tensors import TensorRows, merge_shards, shares_outside
 from sonde.read.workers import Numbers
 from sonde.records.metric import Series
 from sonde.records.need import Losses, Metric, Need, Observations, Operations, Scalars, Statistics
@@ -28,7 +28,7 @@ from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.step import Mode
 from sonde.records.worker import TensorInfo
 from sonde.store.rollups import Floats, Instants
-from sonde.store.statistics import reduce_columns
+from sonde.store.statistics import quantiles, reduce_columns
 
 Part = TypeVar("Part")
 
@@ -98,6 +98,14 @@ class WindowTensor:
         """Steps and values of a reduction, such as `abs_mean`."""
         yield from zip(self.steps.tolist(), self.values(name).tolist(), strict=True)
 
+    def quantiles(self, *at: float) -> Reals:
+        """Values below which these fractions lie, at each of its steps; from histograms."""
+        return np.asarray(quantiles(self.rows.columns, at), dtype=np.float64)
+
+    def shares_outside(self, low: float, high: float) -> Reals:
+        """Which share lies below or above two bounds, at each of its steps; NaN where unknown."""
+        return shares_outside(self.rows.columns, low, high)
+
     def column(self, name: str) -> Reals:
         """One of the mergeable statistics, such as `zeros` or `sum_of_absolutes`."""
         return np.asarray(self.rows.columns[name], dtype=np.float64)
@@ -162,7 +170,7 @@ class Window:
                 table = self.data.steps(self.leg, rank, mode)
                 inside = self._inside(rank, mode, table.steps, self.data.ends(self.leg, rank, mode))
                 if inside.start < inside.stop:
-                    yield _some_steps(table, inside)
+                    yield table.take(inside)
 
         return self._given(StepsNeed(mode), ("steps", mode), read, lambda one: len(one.steps))
 
@@ -336,20 +344,6 @@ def _slice(values: Numbers, start: int | None, end: int | None) -> slice:
     """Where sorted values lie between two."""
     first = 0 if start is None else int(np.searchsorted(values, start))
     return slice(first, len(values) if end is None else int(np.searchsorted(values, end)))
-
-
-def _some_steps(table: StepTable, which: slice) -> StepTable:
-    return replace(
-        table,
-        steps=table.steps[which],
-        starts_ns=table.starts_ns[which],
-        durations_ns=table.durations_ns[which],
-        phases_ns={name: one[which] for name, one in table.phases_ns.items()},
-        device_seconds={name: one[which] for name, one in table.device_seconds.items()},
-        micro_steps=table.micro_steps[which],
-        is_skipped=table.is_skipped[which],
-        is_profiled=table.is_profiled[which],
-    )
 
 
 def _curves(rows: Sequence[ScalarRows]) -> Iterator[Curve]:

@@ -1,5 +1,7 @@
 """Overfit: planted faults and their healthy twins."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,7 @@ def test_a_validation_loss_that_turns_is_found(seed: int) -> None:
     assert 100 < float(str(episode.finding.evidence["best_step"])) < 350
 
 
-HEALTHY = {
+HEALTHY: dict[str, Callable[[int], float]] = {
     "the validation follows": lambda step: 1.2 * falling(step, 0.1),
     "a large gap that stays": lambda step: falling(step, 0.8),
     "both near nought, and the validation creeps up": lambda step: falling(step) + step / 20_000,

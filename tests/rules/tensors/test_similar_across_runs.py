@@ -18,10 +18,16 @@ def trained(seed: int, rate: float = 0.1, steps: int = 40) -> FakeJob:
     def weights(step: int) -> Reals:
         return np.asarray(begin * (1 - rate * step / 100))
 
+    def gradients(step: int) -> Reals:
+        return np.asarray(rate * weights(step))
+
+    def inputs(_: int) -> Reals:
+        return np.array([1.0, 2.0])
+
     tensors = {
         "a": ("weights", weights),
-        "gradient/a": ("gradients", lambda step: rate * weights(step)),
-        "x": ("inputs", lambda step: [1.0, 2.0]),
+        "gradient/a": ("gradients", gradients),
+        "x": ("inputs", inputs),
     }
     return with_tensors(tensors, steps)
 

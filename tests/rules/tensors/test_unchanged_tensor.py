@@ -43,7 +43,7 @@ def test_a_weight_that_stays_while_others_learn_is_found() -> None:
     assert (episode.first_step, episode.is_open) == (0, True)
 
 
-HEALTHY = {
+HEALTHY: dict[str, dict[str, Values]] = {
     "all of them move": {"a": moving, "b": moving},
     "all of them stay": {"a": still, "b": still},
     "one waits for its warm-up": {

@@ -13,7 +13,6 @@ from sonde.records.need import Losses, Statistics
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import layer_of
-from sonde.store.statistics import quantiles
 
 _INPUTS, _GRADIENTS = "relu_input", "gradients"
 _SUBJECT = "initialization"
@@ -150,7 +149,7 @@ class PoorWeightInitialization(Rule):
 
     def _of_gradients(self, window: Window) -> Iterator[Finding]:
         for tensor in window.tensors(_GRADIENTS, with_histogram=True):
-            spread = quantiles(tensor.rows.columns, (0.05, 0.95))
+            spread = tensor.quantiles(0.05, 0.95).tolist()
             for step, (low, high) in zip(tensor.steps.tolist(), spread, strict=True):
                 if step < self.steps and high - low < self.distribution_range:
                     yield self.finding(
@@ -158,7 +157,7 @@ class PoorWeightInitialization(Rule):
                         f"{low:.3g} and {high:.3g}.",
                         step=step,
                         tensor=tensor.name,
-                        evidence={"p5": float(low), "p95": float(high)},
+                        evidence={"p5": low, "p95": high},
                     )
 
     def _of_losses(self, window: Window, state: State) -> Iterator[Finding]:

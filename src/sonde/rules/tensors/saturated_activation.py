@@ -1,10 +1,8 @@
 """SaturatedActivation: inputs so large that an activation function passes nothing back."""
 
 from collections.abc import Iterator
-from math import erf, sqrt
+from math import isfinite
 from typing import ClassVar
-
-import numpy as np
 
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
@@ -12,11 +10,9 @@ from sonde.records.need import Statistics
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._streaks import Streaks
-from sonde.store.statistics import HISTOGRAM, bin_edges, decode_histogram, reduce_columns
 
 _KINDS = ("tanh", "sigmoid")
 _LOOKS = 3  # recorded steps in a row
-_EDGES = bin_edges()
 _NAMED = 8
 
 
@@ -77,10 +73,9 @@ class SaturatedActivation(Rule):
         is_tanh = kind == "tanh"
         low = self.threshold_tanh_min if is_tanh else self.threshold_sigmoid_min
         high = self.threshold_tanh_max if is_tanh else self.threshold_sigmoid_max
-        columns = tensor.rows.columns
-        for place, step in enumerate(tensor.steps.tolist()):
-            share = _share_outside({name: one[place] for name, one in columns.items()}, low, high)
-            if share is not None:
+        shares = tensor.shares_outside(low, high)
+        for step, share in zip(tensor.steps.tolist(), shares.tolist(), strict=True):
+            if isfinite(share):
                 yield step, 100 * share
 
     def _found(
@@ -108,40 +103,3 @@ class SaturatedActivation(Rule):
 
 def _last(tensor: WindowTensor, reduction: str) -> float:
     return float(tensor.values(reduction)[-1])
-
-
-def _share_outside(row: dict[str, object], low: float, high: float) -> float | None:
-    """The share of values below or above two bounds; None where nobody can tell."""
-    count = float(np.asarray(row["count"]))
-    least, most = float(np.asarray(row["minimum"])), float(np.asarray(row["maximum"]))
-    if not count or not np.isfinite(least):
-        return None
-    if least >= low and most <= high:
-        return 0.0
-    if most < low or least > high:
-        return 1.0
-    counts = decode_histogram(str(row[HISTOGRAM]))
-    if not counts:
-        return _share_if_normal(row, low, high)
-    outside = 0.0
-    for place, number in counts.items():
-        start, end = max(_EDGES[place], least), min(_EDGES[place + 1], most)
-        width = end - start
-        below = min(max(low - start, 0.0), width)
-        above = min(max(end - high, 0.0), width)
-        outside += number * ((below + above) / width if width > 0 else start < low or start > high)
-    return outside / count
-
-
-def _share_if_normal(row: dict[str, object], low: float, high: float) -> float:
-    """The share where no histogram was taken: as of values that are spread like most are."""
-    mean = float(reduce_columns("mean", _plain(row)))
-    deviation = float(reduce_columns("std", _plain(row)))
-    if not deviation:
-        return float(mean < low or mean > high)
-    below, above = ((low - mean) / deviation, (high - mean) / deviation)
-    return 0.5 * (1 + erf(below / sqrt(2))) + 0.5 * (1 - erf(above / sqrt(2)))
-
-
-def _plain(row: dict[str, object]) -> dict[str, float]:
-    return {name: float(np.asarray(value)) for name, value in row.items() if name != HISTOGRAM}
