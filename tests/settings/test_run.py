@@ -69,7 +69,7 @@ def test_defaults_of_the_reference_are_those_of_the_settings(tmp_path: Path) -> 
     file = tmp_path / "mine.toml"
     written = [f"{key.section}.{key.name} = {key.default}" for key in KEYS if key.default]
     file.write_text("\n".join(written))
-    assert load_settings(file) == RunSettings()
+    assert load_settings(file) == RunSettings(file=str(file))
 
 
 def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
