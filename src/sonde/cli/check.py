@@ -1,6 +1,7 @@
 """`sonde check`: rules over what is recorded."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from sonde.analyze.verdict import last_words
@@ -10,11 +11,16 @@ from sonde.cli._rules import add_fail_on, add_rules, exit_code, names_in
 from sonde.client.findings import Judgement
 from sonde.client.job import Job
 from sonde.clock import SystemClock
-from sonde.read.job_data import JobData
+from sonde.errors import UsageError
+from sonde.records.finding import Evaluation
+from sonde.rules import Rule
 from sonde.rules._selection import parse_assignments, select_rules
-from sonde.settings import load_settings
+from sonde.settings import load_settings, placement
+from sonde.store.backends import Backend
+from sonde.store.lease import Leasing
 from sonde.store.places import find_job
-from sonde.watch.runner import Recorder, Runner
+from sonde.watch.engines import EngineKind, Question, ask, engine_for
+from sonde.watch.runner import Recorder
 
 
 class Check(Command):
@@ -34,26 +40,41 @@ class Check(Command):
         parser.add_argument(
             "--record", action="store_true", help="keep what is found; `sonde findings` shows it"
         )
+        parser.add_argument(
+            "--engine",
+            choices=[one.value for one in EngineKind],
+            default=EngineKind.LOCAL.value,
+            help="who works: processes of this machine, as many as the job is worth, or Ray",
+        )
         add_fail_on(parser)
         add_json(parser)
 
     def execute(self, options: Options) -> int:
         settings = load_settings(options.config)
         given = parse_assignments(options.set)
-        rules = select_rules(names_in(options.rules), settings.rules, given)
+        question = Question(tuple(names_in(options.rules)), settings.rules, given)
+        rules = select_rules(question.names, question.settings, question.given)
         backend = find_job(options.job, options.store)
-        clock = SystemClock()
         if options.record:
-            recorder = Recorder(backend, clock, rules, last_words)
-            recorder.advance()
-            runner = recorder.runner
+            evaluations = _recorded(backend, rules)
         else:
-            runner = Runner(JobData(backend, clock), rules)
-            runner.advance()
-        judgement = Judgement(Job(backend).name, runner.evaluations)
+            engine = engine_for(EngineKind(options.engine), backend)
+            evaluations = ask(engine, backend.uri, question, len(rules))
+        judgement = Judgement(Job(backend).name, evaluations)
         if options.json:
             document = {"job": judgement.job, "verdict": judgement.verdict}
             say_json({**document, "rules": judgement.documents()})
         else:
             print_judgement(judgement)
         return exit_code(options, judgement.findings.worst)
+
+
+def _recorded(backend: Backend, rules: Sequence[Rule]) -> tuple[Evaluation, ...]:
+    """Goes on where the last one stopped; alone, because what comes after rests on before."""
+    clock = SystemClock()
+    leasing = Leasing(backend, clock, placement().node)
+    if not leasing.is_free():
+        raise UsageError(f"{leasing.holder} watches the job just now. Leave out --record.")
+    recorder = Recorder(backend, clock, rules, last_words)
+    recorder.advance()
+    return recorder.runner.evaluations

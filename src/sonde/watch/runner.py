@@ -107,8 +107,13 @@ class Runner:
 
     @property
     def evaluations(self) -> tuple[Evaluation, ...]:
-        """How every rule stands."""
-        return linked([course.evaluation(is_over=self.is_over) for course in self._courses])
+        """How every rule stands, and what explains what it found."""
+        return linked(self.standings)
+
+    @property
+    def standings(self) -> tuple[Evaluation, ...]:
+        """How every rule stands by itself."""
+        return tuple(course.evaluation(is_over=self.is_over) for course in self._courses)
 
     @property
     def progress(self) -> Progress:
