@@ -54,7 +54,7 @@ def test_a_model_that_trains_in_eval_mode_is_found_where_it_begins() -> None:
     [episode] = judged(trained(20)).episodes
     assert episode.first_step == 20
     assert episode.is_open
-    assert "Net trains in eval mode since train step 20" in episode.finding.message
+    assert "Net trains in eval mode since step 20" in episode.finding.message
     assert episode.finding.evidence["modules"] == ["bn", "drop"]
 
 
@@ -65,7 +65,8 @@ def test_it_recovers_when_the_mode_is_right_again() -> None:
 
 def test_an_evaluation_in_train_mode_is_found() -> None:
     [episode] = judged(evaluated(5)).episodes
-    assert "Net is evaluated in train mode" in episode.finding.message
+    assert "Net is evaluated in train mode since step 19" in episode.finding.message
+    assert episode.first_step == 19
 
 
 def test_an_evaluation_of_one_batch_has_a_loss() -> None:

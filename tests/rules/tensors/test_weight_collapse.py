@@ -63,6 +63,7 @@ HEALTHY: dict[str, tuple[Level | Mapping[str, Level], Level]] = {
         {"a.weight": shrinks, "b.weight": lambda _: 0.1, "c.weight": lambda _: 0.1},
         chance,
     ),
+    "weights that are not finite": (lambda s: 0.1 if s < 200 else float("nan"), chance),
     "layers that begin at zero": (lambda s: s * 1e-4, falls),
 }
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
+
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
@@ -46,7 +48,7 @@ class ModeMismatch(Rule):
         for one in window.observations(_KIND):
             key = f"{one.subject}/{one.mode}"
             if _is_wrong(one):
-                stands.setdefault(key, _noted(one))
+                stands.setdefault(key, _noted(one, window))
             else:
                 stands.pop(key, None)
                 yield from over(self, state, key)
@@ -70,7 +72,7 @@ class ModeMismatch(Rule):
         return bool(one["steps"] >= _TRAIN_STEPS)
 
     def _found(self, key: str, window: Window, one: State) -> Finding:
-        names, since = one["modules"], int(one["since"])
+        names, at = one["modules"], int(one["at"])
         is_train = one["mode"] == _TRAIN
         what = "trains in eval mode" if is_train else "is evaluated in train mode"
         does = (
@@ -79,9 +81,9 @@ class ModeMismatch(Rule):
             else "dropout is on and batch normalization uses the batch"
         )
         return self.finding(
-            f"{one['model']} {what} since {one['mode']} step {one['since']}: {does} "
+            f"{one['model']} {what} since step {at}: {does} "
             f"({names_in_words(names)}, {one['count']:.0f} such modules).",
-            step=(since, max(since, window.first_step or 0)) if is_train else None,
+            step=(at, max(at, window.first_step or 0)),
             subject=key,
             worker=one["worker"],
             evidence={"modules": names, "count": one["count"], "mode": one["mode"]},
@@ -94,8 +96,9 @@ def _is_wrong(one: Observation) -> bool:
     return one.mode in (_TRAIN, _EVAL) and is_in is not None and is_in != one.mode and one.value > 0
 
 
-def _noted(one: Observation) -> State:
+def _noted(one: Observation, window: Window) -> State:
     return State(
+        at=one.step if one.mode == _TRAIN else _trained_until(one, window),
         model=one.subject,
         mode=one.mode,
         since=one.step,
@@ -103,3 +106,12 @@ def _noted(one: Observation) -> State:
         worker=one.worker,
         modules=list(one.facts.get("modules", [])) or ["the model"],
     )
+
+
+def _trained_until(one: Observation, window: Window) -> int:
+    """The last training step before it."""
+    for table in window.steps():
+        count = int(np.searchsorted(table.ends_ns, one.time_ns, side="right"))
+        if count:
+            return int(table.steps[count - 1])
+    return max(0, (window.first_step or 0) - 1)

@@ -47,6 +47,9 @@ class OutputIsProbability(Rule):
             if _BINARY not in one.subject and (classes < 2 or rows < 1):
                 continue
             own = losses.of(one.subject)
+            if one.step == own.get("seen"):
+                continue  # of another worker
+            own["seen"] = one.step
             own["looks"] = own.get("looks", 0) + 1
             if one.value < _NEARLY_ALL:
                 own |= {"row": 0, "rows": 0, "was_other": True}

@@ -53,7 +53,7 @@ class SymmetricUnits(Rule):
             own = layers.of(one.subject)
             if "looks" not in own:
                 own |= {"looks": 0, "began": is_copied and one.step <= _FIRST_LOOKS_UNTIL}
-            own["looks"] += one.step > 0
+            own["looks"] += one.step > own.get("last", 0)  # workers look at the same steps
             own["began"] = own["began"] and is_copied
             own |= {"units": units, "distinct": one.value, "last": one.step}
         if looks:

@@ -42,30 +42,34 @@ class UnshuffledData(Rule):
     explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing", "LossSpike")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Follows which classes batches have."""
+        """Follows which classes the batches of each worker have."""
         begin_leg(window, state)
-        looks = [one for one in window.observations(_KIND) if one.value >= _LEAST_SAMPLES]
-        for one in looks:
-            self._take(one, state)
-        if not looks or len(state["purity"]) < _LOOKS:
+        latest = {}
+        for one in window.observations(_KIND):
+            if one.value >= _LEAST_SAMPLES and one.facts:
+                self._take(one, state.of("workers", one.worker))
+                latest[one.worker] = one
+        for worker, one in latest.items():
+            yield from self._judged(one, state.of("workers", worker))
+
+    def lacks(self, state: State) -> str:
+        """How many looks are missing."""
+        seen = max((len(own["purity"]) for own in state.of("workers").values()), default=0)
+        return "" if seen >= _LOOKS else f"it has looked at {seen} batches; it needs {_LOOKS}"
+
+    def _judged(self, last: Observation, state: State) -> Iterator[Finding]:
+        if len(state["purity"]) < _LOOKS:
             return
         counts = np.array(list(state.of("counts").values()), dtype=np.float64)
         purity = float(np.mean(state["purity"]))
         is_pure = purity >= _PURE and len(counts) >= _CLASSES
         if is_pure and counts.max() < _ALL_SAME * counts.sum() and _is_in_order(state["classes"]):
-            yield self._found(purity, looks[-1], state)
+            yield self._found(purity, last, state)
         elif purity < _PURE:
-            yield self.recovered("labels")
-
-    def lacks(self, state: State) -> str:
-        """How many looks are missing."""
-        seen = len(state.get("purity", []))
-        return "" if seen >= _LOOKS else f"it has looked at {seen} batches; it needs {_LOOKS}"
+            yield self.recovered(f"labels/{last.worker}")
 
     def _take(self, one: Observation, state: State) -> None:
         labels = {name: float(count) for name, count in one.facts.items()}
-        if not labels:
-            return
         most = max(labels, key=lambda name: labels[name])
         total = sum(labels.values())
         for name, values in (("purity", labels[most] / total), ("classes", int(most))):
@@ -85,7 +89,7 @@ class UnshuffledData(Rule):
             f"Batches hold nearly one class each ({100 * purity:.0f} % of their labels), one class "
             f"after the other: {order}.",
             step=(int(state["first"]), last.step),
-            subject="labels",
+            subject=f"labels/{last.worker}",
             worker=last.worker,
             evidence={
                 "purity": purity,

@@ -49,8 +49,9 @@ class WeightCollapse(Rule):
         first, now = state.of("first"), state.of("now")
         tensors = [one for one in window.tensors("weights") if one.is_matrix]
         for one in tensors:
-            norms = one.values("l2_norm")
-            if norms[0] > 0:
+            is_finite = one.column("nans") + one.column("infinities") == 0
+            norms = one.values("l2_norm")[is_finite]
+            if len(norms) and norms[0] > 0:
                 first.setdefault(one.name, float(norms[0]))
                 now[one.name] = float(norms[-1])
         if not tensors or not now:
