@@ -45,7 +45,7 @@ def stopped(folder: Path, places: dict[int, dict[str, float]], settings: str = "
 def test_a_worker_that_trains_alone_ends_after_its_step(tmp_path: Path) -> None:
     request = stopped(tmp_path, {0: {"step": 100, "seconds": 0.1, "workers": 1}})
     assert request.arguments == {
-        "by": "LossSpike: The loss jumped to 17.",
+        "by": "LossSpike: The loss jumped to 17",
         "last_step": "0",
         "patience_seconds": "60",
         "grace_seconds": "10",

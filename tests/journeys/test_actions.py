@@ -83,7 +83,7 @@ def test_what_a_rule_finds_stops_all_workers_after_the_same_step_and_is_told(son
     assert done.returncode == 1
     status = sonde.status()
     assert (status["state"], status["exit"]["reason"]) == ("stopped", "stopped")
-    assert status["exit"]["message"] == "stopped by LossTooLarge: The loss is 100."
+    assert status["exit"]["message"] == "stopped by LossTooLarge: The loss is 100"
     assert last_step(sonde.folder, 0) == last_step(sonde.folder, 1) < 2999
     (finding,) = status["rules"][0]["findings"]
     assert {one["action"]: one["status"] for one in finding["actions"]} == {

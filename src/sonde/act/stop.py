@@ -51,7 +51,8 @@ class Stop(Action):
 
     def perform(self, occasion: Occasion) -> str:
         finding = occasion.episode.finding
-        reason = f"{finding.rule}: {' '.join(finding.message.split())}"[:_LONGEST_REASON]
+        said = " ".join(finding.message.split()).rstrip(".")  # a part of a sentence from now on
+        reason = f"{finding.rule}: {said}"[:_LONGEST_REASON]
         arguments = {"by": reason, "grace_seconds": f"{self.grace_seconds:g}"}
         places = self._places(occasion)
         if places and len(places) >= max(one.workers for one in places):
