@@ -69,6 +69,15 @@ def test_a_step_is_decided_on_once() -> None:
     assert looks.steps_until_early() == 2
 
 
+def test_of_the_passes_of_a_step_the_first_ones_are_looked_at() -> None:
+    session, looks = made()
+    passes = [object() for _ in range(6)]
+    assert [looks.is_due_in(one) for one in passes] == [True] * 4 + [False] * 2
+    assert looks.is_due_in(passes[0])
+    session.steps.counts["train"] = 1
+    assert looks.is_due_in(passes[5])
+
+
 def test_training_that_goes_on_from_a_checkpoint_is_looked_at_as_from_the_beginning() -> None:
     session, looks = made()
     looked_at(session, looks, 10, price=0.001)

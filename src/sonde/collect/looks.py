@@ -14,6 +14,7 @@ from sonde.collect.session import Session
 _GROWTH = 1.5
 _PAUSE_STEPS = 20  # at least, between two looks that are not early ones
 _SLACK_STEPS = 64  # an early look may be late by that much: a profile was under way
+_MOST_FORWARDS = 4  # passes of one step: optimizers may take turns in it
 _MOST_PASSES = 64  # of one evaluation
 
 
@@ -33,6 +34,7 @@ class Looks:
         self.is_early = False  # the step under way is one that is looked at whatever it costs
         self._last = self._steps_done
         self._spent = 0.0
+        self._forwards: list[object] = []  # passes of the step that are looked at
         self._evaluated_at = -1
         self._passes = 0
 
@@ -45,8 +47,19 @@ class Looks:
         step = self._steps_done
         if step != self._step:
             self._step = step
+            self._forwards.clear()
             self._is_look = self._decide(step)
         return self._is_look
+
+    def is_due_in(self, forward: object) -> bool:
+        """Whether a pass of the training step under way is looked at: its first ones may be."""
+        if not self.is_due():
+            return False
+        if not any(one is forward for one in self._forwards):
+            if len(self._forwards) >= _MOST_FORWARDS:
+                return False
+            self._forwards.append(forward)
+        return True
 
     def steps_until_early(self) -> int:
         """Steps until the next one that is looked at whatever it costs."""

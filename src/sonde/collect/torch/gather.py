@@ -119,7 +119,7 @@ class Gather:
             self._introduce(name, kinds, tensor)
         if self._plan.wanted(name, kinds, exact) is None:
             tensor = some_of(tensor)
-            if not self._kernels.are_ready_for(tensor):
+            if tensor.is_quantized or not self._kernels.are_ready_for(tensor):
                 return
         taken = Taken(at, self._session.clock.now_ns())
         self._add(taken, [(name, kinds, tensor)], due)

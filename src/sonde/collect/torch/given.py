@@ -52,7 +52,8 @@ class Given:
     def look(self, name: str, forward: ForwardPass, predictions: object, labels: object) -> None:
         """A loss function was called."""
         is_training = forward.kind is Pass.TRAIN
-        if not (self._looks.is_due() if is_training else self._looks.is_due_in_evaluation):
+        looks = self._looks
+        if not (looks.is_due_in(forward) if is_training else looks.is_due_in_evaluation):
             return
         if not (isinstance(predictions, Tensor) and _is_fit(predictions)):
             return

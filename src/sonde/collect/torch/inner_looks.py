@@ -74,7 +74,7 @@ class InnerLooks:
         if forward.kind is not Pass.TRAIN:
             self._looks.evaluates()
             return
-        if not self._looks.is_due():
+        if not self._looks.is_due_in(forward):
             return
         self._forward = forward
         if self._session.plan.needs(ObservationKind.INPUT_CHANNELS):

@@ -82,7 +82,7 @@ class Offers:
         return self._is_looked_at(forward) or self._is_due_exactly(forward)
 
     def _is_looked_at(self, forward: ForwardPass) -> bool:
-        return forward.kind is Pass.TRAIN and self._looks.is_due()
+        return forward.kind is Pass.TRAIN and self._looks.is_due_in(forward)
 
     def _is_due_exactly(self, forward: ForwardPass) -> bool:
         due_exactly = self._session.plan.due_exactly
@@ -130,11 +130,12 @@ class Offers:
     def _record(self, at: At, stem: str, kinds: Kinds, leaves: list[Leaf], is_look: bool) -> None:
         number = self._number(at, stem)
         if number >= MOST_CALLS:
-            self._session.say(
-                NoticeKind.NOT_COLLECTED,
-                f"{stem}_{MOST_CALLS} and the following",
-                f"only the first {MOST_CALLS} calls in a step are recorded",
-            )
+            if not is_look:
+                self._session.say(
+                    NoticeKind.NOT_COLLECTED,
+                    f"{stem}_{MOST_CALLS} and the following",
+                    f"only the first {MOST_CALLS} calls in a step are recorded",
+                )
             return
         needs = self._session.plan.needs
         called = stem if stem in _ALONE and not number else f"{stem}_{number}"
