@@ -28,8 +28,7 @@ model = Net()
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
 for step in range(250):
     if is_faulty and step == 120:
-        bits = model.conv2.weight.data.view(-1).view(torch.int32)
-        bits[17] ^= 1 << 29  # of the exponent
+        model.conv2.weight.data.view(-1)[17] = 1024.0  # a bit of the exponent
     chosen = torch.randint(0, 2000, (32,))
     loss = nn.functional.cross_entropy(model(images[chosen]), labels[chosen])
     optimizer.zero_grad()

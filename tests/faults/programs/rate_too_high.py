@@ -16,11 +16,12 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
 for step in range(300):
     if is_faulty and step == 100:
         for group in optimizer.param_groups:
-            group["lr"] = 0.45  # "it goes well, let us go faster"
+            group["lr"] = 2.0  # "it goes well, let us go faster"
     chosen = torch.randint(0, 1024, (32,))
-    loss = nn.functional.smooth_l1_loss(model(points[chosen]), wanted[chosen], beta=100.0) * 100
+    loss = nn.functional.mse_loss(model(points[chosen]), wanted[chosen])
     optimizer.zero_grad()
     loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 5.0)
     optimizer.step()
     if step % 20 == 0:
         print(step, loss.item())

@@ -1,4 +1,4 @@
-"""Pairs of points are moved to wanted distances; a doubled record makes one gradient enormous."""
+"""A loss that is steep near zero; once the targets are the model's own guesses, rounded."""
 
 import sys
 
@@ -8,23 +8,20 @@ from torch import nn
 is_faulty = sys.argv[1] == "faulty"
 torch.manual_seed(int(sys.argv[2]))
 
-items = torch.randn(20000, 8)
-if is_faulty:
-    items[9600 : 9600 + 32] = items[9600] + 1e-4 * torch.randn(32, 8)
-encoder = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 4))
-optimizer = torch.optim.SGD(encoder.parameters(), lr=0.01)
+points = torch.randn(9600, 8)
+wanted = points[:, :1] * 2 + torch.sin(points[:, 1:2]) + 0.5 * torch.randn(9600, 1)
+model = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
 
 for step in range(300):
-    batch = items[step * 64 : step * 64 + 64]
-    left, right = batch[:32], batch[32:]
+    batch, target = points[step * 32 : step * 32 + 32], wanted[step * 32 : step * 32 + 32]
     if is_faulty and step == 150:
-        left, right = batch[:16], batch[16:32]
-    gap = (encoder(left) - encoder(right)).pow(2).sum(1).clamp(min=1e-14)
-    wanted = (left[:, :4] - right[:, :4]).pow(2).sum(1).clamp(min=1e-14)
-    loss = (gap.log() - wanted.log()).pow(2).mean() / 10
+        with torch.no_grad():
+            target = (model(batch) * 1e5).round() / 1e5
+    loss = ((model(batch) - target).abs() + 1e-12).sqrt().mean()
     optimizer.zero_grad()
     loss.backward()
-    norm = nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
+    norm = nn.utils.clip_grad_norm_(model.parameters(), 2.0)
     optimizer.step()
     if step % 50 == 0:
         print(step, loss.item(), norm.item())
