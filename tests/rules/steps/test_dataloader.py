@@ -41,7 +41,7 @@ def trained(
 def test_too_few_processes_are_found_where_steps_wait() -> None:
     found = judged(trained(1, 0.06))
     [episode] = found.episodes
-    assert "1 loader processes for 8 cores (12 %) are too few" in episode.finding.message
+    assert "node-a has too few loader processes: 1 for 8 cores (12 %)" in episode.finding.message
     assert episode.finding.evidence["lost_percent"] == pytest.approx(60.0)
     waits = found.summary["waiting for a batch (seconds: p50, p95, longest)"]
     assert waits == pytest.approx([0.06] * 3, rel=0.02)
@@ -51,13 +51,14 @@ def test_too_few_processes_are_found_where_steps_wait() -> None:
 
 def test_too_many_processes_are_found_over_all_workers_of_a_node() -> None:
     [episode] = judged(trained(6, 0.06, ranks=4)).episodes
-    assert "24 loader processes for 8 cores (300 %) are too many" in episode.finding.message
+    assert "too many loader processes: 24 for 8 cores (300 %)" in episode.finding.message
 
 
 HEALTHY = {
     "nobody waits": trained(0, 0.01),
     "waits are short": trained(0, 0.004),
     "enough of them": trained(8, 0.06),
+    "many, and nobody waits": trained(30, 0.01),
     "no GPU to pin for": trained(8, 0.0, copy=0.02),
 }
 
@@ -82,6 +83,7 @@ def test_a_job_without_a_loader_is_not_applicable() -> None:
     found = judged(job.end())
     assert found.status is RuleStatus.NOT_APPLICABLE
     assert found.reason == "no operations of the kind loading recorded"
+    assert found.summary == {}
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:

@@ -34,8 +34,9 @@ class Dataloader(Rule):
     other's way. From memory that is not pinned, copies to a GPU are slow and hold up the host.
     How it decides: the loader processes of all workers of a node are fewer than min_threshold or
     more than max_threshold percent of the cores that are available. Calibrated says so only where
-    it hurts: steps wait for data for 30 % of their time, and 5 ms each. That memory is not pinned
-    is told where a GPU is used; calibrated, where copies to it take 5 % of the steps.
+    it hurts: steps wait for data for 30 % of their time, and where processes are too few, 5 ms
+    each. That memory is not pinned is told where a GPU is used; calibrated, where copies to it take
+    5 % of the steps.
     What to do: set `num_workers` near the number of cores per worker, and `pin_memory=True`;
     `sonde dataloader` shows where the time of loading goes.
     """
@@ -81,15 +82,15 @@ class Dataloader(Rule):
         processes = sum(int(own["processes"]) for own in workers.values())
         cores = max(int(own["cores"]) for own in workers.values())
         percent = 100 * processes / cores
-        is_off = percent < self.min_threshold or percent > self.max_threshold
-        hurts = self.is_classic or any(_is_waiting(own) for own in workers.values())
-        if not (is_off and hurts):
+        is_few, is_many = percent < self.min_threshold, percent > self.max_threshold
+        least = 0.0 if is_many else _LEAST_SECONDS  # whoever has too many has them in vain
+        hurts = self.is_classic or any(_is_waiting(own, least) for own in workers.values())
+        if not ((is_few or is_many) and hurts):
             return self.recovered(f"{node}/processes")
-        few = "few" if percent < self.min_threshold else "many"
         waits = 100 * max(float(own.get("waiting", 0.0)) for own in workers.values())
         return self.finding(
-            f"{node}: {processes} loader processes for {cores} cores ({percent:.0f} %) are too "
-            f"{few}; steps wait for data {waits:.0f} % of their time.",
+            f"{node} has too {'few' if is_few else 'many'} loader processes: {processes} for "
+            f"{cores} cores ({percent:.0f} %); steps wait for data {waits:.0f} % of their time.",
             node=node,
             worker=next(iter(workers)) if len(workers) == 1 else None,
             subject=f"{node}/processes",
@@ -137,6 +138,8 @@ def _note_loaders(window: Window, state: State) -> None:
         seconds = np.array(rows["duration_ns"])[is_batch] / NANOSECONDS
         add_to_sketch(state.of("making a batch"), seconds)
     for steps in window.steps():
+        if "processes" not in state.of("workers", steps.worker):
+            continue  # it has no loader
         waited = steps.phases_ns[Phase.DATA_WAIT.value] / NANOSECONDS
         add_to_sketch(state.of("waiting for a batch"), waited)
 
@@ -154,8 +157,8 @@ def _note_steps(table: StepTable, own: State) -> None:
     own["copying"] = copied_ns / max(1.0, float(table.durations_ns.sum()))
 
 
-def _is_waiting(own: State) -> bool:
-    is_long = float(own.get("wait_seconds", 0.0)) >= _LEAST_SECONDS
+def _is_waiting(own: State, least_seconds: float) -> bool:
+    is_long = float(own.get("wait_seconds", 0.0)) >= least_seconds
     return is_long and float(own.get("waiting", 0.0)) >= _WAITING
 
 
