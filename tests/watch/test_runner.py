@@ -203,6 +203,37 @@ def test_what_is_found_is_recorded_once_and_found_again() -> None:
     assert rule["findings"][0]["step"] == [20, 29]
 
 
+def test_what_another_question_found_does_not_stand_any_more() -> None:
+    job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40)
+    Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
+    Recorder(job.backend, job.clock, [LossTooLarge(limit=5.0)]).advance()
+    [rule] = job.job().judgement()
+    assert (rule.status, rule.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_rules_that_are_not_asked_any_more_keep_what_they_said() -> None:
+    job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40)
+    Recorder(job.backend, job.clock, [LossTooLarge(), Broken()]).advance()
+    Recorder(job.backend, job.clock, [Quiet()]).advance()
+    judged = job.job().judgement()
+    assert [one.rule for one in judged] == ["Quiet", "LossTooLarge", "Broken"]
+    assert judged["LossTooLarge"].triggered == 10
+    [finding] = job.job().findings()
+    assert finding.triggered == 10
+
+
+def test_a_rule_that_is_left_in_its_midst_is_stopped() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(100):
+        worker.scalar("loss", step, 0.5).step(step, {"forward": 0.1})
+    worker.flush()
+    Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
+    Recorder(job.backend, job.clock, [Quiet()]).advance()
+    left = job.job().judgement()["LossTooLarge"]
+    assert (left.status, left.reason) == (RuleStatus.STOPPED, "it is not asked any more")
+
+
 def test_another_question_begins_anew() -> None:
     job = with_losses([2.0] * 40)
     runner = Runner(JobData(job.backend, job.clock), [LossTooLarge()])

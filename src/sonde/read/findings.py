@@ -35,7 +35,7 @@ def read_evaluations(
     damages += reader.damages
     return linked(
         [
-            replace(one, episodes=tuple(own for own in episodes if own.finding.rule == one.rule))
+            replace(one, episodes=tuple(own for own in episodes if own.id in one.told), told=())
             for one in found.rules
         ]
     )

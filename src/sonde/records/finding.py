@@ -107,6 +107,7 @@ class Evaluation:
     episodes: tuple[Episode, ...] = ()
     summary: Evidence = field(default_factory=dict)  # what it measured, whether it fired or not
     explains: tuple[str, ...] = ()  # rules whose findings are consequences of its own
+    told: tuple[str, ...] = ()  # in the store: the ids of the episodes that stand
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from sonde.clock import Clock
 from sonde.errors import StoreError
 from sonde.read.causes import linked
 from sonde.read.cuts import settled, step_windows, time_windows
+from sonde.read.findings import read_evaluations
 from sonde.read.job_data import JobData
 from sonde.read.legs import Leg
 from sonde.read.window import Window
-from sonde.records.finding import Episode, Evaluation, Evaluations, Verdict
+from sonde.records.finding import Episode, Evaluation, Evaluations, RuleStatus, Verdict
 from sonde.rules import Rule
 from sonde.store.backends import Backend
 from sonde.store.facts import encode_facts
@@ -173,7 +174,12 @@ class Recorder:
         self._judge = judge
         self._writer = Writer(backend, FINDINGS_FOLDER, clock)
         self._keep_due = 0.0
-        self.runner = Runner(JobData(backend, clock), rules, load_progress(backend))
+        progress, names = load_progress(backend), {rule.name() for rule in rules}
+        self._others = [one for one in progress.rules if one.rule not in names]
+        # rules that were asked before, and are not now: what they said stays
+        before = read_evaluations(backend, [])
+        self._before = [_left(one) for one in before if one.rule not in names]
+        self.runner = Runner(JobData(backend, clock), rules, progress)
 
     def advance(self) -> list[Episode]:
         """Looks at what is new, and writes what it means before it remembers having seen it."""
@@ -203,12 +209,23 @@ class Recorder:
         """Remembers how far the rules have come, and how they stand."""
         if self._writer.outbox.trouble is not None:
             raise StoreError(self._writer.outbox.trouble)
-        evaluations = self.runner.evaluations
+        evaluations = linked([*self.runner.standings, *self._before])
         if self._judge is not None:
             said = self._judge(evaluations, is_final=self.runner.is_over)
             self._backend.write(VERDICT, encode_facts(said))
-        # what the findings tell is in their own rows
-        standings = tuple(replace(one, episodes=()) for one in evaluations)
-        self._backend.write(EVALUATIONS, encode_facts(Evaluations(standings)))
-        save_progress(self._backend, self.runner.progress)
+        standings = Evaluations(tuple(map(_told, evaluations)))
+        self._backend.write(EVALUATIONS, encode_facts(standings))
+        save_progress(self._backend, Progress((*self.runner.progress.rules, *self._others)))
         self._keep_due = self._clock.seconds() + _KEEP_SECONDS
+
+
+def _told(evaluation: Evaluation) -> Evaluation:
+    """The same without its episodes, which are in rows of their own."""
+    return replace(evaluation, episodes=(), told=tuple(one.id for one in evaluation.episodes))
+
+
+def _left(evaluation: Evaluation) -> Evaluation:
+    """The same of a rule that is not asked any more."""
+    if evaluation.status is not RuleStatus.IN_PROGRESS:
+        return evaluation
+    return replace(evaluation, status=RuleStatus.STOPPED, reason="it is not asked any more")
