@@ -1,0 +1,174 @@
+"""A worker that trains at a given pace, from a seed: what a hook would have written of it.
+
+A loss that falls with noise, the scalars of every step, five phases per step, marks of every batch,
+statistics of all weights and gradients at some steps, and what looks find. Healthy, so that rules
+look at all of it and say nothing.
+"""
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS
+from sonde.records.job import Attempt, Exit, ExitReason, JobInfo, JobState, Launcher
+from sonde.records.worker import TensorIndex, TensorInfo, WorkerBeat, WorkerInfo
+from sonde.store import layout
+from sonde.store.backends import Backend
+from sonde.store.facts import encode_facts
+from sonde.store.format import EVENTS, FAMILIES, OBSERVATIONS, SCALARS, STATISTICS
+from sonde.store.seal import Place, seal_folder
+from sonde.store.writer import Writer
+
+NODE = "node-0"
+_PHASES = (("data_wait", 0.04), ("forward", 0.3), ("backward", 0.5), ("optimizer", 0.12))
+_LOOK_EVERY = 60  # steps between two looks
+
+
+class MovedClock:
+    """A clock that the benchmark moves: hours pass in seconds."""
+
+    def __init__(self, start_ns: int) -> None:
+        self._start_ns = self._now_ns = start_ns
+
+    def now_ns(self) -> int:
+        """The present instant."""
+        return self._now_ns
+
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return (self._now_ns - self._start_ns) / NANOSECONDS
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        """Passes at once."""
+        self.move_to(self._now_ns + round(seconds * NANOSECONDS))
+        return event.is_set()
+
+    def move_to(self, instant_ns: int) -> None:
+        """Later."""
+        self._now_ns = max(self._now_ns, instant_ns)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast it trains, and how much is recorded of it."""
+
+    steps_per_second: float
+    parameters: int
+    statistics_every: int  # steps
+
+
+class Training:
+    """One worker on one node; written step by step."""
+
+    def __init__(self, backend: Backend, clock: MovedClock, pace: Pace, seed: int = 1) -> None:
+        self.steps = 0
+        self._backend = backend
+        self._clock = clock
+        self._pace = pace
+        self._random = np.random.default_rng(seed)
+        self._writer = Writer(backend, layout.worker_folder(0), clock)
+        self._names = [
+            f"{kind}/layers.{number}.weight"
+            for kind in ("weight", "gradient")
+            for number in range(pace.parameters)
+        ]
+        now_ns = clock.now_ns()
+        backend.write(layout.JOB, encode_facts(JobInfo("job", now_ns, NODE)))
+        launcher = Launcher(1, "0", "elsewhere")
+        attempt = Attempt(NODE, 1, now_ns, ("python", "train.py"), "/", 1, launcher, 0.5)
+        backend.write(layout.attempt_key(NODE, 1, "start"), encode_facts(attempt))
+        info = WorkerInfo(0, NODE, 1, 0, pid=100, start_ns=now_ns, framework="torch")
+        backend.write(layout.worker_key(0, 1, 0, "start"), encode_facts(info))
+        self._write_index()
+
+    def train_until(self, instant_ns: int) -> None:
+        """All steps that end by then; the clock goes along, what was written is in the store."""
+        step_ns = round(NANOSECONDS / self._pace.steps_per_second)
+        while self._clock.now_ns() + step_ns <= instant_ns:
+            self._step(step_ns)
+        self.flush()
+
+    def flush(self) -> None:
+        """Everything so far is in the store, and that it lives."""
+        self._writer.flush()
+        self._writer.outbox.write_waiting()
+        beat = WorkerBeat(self._clock.now_ns(), {"train": self.steps}, 0.0, 0.0, 0.0, 0)
+        self._backend.write(layout.worker_key(0, 1, 0, "beat"), encode_facts(beat))
+
+    def end(self) -> None:
+        """The job is over, and sealed."""
+        self.flush()
+        for family in FAMILIES.values():
+            place = Place(self._backend, layout.worker_folder(0), family)
+            seal_folder(place, is_over=True, merge_all=True)
+        exit_ = Exit(JobState.COMPLETED, ExitReason.EXIT, self._clock.now_ns(), code=0)
+        self._backend.write(layout.attempt_key(NODE, 1, "exit"), encode_facts(exit_))
+
+    def _step(self, step_ns: int) -> None:
+        number, start_ns = self.steps, self._clock.now_ns()
+        lasted_ns = round(step_ns * (1 - 0.03 * self._random.random()))
+        begin_ns = start_ns
+        for name, share in _PHASES:
+            length_ns = round(share * lasted_ns)
+            row = (name, "phase", "main", begin_ns, length_ns, number, "train", "")
+            self._writer.add(EVENTS, row)
+            begin_ns += length_ns
+        self._writer.add(EVENTS, ("step", "step", "main", start_ns, lasted_ns, number, "train", ""))
+        self._clock.move_to(start_ns + step_ns)
+        self._scalars(number)
+        mark = f"{self._random.integers(2**62):x}"
+        self._observe("batch-hash", "inputs", number, 32.0, mark)
+        if number % _LOOK_EVERY == 0 or number < 20:
+            self._look(number)
+        if number % self._pace.statistics_every == 0:
+            self._statistics(number)
+        self.steps += 1
+
+    def _scalars(self, number: int) -> None:
+        noise = self._random.standard_normal(2)
+        loss = (0.3 + 2.0 * 0.9999**number) * (1 + 0.05 * noise[0])
+        values = {
+            "loss": loss,
+            "learning_rate/0": 1e-3,
+            "gradient_norm": 1.0 + 0.1 * noise[1],
+        }
+        for name, value in values.items():
+            now_ns = self._clock.now_ns()
+            self._writer.add(SCALARS, (name, now_ns, number, "train", float(value), "hook"))
+
+    def _look(self, number: int) -> None:
+        self._observe("kept-gradients", "0", number, 0.0, {"of": self._pace.parameters})
+        rows = {"rows": 32, "classes": 10}
+        self._observe("probabilities-as-logits", "cross_entropy", number, 0.0, rows)
+        hits = {str(one): [3, 0] for one in range(10)}
+        self._observe("class-hits", "predictions", number, 32.0, hits)
+
+    def _observe(self, kind: str, subject: str, step: int, value: float, detail: object) -> None:
+        text = detail if isinstance(detail, str) else json.dumps(detail)
+        row = (kind, subject, self._clock.now_ns(), step, "train", value, text)
+        self._writer.add(OBSERVATIONS, row)
+
+    def _statistics(self, number: int) -> None:
+        spread = 0.05 * np.exp(0.1 * self._random.standard_normal(len(self._names)))
+        for name, one in zip(self._names, spread.tolist(), strict=True):
+            self._writer.add(STATISTICS, (name, self._clock.now_ns(), number, "train", *_row(one)))
+
+    def _write_index(self) -> None:
+        collections = {"weight": ("weights",), "gradient": ("gradients",)}
+        infos = tuple(
+            TensorInfo(name, collections[name.partition("/")[0]], "float32", (64, 64), False, "")
+            for name in self._names
+        )
+        key = layout.worker_key(0, 1, 0, "tensors")
+        self._backend.write(key, encode_facts(TensorIndex(infos)))
+
+
+def _row(spread: float) -> Sequence[object]:
+    """Statistics of 4,096 values around nought."""
+    count, zeros = 4096, 0
+    mean = count * spread * 0.8
+    bounds = (-4 * spread, 4 * spread, spread / 4096)
+    return (count, 0, 0, zeros, *bounds, 0.0, count * spread**2, mean, "")
