@@ -18,7 +18,8 @@ _RECENT = 200  # steps that tell what is usual
 _LEAST = 100
 _FIRST = 10  # steps that tell the level of an untrained model
 _LASTING = 3  # steps in a row: one bad batch is no spike
-_TIMES_ALONE = 10.0  # of the largest so far: so far a single step may not jump either
+_ALONE_TIMES_LATE = 30.0  # a single step may not jump so far above the largest of late,
+_ALONE_TIMES_UNTRAINED = 3.0  # and above the largest of an untrained model
 _ABRUPT = 10  # steps before, it was as usual: what comes slowly is no jump
 _SHARE = 0.25  # of the untrained level: a smaller jump harms nobody
 _BACK = 10  # steps whose middle says that it has come back
@@ -35,9 +36,9 @@ class LossSpike(Rule):
     How it decides: the last 200 losses tell what is usual, heavy tails included. A spike is three
     steps in a row that lie `times` as far out as one loss in twenty, and above all that was seen
     lately, by at least a quarter of the untrained loss, within ten steps of being as usual; or one
-    step that is ten times the largest loss so far. A learning rate that goes up again as its
-    schedule says, several losses in turn, losses below zero and reinforcement learning are left
-    alone.
+    step that is 30 times the largest of the last hundred and three times that of the untrained
+    model. A learning rate that goes up again as its schedule says, several losses in turn, losses
+    below zero and reinforcement learning are left alone.
     What to do: look at the batches and the learning rate of these steps; clip gradients, warm up
     the learning rate or lower it; go back to the last checkpoint before the spike if it stays.
     """
@@ -93,14 +94,17 @@ class LossSpike(Rule):
         if len(recent) < _LEAST or _begins_again(window, state):
             return None
         usual, untrained = Usual.of(recent), float(np.median(state["first"]))
+        lately = Usual.of(recent[-_LEAST:])
         limit = max(usual.limit(self.times), usual.largest, usual.middle + _SHARE * untrained)
         begin, length = longest_run(values > limit)
-        alone = np.flatnonzero(values > max(limit, _TIMES_ALONE * max(state["largest"], untrained)))
+        far = max(_ALONE_TIMES_LATE * lately.largest, _ALONE_TIMES_UNTRAINED * max(state["first"]))
+        far = max(far, lately.limit(self.times))
+        alone = np.flatnonzero(values > far)
         earlier = np.append(recent, values[:begin])[-_ABRUPT:]
         is_jump = length >= _LASTING and float(earlier[0]) <= usual.upper
         if not is_jump and not len(alone):
             return None
-        state["limit"], state["usual"] = limit, usual.middle
+        state["limit"], state["usual"] = limit if is_jump else far, lately.middle
         return begin if is_jump else int(alone[0])
 
     def _follow(self, name: str, steps: Numbers, values: Reals, state: State) -> Iterator[Finding]:
@@ -118,7 +122,6 @@ class LossSpike(Rule):
         if back is not None or lasted > _GIVEN_UP:
             before = state["recent"] if back is not None else []
             state["recent"] = (before + state["tail"][back or 0 :])[-_RECENT:]
-            state["largest"] = max(state["largest"], state["peak"])
             for key in _OF_A_SPIKE:
                 del state[key]
 
@@ -144,7 +147,6 @@ class LossSpike(Rule):
 def _take(window: Window, values: Reals, state: State) -> None:
     """Remembers a window without a spike."""
     state["recent"] = (state.get("recent", []) + values.tolist())[-_RECENT:]
-    state["largest"] = max(state.get("largest", 0.0), float(values.max()))
     rates = learning_rates(window)
     if rates is not None:
         _, highest, state["rate"] = rates
