@@ -14,10 +14,11 @@ from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg
 
 _NAME = "gradient_norm*"
-_RECENT = 400  # recorded steps that tell what is usual
-_LEAST = 200  # norms are wild while a training finds its way
-_TIMES_LARGEST = 10.0  # of all that was seen: norms have heavy tails in healthy trainings, too
-_TIMES_MIDDLE = 50.0  # of what is usual: less is a hard batch
+_RECENT = 200  # recorded steps that tell what is usual; norms are wild until then
+_TIMES_LARGEST = 3.0  # of all that was ever seen
+_TIMES_LATELY = 20.0  # the largest of late: norms have heavy tails in healthy trainings, too
+_TIMES_MIDDLE = 50.0  # what is usual: less is a hard batch
+_RATIOS = 3.0  # times as far out as one norm in twenty
 _OFTEN = 3  # spikes in one window: such a training jumps, and that is how it is
 
 
@@ -26,9 +27,10 @@ class GradientNormSpike(Rule):
 
     Why it matters: one such step may undo hours of training; with Adam it also spoils the running
     averages for a thousand steps.
-    How it decides: the last 400 recorded norms tell what is usual. A spike is 50 times their
-    middle, three times as far out as one norm in twenty, counted in ratios, and `times` the largest
-    norm that was ever seen. Norms that are clipped are told as advice: the step was cut.
+    How it decides: the last 200 recorded norms tell what is usual. A spike is 20 times the largest
+    of these, 50 times their middle, three times as far out as one norm in twenty, counted in
+    ratios, and `times` the largest norm that was ever seen. Norms that are clipped are told as
+    advice: the step was cut.
     What to do: look at the batch of that step; clip gradients (`clip_grad_norm_`), lower the
     learning rate or warm it up; with half precision, look for overflow.
     """
@@ -50,7 +52,7 @@ class GradientNormSpike(Rule):
     def lacks(self, state: State) -> str:
         """How many norms are missing."""
         seen = max((one.get("seen", 0) for one in state.of("norms").values()), default=0)
-        return "" if seen > _LEAST else f"it has seen {seen} norms; it needs {_LEAST + 1}"
+        return "" if seen > _RECENT else f"it has seen {seen} norms; it needs {_RECENT + 1}"
 
     def _judge(self, curve: Curve, cut: object, state: State) -> Iterator[Finding]:
         is_known = np.isfinite(curve.values) & (curve.values > 0)
@@ -59,10 +61,13 @@ class GradientNormSpike(Rule):
             return
         recent = state.get("recent", [])
         state["seen"] = state.get("seen", 0) + len(values)
-        if len(recent) >= _LEAST:
+        if len(recent) >= _RECENT:
             usual = Usual.of(np.array(recent))
             limit = max(
-                usual.limit(3.0), _TIMES_MIDDLE * usual.middle, self.times * state["largest"]
+                usual.limit(_RATIOS),
+                _TIMES_MIDDLE * usual.middle,
+                _TIMES_LATELY * usual.largest,
+                self.times * state["largest"],
             )
             places = np.flatnonzero(values > limit)
             if 0 < len(places) <= _OFTEN:
