@@ -33,11 +33,13 @@ def trained(
     return job.end()
 
 
-def evaluated(batches: int, *, is_in: str = "train", with_loss: bool = False) -> FakeJob:
+def evaluated(
+    batches: int, *, is_in: str = "train", with_loss: bool = False, steps: int = 60
+) -> FakeJob:
     """An evaluation of so many batches after every twenty steps."""
     job = FakeJob()
     worker = job.worker()
-    for step in range(60):
+    for step in range(steps):
         worker.step(step, {"forward": 0.1})
         for batch in range(batches if step % 20 == 19 else 0):
             number = step // 20 * batches + batch
@@ -85,6 +87,7 @@ def test_samples_that_are_drawn_now_and_then_are_no_evaluation() -> None:
         trained(0, count=0.0),  # nothing that cares
         trained(0, over_at=1),
         evaluated(5, is_in="eval"),  # Monte Carlo dropout
+        evaluated(20, steps=20),  # statistics of an averaged model, once
     ],
 )
 def test_modes_that_are_meant_so_are_left_alone(job: FakeJob) -> None:

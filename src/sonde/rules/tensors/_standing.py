@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from sonde.read.window import Window
 from sonde.records.finding import Finding
+from sonde.rules import _trainings
 from sonde.rules._rule import Rule, State
 
 _TOLD_EVERY_STEPS = 100
@@ -18,10 +19,9 @@ def is_told_again(window: Window) -> bool:
 def begin_leg(rule: Rule, window: Window, state: State) -> Iterator[Finding]:
     """Forgets what was before the workers started again; what stood is over until it is seen."""
     if state.get("leg") != window.leg.number:
-        found = [rule.recovered(subject) for subject in state.get("told", [])]
-        state.clear()
-        state["leg"] = window.leg.number
-        yield from found
+        stood = list(state.get("told", []))
+        _trainings.begin_leg(window, state)
+        yield from (rule.recovered(subject) for subject in stood)
 
 
 def told(state: State, subject: str) -> None:

@@ -17,7 +17,8 @@ from sonde.rules.tensors._standing import begin_leg, is_told_again, names_in_wor
 _KIND = ObservationKind.MODULE_MODE.value
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
 _TRAIN_STEPS = 2  # that it lasts: one may be a trial
-_EVAL_STEPS = 3  # of one evaluation
+_EVAL_STEPS = 3  # of one evaluation without a loss: who has fewer only draws samples
+_TIMES = 2  # such evaluations: one may only set the statistics of a batch normalization right
 
 
 class ModeMismatch(Rule):
@@ -27,8 +28,8 @@ class ModeMismatch(Rule):
     train mode an evaluation is noisy, too pessimistic, and changes the running statistics.
     How it decides: the hook says when a model is not in the mode of the step, and how many of its
     modules care (dropout, batch normalization). It fires where the model as a whole is in the wrong
-    mode, some modules care, and it lasts for 2 steps of training, or for an evaluation with a loss
-    or at least 3 batches: who only draws samples has less. Single layers in the other mode are put
+    mode, some modules care, and it lasts for 2 steps of training, for an evaluation with a loss, or
+    for 2 of at least 3 batches: who only draws samples has less. Single layers in the other mode are put
     there on purpose (frozen batch normalization, Monte Carlo dropout); models that are run in
     training without being trained (teachers, frozen backbones) are left out.
     What to do: call model.train() before each epoch and model.eval() before each evaluation; models
@@ -66,8 +67,9 @@ class ModeMismatch(Rule):
     def _lasts(self, one: State, window: Window) -> bool:
         steps = [table.steps[table.steps >= one["since"]] for table in window.steps(one["mode"])]
         count = max(map(len, steps), default=0)
-        if one["mode"] == _EVAL:  # a few passes without a loss only draw samples
-            return count >= _EVAL_STEPS or (count > 0 and bool(window.losses(_EVAL)))
+        if one["mode"] == _EVAL:
+            one["times"] = one.get("times", 0) + (count >= _EVAL_STEPS)
+            return one["times"] >= _TIMES or (count > 0 and bool(window.losses(_EVAL)))
         one["steps"] = one.get("steps", 0) + count
         return bool(one["steps"] >= _TRAIN_STEPS)
 
