@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus, Severity
+from sonde.records.job import ExitReason
 from tests.fakes.job import FakeJob
 from tests.fakes.worker import FakeWorker
 
@@ -82,6 +83,34 @@ def test_workers_that_all_wait_do_not_wait_for_the_same() -> None:
 def test_a_hang_that_ends_is_over() -> None:
     [episode] = judged(hanging({0: WAITS, 1: WORKS}, goes_on_after=15)).episodes
     assert not episode.is_open
+
+
+def failed(detail: str, other: str = "", reason: ExitReason = ExitReason.EXCEPTION) -> FakeJob:
+    """Two workers of which the first fails; the other one, too, where a message is given."""
+    job = FakeJob()
+    workers = {rank: job.worker(rank, world_size=2) for rank in (0, 1)}
+    for step in range(20):
+        _one_step(job, workers, step)
+    workers[0].fail("RuntimeError: closed by peer", detail=detail)
+    if other:
+        workers[1].fail(other, reason)
+    return job.fail()
+
+
+def test_who_was_not_there_when_a_collective_failed_is_named() -> None:
+    for job in (
+        failed("in a collective: all_reduce"),
+        failed("in a collective: all_reduce", "SIGTERM", ExitReason.SIGNAL),
+    ):
+        [episode] = judged(job).episodes
+        assert (episode.finding.worker, episode.severity) == (1, Severity.CRITICAL)
+        assert "worker 0 failed in a collective: all_reduce" in episode.finding.message
+        assert "worker 1 was not there" in episode.finding.message
+
+
+def test_a_failure_of_its_own_is_no_hang() -> None:
+    assert judged(failed("in a collective: all_reduce", "ValueError: 3")).episodes == ()
+    assert judged(failed("")).episodes == ()
 
 
 HEALTHY: dict[str, dict[int, tuple[str, str] | None]] = {

@@ -9,6 +9,7 @@ from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.read.workers import WorkerLife
 from sonde.records.finding import Finding, Severity
+from sonde.records.job import ExitReason
 from sonde.records.need import Observations, Steps
 from sonde.records.observation import ObservationKind
 from sonde.rules._parameters import Positive
@@ -22,6 +23,7 @@ _SILENT_SECONDS = 60.0  # without a sign of life
 _FATAL_SECONDS = 600.0  # collectives give up after ten minutes or thirty
 _NAMED = 8
 _SUBJECT = "job"
+_FAILED = "in a collective"  # how the detail of such a failure begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class CollectiveHang(Rule):
     Why it matters: all workers stand still, and hold their machines until somebody looks or a
     timeout of many minutes takes the job down.
     How it decides: workers have stood in a collective, a backward pass or at their device for
-    `seconds` and 20 times a usual step, and no worker goes on. The one that stands elsewhere, has
+    `seconds` and 20 times a usual step, and no worker goes on; or a collective has failed, and not
+    every worker was in it. The one that stands elsewhere, has
     ended, or gives no sign of life is named; where all of them wait, they do not wait in the same
     collective, or the network is gone. Evaluation, compiling and checkpoints of one worker that the
     others wait for do not count.
@@ -68,6 +71,9 @@ class CollectiveHang(Rule):
         for one in window.observations(_KIND):
             _note(one, standing)
         state["workers"] = len(window.leg.ranks)
+        if window.is_last and (places := _at_the_end(window, standing)):
+            yield self._found(places, max(one.seconds for one in places))
+            return
         if len(window.leg.ranks) < 2 or not standing:
             yield self.recovered(_SUBJECT)
             return
@@ -91,9 +97,10 @@ class CollectiveHang(Rule):
         culprit = missing[0] if missing else None
         said = "; ".join(f"worker {one.worker} {one.said}" for one in missing[:_NAMED])
         said = said or "all workers are there, in different collectives or without a network"
+        waited = f"have waited for {longest:.0f} s" if longest else "were in a collective"
         return self.finding(
-            f"{len(waiting)} of {len(places)} workers have waited for {longest:.0f} s, the first "
-            f"of them {waiting[0].said}; {said}.",
+            f"{len(waiting)} of {len(places)} workers {waited}; worker {waiting[0].worker} "
+            f"{waiting[0].said}; {said}.",
             severity=Severity.CRITICAL if is_fatal else Severity.WARNING,
             worker=None if culprit is None else culprit.worker,
             node=None if culprit is None else culprit.node,
@@ -105,6 +112,24 @@ class CollectiveHang(Rule):
                 "places": [f"worker {one.worker} {one.said}" for one in places[:_NAMED]],
             },
         )
+
+
+def _at_the_end(window: Window, standing: State) -> list[_Place]:
+    """Where workers were when collectives failed; nothing, where that is not what happened."""
+    found = []
+    for life in window.leg.lives:
+        rank, node, failure = life.info.rank, life.info.node, life.failure
+        if failure is not None and failure.detail.startswith(_FAILED):
+            said = f"failed {failure.detail}"
+            found.append(_Place(rank, node, said, 0.0, is_waiting=True))
+        elif failure is not None and failure.reason is ExitReason.EXCEPTION:
+            return []  # it died of something else, and the others of that
+        else:
+            stands = standing.get(str(rank))
+            said = "was not there" if stands is None else f"stood in {stands['line']}"
+            found.append(_Place(rank, node, said, 0.0, is_gone=True))
+    is_some = any(one.is_waiting for one in found) and any(one.is_gone for one in found)
+    return found if is_some else []
 
 
 def _note(one: Observation, standing: State) -> None:
