@@ -29,9 +29,9 @@ class ModeMismatch(Rule):
     How it decides: the hook says when a model is not in the mode of the step, and how many of its
     modules care (dropout, batch normalization). It fires where the model as a whole is in the wrong
     mode, some modules care, and it lasts for 2 steps of training, for an evaluation with a loss, or
-    for 2 of at least 3 batches: who only draws samples has less. Single layers in the other mode are put
-    there on purpose (frozen batch normalization, Monte Carlo dropout); models that are run in
-    training without being trained (teachers, frozen backbones) are left out.
+    for 2 evaluations of at least 3 batches: who only draws samples has less. Single layers in the
+    other mode are put there on purpose (frozen batch normalization, Monte Carlo dropout); models
+    that are run in training without being trained (teachers, frozen backbones) are left out.
     What to do: call model.train() before each epoch and model.eval() before each evaluation; models
     that come from from_pretrained() are in eval mode.
     """
