@@ -23,7 +23,7 @@ _MODELS = ("perceptron", "convolutions", "transformer")
 _STEP_BAR_PERCENT = 1.0
 _CPU_BAR_PERCENT = 2.0
 _NOTHING_DUE_BAR_MICROSECONDS = 30.0
-_NOTHING_DUE = "[save]\nstatistics = []\n"
+_NOTHING_DUE = "[save]\nstatistics = []\nlooks = false\n"
 
 
 @dataclass(frozen=True)

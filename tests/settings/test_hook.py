@@ -39,6 +39,7 @@ collections = st.builds(
             tuple
         ),
         histogram_every=st.integers(0, 10**9),
+        looks=st.booleans(),
         stop_on_non_finite=st.booleans(),
         replica_check_every=st.integers(0, 10**9),
         collections=st.lists(collections, max_size=4).map(tuple),

@@ -140,6 +140,11 @@ SAVE_KEYS = (
         "steps from one histogram of those to the next; 0: none",
     ),
     Key(
+        *("save", "looks", "looks", flag, "true"),
+        "look now and then at what rules need: how inputs, labels, predictions and activations are "
+        "distributed, which gradients are kept; within the overhead budget",
+    ),
+    Key(
         *("save", "stop_on_non_finite", "stop_on_non_finite", flag, "false"),
         "refuse an optimizer step on non-finite gradients, and stop the job",
     ),
@@ -168,6 +173,7 @@ class HookSettings:
     # What active rules need to be looked at now and then: collections such as `relu_output`, kinds
     # of observations such as `batch-hash` (patterns). None: everything that any rule may need.
     needed: tuple[str, ...] | None = None
+    looks: bool = True  # False: nothing is looked at, whatever rules need
 
     def filled_with(self, collections: Iterable[CollectionSettings]) -> Self:
         """With those of the collections on top whose names are not taken already."""

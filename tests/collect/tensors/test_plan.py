@@ -142,6 +142,14 @@ def test_where_nobody_says_what_rules_need_all_of_it_is_looked_at() -> None:
     assert plan.needs("unit-copies")
     assert plan.has_looks
     assert not plan_of().has_looks
+    assert not Plan(HookSettings(statistics=(), looks=False)).has_looks
+
+
+def test_a_rule_that_needs_all_gets_all_collections() -> None:
+    plan = plan_of(needed=("all",))
+    assert len(plan.sparse) == 9
+    assert len(plan.due(Mode.TRAIN, 0)) == 4
+    assert not plan.needs("class-hits")
 
 
 def test_a_regular_expression_is_searched_for_in_the_name() -> None:

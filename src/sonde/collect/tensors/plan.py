@@ -42,7 +42,7 @@ class Plan:
             mode: [(one.schedules[mode].is_due, one) for one in exact if mode in one.schedules]
             for mode in Mode
         }
-        self._needed = settings.needed
+        self._needed = settings.needed if settings.looks else ()
         routine = [one for one in AT_EVERY_STEP if one in settings.statistics or self._asks(one)]
         self._plain: Due = tuple(budgeted(name, Wanted()) for name in routine)
         self._with_histograms: Due = tuple(
@@ -74,7 +74,9 @@ class Plan:
         return exact + (self._with_histograms if is_histogram_due else self._plain)
 
     def _asks(self, what: str) -> bool:
-        return any(fnmatchcase(what, pattern) for pattern in self._needed or ())
+        needed = self._needed or ()
+        is_one_of_all = "all" in needed and what in BUILT_IN_COLLECTIONS
+        return is_one_of_all or any(fnmatchcase(what, pattern) for pattern in needed)
 
     def needs(self, kind: str) -> bool:
         """Whether a rule needs observations of a kind that are found by looking."""
