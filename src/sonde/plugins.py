@@ -33,6 +33,10 @@ class Slot(Generic[Base]):
     def __contains__(self, name: str) -> bool:
         return name in self._files() or name in self._entry_points()
 
+    def has_file(self, name: str) -> bool:
+        """Whether it is one of our own: to ask other packages takes 15 ms."""
+        return name in self._files()
+
     def load(self, name: str) -> type[Base]:
         """Imports one plug-in and returns its class."""
         known = self._files()

@@ -29,7 +29,7 @@ def rule_names() -> tuple[str, ...]:
 def load_rule(name: str) -> type[Rule]:
     """The class of a rule, by either spelling of its name."""
     wanted = file_name(name)
-    for slot in (*RULES, FOREIGN):
-        if wanted in slot:
-            return slot.load(wanted)
+    ours = [slot for slot in RULES if slot.has_file(wanted)]
+    for slot in ours or [slot for slot in (*RULES, FOREIGN) if wanted in slot]:
+        return slot.load(wanted)
     raise UsageError(f"There is no rule {name!r}. Known: {', '.join(rule_names())}")
