@@ -203,3 +203,50 @@ def test_windows_wait_for_workers_that_have_not_begun(world_size: int) -> None:
         worker.step(step, {"forward": 0.1})
     worker.flush()
     assert bool(by_steps(job, 10)) == (world_size == 1)
+
+
+def test_a_worker_that_has_ended_does_not_end_the_time_of_those_that_have_not() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(50):
+        worker.step(step, {"forward": 0.1})
+    worker.beat(is_over=True).flush()
+    job.record({"cpu.user_percent": [1.0] * 60})  # thirty seconds in which the launcher goes on
+    data = data_of(job)
+    windows = [window for _, window in time_windows(data, data.legs[0], 10.0, 0)]
+    assert len(windows) == 3
+    assert all(window.end_ns <= job.clock.now_ns() for window in windows)
+
+
+def test_steps_of_a_worker_that_goes_on_are_waited_for_though_another_has_ended() -> None:
+    job = FakeJob()
+    ended, slow = job.worker(0, world_size=2), job.worker(1, world_size=2)
+    for step in range(40):
+        ended.step(step, {"forward": 0.1})
+        if step < 25:
+            slow.step(step, {"forward": 0.1})
+    ended.beat(is_over=True).flush()
+    slow.beat().flush()
+    assert [str(one) for one in by_steps(job, 10)] == ["steps 0–9", "steps 10–19"]
+
+
+def test_a_worker_that_has_ended_early_holds_nobody_back() -> None:
+    job = FakeJob()
+    ended, going = job.worker(0, world_size=2), job.worker(1, world_size=2)
+    for step in range(60):
+        if step < 15:
+            ended.step(step, {"forward": 0.1})
+        going.step(step, {"forward": 0.1})
+    ended.beat(is_over=True).flush()
+    going.beat().flush()
+    assert [str(one) for one in by_steps(job, 20)] == ["steps 0–19", "steps 20–39"]
+
+
+def test_what_all_workers_have_left_waits_for_the_end_of_the_job() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(25):
+        worker.step(step, {"forward": 0.1})
+    worker.beat(is_over=True).flush()
+    assert [str(one) for one in by_steps(job, 10)] == ["steps 0–9", "steps 10–19"]
+    assert [one.is_last for one in by_steps(job.end(), 10)] == [False, False, True]

@@ -43,10 +43,13 @@ class _Marks:
     steps: Numbers
     ends_ns: Numbers
     heard_ns: int  # its last sign of life
+    is_over: bool  # it has ended by itself: nothing more will come of it
 
     @property
     def settled_count(self) -> int:
         """How many steps are in the store for good."""
+        if self.is_over:
+            return len(self.steps)
         settled_ns = self.heard_ns - round(SETTLED_SECONDS * NANOSECONDS)
         return int(np.searchsorted(self.ends_ns, settled_ns, side="right"))
 
@@ -132,28 +135,29 @@ def _marks(data: JobData, leg: Leg, rank: int) -> _Marks:
             ends_ns = rows[0].times_ns[first]
     beats = [life.beat for life in leg.lives if life.info.rank == rank]
     heard = [beat.time_ns for beat in beats if beat is not None]
-    if any(beat is not None and beat.is_over for beat in beats):
-        heard.append(np.iinfo(np.int64).max // 2)
+    is_over = any(beat is not None and beat.is_over for beat in beats)
     last_ns = int(ends_ns.max()) if len(ends_ns) else leg.start_ns
-    return _Marks(steps, ends_ns, max([last_ns, *heard]))
+    return _Marks(steps, ends_ns, max([last_ns, *heard]), is_over)
 
 
 def _present(marks: dict[int, _Marks]) -> list[_Marks]:
     """Those of the workers that others wait for."""
     heard_ns = max((mark.heard_ns for mark in marks.values()), default=0)
     silent_ns = heard_ns - round(_SILENT_SECONDS * NANOSECONDS)
-    return [mark for mark in marks.values() if mark.heard_ns >= silent_ns]
+    return [mark for mark in marks.values() if mark.is_over or mark.heard_ns >= silent_ns]
 
 
 def _settled_steps(leg: Leg, marks: dict[int, _Marks]) -> int:
     if not leg.is_complete:
         return 0
-    return min((mark.settled_steps for mark in _present(marks)), default=0)
+    going = [mark.settled_steps for mark in _present(marks) if not mark.is_over]
+    ended = [mark.settled_steps for mark in marks.values()]
+    return min(going) if going else max(ended, default=0)
 
 
 def _settled_ns(data: JobData, leg: Leg, marks: dict[int, _Marks]) -> int:
     """The instant before which all is in the store."""
-    heard = [mark.heard_ns for mark in marks.values()]
+    heard = [mark.heard_ns for mark in marks.values() if not mark.is_over]
     heard += [extent.last_ns for node in leg.nodes if (extent := data.node(node).extent)]
     latest = max(heard, default=leg.start_ns)
     near = [one for one in heard if one >= latest - round(_SILENT_SECONDS * NANOSECONDS)]
