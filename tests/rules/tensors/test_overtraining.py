@@ -52,6 +52,13 @@ def test_a_plateau_that_ends_is_over() -> None:
     assert not episode.is_open
 
 
+def test_a_validation_that_turns_is_overfitting() -> None:
+    assert (
+        judged(with_evaluations(falling, lambda step: falling(step) + step / 900, 80)).episodes
+        == ()
+    )
+
+
 def test_a_loss_that_changes_its_sign_need_not_fall() -> None:
     losses = np.random.default_rng(0).standard_normal(7000)
     found = judged(with_losses(losses))

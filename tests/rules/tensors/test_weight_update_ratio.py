@@ -41,6 +41,14 @@ def test_weights_that_jump_are_found_and_named() -> None:
     assert not episode.is_open
 
 
+def test_a_jump_between_two_looks_that_are_far_apart_is_found() -> None:
+    def jumping(step: int) -> Reals:
+        return np.asarray(0.05 * BEGIN + (MOVES if step >= 50 else 0.0))
+
+    [episode] = judged(trained({"head": jumping, "body": moving})).episodes
+    assert (episode.first_step, episode.last_step) == (41, 62)
+
+
 def test_weights_that_all_stand_still_are_found() -> None:
     still = {"a": lambda _: BEGIN, "b": lambda _: 2 * BEGIN}
     [episode] = judged(trained(still)).episodes
@@ -53,7 +61,11 @@ HEALTHY: dict[str, dict[str, Values]] = {
     "one is frozen": {"a": moving, "b": lambda _: BEGIN},
     "one begins at nought": {"a": moving, "b": lambda step: 0.1 * step * MOVES},
     "one begins at nearly nought": {"a": moving, "b": lambda step: (1e-5 + 1e-2 * step) * MOVES},
-    "they grow over many steps": {"a": lambda step: BEGIN * 1.1**step},
+    "they grow over many steps": {"a": lambda step: BEGIN * 1.02**step},
+    "one begins small and grows in time": {
+        "a": moving,
+        "b": lambda step: BEGIN * 1e-3 * (1 + 3 * step),
+    },
     "they wait for the warm-up": {"a": lambda step: BEGIN if step < 30 else moving(step)},
     "very small updates": {"a": lambda step: BEGIN + 1e-6 * step * MOVES},
 }

@@ -19,6 +19,7 @@ _TRAINING, _VALIDATION = "training", "validation"
 _LEAST = {_TRAINING: 100, _VALIDATION: 20}  # windows of 50 steps; evaluations
 _TIMES = 3
 _SMOOTHED = 3  # values whose median counts as one
+_OF_PROGRESS = 0.1  # a rise by more of what was won is Overfit's, or a divergence
 _SIGMAS = 2.0
 _MOST = 256  # values; then neighbours are joined
 
@@ -31,7 +32,7 @@ class Overtraining(Rule):
     patience_train steps, or the validation loss for patience_validation evaluations. Calibrated
     counts as progress what is beyond noise and more than a hundredth of all that was won; it fires
     after 20 evaluations (or, where nothing is evaluated, 5000 steps) without any, if that is three
-    times as long as it took to get there.
+    times as long as it took to get there. A loss that rises again is another rule's.
     What to do: stop earlier; keep the checkpoint of the best evaluation; let the learning rate fall
     where the loss stands still.
     """
@@ -110,26 +111,28 @@ class Overtraining(Rule):
         series = np.array(values)
         if len(series) < _SMOOTHED:
             return
-        reached = self._reached(series)
+        reached, best, least = self._reached(series)
         before, after = reached + 1, len(values) - reached - 1
         width = int(state.get("width", 1))
         needed = max(self._least(kind), self._times(kind) * width * before)
-        if width * after < needed:
+        now = float(np.median(series[-_SMOOTHED:]))
+        has_turned = now - best > max(3 * least, _OF_PROGRESS * (values[0] - best))
+        if has_turned or width * after < needed:
             # noise moves the place where it was reached: over is what is clearly so
-            yield from (self.recovered(kind),) if 2 * width * after < needed else ()
+            if has_turned or 2 * width * after < needed:
+                yield self.recovered(kind)
             return
-        reached_at = {"best": float(series[reached:].min()), "best_step": steps[reached]}
-        yield self._found(kind, step, value, State(reached_at | {"stale": width * after}))
+        reached_at = {"best": best, "best_step": steps[reached], "stale": width * after}
+        yield self._found(kind, step, now, State(reached_at))
 
-    def _reached(self, values: Reals) -> int:
-        """Where it was, for the first time, as good as it has ever become but for noise."""
+    def _reached(self, values: Reals) -> tuple[int, float, float]:
+        """Where it was first as good as ever but for noise, how good that is, and the noise."""
         best = float(np.median(sliding_window_view(values, _SMOOTHED), axis=1).min())
-        if "delta" in self.given:
-            least = self.delta
-        else:
+        least = self.delta
+        if "delta" not in self.given:
             won = max(float(values[0]) - best, 0.0)
             least = max(self.delta * won, _SIGMAS * bent_spread_of(values))
-        return int(np.flatnonzero(values <= best + least)[0])
+        return int(np.flatnonzero(values <= best + least)[0]), best, least
 
     def _least(self, kind: str) -> int:
         name = "patience_train" if kind == _TRAINING else "patience_validation"

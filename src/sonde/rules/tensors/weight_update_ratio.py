@@ -14,8 +14,10 @@ from sonde.rules.tensors._streaks import Streaks
 
 _COLLECTION = "weights"
 _COLUMNS = ("count", "sum_of_squares", "sum", "sum_of_absolutes", "minimum", "maximum")
-_NEAR_STEPS = 3  # a jump is what happens between neighbours; over a hundred steps weights may grow
-_LEAST_ROOT_MEAN_SQUARE = 1e-4  # layers that begin at (nearly) nought grow by any factor
+# A jump is what happens between two looks that are so many steps apart, to weights whose root mean
+# square was at least so large: layers that begin at (nearly) nought grow by any factor, in time.
+_JUMPS = ((3, 1e-4), (100, 1e-2))
+_FEW = 16  # elements: single numbers may go anywhere
 _IN_A_ROW = 3  # recorded steps without movement
 _SPAN = 50  # steps: longer than the end of a schedule that falls to nought
 _LEAST_GRADIENT = 1e-12  # the mean magnitude: below it there is nothing to follow
@@ -31,9 +33,9 @@ class WeightUpdateRatio(Rule):
     num_steps recorded steps before): the change of their norm, sum, magnitudes and extremes, of
     which the largest is a lower bound for the norm of the update. Classic fires wherever its ratio
     to the weights' norm is above large_threshold or below small_threshold. Calibrated takes as a
-    jump only what happens within three steps and to weights that are not (nearly) nought, and as
-    standstill only that of all weights together, over three recorded steps and 50 steps in a row,
-    while gradients are there.
+    jump what happens within three steps to weights that are not nearly nought, or within a hundred
+    to weights of usual size, and as standstill only that of all weights together, over three
+    recorded steps and 50 steps in a row, while they have gradients.
     What to do: change the learning rate, down for jumps and up for standstill; look at its
     schedule; check that the optimizer owns the parameters and that the scaler does not skip steps.
     """
@@ -51,12 +53,12 @@ class WeightUpdateRatio(Rule):
         tensors = window.tensors(_COLLECTION)
         moves: dict[int, dict[str, float]] = {}  # ratios by step and tensor
         for tensor in tensors:
-            for step, before, ratio, is_fair in self._ratios(tensor, state.of("rows")):
+            for step, before, ratio, size in self._ratios(tensor, state.of("rows")):
                 if self.is_classic:
                     yield from self._classic(tensor.name, (before, step), ratio)
                 elif tensor.is_matrix:
                     moves.setdefault(step, {})[tensor.name] = ratio
-                    if is_fair and step - before <= _NEAR_STEPS and ratio > self.large_threshold:
+                    if ratio > self.large_threshold and _is_jump(step - before, size):
                         yield self._jump(tensor.name, (before, step), ratio)
         if not self.is_classic:
             yield from self._standstill(window, moves, state)
@@ -77,9 +79,9 @@ class WeightUpdateRatio(Rule):
                 before = known[-back]
                 norm = sqrt(before[2])
                 ratio = _least_update(before[1:], row[1:]) / (norm + self.epsilon)
-                is_fair = norm > _LEAST_ROOT_MEAN_SQUARE * sqrt(max(before[1], 1))
+                size = norm / sqrt(before[1]) if before[1] >= _FEW else 0.0
                 if isfinite(ratio):
-                    yield step, int(before[0]), ratio, is_fair
+                    yield step, int(before[0]), ratio, size
             known = [*known, row][-(back + 1) :]
         kept[tensor.name] = known
 
@@ -95,6 +97,8 @@ class WeightUpdateRatio(Rule):
         streaks = Streaks(state)
         gradients: set[int] = set()
         for one in window.tensors("gradients"):
+            if not one.is_matrix:
+                continue
             has_some = one.column("sum_of_absolutes") > _LEAST_GRADIENT * one.column("count")
             gradients.update(one.steps[has_some].tolist())
         names: list[str] = []
@@ -130,6 +134,10 @@ class WeightUpdateRatio(Rule):
                 "tensors": names[:_NAMED],
             },
         )
+
+
+def _is_jump(steps: int, size: float) -> bool:
+    return any(steps <= apart and size >= least for apart, least in _JUMPS)
 
 
 def _least_update(before: list[float], after: list[float]) -> float:
