@@ -14,21 +14,28 @@ KINDS = ("healthy", "starved", "small-batch", "growing-memory")
 
 _WIDTH = 4096
 _CLASSES = 10
+_ITEM_SECONDS = 0.0005
 
 
 class Points(Dataset[tuple[Tensor, Tensor]]):
-    """Points in space; a slow one is as slow as decoding an image on a busy machine."""
-
-    def __init__(self, item_seconds: float) -> None:
-        self._item_seconds = item_seconds
+    """Points that are as slow to come as small images to decode."""
 
     def __len__(self) -> int:
         return 1_000_000
 
     def __getitem__(self, at: int) -> tuple[Tensor, Tensor]:
-        time.sleep(self._item_seconds)
-        point = torch.full((_WIDTH,), (at % _CLASSES) / _CLASSES - 0.45)
-        return point + 0.1 * torch.randn(_WIDTH), torch.tensor(at % _CLASSES)
+        time.sleep(_ITEM_SECONDS)
+        points, labels = draw(1, "cpu")
+        return points[0], labels[0]
+
+
+def draw(count: int, device: str) -> tuple[Tensor, Tensor]:
+    """Points around the places of their classes, some of them with another's label."""
+    places = torch.linspace(-0.5, 0.5, _CLASSES, device=device)
+    labels = torch.randint(0, _CLASSES, (count,), device=device)
+    points = places[labels, None] + torch.randn(count, _WIDTH, device=device)
+    is_wrong = torch.rand(count, device=device) < 0.2
+    return points, torch.where(is_wrong, labels.roll(1), labels)
 
 
 def main(kind: str, seconds: float) -> None:
@@ -36,18 +43,18 @@ def main(kind: str, seconds: float) -> None:
     torch.manual_seed(0)
     is_starved, is_small = kind == "starved", kind == "small-batch"
     width = 256 if is_small else _WIDTH
-    layers = [nn.Sequential(nn.Linear(width, width), nn.ReLU()) for _ in range(16)]
+    layers = [nn.Sequential(nn.Linear(width, width), nn.GELU()) for _ in range(16)]
     model = nn.Sequential(nn.Linear(_WIDTH, width), *layers, nn.Linear(width, _CLASSES)).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     batch = 4 if is_small else 4096
-    data = Points(0.0002 if is_starved else 0.0)
-    loader = iter(DataLoader(data, batch_size=batch, num_workers=1 if is_starved else 0))
-    points, labels = (one.cuda() for one in next(loader))
+    loader = iter(DataLoader(Points(), batch_size=256, num_workers=1)) if is_starved else None
     kept: list[Tensor] = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if is_starved:
+        if loader is not None:
             points, labels = (one.cuda() for one in next(loader))
+        else:
+            points, labels = draw(batch, "cuda")
         optimizer.zero_grad()
         outputs = model(points)
         loss = nn.functional.cross_entropy(outputs, labels)
