@@ -36,7 +36,7 @@ class InputNotNormalized(Rule):
     smallest: Positive = 0.005
 
     needs = (Statistics("inputs"),)
-    window_steps: ClassVar[int] = 10
+    window_steps: ClassVar[int] = 20
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:

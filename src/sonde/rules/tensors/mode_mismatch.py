@@ -37,7 +37,7 @@ class ModeMismatch(Rule):
     """
 
     needs = (Observations(_KIND),)
-    window_steps: ClassVar[int] = 10
+    window_steps: ClassVar[int] = 20
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("Overfit",)
 

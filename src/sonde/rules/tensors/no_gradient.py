@@ -46,7 +46,7 @@ class NoGradient(Rule):
     """
 
     needs = (Observations(_KIND), Statistics("gradients"))
-    window_steps: ClassVar[int] = 10
+    window_steps: ClassVar[int] = 20
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("UnchangedTensor", "LossNotDecreasing")
 

@@ -34,7 +34,7 @@ class OutputIsProbability(Rule):
     """
 
     needs = (Observations(_KIND),)
-    window_steps: ClassVar[int] = 10
+    window_steps: ClassVar[int] = 20
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing",)
 

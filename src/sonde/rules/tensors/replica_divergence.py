@@ -33,7 +33,7 @@ class ReplicaDivergence(Rule):
     """
 
     needs = (Observations(_KIND),)
-    window_steps: ClassVar[int] = 10
+    window_steps: ClassVar[int] = 20
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LossDiverging", "LossSpike")
 

@@ -13,7 +13,7 @@ from sonde.rules._trainings import begin_leg
 from sonde.rules.tensors._evaluations import Hits, hits, mean_loss
 
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
-_MOST_MARKS = 4096
+_MOST_MARKS = 1024  # the lowest ones: a sample of all
 _LATEST = 2  # batches: one that is looked at again right after its step is no validation
 _BATCHES = 4  # different ones: who trains with fewer overfits them on purpose
 _ALL = 0.95  # of the batches of all evaluations
