@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
+
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Statistics
@@ -94,7 +96,7 @@ def _is_fit(tensor: WindowTensor) -> bool:
 
 def _magnitudes(tensor: WindowTensor) -> dict[int, tuple[float, float]]:
     """The largest magnitude by step, and how many elements of that size would give the norm."""
-    largest = tensor.values("abs_max").tolist()
+    largest = np.maximum(tensor.column("maximum"), -tensor.column("minimum")).tolist()
     squares = tensor.column("sum_of_squares").tolist()
     return {
         int(step): (top, total / (top * top) if top > 0 else float("inf"))

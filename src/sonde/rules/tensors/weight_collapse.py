@@ -1,5 +1,6 @@
 """WeightCollapse: regularization pulls the weights to zero, whatever the loss says."""
 
+import math
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -50,10 +51,10 @@ class WeightCollapse(Rule):
         tensors = [one for one in window.tensors("weights") if one.is_matrix]
         for one in tensors:
             is_finite = one.column("nans") + one.column("infinities") == 0
-            norms = one.values("l2_norm")[is_finite]
-            if len(norms) and norms[0] > 0:
-                first.setdefault(one.name, float(norms[0]))
-                now[one.name] = float(norms[-1])
+            squares = one.column("sum_of_squares")[is_finite]
+            if len(squares) and squares[0] > 0:
+                first.setdefault(one.name, math.sqrt(squares[0]))
+                now[one.name] = math.sqrt(squares[-1])
         if not tensors or not now:
             return
         ratios = {name: now[name] / first[name] for name in now}
