@@ -76,7 +76,9 @@ _CALIBRATION: dict[str, Fault] = {
     ),
     "detached_branch": Fault("NoGradient", "image.", _OVER_SIX_STEPS, within=2),
     "never_back_to_train": Fault("ModeMismatch", step=47, within=2),
-    "zero_grad_forgotten": Fault("MissingZeroGrad", step=1, within=2, also=_DOES_NOT_LEARN),
+    "zero_grad_forgotten": Fault(
+        "MissingZeroGrad", step=1, within=2, also=(*_DOES_NOT_LEARN, *_STARTS_BADLY)
+    ),
     "softmax_twice": Fault("OutputIsProbability", within=2, also=_DOES_NOT_LEARN),
     "constant_weights": Fault("SymmetricUnits", "0.weight", step=1, also=_DOES_NOT_LEARN),
     "missing_values": Fault("NonFiniteInput", step=81, within=2, also=_NOT_A_NUMBER),
