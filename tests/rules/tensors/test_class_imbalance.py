@@ -69,6 +69,20 @@ def test_letters_of_a_text_are_rare_by_nature() -> None:
     assert judged(labelled([{"0": 3000, "1": 150}] * 4, tokens=640.0)).episodes
 
 
+def test_pixels_of_an_image_are_rare_by_nature() -> None:
+    job = FakeJob()
+    worker = job.worker().knows("input_0", "inputs")  # two samples
+    for step in range(100):
+        if step in (0, 1, 2):
+            worker.statistics("input_0", step, [0.0, 1.0])
+            worker.observation("label-batch", "labels", step, {"0": 120, "1": 8}, value=128)
+        worker.step(step, {"forward": 0.1})
+    worker.observation("label-histogram", "labels", 99, {"0": 12000, "1": 800}, value=12800)
+    worker.flush()
+    found = judged(job.end())
+    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+
+
 def test_few_labels_are_not_enough() -> None:
     found = judged(labelled([{"0": 90, "1": 1}]))
     assert found.reason == "it has seen 91 labels; it needs 500"

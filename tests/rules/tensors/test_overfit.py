@@ -64,6 +64,20 @@ def test_a_training_that_diverges_does_not_overfit() -> None:
     assert judged(job).episodes == ()
 
 
+def test_a_test_whether_a_model_can_learn_a_batch_by_heart_is_left_alone() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(400):
+        worker.observation("batch-hash", "input", step, value=17)
+        worker.scalar("loss", step, falling(step)).step(step, {"forward": 0.1})
+        if step % 20 == 19:
+            worker.scalar("loss", step // 20, 2.3 + step / 100, mode="eval")
+            worker.step(step // 20, {"forward": 0.1}, mode="eval")
+    worker.flush()
+    found = judged(job.end())
+    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+
+
 def test_a_few_evaluations_are_not_enough() -> None:
     found = judged(with_evaluations(falling, falling, 3))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA

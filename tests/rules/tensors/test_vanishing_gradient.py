@@ -96,6 +96,15 @@ def test_a_layer_that_wakes_after_the_first_looks_is_left_alone() -> None:
     assert judged(with_tensors(tensors, 100)).episodes == ()
 
 
+def test_a_layer_that_is_left_out_now_and_then_is_left_alone() -> None:
+    tensors = {
+        "gradient/skipped": ("gradients", lambda step: [0.0 if step % 9 else 1e-3]),
+        "gradient/unused": ("gradients", lambda _: [0.0]),
+        "gradient/last": ("gradients", lambda _: [1e-3]),
+    }
+    assert judged(with_tensors(tensors, 300)).episodes == ()
+
+
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(with_gradients({"first": lambda _: 1e-12, "last": lambda _: 1e-2}, 6))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA

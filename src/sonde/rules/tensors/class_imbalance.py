@@ -12,7 +12,8 @@ from sonde.records.need import Observations
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
 
-_LABELS, _HITS, _TOKENS = "label-histogram", "class-hits", "input-tokens"
+_LABELS, _HITS = "label-histogram", "class-hits"
+_BATCH, _TOKENS = "label-batch", "input-tokens"
 _SIGMAS = 2.0  # of a count
 _HISTOGRAMS = 3  # in a row, or at the end: data in order of its classes begins with a few of them
 _STEPS_OF_A_HISTOGRAM = 100
@@ -30,8 +31,9 @@ class ClassImbalance(Rule):
     than threshold_imbalance times the smallest, or where the share of wrong predictions of a class
     is above threshold_misprediction. Calibrated allows for chance in both, wants the imbalance in
     three counts of 100 steps in a row (or at the end of the job), looks at mispredictions only when
-    half of all predictions are right, twice in a row, and leaves labels alone that are the next
-    tokens of sequences. Labels are counted by the loss function, so argmax has no effect.
+    half of all predictions are right, twice in a row, and leaves labels alone that belong to parts
+    of a sample, such as the next token. Labels are counted at the loss function, so argmax has no
+    effect.
     What to do: weight the classes in the loss, or sample rare ones more often; look at recall per
     class; get more examples of the rare ones.
     """
@@ -49,8 +51,7 @@ class ClassImbalance(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Adds up labels and hits."""
-        for one in window.observations(_TOKENS):
-            state["tokens"] = max(state.get("tokens", 0.0), one.value)
+        self._see_batches(window, state)
         last = None
         for one in window.observations(_LABELS):
             if re.search(self.labels_regex, one.subject):
@@ -61,18 +62,20 @@ class ClassImbalance(Rule):
             yield from self._of_labels(step, state, is_last=window.is_last)
         for one in window.observations(_HITS):
             if re.search(self.predictions_regex, one.subject):
+                state["predicted"] = state.get("predicted", 0) + round(one.value)
                 yield from self._of_hits(one, state.of("hits", one.mode))
 
     def unfit(self, state: State) -> str:
-        """Labels that are words."""
-        if self.is_classic or not self._are_tokens(state):
+        """Labels of which some are rare by nature."""
+        if self.is_classic or not self._are_parts(state):
             return ""
-        return "labels are tokens of sequences: some are rare by nature"
+        return "labels are of tokens or other parts of a sample: some are rare by nature"
 
     def lacks(self, state: State) -> str:
         """How many labels are missing."""
         seen = sum(int(one) for one in state.of("labels").values())
-        if seen >= self.samples or not seen:
+        seen = max(seen, int(state.get("predicted", 0)))
+        if seen >= self.samples:
             return ""
         return f"it has seen {seen} labels; it needs {self.samples}"
 
@@ -104,10 +107,22 @@ class ClassImbalance(Rule):
             smallest += _SIGMAS * sqrt(smallest)
         return largest > self.threshold_imbalance * smallest
 
-    def _are_tokens(self, state: State) -> bool:
-        """Whether there are about as many labels in a step as tokens go in."""
-        tokens = float(state.get("tokens", 0.0))
-        return bool(tokens) and state.get("most", 0.0) > tokens * _STEPS_OF_A_HISTOGRAM / 4
+    def _see_batches(self, window: Window, state: State) -> None:
+        """How many labels a batch has, how many samples, and how many tokens."""
+        for one in window.observations(_BATCH):
+            state["batch"] = max(state.get("batch", 0.0), one.value)
+        for one in window.observations(_TOKENS):
+            state["tokens"] = max(state.get("tokens", 0.0), one.value)
+        if "samples" not in state:
+            shapes = [one.info.shape for one in window.tensors("inputs") if one.info is not None]
+            if shapes:
+                state["samples"] = max((shape[0] for shape in shapes if shape), default=0)
+
+    def _are_parts(self, state: State) -> bool:
+        """Whether labels belong to parts of a sample: the tokens of a text, the pixels of one."""
+        labels = float(state.get("batch") or state.get("most", 0.0) / _STEPS_OF_A_HISTOGRAM)
+        samples, tokens = float(state.get("samples", 0)), float(state.get("tokens", 0.0))
+        return bool(samples and labels >= 4 * samples) or bool(tokens and labels >= tokens / 4)
 
     def _of_hits(self, one: Observation, state: State) -> Iterator[Finding]:
         """Judges blocks of so many predictions."""

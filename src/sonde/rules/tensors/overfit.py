@@ -11,6 +11,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Losses, Steps
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
+from sonde.rules.tensors._evaluations import is_same_batch_again
 from sonde.rules.tensors._passes import Evaluated, evaluations
 
 _PATIENCE = 3  # evaluations in a row
@@ -50,6 +51,10 @@ class Overfit(Rule):
         found, rest = evaluations(window)
         if len(window.losses()) > 1:
             state["unfit"] = "several losses in turn: none of them is the training loss"
+        if is_same_batch_again(window, state.of("batches")):
+            state["unfit"] = (
+                "a few batches over and over: that they are learned by heart is the aim"
+            )
         for one in found:
             self._add(one.trained, state)
             if one.step < self.start_step:
@@ -64,8 +69,8 @@ class Overfit(Rule):
         self._add(rest, state)
 
     def unfit(self, state: State) -> str:
-        """Several losses."""
-        return str(state.get("unfit", ""))
+        """Several losses, or a test of whether a model can learn at all."""
+        return "" if self.is_classic else str(state.get("unfit", ""))
 
     def lacks(self, state: State) -> str:
         """More evaluations."""
@@ -92,7 +97,7 @@ class Overfit(Rule):
         needed = self.patience if self.is_classic or "patience" in self.given else _PATIENCE
         if not is_over:
             yield self.recovered(_SUBJECT)
-        elif state["row"] >= needed and not self.unfit(state):
+        elif state["row"] >= needed and (self.is_classic or not self.unfit(state)):
             yield self._found(one, trained, gap, state)
 
     def _has_turned(self, one: Evaluated, trained: float, state: State) -> bool:

@@ -15,6 +15,7 @@ from sonde.rules.tensors._streaks import Streaks
 _COLLECTION = "gradients"
 _IN_A_ROW = 3  # recorded steps, which are close together only at first
 _SPAN = 35  # steps
+_TINY = 2  # of them with a gradient that is small, and not nought
 _FIRST = 5  # recorded steps that tell how lively the gradients are at the beginning
 _RATIO = 1e-3  # of the liveliest layer: below it a layer is left behind
 _CONVERGED = 1e-2  # of the liveliest layer at the beginning: below it training is done
@@ -31,7 +32,8 @@ class VanishingGradient(Rule):
     counts only the elements that got a gradient at all (an embedding's batch has few of its words),
     looks at weights and not at biases (a bias in front of a normalization has none by
     construction), and compares: the layer must lie far behind the liveliest one, and training must
-    not have converged as a whole.
+    not have converged as a whole. Gradients of exactly nought are another matter: a dead or unused
+    layer.
     What to do: use ReLU-like activations, residual connections or normalization; initialize the
     layer for its activation; with half precision, scale the loss.
     """
@@ -76,7 +78,7 @@ class VanishingGradient(Rule):
         weights = {one.name: one for one in tensors if one.is_matrix}
         means = {name: _mean_of_touched(one) for name, one in weights.items()}
         steps = sorted({int(step) for one in weights.values() for step in one.steps})
-        streaks = Streaks(state)
+        streaks, tiny = Streaks(state), state.of("tiny")
         small: dict[str, float] = {}
         for step in steps:
             now = {name: mean[step] for name, mean in means.items() if step in mean}
@@ -88,10 +90,13 @@ class VanishingGradient(Rule):
             is_converged = liveliest < _CONVERGED * state["lively"]
             limit = min(self.threshold, _RATIO * liveliest)
             for name, value in now.items():
-                streaks.note(name, step, holds=value < limit and not is_converged)
+                is_small = value < limit and not is_converged
+                streaks.note(name, step, holds=is_small)
+                tiny[name] = tiny.get(name, 0) + bool(value) if is_small else 0
                 small[name] = value
         found = [name for name in streaks.lasting(_IN_A_ROW, _SPAN) if name in weights]
-        if found:
+        # nought alone is a layer that was left out, or an expert that nobody asked
+        if any(tiny[name] >= _TINY for name in found):
             first = min(streaks.steps(name)[0] for name in found)
             yield self._found(found, small, means, (first, steps[-1]))
 

@@ -20,6 +20,7 @@ _JUMPS = ((3, 1e-4), (100, 1e-2))
 _FEW = 16  # elements: single numbers may go anywhere
 _IN_A_ROW = 3  # recorded steps without movement
 _SPAN = 50  # steps: longer than the end of a schedule that falls to nought
+_OF_ALL = 0.25  # steps so far: a schedule may end a little before the job does
 _LEAST_GRADIENT = 1e-12  # the mean magnitude: below it there is nothing to follow
 _EVERY = "every weight"
 _NAMED = 8
@@ -35,7 +36,7 @@ class WeightUpdateRatio(Rule):
     to the weights' norm is above large_threshold or below small_threshold. Calibrated takes as a
     jump what happens within three steps to weights that are not nearly nought, or within a hundred
     to weights of usual size, and as standstill only that of all weights together, over three
-    recorded steps and 50 steps in a row, while they have gradients.
+    recorded steps, 50 steps and a quarter of all steps in a row, while they have gradients.
     What to do: change the learning rate, down for jumps and up for standstill; look at its
     schedule; check that the optimizer owns the parameters and that the scaler does not skip steps.
     """
@@ -107,7 +108,8 @@ class WeightUpdateRatio(Rule):
             is_still = largest < self.small_threshold and step in gradients
             streaks.note(_EVERY, step, holds=is_still)
             names = sorted(moves[step])
-        if names and streaks.lasting(_IN_A_ROW, _SPAN):
+        span = max(_SPAN, _OF_ALL * max(moves, default=0))
+        if names and streaks.lasting(_IN_A_ROW, round(span)):
             yield self._still(names, streaks.steps(_EVERY), largest, _EVERY)
 
     def _jump(self, name: str, steps: tuple[int, int], ratio: float) -> Finding:
