@@ -1,5 +1,8 @@
 """What kind of training it is, as far as several rules have to know."""
 
+import numpy as np
+
+from sonde.read.job_data import Reals
 from sonde.read.window import Window
 from sonde.records.step import Phase
 from sonde.rules._rule import State
@@ -25,10 +28,7 @@ def is_playing(window: Window) -> bool:
     return float((tables[0].phases_ns[Phase.EVALUATION.value] > 0).mean()) > _PLAYING
 
 
-def learning_rates(window: Window) -> tuple[float, float, float] | None:
-    """The lowest, the highest and the last learning rate of the window, of the fastest group."""
+def fastest_rate(window: Window) -> Reals:
+    """The learning rate of the group that learns fastest, step by step; nothing, if not known."""
     rates = [one.values for one in window.scalars("learning_rate*") if len(one)]
-    if not rates:
-        return None
-    fastest = max(rates, key=lambda one: float(one.max()))
-    return float(fastest.min()), float(fastest.max()), float(fastest[-1])
+    return max(rates, key=lambda one: float(one.max()), default=np.empty(0))

@@ -71,8 +71,9 @@ class CollectiveHang(Rule):
         for one in window.observations(_KIND):
             _note(one, standing)
         state["workers"] = len(window.leg.ranks)
-        if window.is_last and (places := _at_the_end(window, standing)):
-            yield self._found(places, max(one.seconds for one in places))
+        at_the_end = _at_the_end(window, standing) if window.is_last else []
+        if at_the_end:
+            yield self._found(at_the_end, longest=0.0)
             return
         if len(window.leg.ranks) < 2 or not standing:
             yield self.recovered(_SUBJECT)

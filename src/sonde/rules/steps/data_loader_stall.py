@@ -45,26 +45,21 @@ class DataLoaderStall(Rule):
         for table in window.steps():
             own = state.of("workers", table.worker)
             waits = Waits.of(table)
-            limit = self._limit(waits, own)
-            if limit is not None and len(waits.steps) and float(waits.seconds.max()) > limit:
-                later = waits.without_starts(window)
-                is_long = later.seconds > limit
-                if is_long.any():
-                    yield self._found(later.take(is_long), own)
-            own["seen"] = own.get("seen", 0) + len(waits.steps)
+            _remember(waits, own)
+            if len(own["waits"]) < _LEAST or float(waits.seconds.max(initial=0.0)) < self.seconds:
+                continue
+            later, limit = waits.without_starts(window), self._limit(own)
+            is_long = later.seconds > limit
+            if is_long.any():
+                yield self._found(later.take(is_long), own)
 
     def lacks(self, state: State) -> str:
         """How many steps are missing."""
         seen = max((one.get("seen", 0) for one in state.of("workers").values()), default=0)
         return "" if seen >= _LEAST else f"it has seen {seen} steps; it needs {_LEAST}"
 
-    def _limit(self, waits: Waits, state: State) -> float | None:
-        """What is out of line for this worker; None while nobody knows."""
-        state["waits"] = (state.get("waits", []) + waits.seconds.tolist())[-_RECENT:]
-        state["steps"] = (state.get("steps", []) + waits.whole.tolist())[-_RECENT:]
-        state["spent"] = state.get("spent", 0.0) + float(waits.whole.sum())
-        if len(state["waits"]) < _LEAST:
-            return None
+    def _limit(self, state: State) -> float:
+        """What is out of line for this worker."""
         often = float(np.quantile(np.array(state["waits"]), 0.9))
         step = float(np.median(np.array(state["steps"])))
         state["usual"] = float(np.median(np.array(state["waits"])))
@@ -89,3 +84,10 @@ class DataLoaderStall(Rule):
                 "lost_seconds": state["lost"],
             },
         )
+
+
+def _remember(waits: Waits, state: State) -> None:
+    state["waits"] = (state.get("waits", []) + waits.seconds.tolist())[-_RECENT:]
+    state["steps"] = (state.get("steps", []) + waits.whole.tolist())[-_RECENT:]
+    state["spent"] = state.get("spent", 0.0) + float(waits.whole.sum())
+    state["seen"] = state.get("seen", 0) + len(waits.steps)

@@ -12,7 +12,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg, is_playing, learning_rates
+from sonde.rules._trainings import begin_leg, fastest_rate, is_playing
 
 _RECENT = 200  # steps that tell what is usual
 _LEAST = 100
@@ -147,10 +147,10 @@ class LossSpike(Rule):
 def _take(window: Window, values: Reals, state: State) -> None:
     """Remembers a window without a spike."""
     state["recent"] = (state.get("recent", []) + values.tolist())[-_RECENT:]
-    rates = learning_rates(window)
-    if rates is not None:
-        _, highest, state["rate"] = rates
-        state["highest_rate"] = max(state.get("highest_rate", 0.0), highest)
+    rates = fastest_rate(window)
+    if len(rates):
+        state["rate"] = float(rates[-1])
+        state["highest_rate"] = max(state.get("highest_rate", 0.0), float(rates.max()))
 
 
 def _came_back(values: Reals, limit: float) -> int | None:
@@ -167,8 +167,9 @@ def _came_back(values: Reals, limit: float) -> int | None:
 
 def _begins_again(window: Window, state: State) -> bool:
     """Whether the learning rate goes up to where it has been before, as some schedules do."""
-    rates = learning_rates(window)
-    if rates is None or "rate" not in state:
+    rates = fastest_rate(window)
+    if not len(rates) or "rate" not in state:
         return False
-    lowest, highest, _ = rates
-    return bool(_FASTER * min(lowest, state["rate"]) < highest <= 1.01 * state["highest_rate"])
+    known = np.append(state["rate"], rates)
+    is_up = known > _FASTER * np.minimum.accumulate(known)
+    return bool(is_up.any()) and float(rates.max()) <= 1.01 * state["highest_rate"]

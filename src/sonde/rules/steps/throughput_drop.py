@@ -122,8 +122,10 @@ def _middle(table: StepTable) -> dict[str, float] | None:
     phases = {
         name: spent_ns[is_usable] / parts
         for name, spent_ns in table.phases_ns.items()
-        if name not in _DELIBERATE
+        if name not in _DELIBERATE and spent_ns.any()
     }
+    if not phases:
+        return None
     whole = float(np.median(np.sum(list(phases.values()), axis=0)))
     middles = {name: float(np.median(one)) for name, one in phases.items()}
     scale = whole / max(sum(middles.values()), 1e-12)

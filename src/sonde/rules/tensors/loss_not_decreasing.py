@@ -143,10 +143,13 @@ class LossNotDecreasing(Rule):
             return
         if len(values) < _LEAST_BLOCKS:
             return
+        if state["has_fallen"]:
+            yield self.recovered(_subject(curve))
+            return
         change = change_over(values)
         level = abs(change.start) or 1.0
         falls = _falls(state, change)
-        state["has_fallen"] = state["has_fallen"] or self._has_fallen(state, change, falls)
+        state["has_fallen"] = self._has_fallen(state, change, falls)
         if state["steps"] < self._least_steps(is_over=window.is_last):
             return
         state["was_judged"] = True

@@ -1,0 +1,79 @@
+"""Rules on steps say the same, whoever looks when, and wherever the watcher was restarted."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sonde.read.job_data import JobData
+from sonde.records.finding import Evaluation
+from sonde.rules import Rule, load_rule
+from sonde.store.facts import decode_facts, encode_facts
+from sonde.watch.progress import Progress
+from sonde.watch.runner import Runner
+from tests.fakes.job import FakeJob
+
+NAMES = (
+    *("LossSpike", "LossDiverging", "GradientNormSpike", "LearningRateCollapse", "ClipSaturation"),
+    *("LowPrecisionOverflow", "DataLoaderStarvation", "DataLoaderStall", "ThroughputDrop"),
+    *("Straggler", "HotFunction", "CollectiveHang", "StepOutlier", "LossNotDecreasing"),
+)
+STEPS = 700
+
+
+def rules() -> list[Rule]:
+    return [load_rule(name)() for name in NAMES]
+
+
+def grow(job: FakeJob) -> Iterator[None]:
+    """Two workers with every trouble there is, forty steps at a time."""
+    rng = np.random.default_rng(0)
+    workers = [job.worker(rank, world_size=2) for rank in (0, 1)]
+    for step in range(STEPS):
+        now_ns = job.clock.now_ns()
+        for worker in workers:
+            job.clock._now_ns = now_ns
+            is_late = step > 400
+            level = 9.0 if 300 < step < 330 else 1e4 if step > 550 else 0.5
+            loss = level * (1 + 0.1 * rng.random())
+            worker.scalar("loss", step, loss if step > 20 else 2.3)
+            worker.scalar("gradient_norm", step, 9e3 if step == 444 else 1 + rng.random())
+            worker.scalar("learning_rate/0", step, 0.1 * 0.9**step)
+            worker.scalar("clip_factor", step, 0.001).scalar("loss_scale", step, 1024.0)
+            wait = 5.0 if step == 250 else 0.06 if is_late and worker.rank else 0.001
+            phases = {"data_wait": wait, "forward": 0.02, "backward": 0.03}
+            rest = 0.05 if is_late else 0.0
+            worker.step(step, phases, rest=rest, skipped=step % 5 == 0)
+        if step % 40 == 39:
+            for worker in workers:
+                worker.flush()
+            yield
+    for worker in workers:
+        worker.flush()
+    job.end()
+    yield
+
+
+def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
+    return [
+        (one.rule, one.status, one.datapoints, one.triggered, one.reason, one.episodes)
+        for one in evaluations
+    ]
+
+
+def test_findings_do_not_depend_on_who_looked_when() -> None:
+    job = FakeJob()
+    runner = Runner(JobData(job.backend, job.clock), rules())
+    for _ in grow(job):
+        runner.advance()
+        kept = decode_facts(Progress, encode_facts(runner.progress), "progress")
+        runner = Runner(JobData(job.backend, job.clock), rules(), kept)
+    runner.advance()
+    afterwards = Runner(JobData(job.backend, job.clock), rules())
+    afterwards.advance()
+    assert said(runner.evaluations) == said(afterwards.evaluations)
+    found = {one.rule for one in afterwards.evaluations if one.episodes}
+    assert found >= {
+        *("LossSpike", "LossDiverging", "GradientNormSpike", "LearningRateCollapse"),
+        *("ClipSaturation", "LowPrecisionOverflow", "DataLoaderStarvation", "DataLoaderStall"),
+        *("ThroughputDrop", "Straggler"),
+    }
