@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from time import perf_counter
 
 from tests.faults.catalogue import FOLDER, Program, Variant
@@ -58,13 +59,18 @@ def record(run: Run, cache: Path = CACHE, *, may_be_old: bool = False) -> Record
     for one in [folder, *(others if may_be_old else ())]:
         if (one / "ended.json").exists():
             return Recording(**json.loads((one / "ended.json").read_text()))
-    for one in [folder, *others]:
+    for one in others:
         shutil.rmtree(one, ignore_errors=True)
-    folder.mkdir(parents=True)
+    kept.mkdir(parents=True, exist_ok=True)
+    under_way = Path(mkdtemp(dir=kept))
     began = perf_counter()
-    code = _train(run, folder)
+    code = _train(run, under_way)
     recording = Recording(str(folder / "job"), code, perf_counter() - began)
-    (folder / "ended.json").write_text(json.dumps(asdict(recording)))
+    (under_way / "ended.json").write_text(json.dumps(asdict(recording)))
+    try:
+        under_way.rename(folder)
+    except OSError:  # somebody else has recorded the same meanwhile: that will do
+        shutil.rmtree(under_way)
     return recording
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from sonde.rules import load_rule, rule_names
 from tests.faults.catalogue import FOLDER, PROGRAMS, Fault, Half, Program, Variant
 from tests.faults.judging import Alarm, Outcome
 from tests.faults.scores import Scores, alarm_table, confusion_table, fault_table, score_rows
@@ -39,6 +40,14 @@ def test_programs_call_nothing_of_ours() -> None:
         names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
         assert "sonde" not in program.path.read_text(), program.name
         assert names.isdisjoint({"exec", "eval"}), program.name
+
+
+def test_labels_name_rules_that_exist() -> None:
+    known = {load_rule(name).name() for name in rule_names()}
+    for program in PROGRAMS:
+        if program.fault:
+            named = {program.fault.rule, *program.fault.instead, *program.fault.also}
+            assert named <= known, program.name
 
 
 def test_a_fault_is_detected_named_and_timed() -> None:
