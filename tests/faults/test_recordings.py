@@ -1,0 +1,58 @@
+"""Recordings of programs are made once, and again when something has changed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults import recordings
+from tests.faults.catalogue import PROGRAMS, Variant
+from tests.faults.recordings import Run, record
+
+RUN = Run(PROGRAMS[0], Variant.HEALTHY, 3)
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    """The runs that were really trained."""
+    runs: list[Run] = []
+
+    def train(run: Run, folder: Path) -> int:
+        (folder / "job").mkdir()
+        runs.append(run)
+        return 0
+
+    monkeypatch.setattr(recordings, "_train", train)
+    return runs
+
+
+def test_a_run_is_trained_once(tmp_path: Path, trained: list[Run]) -> None:
+    first, second = record(RUN, tmp_path), record(RUN, tmp_path)
+    assert trained == [RUN]
+    assert first == second
+    assert Path(first.job).is_dir()
+
+
+def test_a_recorder_that_has_changed_records_anew(
+    tmp_path: Path, trained: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = record(RUN, tmp_path)
+    monkeypatch.setattr(recordings, "_digest", lambda program: "another")
+    assert record(RUN, tmp_path, may_be_old=True) == first
+    second = record(RUN, tmp_path)
+    assert trained == [RUN, RUN]
+    assert not Path(first.job).exists()
+    assert Path(second.job).is_dir()
+
+
+def test_a_training_that_was_cut_off_is_done_again(
+    tmp_path: Path, trained: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(run: Run, folder: Path) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(recordings, "_train", fail)
+        with pytest.raises(KeyboardInterrupt):
+            record(RUN, tmp_path)
+    assert record(RUN, tmp_path).code == 0
+    assert trained == [RUN]
