@@ -20,6 +20,7 @@ _SMOOTHED = 3  # evaluations whose median counts as one
 _SIGMAS = 4.0
 _OF_PROGRESS = 0.05  # a rise by less of what was won is nobody's trouble
 _KEPT = 40  # evaluations that tell how noisy they are
+_OVER = 0.5  # of the rise that counts: less is a recovery, what lies between is noise
 _SUBJECT = "validation"
 
 
@@ -95,9 +96,9 @@ class Overfit(Rule):
         if state["row"] == 1:
             state["since"] = one.step
         needed = self.patience if self.is_classic or "patience" in self.given else _PATIENCE
-        if not is_over:
+        if not is_over and state.get("rise", 0.0) < _OVER:
             yield self.recovered(_SUBJECT)
-        elif state["row"] >= needed and (self.is_classic or not self.unfit(state)):
+        if state["row"] >= needed and (self.is_classic or not self.unfit(state)):
             yield self._found(one, trained, gap, state)
 
     def _has_turned(self, one: Evaluated, trained: float, state: State) -> bool:
@@ -113,6 +114,7 @@ class Overfit(Rule):
         won = max(float(state.get("begin", recent[0])), recent[0]) - best
         noise = spread_of(np.array(recent))
         least = max(self.ratio_threshold * abs(best), _OF_PROGRESS * won, _SIGMAS * noise)
+        state["rise"] = (level - best) / least if least else 0.0
         return level - best > least and trained < float(state["best_trained"])
 
     def _found(self, one: Evaluated, trained: float, gap: float, state: State) -> Finding:

@@ -18,6 +18,7 @@ _TRAINING, _VALIDATION = "training", "validation"
 # calibrated: so many without progress, and so many times those that it took to get there
 _LEAST = {_TRAINING: 100, _VALIDATION: 20}  # windows of 50 steps; evaluations
 _TIMES = 3
+_STEPS = 200  # likewise: an epoch may be a handful of steps
 _SMOOTHED = 3  # values whose median counts as one
 _OF_PROGRESS = 0.1  # a rise by more of what was won is Overfit's, or a divergence
 _SIGMAS = 2.0
@@ -31,8 +32,8 @@ class Overtraining(Rule):
     How it decides: classic fires where the training loss has not improved by delta for
     patience_train steps, or the validation loss for patience_validation evaluations. Calibrated
     counts as progress what is beyond noise and more than a hundredth of all that was won; it fires
-    after 20 evaluations (or, where nothing is evaluated, 5000 steps) without any, if that is three
-    times as long as it took to get there. A loss that rises again is another rule's.
+    after 20 evaluations and 200 steps (or, where nothing is evaluated, 5000 steps) without any, if
+    that is three times as long as it took to get there. A loss that rises again is another rule's.
     What to do: stop earlier; keep the checkpoint of the best evaluation; let the learning rate fall
     where the loss stands still.
     """
@@ -116,11 +117,12 @@ class Overtraining(Rule):
         width = int(state.get("width", 1))
         needed = max(self._least(kind), self._times(kind) * width * before)
         now = float(np.median(series[-_SMOOTHED:]))
-        has_turned = now - best > max(3 * least, _OF_PROGRESS * (values[0] - best))
-        if has_turned or width * after < needed:
+        if width * after < needed:
             # noise moves the place where it was reached: over is what is clearly so
-            if has_turned or 2 * width * after < needed:
-                yield self.recovered(kind)
+            yield from (self.recovered(kind),) if 2 * width * after < needed else ()
+            return
+        has_turned = now - best > max(least, _OF_PROGRESS * (values[0] - best))
+        if has_turned or (step - steps[reached] < _STEPS and self._times(kind)):
             return
         reached_at = {"best": best, "best_step": steps[reached], "stale": width * after}
         yield self._found(kind, step, now, State(reached_at))
