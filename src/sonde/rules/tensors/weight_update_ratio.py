@@ -69,8 +69,8 @@ class WeightUpdateRatio(Rule):
         is_compared = any(len(one) > 1 for one in state.of("rows").values())
         return "" if is_compared else "weights were recorded at one step; it needs two"
 
-    def _ratios(self, tensor: WindowTensor, kept: State) -> Iterator[tuple[int, int, float, bool]]:
-        """Step, the one before, ratio, and whether the weights before were more than nought."""
+    def _ratios(self, tensor: WindowTensor, kept: State) -> Iterator[tuple[int, int, float, float]]:
+        """Step, the one before, ratio, and the root mean square before; nought of a few numbers."""
         columns = [tensor.column(name).tolist() for name in _COLUMNS]
         back = self.num_steps or 1
         known = kept.get(tensor.name, [])
