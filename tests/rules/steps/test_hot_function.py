@@ -51,7 +51,7 @@ def test_a_function_of_the_script_is_named_with_its_line() -> None:
 
 def test_the_innermost_one_is_named_with_what_it_calls() -> None:
     stack = (MAIN, LOOP, AUGMENT, PIXEL, NUMPY)
-    [episode] = judged(profiled((COMPUTING, 60), (stack, 40))).episodes
+    [episode] = judged(profiled((COMPUTING, 55), (stack, 45))).episodes
     assert episode.finding.evidence["function"] == "pixel"
     assert episode.severity is Severity.INFO
 
@@ -76,9 +76,9 @@ def test_a_small_share_is_healthy() -> None:
 
 
 def test_a_few_looks_are_not_enough() -> None:
-    found = judged(profiled((COMPUTING, 2), ((MAIN, LOOP, AUGMENT), 8)))
+    found = judged(profiled((COMPUTING, 1), ((MAIN, LOOP, AUGMENT), 5)))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "its profiles have 30 looks; it needs 100"
+    assert found.reason == "its profiles have 18 looks; it needs 20"
 
 
 def test_a_job_without_a_profile_is_told_so() -> None:

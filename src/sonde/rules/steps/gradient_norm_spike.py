@@ -14,7 +14,8 @@ from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg
 
 _NAME = "gradient_norm*"
-_RECENT = 200  # recorded steps that tell what is usual; norms are wild until then
+_RECENT = 200  # recorded steps that tell what is usual
+_LEAST = 50  # on a CPU they are few; until then, norms are wild
 _TIMES_LARGEST = 3.0  # of all that was ever seen
 _TIMES_LATELY = 20.0  # the largest of late: norms have heavy tails in healthy trainings, too
 _TIMES_MIDDLE = 50.0  # what is usual: less is a hard batch
@@ -52,7 +53,7 @@ class GradientNormSpike(Rule):
     def lacks(self, state: State) -> str:
         """How many norms are missing."""
         seen = max((one.get("seen", 0) for one in state.of("norms").values()), default=0)
-        return "" if seen > _RECENT else f"it has seen {seen} norms; it needs {_RECENT + 1}"
+        return "" if seen > _LEAST else f"it has seen {seen} norms; it needs {_LEAST + 1}"
 
     def _judge(self, curve: Curve, cut: object, state: State) -> Iterator[Finding]:
         is_known = np.isfinite(curve.values) & (curve.values > 0)
@@ -61,7 +62,7 @@ class GradientNormSpike(Rule):
             return
         recent = state.get("recent", [])
         state["seen"] = state.get("seen", 0) + len(values)
-        if len(recent) >= _RECENT:
+        if len(recent) >= _LEAST:
             usual = Usual.of(np.array(recent))
             limit = max(
                 usual.limit(_RATIOS),

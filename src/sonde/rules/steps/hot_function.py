@@ -18,7 +18,8 @@ from sonde.records.step import NO_STEP, Mode
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, State
 
-_LEAST_LOOKS = 100
+_LEAST_LOOKS = 20
+_SIGMAS = 2.0  # of what few looks tell
 _LEAST_SECONDS = 0.005  # of a step
 _WRITTEN_SECONDS = 30.0  # so long after its window a profile is in the store at the latest
 _BUSY = 0.5  # of the step: then the function only waits for the device
@@ -84,7 +85,10 @@ class HotFunction(Rule):
         if not steps or state["looks"] < _LEAST_LOOKS or state.get("is_busy"):
             return
         found = hot_function(parts, self.threshold / 100)
-        if found is not None and found.seconds / steps >= _LEAST_SECONDS:
+        if found is None or found.seconds / steps < _LEAST_SECONDS:
+            return
+        error = float(np.sqrt(found.share * (1 - found.share) / state["looks"]))
+        if found.share - _SIGMAS * error >= self.threshold / 100:
             yield self._found(found, profiles, steps, worker)
 
     def _found(self, hot: Hot, profiles: Sequence[ReadProfile], steps: int, worker: int) -> Finding:
