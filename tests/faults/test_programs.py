@@ -1,0 +1,34 @@
+"""A few of the programs, really trained: faults are named, their twins and hard negatives are not.
+
+Only of the half for calibration: the other one is not looked at every day. All: `make faults`.
+"""
+
+import pytest
+
+from tests.faults.catalogue import PROGRAMS, Program, Variant
+from tests.faults.judging import judge
+from tests.faults.recordings import Run
+
+_BY_NAME = {one.name: one for one in PROGRAMS}
+
+_FAULTS = ("clipped_to_nothing", "detached_branch", "missing_values", "zero_grad_forgotten")
+_HEALTHY = ("accumulation", "contrastive", "detached_branch", "gan")
+
+
+def _named(*names: str) -> list[Program]:
+    return [_BY_NAME[name] for name in names]
+
+
+@pytest.mark.parametrize("program", _named(*_FAULTS), ids=lambda one: one.name)
+def test_a_planted_fault_is_named(program: Program) -> None:
+    outcome = judge(Run(program, Variant.FAULTY, 0))
+    assert outcome.errors == ()
+    assert outcome.is_named, outcome.alarms
+    assert outcome.beside == ()
+
+
+@pytest.mark.parametrize("program", _named(*_HEALTHY), ids=lambda one: one.name)
+def test_nothing_is_said_of_a_healthy_run(program: Program) -> None:
+    outcome = judge(Run(program, Variant.HEALTHY, 0))
+    assert outcome.errors == ()
+    assert outcome.loud == ()
