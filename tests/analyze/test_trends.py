@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sonde.analyze.trends import change_over, halved, spread_of
+from sonde.analyze.trends import bent_spread_of, change_over, halved, spread_of
 
 RNG = np.random.default_rng(0)
 
@@ -12,6 +12,12 @@ def test_noise_is_told_from_a_trend() -> None:
     noise = RNG.standard_normal(4000)
     assert spread_of(noise) == pytest.approx(1.0, rel=0.05)
     assert spread_of(noise + np.linspace(0, 50, 4000)) == pytest.approx(1.0, rel=0.05)
+
+
+def test_noise_is_told_from_a_bend() -> None:
+    bend = 100 * np.exp(-np.arange(60) / 20)
+    assert bent_spread_of(bend + RNG.standard_normal(60)) == pytest.approx(1.0, rel=0.4)
+    assert bent_spread_of(np.array([1.0, 9.0])) == 0.0
 
 
 def test_single_spikes_are_no_noise() -> None:

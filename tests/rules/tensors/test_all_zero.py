@@ -1,6 +1,8 @@
 """AllZero: planted faults and their healthy twins."""
 
 from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.need import Losses, Statistics
+from sonde.rules.tensors.all_zero import AllZero
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_tensors
 
@@ -39,6 +41,14 @@ def test_it_says_that_nobody_has_chosen() -> None:
     found = judged(with_tensors({"a": ("weights", zeros)}, 20))
     assert found.status is RuleStatus.NOT_APPLICABLE
     assert found.reason == "set collection_names or tensor_regex: it looks at nothing"
+
+
+def test_what_was_chosen_is_what_has_to_be_recorded() -> None:
+    assert AllZero(collection_names=("inputs", "losses")).needed == (
+        *(Statistics("inputs"), Losses()),
+    )
+    assert AllZero(tensor_regex="x").needed == (Statistics("all"),)
+    assert AllZero().needed == ()
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:

@@ -39,6 +39,12 @@ def test_a_weight_that_is_not_finite_is_lost_at_once() -> None:
     assert episode.finding.tensor == "fc.weight"
 
 
+def test_a_weight_that_becomes_infinite_is_lost() -> None:
+    values = {"fc.weight": ("weights", lambda step: [0.1, inf if step >= 8 else 0.2])}
+    [episode] = judged(with_tensors(values, 30)).episodes
+    assert (episode.severity, episode.first_step) == (Severity.CRITICAL, 8)
+
+
 def test_where_it_began_is_told() -> None:
     job = FakeJob()
     worker = job.worker()
@@ -70,6 +76,7 @@ def test_steps_that_a_gradient_scaler_skips_are_its_trials() -> None:
 HEALTHY: dict[str, tuple[str, Callable[[int], list[float]]]] = {
     "large but finite": ("gradients", lambda step: [1e30, -1e30]),
     "a mask goes in": ("inputs", lambda step: [-inf, 0.0]),
+    "a mask lies among the weights": ("weights", lambda step: [-inf, 0.1 * step]),
     "log-probabilities of nought come out": ("outputs", lambda step: [-inf, -0.1]),
 }
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sonde.errors import UsageError
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_observations
@@ -46,10 +47,9 @@ def test_several_tokens_have_a_threshold_each() -> None:
     assert episode.finding.subject == "input_0/5"
 
 
-def test_values_without_thresholds_are_told() -> None:
-    found = judged(padded(400), token_values=(0, 5))
-    assert found.status is RuleStatus.ERROR
-    assert "token_values has 2 entries" in (found.reason or "")
+def test_values_without_thresholds_are_told_before_anything_is_asked() -> None:
+    with pytest.raises(UsageError, match="token_values has 2 entries"):
+        judged(padded(400), token_values=(0, 5))
 
 
 @pytest.mark.parametrize(("padding", "triggered"), [(50, 0), (51, 4)])

@@ -13,6 +13,7 @@ from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import LOSSES, chosen_tensors, layer_of, needs_of
 
 _LOOKED_AT = ("gradients", "weights", "biases", "outputs")
+_STAY = ("weights", "biases")
 _MAY_BE_INFINITE = "outputs"  # a mask or a log-probability of nought is infinite on purpose
 _LOST = 3  # losses in a row: one alone may be a batch that the script throws away
 
@@ -70,7 +71,8 @@ class ExplodingTensor(Rule):
             return
         skipped = _skipped_steps(window)
         lost = self._lost_in_a_row(window, skipped, state.of("losses"))
-        bad = [one for one in self._anywhere(window) if one.step not in skipped]
+        found = self._anywhere(window, state.of("weights"))
+        bad = [one for one in found if one.step not in skipped]
         if not bad:
             state.pop("first", None)
             return
@@ -83,7 +85,7 @@ class ExplodingTensor(Rule):
         severity = Severity.CRITICAL if is_lost else Severity.WARNING
         yield self._found([first, *bad], known["origin"], severity, subject="non-finite")
 
-    def _anywhere(self, window: Window) -> Iterator[_Bad]:
+    def _anywhere(self, window: Window, born: State) -> Iterator[_Bad]:
         if self.collection_names is not None or self.tensor_regex is not None:
             yield from self._in_chosen(window)
             return
@@ -92,9 +94,14 @@ class ExplodingTensor(Rule):
         for name in _LOOKED_AT:
             for tensor in window.tensors(name, each_worker=True):
                 only_nan = self.only_nan or name == _MAY_BE_INFINITE
-                yield from _in_tensor(
-                    tensor, only_nan=only_nan, stays=name in ("weights", "biases")
-                )
+                if name not in _STAY:
+                    yield from _in_tensor(tensor, only_nan=only_nan)
+                    continue
+                # a mask that somebody keeps among the weights was never anything but infinite
+                mask = born.setdefault(tensor.name, int(tensor.rows.columns["infinities"][0]))
+                for one in _in_tensor(tensor, only_nan=only_nan, stays=True):
+                    if one.nans or one.infinities > mask:
+                        yield one
 
     def _in_chosen(self, window: Window) -> Iterator[_Bad]:
         names = self.collection_names
@@ -104,7 +111,7 @@ class ExplodingTensor(Rule):
         tensors = chosen_tensors(window, names, self.tensor_regex, each_worker=True)
         window.count(sum(len(one.steps) for one in tensors))
         for tensor in tensors:
-            yield from _in_tensor(tensor, only_nan=self.only_nan, stays=False)
+            yield from _in_tensor(tensor, only_nan=self.only_nan)
 
     def _in_curve(self, curve: Curve) -> Iterator[_Bad]:
         for place in np.flatnonzero(~np.isfinite(curve.values)).tolist():
@@ -152,7 +159,7 @@ def _order(bad: _Bad) -> tuple[int, int]:
     return bad.step, rank
 
 
-def _in_tensor(tensor: WindowTensor, *, only_nan: bool, stays: bool) -> Iterator[_Bad]:
+def _in_tensor(tensor: WindowTensor, *, only_nan: bool, stays: bool = False) -> Iterator[_Bad]:
     nans, infinities = tensor.rows.columns["nans"], tensor.rows.columns["infinities"]
     if not nans.any() and (only_nan or not infinities.any()):
         return

@@ -35,6 +35,14 @@ class NLPSequenceRatio(Rule):
     needs = (Observations(_KIND),)
     window_steps: ClassVar[int] = 10
 
+    def __post_init__(self) -> None:
+        values, limits = len(self.token_values), len(self.token_thresholds_percent)
+        if values != limits:
+            raise UsageError(
+                f"NLPSequenceRatio.token_values has {values} entries, token_thresholds_percent has "
+                f"{limits}: each value needs its threshold."
+            )
+
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Counts tokens."""
         limits = self._limits()
@@ -76,12 +84,7 @@ class NLPSequenceRatio(Rule):
         return f"it has seen {tokens} tokens in {looks} looks; it needs {_TOKENS} in {_LOOKS}"
 
     def _limits(self) -> dict[int, float]:
-        values, limits = self.token_values, self.token_thresholds_percent
-        if len(values) != len(limits):
-            raise UsageError(
-                f"token_values has {len(values)} entries, token_thresholds_percent {len(limits)}"
-            )
-        return dict(zip(values, limits, strict=True))
+        return dict(zip(self.token_values, self.token_thresholds_percent, strict=True))
 
     def _judged(
         self,
