@@ -132,7 +132,7 @@ _HELD_OUT: dict[str, Fault] = {
     "bytes_as_images": Fault(
         "CheckInputImages",
         instead=("InputNotNormalized",),
-        also=(*_STARTS_BADLY, *_DOES_NOT_LEARN),
+        also=(*_STARTS_BADLY, *_DOES_NOT_LEARN, "DeadRelu"),
     ),
     "without_a_floor": Fault("LossDiverging", also=("GradientNormSpike",)),
     "uphill": Fault(
