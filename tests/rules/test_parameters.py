@@ -9,6 +9,7 @@ from sonde.rules import file_name, load_rule, rule_names
 from sonde.rules._parameters import build_rule, describe_parameters
 from sonde.rules._selection import parse_assignments, select_rules
 from sonde.rules.system.low_gpu_utilization import LowGPUUtilization
+from sonde.rules.tensors.dead_relu import DeadRelu
 from sonde.rules.tensors.loss_not_decreasing import LossNotDecreasing
 from tests.rules.own_rules import LossTooLarge
 
@@ -60,6 +61,12 @@ def test_a_wrong_parameter_is_told_with_what_is_allowed(
     with pytest.raises(UsageError, match="LowGPUUtilization") as error:
         build_rule(LowGPUUtilization, given)
     assert said in str(error.value)
+
+
+def test_a_pattern_that_is_none_is_told() -> None:
+    assert build_rule(DeadRelu, {"tensor_regex": "^relu"}).parameters["tensor_regex"] == "^relu"
+    with pytest.raises(UsageError, match="must be a text, a regular expression"):
+        build_rule(DeadRelu, {"tensor_regex": "("})
 
 
 def test_assignments_of_the_command_line() -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -31,6 +32,23 @@ class Between:
         return f"{self.least:g} to {self.most:g}" if self.least is not None else "at most"
 
 
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A text that is a regular expression."""
+
+    def allows(self, value: str) -> bool:
+        """Whether it is one."""
+        try:
+            re.compile(value)
+        except re.error:
+            return False
+        return True
+
+    def __str__(self) -> str:
+        return "a regular expression"
+
+
+Regex = Annotated[str, Pattern()]
 Percent = Annotated[float, Between(0, 100)]
 Positive = Annotated[float, Between(0)]
 Count = Annotated[int, Between(1)]
@@ -99,7 +117,7 @@ def _read(choice: Any, value: object) -> tuple[object, bool]:
     if typing.get_origin(choice) is Annotated:
         inner, limits = typing.get_args(choice)
         found, is_fit = _read(inner, value)
-        return found, is_fit and isinstance(found, int | float) and limits.allows(found)
+        return found, is_fit and limits.allows(found)
     if typing.get_origin(choice) is tuple:
         return _listed(choice, value)
     if isinstance(choice, type) and issubclass(choice, Setting):

@@ -6,7 +6,7 @@ from typing import ClassVar
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Need, Statistics
-from sonde.rules._parameters import Percent
+from sonde.rules._parameters import Percent, Regex
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import chosen_tensors, layer_of, needs_of
 from sonde.rules.tensors._streaks import Streaks
@@ -26,7 +26,7 @@ class AllZero(Rule):
     """
 
     collection_names: tuple[str, ...] | None = None
-    tensor_regex: str | None = None
+    tensor_regex: Regex | None = None
     threshold: Percent = 100.0
 
     needs = (Statistics("all"),)

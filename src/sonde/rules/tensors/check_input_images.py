@@ -7,7 +7,7 @@ from typing import ClassVar
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
-from sonde.rules._parameters import Count, Positive
+from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, State
 
 _KIND = "input-channels"
@@ -30,7 +30,7 @@ class CheckInputImages(Rule):
 
     threshold_mean: Positive = 0.2
     threshold_samples: Count = 500
-    regex: str | None = None
+    regex: Regex | None = None
     channel: Count = _AXIS
 
     needs = (Observations(_KIND),)

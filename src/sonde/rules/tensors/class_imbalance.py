@@ -9,7 +9,7 @@ from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
-from sonde.rules._parameters import Count, Positive
+from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, State
 
 _LABELS, _HITS = "label-histogram", "class-hits"
@@ -42,8 +42,8 @@ class ClassImbalance(Rule):
     threshold_misprediction: Positive = 0.7
     samples: Count = 500
     argmax: bool = False
-    labels_regex: str = ".*labels"
-    predictions_regex: str = ".*predictions"
+    labels_regex: Regex = ".*labels"
+    predictions_regex: Regex = ".*predictions"
 
     needs = (Observations(_LABELS), Observations(_HITS))
     window_steps: ClassVar[int] = 50

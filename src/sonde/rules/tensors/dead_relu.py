@@ -10,7 +10,7 @@ from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
-from sonde.rules._parameters import Percent
+from sonde.rules._parameters import Percent, Regex
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._streaks import Streaks
 
@@ -55,7 +55,7 @@ class DeadRelu(Rule):
     the activation; use a leaky variant.
     """
 
-    tensor_regex: str = ".*relu_output"
+    tensor_regex: Regex = ".*relu_output"
     threshold_inactivity: Percent = 1.0
     threshold_layer: Percent = 50.0
 

@@ -9,6 +9,7 @@ import numpy as np
 from sonde.read.window import Curve, Window, WindowTensor
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses, Need, Statistics
+from sonde.rules._parameters import Regex
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import LOSSES, chosen_tensors, layer_of, needs_of
 
@@ -49,7 +50,7 @@ class ExplodingTensor(Rule):
     """
 
     collection_names: tuple[str, ...] | None = None
-    tensor_regex: str | None = None
+    tensor_regex: Regex | None = None
     only_nan: bool = False
 
     needs = (Losses(), *(Statistics(one) for one in _LOOKED_AT))

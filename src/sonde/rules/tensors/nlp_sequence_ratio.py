@@ -8,7 +8,7 @@ from sonde.errors import UsageError
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
-from sonde.rules._parameters import Percent
+from sonde.rules._parameters import Percent, Regex
 from sonde.rules._rule import Rule, State
 
 _KIND = "input-tokens"
@@ -28,7 +28,7 @@ class NLPSequenceRatio(Rule):
     not to a fixed length; for unknown words use another tokenizer.
     """
 
-    tensor_regex: str | None = None
+    tensor_regex: Regex | None = None
     token_values: tuple[int, ...] = (0,)
     token_thresholds_percent: tuple[Percent, ...] = (50.0,)
 

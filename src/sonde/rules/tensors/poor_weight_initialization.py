@@ -10,7 +10,7 @@ import numpy as np
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses, Statistics
-from sonde.rules._parameters import Count, Positive
+from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import layer_of
 
@@ -62,7 +62,7 @@ class PoorWeightInitialization(Rule):
     Xavier for tanh); put a normalization between the layers.
     """
 
-    activation_inputs_regex: str = ".*relu_input"
+    activation_inputs_regex: Regex = ".*relu_input"
     threshold: Positive = 10.0
     distribution_range: Positive = 0.001
     patience: Count = 5

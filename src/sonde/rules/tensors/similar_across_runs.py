@@ -8,6 +8,7 @@ import numpy as np
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Need, Statistics
+from sonde.rules._parameters import Regex
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import and_more, chosen_tensors, needs_of
 from sonde.rules.tensors._streaks import Streaks
@@ -33,7 +34,7 @@ class SimilarAcrossRuns(Rule):
     """
 
     collection_names: tuple[str, ...] | None = None
-    tensor_regex: str | None = None
+    tensor_regex: Regex | None = None
     other_trial: str | None = None
 
     needs = tuple(Statistics(one) for one in _BY_DEFAULT)
