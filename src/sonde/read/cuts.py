@@ -77,6 +77,8 @@ def settled(data: JobData, leg: Leg) -> Settled:
     known_ns = max(leg.start_ns, data.since_ns or 0)
     starts_ns = [time_ns]
     for mark in _present(marks):
+        if mark.is_over:
+            continue
         count = mark.settled_count
         starts_ns.append(int(mark.ends_ns[count - 1]) if count else known_ns)
     return Settled(_settled_steps(leg, marks), time_ns, max(known_ns, min(starts_ns)))
@@ -97,7 +99,8 @@ def step_windows(data: JobData, leg: Leg, width: int, index: int) -> Iterator[tu
         steps = StepRange(place * width, (place + 1) * width)
         is_last = leg.is_over and place == occupied[-1]
         times = {rank: mark.time_of(steps, leg, is_last=is_last) for rank, mark in marks.items()}
-        yield place, Window(data, leg, _hull(times), steps, times, is_last)
+        within = _hull(times)
+        yield place, Window(data.reaching(within.start_ns), leg, within, steps, times, is_last)
 
 
 def time_windows(
@@ -108,7 +111,8 @@ def time_windows(
     if leg.is_over:
         end_ns = _end_of_data(data, leg)
     else:
-        end_ns = _settled_ns(data, leg, {rank: _marks(data, leg, rank) for rank in leg.ranks})
+        marks = {rank: _marks(data.recent, leg, rank) for rank in leg.ranks}
+        end_ns = _settled_ns(data, leg, marks)
     last = -(-(end_ns - leg.start_ns) // width_ns) if leg.is_over else None
     while True:
         start_ns = leg.start_ns + index * width_ns
@@ -117,7 +121,8 @@ def time_windows(
         if not is_due:
             return
         times = dict.fromkeys(leg.ranks, within)
-        yield index, Window(data, leg, within, None, times, index + 1 == last)
+        near = data.reaching(start_ns)
+        yield index, Window(near, leg, within, None, times, index + 1 == last)
         index += 1
 
 

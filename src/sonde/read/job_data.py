@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -35,7 +36,6 @@ BLOCK_STEPS = 2048
 _MOST_BLOCKS = 6
 _MOST_CUTS = 12  # windows: rules ask for the same ones, one after the other
 _MARGIN_NS = NANOSECONDS
-_OF_AN_OBSERVATION = ("kind", "subject", "time_ns", "step", "mode", "value", "detail")
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,23 @@ class Observation:
 
 @dataclass(frozen=True)
 class ObservationRows:
-    """All facts of one kind, in order of time."""
+    """All facts of one kind and one worker, in order of time."""
 
+    kind: str
+    worker: int
     times_ns: Numbers
-    facts: tuple[Observation, ...]
+    steps: Numbers
+    values: Reals
+    texts: tuple[npt.NDArray[Any], ...]  # subjects, modes, details
+
+    def take(self, which: slice) -> Iterator[Observation]:
+        """Some of them."""
+        subjects, modes, details = (one[which].tolist() for one in self.texts)
+        numbers = (self.times_ns[which], self.steps[which], self.values[which])
+        times_ns, steps, values = (one.tolist() for one in numbers)
+        for row in zip(subjects, times_ns, steps, modes, values, details, strict=True):
+            subject, *rest = row
+            yield Observation(self.kind, subject, self.worker, *rest)
 
 
 @dataclass(frozen=True)
@@ -118,17 +131,19 @@ class JobData:
         self._blocks: dict[tuple[object, ...], _Block] = {}
         self._cuts: dict[tuple[object, ...], Mapping[str, TensorRows]] = {}
         self._others: dict[str, JobData] = {}
+        self._nearer: dict[int, JobData] = {}
+        self._infos: dict[str, Holders] | None = None
         self.refresh()
 
     def refresh(self, since_ns: int | None = None) -> None:
         """Looks at a job that still grows; what lies before an instant is not needed any more."""
-        now_ns = self.clock.now_ns()
-        self.facts = read_job(self.backend, now_ns)
-        self.legs = legs_of(self.facts, now_ns)
-        self._since_ns = since_ns
-        self._parts.clear()
-        self._blocks.clear()
-        self._cuts.clear()
+        self._now_ns = self.clock.now_ns()
+        self.facts = read_job(self.backend, self._now_ns)
+        self.legs = legs_of(self.facts, self._now_ns)
+        self._recent_ns = since_ns
+        self._infos = None
+        self._nearer.clear()
+        self.begin_at(since_ns)
         for other in self._others.values():
             other.refresh()
         for node in self._nodes.values():
@@ -144,10 +159,32 @@ class JobData:
     def reach_back(self, since_ns: int | None) -> None:
         """Gives out what lies further back, too."""
         if self._since_ns is not None and (since_ns is None or since_ns < self._since_ns):
-            self._since_ns = since_ns
-            self._parts.clear()
-            self._blocks.clear()
-            self._cuts.clear()
+            self.begin_at(since_ns)
+
+    def begin_at(self, since_ns: int | None) -> None:
+        """Gives out what came since an instant, and forgets what was read."""
+        self._since_ns = since_ns
+        self._parts, self._blocks, self._cuts = {}, {}, {}
+
+    def reaching(self, start_ns: int | None) -> "JobData":
+        """The same with little more than what came since an instant: that is soon read."""
+        if self._since_ns is None or start_ns is None:
+            return self
+        seconds = 1
+        while start_ns < self._now_ns - seconds * NANOSECONDS:
+            seconds *= 2
+        since_ns = self._now_ns - seconds * NANOSECONDS
+        if since_ns <= self._since_ns:
+            return self
+        if seconds not in self._nearer:
+            self._nearer[seconds] = copy(self)
+            self._nearer[seconds].begin_at(since_ns)
+        return self._nearer[seconds]
+
+    @property
+    def recent(self) -> "JobData":
+        """The same with what has come since the last look."""
+        return self.reaching(self._recent_ns)
 
     def worker(self, rank: int) -> WorkerReader:
         """The rows of one worker."""
@@ -201,8 +238,9 @@ class JobData:
 
     def infos(self) -> Mapping[str, Holders]:
         """What is known of each tensor."""
-        readers = [self.worker(int(rank)) for rank in self.facts.workers]
-        return self._part(("infos",), lambda: read_infos(readers, []))
+        if self._infos is None:
+            self._infos = read_infos([self.worker(int(rank)) for rank in self.facts.workers], [])
+        return self._infos
 
     def members(self, collection: str) -> Mapping[str, TensorInfo]:
         """The tensors of a collection, and what is known of each; `all` is every tensor."""
@@ -291,17 +329,27 @@ def _scalars(reader: WorkerReader, within: TimeRange) -> tuple[ScalarRows, ...]:
 
 
 def _observations(reader: WorkerReader, within: TimeRange) -> dict[str, ObservationRows]:
-    groups: dict[str, list[Observation]] = {}
     table = reader.folder(OBSERVATIONS).rows(within)
-    columns = [table[name].to_pylist() for name in _OF_AN_OBSERVATION]
-    for kind, subject, *rest in zip(*columns, strict=True):
-        groups.setdefault(kind, []).append(Observation(kind, subject, reader.rank, *rest))
-    for facts in groups.values():
-        facts.sort(key=lambda one: one.time_ns)
-    return {
-        kind: ObservationRows(np.array([one.time_ns for one in facts]), tuple(facts))
-        for kind, facts in groups.items()
-    }
+    kinds, numbers = texts_of(table["kind"])
+    times_ns, steps = to_numpy(table["time_ns"]), to_numpy(table["step"])
+    values = to_numpy(table["value"])
+    texts = [_texts(table[name]) for name in ("subject", "mode", "detail")]
+    order = np.lexsort((times_ns, numbers))
+    edges = np.searchsorted(numbers[order], np.arange(len(kinds) + 1))
+    found = {}
+    for place, kind in enumerate(kinds):
+        own = order[edges[place] : edges[place + 1]]
+        if len(own):
+            columns = (times_ns[own], steps[own], values[own])
+            found[kind] = ObservationRows(
+                kind, reader.rank, *columns, tuple(one[own] for one in texts)
+            )
+    return found
+
+
+def _texts(column: Any) -> npt.NDArray[Any]:
+    distinct, numbers = texts_of(column)
+    return np.array(distinct or [""], dtype=object)[numbers]
 
 
 def _statistics(

@@ -249,7 +249,7 @@ class Window:
                 for name, rows in self.data.observations(self.leg, rank).items():
                     if fnmatchcase(name, kind):
                         inside = _slice(rows.times_ns, within.start_ns, within.end_ns)
-                        found += rows.facts[inside]
+                        found += rows.take(inside)
             return sorted(found, key=lambda one: (one.time_ns, one.worker))
 
         return self._given(Observations(kind), ("observations", kind), read, lambda _: 1)

@@ -49,7 +49,7 @@ class Runner:
         self._is_caught_up = False
         known = progress or Progress()
         self._courses = [Course(rule, known.of(rule.name(), asked_by(rule))) for rule in rules]
-        self._since_ns = self._known_ns = self._resume_ns()
+        self._since_ns = self._known_ns = _earliest(self._courses)
 
     def advance(self) -> list[Episode]:
         """Looks at what is new; returns the episodes that opened, went on or recovered."""
@@ -86,10 +86,9 @@ class Runner:
             if not leg.is_over:
                 self._known_ns = arrived.since_ns
             found.append((leg, [one for one in self._courses if one.is_due(leg, arrived)]))
-        needed = [course.resume_ns for _, courses in found for course in courses]
-        if needed:
-            known = [one for one in needed if one is not None]
-            data.reach_back(min(known) if len(known) == len(needed) else None)
+        due = [course for _, courses in found for course in courses]
+        if due:
+            data.reach_back(_earliest(due))
         return found
 
     @property
@@ -137,10 +136,11 @@ class Runner:
     ) -> Iterator[tuple[Course, int, Window]]:
         """One window after the other, each shown to all rules that see the job in such ones."""
         rule, first = courses[0].rule, min(course.place_in(leg) for course in courses)
+        data = self._data.reaching(_earliest(courses))
         if rule.window_seconds is not None:
-            windows = time_windows(self._data, leg, rule.window_seconds, first)
+            windows = time_windows(data, leg, rule.window_seconds, first)
         else:
-            windows = step_windows(self._data, leg, rule.window_steps or 1, first)
+            windows = step_windows(data, leg, rule.window_steps or 1, first)
         for index, window in windows:
             for course in courses:
                 if course.place_in(leg) <= index:
@@ -149,10 +149,12 @@ class Runner:
             for course in courses:
                 course.leave(leg)
 
-    def _resume_ns(self) -> int | None:
-        instants = [course.resume_ns for course in self._courses if not course.has_failed]
-        known = [one for one in instants if one is not None]
-        return min(known) if known and len(known) == len(instants) else None
+
+def _earliest(courses: Sequence[Course]) -> int | None:
+    """From when on data is needed; None: all of it."""
+    instants = [course.resume_ns for course in courses if not course.has_failed]
+    known = [one for one in instants if one is not None]
+    return min(known) if known and len(known) == len(instants) else None
 
 
 class Recorder:
