@@ -89,7 +89,8 @@ def test_few_labels_are_not_enough() -> None:
 
 
 def test_a_class_that_is_never_right_is_found() -> None:
-    hits = [{"0": [45, 5], "1": [5, 45]}] * 2 + [{"0": [48, 2], "1": [4, 46], "2": [90, 10]}] * 20
+    early, later = {"0": [5, 45], "1": [5, 45]}, {"0": [48, 2], "1": [4, 46], "2": [90, 10]}
+    hits = [early] * 20 + [later] * 200
     [episode] = judged(predicted(hits)).episodes
     assert episode.finding.subject == "predictions/train"
     assert episode.finding.evidence["classes"] == ["1"]
@@ -97,9 +98,21 @@ def test_a_class_that_is_never_right_is_found() -> None:
 
 def test_classes_that_are_learned_one_after_the_other_are_left_alone() -> None:
     untrained = [{"0": [5, 45], "1": [0, 50]}] * 20
-    first = [{"0": [49, 1], "1": [5, 45]}] * 5
+    first = [{"0": [49, 1], "1": [5, 45]}] * 50
     both = [{"0": [49, 1], "1": [49, 1]}] * 20
     assert judged(predicted(untrained + first + both)).episodes == ()
+
+
+def test_a_network_that_is_there_to_be_fooled_is_left_alone() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(300):
+        hits = {"0": [1, 49], "1": [50, 0], "2": [50, 0]}
+        worker.observation("class-hits", "predictions", step, hits, value=150)
+        worker.scalar("loss/0", step, 0.7).scalar("loss/1", step, 0.7)
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    assert judged(job.end()).episodes == ()
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:

@@ -11,6 +11,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, State
+from sonde.rules.tensors._streaks import Streaks
 
 _LABELS, _HITS = "label-histogram", "class-hits"
 _BATCH, _TOKENS = "label-batch", "input-tokens"
@@ -18,7 +19,8 @@ _SIGMAS = 2.0  # of a count
 _HISTOGRAMS = 3  # in a row, or at the end: data in order of its classes begins with a few of them
 _STEPS_OF_A_HISTOGRAM = 100
 _OF_EACH = 20  # samples of a class that tell how often it is right
-_BLOCKS = 2  # in a row: classes are learned one after the other
+_BLOCKS = 2  # in a row, and over so many steps: classes are learned one after the other
+_SPAN = 100
 _LEARNED = 0.5  # of all samples right: before, no class stands out
 _NAMED = 8
 
@@ -31,7 +33,7 @@ class ClassImbalance(Rule):
     than threshold_imbalance times the smallest, or where the share of wrong predictions of a class
     is above threshold_misprediction. Calibrated allows for chance in both, wants the imbalance in
     three counts of 100 steps in a row (or at the end of the job), looks at mispredictions only when
-    half of all predictions are right, twice in a row, and leaves labels alone that belong to parts
+    half of all predictions are right, over 100 steps, and leaves labels alone that belong to parts
     of a sample, such as the next token. Labels are counted at the loss function, so argmax has no
     effect.
     What to do: weight the classes in the loss, or sample rare ones more often; look at recall per
@@ -60,10 +62,14 @@ class ClassImbalance(Rule):
         if last is not None or window.is_last:
             step = last.step if last is not None else int(state.get("step", 0))
             yield from self._of_labels(step, state, is_last=window.is_last)
+        is_game = len(window.losses()) > 1  # of two networks, in which one is there to be fooled
+        if not self.is_classic and (is_game or self._are_parts(state)):
+            return
         for one in window.observations(_HITS):
             if re.search(self.predictions_regex, one.subject):
                 state["predicted"] = state.get("predicted", 0) + round(one.value)
-                yield from self._of_hits(one, state.of("hits", one.mode))
+                step = window.first_step or 0
+                yield from self._of_hits(one, step, state.of("hits", one.mode))
 
     def unfit(self, state: State) -> str:
         """Labels of which some are rare by nature."""
@@ -124,7 +130,7 @@ class ClassImbalance(Rule):
         samples, tokens = float(state.get("samples", 0)), float(state.get("tokens", 0.0))
         return bool(samples and labels >= 4 * samples) or bool(tokens and labels >= tokens / 4)
 
-    def _of_hits(self, one: Observation, state: State) -> Iterator[Finding]:
+    def _of_hits(self, one: Observation, step: int, state: State) -> Iterator[Finding]:
         """Judges blocks of so many predictions."""
         block = state.of("block")
         for label, (right, wrong) in one.facts.items():
@@ -133,12 +139,12 @@ class ClassImbalance(Rule):
         total = sum(right + wrong for right, wrong in block.values())
         if total < self.samples:
             return
-        wrong = self._mispredicted(block, total)
-        rows = state.of("rows")
+        shares = self._mispredicted(block, total)
+        streaks = Streaks(state)
         for label in block:
-            rows[label] = rows.get(label, 0) + 1 if label in wrong else 0
-        needed = 1 if self.is_classic else _BLOCKS
-        bad = {label: wrong[label] for label in wrong if rows[label] >= needed}
+            streaks.note(label, step, holds=label in shares)
+        lasting = streaks.lasting(1) if self.is_classic else streaks.lasting(_BLOCKS, _SPAN)
+        bad = {label: shares[label] for label in lasting if label in shares}
         state["block"] = {}
         if bad:
             yield self._mispredicts(one, bad)
