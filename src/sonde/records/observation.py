@@ -30,7 +30,7 @@ class ObservationKind(StrEnum):
     )
     UNMOVED_PARAMETER = (
         "unmoved-parameter",
-        "a parameter does not change although its gradient is not zero, as far as a sample of its "
+        "a parameter does not change although its gradient is large enough, as a sample of its "
         "elements tells. Value: for how many steps of its optimizer; 0 once it changes. "
         "Detail: its learning rate, where it has one",
     )

@@ -1,13 +1,9 @@
 """ParameterNotUpdated: planted faults and their healthy twins."""
 
-from collections.abc import Mapping
-
-import pytest
-
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 
-SIZES = {"body.weight": 1e-2, "body.bias": 1e-2, "neck.weight": 1e-2, "head.weight": 1e-2}
+OWNED = ("body.weight", "body.bias", "neck.weight", "head.weight")
 UNOWNED, UNMOVED = "unowned-parameter", "unmoved-parameter"
 
 Told = tuple[str, str, int, float, str]  # kind, subject, step, value, detail
@@ -17,24 +13,16 @@ def judged(job: FakeJob) -> Evaluation:
     return job.job().check("ParameterNotUpdated")["ParameterNotUpdated"]
 
 
-def training(
-    *told: Told,
-    steps: int = 60,
-    sizes: Mapping[str, float] = SIZES,
-    later: Mapping[str, float] | None = None,
-    rates: float = 0.0,
-) -> FakeJob:
-    """Gradients of these sizes at the first steps and at step 20, and what the hook said."""
+def training(*told: Told, steps: int = 60) -> FakeJob:
+    """What the hook said of a model with four parameters that get gradients."""
     job = FakeJob()
     worker = job.worker()
+    for name in OWNED:
+        worker.knows(f"gradient/{name}", "gradients")
     for step in range(steps):
-        for name, size in {0: sizes, 1: sizes, 20: later or sizes}.get(step, {}).items():
-            worker.knows(f"gradient/{name}", "gradients")
-            worker.statistics(f"gradient/{name}", step, [size, -size])
         for kind, subject, at, value, detail in told:
             if at == step:
                 worker.observation(kind, subject, step, detail, value=value)
-        worker.scalar("learning_rate/0", step, 0.1 + rates * step)
         worker.step(step, {"forward": 0.1})
     worker.flush()
     return job.end()
@@ -81,34 +69,20 @@ def test_one_that_does_not_move_is_found_with_its_learning_rate() -> None:
     assert (episode.first_step, episode.finding.tensor) == (2, "neck.weight")
 
 
-def test_one_that_waits_for_the_warm_up_is_left_alone() -> None:
-    told = (UNMOVED, "neck.weight", 12, 10.0, "1e-08")
-    assert judged(training(told, rates=1e-9)).episodes == ()
-
-
-HEALTHY = {
-    "a learning rate of zero": ("0", SIZES, None),
-    "a gradient that vanishes": ("0.1", {**SIZES, "neck.weight": 1e-12}, None),
-    "a training that has converged": ("0.1", SIZES, dict.fromkeys(SIZES, 1e-12)),
-}
-
-
-@pytest.mark.parametrize("name", HEALTHY)
-def test_what_has_no_reason_to_move_is_left_alone(name: str) -> None:
-    rate, sizes, later = HEALTHY[name]
-    told = (UNMOVED, "neck.weight", 24, 10.0, rate)
-    assert judged(training(told, sizes=sizes, later=later)).episodes == ()
+def test_a_group_with_a_learning_rate_of_zero_is_found() -> None:
+    [episode] = judged(training((UNMOVED, "neck.weight", 12, 10.0, "0"))).episodes
+    assert "with a learning rate of 0, though it gets gradients" in episode.finding.message
 
 
 def test_nothing_moves_is_another_rules() -> None:
-    told = [(UNMOVED, name, 12, 10.0, "0.1") for name in SIZES]
+    told = [(UNMOVED, name, 12, 10.0, "0.1") for name in OWNED]
     assert judged(training(*told)).episodes == ()
 
 
 def test_a_healthy_training_was_looked_at() -> None:
     found = judged(training())
     assert found.status is RuleStatus.NO_ISSUES_FOUND
-    assert found.datapoints >= 60
+    assert found.datapoints > 0
 
 
 def test_a_job_without_a_hook_is_not_judged() -> None:

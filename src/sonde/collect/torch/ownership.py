@@ -28,6 +28,7 @@ _PAUSE_STEPS = 500
 _MOST_PARAMETERS = 256  # in one window; of larger models others have their turn in the next
 _FEWEST_GRADIENTS = 4  # sampled elements with a gradient, to say that a parameter does not move
 _CONFIRMING_WINDOWS = 2
+_ROUNDING = 2.0**-23  # of a weight in single precision: smaller updates are lost
 
 
 @dataclass(slots=True)
@@ -134,7 +135,7 @@ class Ownership:
                 for old, new, gradient in zip(
                     before[place], after[place], gradients[place], strict=True
                 )
-                if gradient != 0.0
+                if _pulls(gradient, old, parameter.learning_rate)
             ]
             if any(pulled):
                 self._moved(parameter, done.at)
@@ -252,6 +253,13 @@ class Ownership:
         if (kind, name) in self._known.said:
             self._known.said.remove((kind, name))
             self._session.observe(kind, name, 0.0, "over", at)
+
+
+def _pulls(gradient: float, weight: float, rate: float | None) -> bool:
+    """Whether a plain step would change it, as far as rounding allows."""
+    if not rate:
+        return gradient != 0.0
+    return gradient != 0.0 and abs(gradient) * rate > abs(weight) * _ROUNDING
 
 
 def _is_fit(tensor: Tensor | None) -> bool:
