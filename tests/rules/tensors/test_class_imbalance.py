@@ -62,6 +62,19 @@ def test_classes_that_come_one_after_the_other_are_balanced_in_the_end() -> None
     assert judged(labelled(counts)).episodes == ()
 
 
+def test_data_in_order_of_its_classes_is_another_rule_s() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(100):
+        if step % 10 == 0:
+            worker.observation("label-batch", "labels", step, {str(step // 25): 32}, value=32)
+        worker.step(step, {"forward": 0.1})
+    counts = {"0": 800, "1": 800, "2": 800, "3": 10}
+    worker.observation("label-histogram", "labels", 99, counts, value=2410)
+    worker.flush()
+    assert judged(job.end()).episodes == ()
+
+
 def test_letters_of_a_text_are_rare_by_nature() -> None:
     text = [{"32": 40_000, "101": 20_000, "90": 12}] * 4
     found = judged(labelled(text, tokens=640.0))

@@ -1,8 +1,9 @@
 """ClassImbalance: some classes are rare, or never got right."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
+from statistics import median
 from typing import ClassVar
 
 from sonde.read.job_data import Observation
@@ -22,6 +23,8 @@ _OF_EACH = 20  # samples of a class that tell how often it is right
 _BLOCKS = 2  # in a row, and over so many steps: classes are learned one after the other
 _SPAN = 100
 _LEARNED = 0.5  # of all samples right: before, no class stands out
+_KEPT = 40  # batches
+_ORDERED = 0.3  # by so much the largest class of a batch has a larger share than that of all data
 _NAMED = 8
 
 
@@ -34,8 +37,8 @@ class ClassImbalance(Rule):
     is above threshold_misprediction. Calibrated allows for chance in both, wants the imbalance in
     three counts of 100 steps in a row (or at the end of the job), looks at mispredictions only when
     half of all predictions are right, over 100 steps, and leaves labels alone that belong to parts
-    of a sample, such as the next token. Labels are counted at the loss function, so argmax has no
-    effect.
+    of a sample, such as the next token, or that come in order of their classes. Labels are counted
+    at the loss function, so argmax has no effect.
     What to do: weight the classes in the loss, or sample rare ones more often; look at recall per
     class; get more examples of the rare ones.
     """
@@ -91,7 +94,7 @@ class ClassImbalance(Rule):
             counts[label] = counts.get(label, 0) + int(count)
         state["most"] = max(state.get("most", 0.0), one.value)
         state["step"] = one.step
-        is_rare = self._is_imbalanced(counts)
+        is_rare = self._is_imbalanced(counts, state.get("shares", []))
         state["row"] = state.get("row", 0) + 1 if is_rare else 0
 
     def _of_labels(self, step: int, state: State, *, is_last: bool) -> Iterator[Finding]:
@@ -103,10 +106,13 @@ class ClassImbalance(Rule):
         elif counts and not row:
             yield self.recovered("labels")
 
-    def _is_imbalanced(self, counts: Mapping[str, int]) -> bool:
+    def _is_imbalanced(self, counts: Mapping[str, int], shares: Sequence[float]) -> bool:
         known = [int(one) for one in counts.values() if one]
         if len(known) < 2 or sum(known) < self.samples:
             return False
+        share = median(shares) if shares and not self.is_classic else 0.0
+        if share > max(known) / sum(known) + _ORDERED:
+            return False  # in order of classes: what was not seen yet is to come
         largest, smallest = float(max(known)), float(min(known))
         if not self.is_classic:
             largest -= _SIGMAS * sqrt(largest)
@@ -117,6 +123,8 @@ class ClassImbalance(Rule):
         """How many labels a batch has, how many samples, and how many tokens."""
         for one in window.observations(_BATCH):
             state["batch"] = max(state.get("batch", 0.0), one.value)
+            share = max(one.facts.values(), default=0) / one.value if one.value else 0.0
+            state["shares"] = [*state.get("shares", []), share][-_KEPT:]
         for one in window.observations(_TOKENS):
             state["tokens"] = max(state.get("tokens", 0.0), one.value)
         if "samples" not in state:
