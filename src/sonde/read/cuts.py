@@ -4,7 +4,7 @@ Whether a window can be shown follows from the data alone: every worker of the l
 while beyond its end, or the leg is over. So it does not matter when anybody looks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,8 +84,18 @@ def settled(data: JobData, leg: Leg) -> Settled:
     return Settled(_settled_steps(leg, marks), time_ns, max(known_ns, min(starts_ns)))
 
 
-def step_windows(data: JobData, leg: Leg, width: int, index: int) -> Iterator[tuple[int, Window]]:
-    """The windows of so many training steps that can be shown, from a number on."""
+def step_windows(
+    data: JobData, leg: Leg, width: int, index: int, only: Container[int] | None = None
+) -> Iterator[tuple[int, Window]]:
+    """The windows of so many training steps that can be shown, from a number on.
+
+    Args:
+        data: The job.
+        leg: The part of it.
+        width: Steps of a window.
+        index: The number of the first that is wanted.
+        only: The numbers of those that are wanted, beside the last.
+    """
     marks = {rank: _marks(data, leg, rank) for rank in leg.ranks}
     occupied = sorted(
         {int(one) for mark in marks.values() for one in np.unique(mark.steps // width)}
@@ -96,8 +106,10 @@ def step_windows(data: JobData, leg: Leg, width: int, index: int) -> Iterator[tu
             continue
         if (place + 1) * width > end:
             return
-        steps = StepRange(place * width, (place + 1) * width)
         is_last = leg.is_over and place == occupied[-1]
+        if only is not None and place not in only and not is_last:
+            continue
+        steps = StepRange(place * width, (place + 1) * width)
         times = {rank: mark.time_of(steps, leg, is_last=is_last) for rank, mark in marks.items()}
         within = _hull(times)
         yield place, Window(data.reaching(within.start_ns), leg, within, steps, times, is_last)

@@ -55,6 +55,9 @@ class Rule(ABC):
     # How it is shown the job: so many training steps at a time, or so many seconds.
     window_steps: ClassVar[int | None] = 50
     window_seconds: ClassVar[float | None] = None
+    # Whether it is spared windows in which nothing happened that it needs, but for one in fifty
+    # steps and the last: for windows of a few steps. Only observations and evaluations count.
+    skips_quiet: ClassVar[bool] = False
     # After how many windows with data but without a finding an episode is over; 0: the rule says
     # so itself, by yielding what `recovered` gives.
     recovers_after: ClassVar[int] = 2

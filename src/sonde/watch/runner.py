@@ -3,7 +3,7 @@
 import heapq
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Protocol
 
@@ -11,6 +11,7 @@ from sonde.clock import Clock
 from sonde.errors import StoreError
 from sonde.read.causes import linked
 from sonde.read.cuts import settled, step_windows, time_windows
+from sonde.read.eventful import AnyOf, Eventful
 from sonde.read.findings import read_evaluations
 from sonde.read.job_data import JobData
 from sonde.read.legs import Leg
@@ -28,6 +29,7 @@ from sonde.watch.progress import Progress, load_progress, save_progress
 EVALUATIONS = rules_key("evaluations")
 VERDICT = rules_key("verdict")
 
+_LAST_PLACE = 1 << 62
 _PART_SECONDS = 1.0  # of work, after which what was found is written
 _KEEP_SECONDS = 10.0  # between two documents of where rules stand, while nothing is found
 
@@ -124,10 +126,11 @@ class Runner:
         self, leg: Leg, courses: Sequence[Course]
     ) -> Iterator[tuple[Course, int, Window]]:
         """The windows of all rules as they follow each other, so that data is read once."""
-        groups: dict[tuple[float | None, int | None], list[Course]] = {}
+        groups: dict[tuple[float | None, int | None, bool], list[Course]] = {}
         for course in courses:
-            width = (course.rule.window_seconds, course.rule.window_steps)
-            groups.setdefault(width, []).append(course)
+            rule = course.rule
+            alike = (rule.window_seconds, rule.window_steps, rule.skips_quiet)
+            groups.setdefault(alike, []).append(course)
         going = [self._of_a_width(leg, alike) for alike in groups.values()]
         return heapq.merge(*going, key=lambda one: one[2].start_ns)
 
@@ -136,18 +139,26 @@ class Runner:
     ) -> Iterator[tuple[Course, int, Window]]:
         """One window after the other, each shown to all rules that see the job in such ones."""
         rule, first = courses[0].rule, min(course.place_in(leg) for course in courses)
-        data = self._data.reaching(_earliest(courses))
+        data, width = self._data.reaching(_earliest(courses)), rule.window_steps or 1
+        wanted = [_wanted(course.rule, data, leg) for course in courses]
         if rule.window_seconds is not None:
             windows = time_windows(data, leg, rule.window_seconds, first)
         else:
-            windows = step_windows(data, leg, rule.window_steps or 1, first)
+            windows = step_windows(data, leg, width, first, AnyOf(wanted))
         for index, window in windows:
-            for course in courses:
-                if course.place_in(leg) <= index:
+            for course, places in zip(courses, wanted, strict=True):
+                if course.place_in(leg) <= index and (window.is_last or index in places):
                     yield course, index, window.for_needs(course.rule.needed)
         if leg.end_ns is not None:
             for course in courses:
                 course.leave(leg)
+
+
+def _wanted(rule: Rule, data: JobData, leg: Leg) -> Container[int]:
+    """The numbers of the windows that a rule has to see."""
+    if rule.skips_quiet and rule.window_seconds is None:
+        return Eventful(data, leg, rule.window_steps or 1, rule.needed)
+    return range(_LAST_PLACE)
 
 
 def _earliest(courses: Sequence[Course]) -> int | None:

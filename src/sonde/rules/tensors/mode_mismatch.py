@@ -8,7 +8,7 @@ import numpy as np
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
-from sonde.records.need import Observations
+from sonde.records.need import Observations, Steps
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, State
@@ -36,8 +36,9 @@ class ModeMismatch(Rule):
     that come from from_pretrained() are in eval mode.
     """
 
-    needs = (Observations(_KIND),)
-    window_steps: ClassVar[int] = 20
+    needs = (Observations(_KIND), Steps(_EVAL))
+    window_steps: ClassVar[int] = 2
+    skips_quiet: ClassVar[bool] = True
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("Overfit",)
 

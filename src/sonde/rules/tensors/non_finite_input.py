@@ -30,7 +30,8 @@ class NonFiniteInput(Rule):
     """
 
     needs = (Observations(_KIND),)
-    window_steps: ClassVar[int] = 10
+    window_steps: ClassVar[int] = 2
+    skips_quiet: ClassVar[bool] = True
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = (
         "ExplodingTensor",

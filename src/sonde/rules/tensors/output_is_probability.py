@@ -34,7 +34,8 @@ class OutputIsProbability(Rule):
     """
 
     needs = (Observations(_KIND),)
-    window_steps: ClassVar[int] = 20
+    window_steps: ClassVar[int] = 2
+    skips_quiet: ClassVar[bool] = True
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing",)
 

@@ -33,7 +33,8 @@ class ReplicaDivergence(Rule):
     """
 
     needs = (Observations(_KIND),)
-    window_steps: ClassVar[int] = 20
+    window_steps: ClassVar[int] = 2
+    skips_quiet: ClassVar[bool] = True
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LossDiverging", "LossSpike")
 
