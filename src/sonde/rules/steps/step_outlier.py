@@ -24,6 +24,8 @@ _LEAST = 50
 _LEAST_FACTOR = 1.5  # what is not half as long again costs nothing
 _QUARTERS = 6.0  # times as far out as the third quarter begins, in ratios: four deviations
 _LEAST_LOSS = 0.02  # of the time of all steps
+_LEAST_LOSS_EVERYWHERE = 0.1  # where it comes in all phases alike, as others on a machine make it
+_MORE_THAN_USUAL = 0.3  # of the time lost, beyond its share: that phase is to blame
 _LEAST_SECONDS = 5.0  # lost in all: less is nobody's trouble
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 _NORMAL = 1.4826  # standard deviations of a normal distribution in its median deviation
@@ -43,6 +45,7 @@ class _Outliers:
     seconds: Seconds
     usual: float
     by_phase: dict[str, float]  # seconds above the usual, added up
+    usual_by_phase: dict[str, float]  # seconds of a usual step
 
 
 class StepOutlier(Rule):
@@ -54,7 +57,8 @@ class StepOutlier(Rule):
     standard deviation. Calibrated uses median and median deviation of the last 400 steps, leaves
     out the first 10 steps, steps under a profiler, time for evaluation and checkpoints and long
     runs of slow steps, allows for steps of all lengths, as sentences have them, unless stddev is
-    given, and wants the outliers to cost at least 2 % of the time, and 5 seconds.
+    given, and wants the outliers to cost at least 2 % of the time (10 % where no phase has more of
+    it than usual: others on the machine make that), and 5 seconds.
     What to do: look at what happens in the phase that is named: loading (more loader workers,
     smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
     """
@@ -123,7 +127,8 @@ class StepOutlier(Rule):
         if not len(outliers.steps):
             return
         self._remember(window, table, outliers, state)
-        least = max(_LEAST_SECONDS, _LEAST_LOSS * state["total"])
+        share = _LEAST_LOSS if _has_a_phase(state) else _LEAST_LOSS_EVERYWHERE
+        least = max(_LEAST_SECONDS, share * state["total"])
         if state["count"] > self.n_outliers and state["lost"] > least:
             yield self._found(table, outliers, state)
 
@@ -138,12 +143,13 @@ class StepOutlier(Rule):
             factor = max(factor, min(quarter, _WIDEST) ** _QUARTERS)
         limit = max(usual + self.stddev * deviation, factor * usual)
         is_long = _alone(is_usable & (seconds > limit))
-        by_phase = {}
+        by_phase, usual_by_phase = {}, {}
         for phase, spent_ns in table.phases_ns.items():
             if phase not in _DELIBERATE and is_usable.any():
+                usual_by_phase[phase] = float(np.median(spent_ns[is_usable])) / NANOSECONDS
                 excess = spent_ns[is_long] - np.median(spent_ns[is_usable])
                 by_phase[phase] = float(np.maximum(excess, 0).sum()) / NANOSECONDS
-        return _Outliers(table.steps[is_long], seconds[is_long], usual, by_phase)
+        return _Outliers(table.steps[is_long], seconds[is_long], usual, by_phase, usual_by_phase)
 
     def _remember(
         self, window: Window, table: StepTable, outliers: _Outliers, state: State
@@ -155,6 +161,7 @@ class StepOutlier(Rule):
         phases = state.of("phases")
         for phase, seconds in outliers.by_phase.items():
             phases[phase] = phases.get(phase, 0.0) + seconds
+        state["usual_phases"] = outliers.usual_by_phase
         machine = state.of("machine")
         for metric, inside, outside in _machine(window, table, outliers.steps):
             known = machine.get(metric, [0.0, 0.0, 0])
@@ -188,6 +195,16 @@ class StepOutlier(Rule):
                 **{f"{name} (outliers, others)": pair for name, pair in machine.items()},
             },
         )
+
+
+def _has_a_phase(state: State) -> bool:
+    """Whether one phase has a larger part of the time lost than of a usual step."""
+    lost, usual = state.of("phases"), state["usual_phases"]
+    whole, whole_usual = sum(lost.values()) or 1.0, sum(usual.values()) or 1.0
+    return any(
+        lost[phase] / whole - usual.get(phase, 0.0) / whole_usual > _MORE_THAN_USUAL
+        for phase in lost
+    )
 
 
 def _alone(is_long: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -24,8 +24,11 @@ _ONE_PHASE = 0.6  # of the time lost: then that phase is to blame
 _COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 _LEAST_SECONDS = 3.0  # lost in all
-_PATIENT_SECONDS = 120.0  # for what may be meant, or a neighbour's: see _is_felt
+# What may be meant, or a neighbour's, must be worse, last longer, and be a part of the whole job.
 _PATIENT_FACTOR = 2.0
+_PATIENT_WINDOWS = 10
+_PATIENT_SECONDS = 120.0
+_PATIENT_SHARE = 0.25
 
 
 class ThroughputDrop(Rule):
@@ -36,8 +39,9 @@ class ThroughputDrop(Rule):
     How it decides: over windows of 50 steps, `in_a_row` of them: the middle step takes more than
     `factor` times what it took before, and most of that in one phase that does not compute. Where
     all phases are slower, or forward and backward passes, layers may have been unfrozen, inputs
-    may have grown, or the machine is busy: that must be twice as slow, for two minutes. Evaluation,
-    checkpoints, profilers and the number of micro-steps do not count.
+    may have grown, or the machine is busy: that must be twice as slow for 500 steps, a quarter of
+    the job, and cost two minutes. Evaluation, checkpoints, profilers and the number of micro-steps
+    do not count.
     What to do: look at the phase that is named: `sonde profile JOB --kinds python,operators` now,
     and compare with a profile from the beginning.
     """
@@ -80,14 +84,15 @@ class ThroughputDrop(Rule):
         excess = {phase: now.get(phase, 0.0) - usual.get(phase, 0.0) for phase in now}
         phase = max(excess, key=lambda one: excess[one])
         is_alone = excess[phase] >= _ONE_PHASE * (seconds - before) and phase not in _COMPUTING
-        enough = self._is_felt(seconds / before, state["lost"], is_alone=is_alone)
-        if state["slow"] >= self.in_a_row and enough:
+        is_felt = state["slow"] >= self.in_a_row and state["lost"] >= _LEAST_SECONDS
+        if is_felt and (is_alone or self._is_for_good(seconds / before, state)):
             yield self._found(table, before, seconds, phase if is_alone else "", state)
 
-    def _is_felt(self, times: float, lost: float, *, is_alone: bool) -> bool:
-        if is_alone:
-            return lost >= _LEAST_SECONDS
-        return times >= self.factor * _PATIENT_FACTOR / 1.5 and lost >= _PATIENT_SECONDS
+    def _is_for_good(self, times: float, state: State) -> bool:
+        """Whether it is more than a change that is meant, or a busy machine."""
+        is_long = state["slow"] >= max(_PATIENT_WINDOWS, _PATIENT_SHARE * state["seen"])
+        is_much = times >= max(self.factor, _PATIENT_FACTOR)
+        return is_much and is_long and bool(state["lost"] >= _PATIENT_SECONDS)
 
     def _found(
         self, table: StepTable, before: float, now: float, phase: str, state: State
