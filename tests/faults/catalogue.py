@@ -149,11 +149,15 @@ _HELD_OUT: dict[str, Fault] = {
         "ParameterOutlier", "conv2", step=120, also=(*_NOT_A_NUMBER, "WeightUpdateRatio")
     ),
     "half_precision_overflows": Fault("LowPrecisionOverflow", also=("ExplodingTensor",)),
-    "waits_for_the_network": Fault("DataLoaderStall", "120", step=120, also=("StepOutlier",)),
+    "waits_for_the_network": Fault(
+        "DataLoaderStall", "120", step=120, also=("StepOutlier", "Dataloader")
+    ),
     "slow_metric": Fault("HotFunction", "count_confusions"),
     "writes_now_and_then": Fault("StepOutlier"),
     "killed_by_the_rate": Fault(
-        "DeadRelu", "relu", also=(*_DOES_NOT_LEARN, *_STARTS_BADLY, "VanishingGradient")
+        "DeadRelu",
+        "relu",
+        also=(*_DOES_NOT_LEARN, *_STARTS_BADLY, "VanishingGradient", "WeightUpdateRatio"),
     ),
     "saturated_sigmoid": Fault(
         "SaturatedActivation", "squash", also=(*_DOES_NOT_LEARN, "VanishingGradient")

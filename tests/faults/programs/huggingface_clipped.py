@@ -32,7 +32,7 @@ config = BertConfig(
 )
 arguments = TrainingArguments(
     output_dir=tempfile.mkdtemp(),
-    max_steps=200,
+    max_steps=320,
     per_device_train_batch_size=16,
     learning_rate=1e-3,
     max_grad_norm=1e-4 if is_faulty else 1.0,
