@@ -78,6 +78,21 @@ def test_a_test_whether_a_model_can_learn_a_batch_by_heart_is_left_alone() -> No
     assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
+def test_losses_that_a_device_tells_late_belong_to_their_evaluation() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(40):
+        worker.scalar("loss", step, 1.0).step(step, {"forward": 0.1})
+        if step % 20 == 2:  # two training steps after the evaluation
+            for batch in range(3):
+                worker.scalar("loss", step // 20 * 3 + batch, 3.0, mode="eval")
+        for batch in range(3 if step % 20 == 0 else 0):
+            worker.step(step // 20 * 3 + batch, {"forward": 0.05}, mode="eval")
+    worker.flush()
+    [episode] = judged(job.end(), setting="classic").episodes
+    assert (episode.triggered, episode.first_step, episode.last_step) == (2, 0, 20)
+
+
 def test_a_few_evaluations_are_not_enough() -> None:
     found = judged(with_evaluations(falling, falling, 3))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA

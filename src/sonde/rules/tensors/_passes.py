@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sonde.read.job_data import Reals
-from sonde.read.window import Window
+from sonde.read.window import Curve, Window
+from sonde.read.workers import Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ def evaluations(window: Window) -> tuple[list[Evaluated], list[float]]:
     if not evaluated or not tables:
         return [], _finite(losses)
     steps, ends_ns = tables[0].steps, tables[0].ends_ns
-    after = np.searchsorted(ends_ns, evaluated[0].times_ns, side="right")
+    after = np.searchsorted(ends_ns, _times_ns(window, evaluated[0]), side="right")
     found, begin = [], 0
     for place in np.unique(after).tolist():
         step = int(steps[place - 1]) if place else (window.first_step or 0) - 1
@@ -39,6 +40,16 @@ def evaluations(window: Window) -> tuple[list[Evaluated], list[float]]:
             found.append(Evaluated(step, mean, tuple(_finite(losses[begin:end]))))
             begin = end
     return found, _finite(losses[begin:])
+
+
+def _times_ns(window: Window, evaluated: Curve) -> Numbers:
+    """When each loss was evaluated: a device may tell it later, when training goes on already."""
+    times_ns = evaluated.times_ns.copy()
+    for table in window.steps("eval")[:1]:
+        places = np.minimum(np.searchsorted(table.steps, evaluated.steps), len(table.steps) - 1)
+        is_known = table.steps[places] == evaluated.steps
+        times_ns[is_known] = table.starts_ns[places[is_known]]
+    return times_ns
 
 
 def _finite(values: Reals) -> list[float]:
