@@ -47,7 +47,8 @@ class Beside:
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching_module, "_LOOK_SECONDS", 0.0)
+    for name in ("_LOOK_SECONDS", "_PAUSE_SECONDS"):
+        monkeypatch.setattr(watching_module, name, 0.0)
 
 
 def test_a_command_that_trains_nothing_has_no_watcher(tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ from sonde.store.lease import Leasing
 _WORTH_SECONDS = 10.0
 _FIRST_LOOK_SECONDS = 10.0  # of nodes that joined: the first one goes first
 _LOOK_SECONDS = 5.0
+_PAUSE_SECONDS = 1.0  # after a death; twice as long after each
 _MOST_DEATHS = 3
+_LONG_LIFE_SECONDS = 600.0  # what dies later than this does not die of its beginning
 _LAST_WORDS_BYTES = 2000
 
 
@@ -50,6 +52,7 @@ class Watching:
         self._started_seconds = clock.seconds()
         self._due = self._started_seconds + (0.0 if place.is_creator else _FIRST_LOOK_SECONDS)
         self._errors: IO[bytes] | None = None
+        self._born_seconds = 0.0
         self._deaths = 0
         self._is_off = False
 
@@ -96,6 +99,7 @@ class Watching:
         descriptor, name = tempfile.mkstemp(prefix="sonde-watcher-")
         Path(name).unlink()  # it is there as long as somebody holds it
         self._errors = os.fdopen(descriptor, "w+b")
+        self._born_seconds = self._clock.seconds()
         self._process.start(self._errors)
 
     def _is_worth_it(self) -> bool:
@@ -111,8 +115,9 @@ class Watching:
         words, self._errors = _last_words(self._errors), None
         if not self._process.code:
             return
-        self._deaths += 1
-        self._due = self._clock.seconds() + _LOOK_SECONDS * 2**self._deaths
+        lived_seconds = self._clock.seconds() - self._born_seconds
+        self._deaths = 1 if lived_seconds > _LONG_LIFE_SECONDS else self._deaths + 1
+        self._due = self._clock.seconds() + _PAUSE_SECONDS * 2**self._deaths
         if self._deaths == _MOST_DEATHS:
             self._is_off = True
             ended = f"ended with {self._process.code}: {words or 'it said nothing'}"

@@ -1,0 +1,83 @@
+"""Rules beside real jobs: found while they run, told at the end, and nothing else changes."""
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.eventually import eventually
+from tests.journeys.sonde_cli import PYTHON, Sonde, is_alive
+
+# A loss that does not fall, told by the script itself: no framework has to be loaded for it.
+STUCK = """
+import pathlib, random, sys, time
+import sonde
+random.seed(0)
+for step in range(10**6):
+    sonde.log(loss=2.3 + random.gauss(0, 0.02))
+    sonde.step()
+    time.sleep(0.005)
+    if step >= int(sys.argv[1]) and pathlib.Path("end").exists():
+        break
+"""
+RULES = ("--rules", "LossNotDecreasing,StepOutlier")
+
+
+def watcher_of(sonde: Sonde) -> int:
+    """The process that watches, or 0."""
+    for pid in sonde.processes():
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if b"follow" in words:
+            return pid
+    return 0
+
+
+def test_what_is_found_while_a_job_runs_is_what_a_check_finds_afterwards(sonde: Sonde) -> None:
+    job = sonde.start("run", "--name", "job", *RULES, PYTHON, "-c", STUCK, "300")
+    assert eventually((sonde.job_folder("job") / "findings").exists, 60)
+    [rule] = [one for one in sonde.status()["rules"] if one["findings"]]
+    assert (rule["rule"], rule["status"]) == ("LossNotDecreasing", "IssuesFound")
+    assert sonde.runs()
+    # a watcher that is killed is started again, and the job does not notice
+    first = watcher_of(sonde)
+    assert first
+    os.kill(first, signal.SIGKILL)
+    assert eventually(lambda: watcher_of(sonde) not in (0, first), 60)
+    assert is_alive(sonde.command_pid())
+    (sonde.folder / "end").touch()
+    assert job.wait(60) == 0
+    live = sonde.run("findings", "job", "--json")
+    checked = sonde.run("check", "job", *RULES, "--json")
+    assert live.returncode == 0
+    [found_live], [found_later] = (_findings(done.stdout) for done in (live, checked))
+    assert found_live == found_later
+    assert found_live["rule"] == "LossNotDecreasing"
+
+
+def _findings(text: bytes) -> list[dict[str, Any]]:
+    document = json.loads(text)
+    rules = document.get("rules")
+    found = document["findings"] if rules is None else [f for r in rules for f in r["findings"]]
+    kept = ("id", "rule", "severity", "message", "step", "time", "triggered", "is_open")
+    return [{name: one[name] for name in kept} for one in found]
+
+
+def test_the_summary_tells_the_verdict_and_a_script_can_fail_on_it(sonde: Sonde) -> None:
+    (sonde.folder / "end").touch()
+    command = (PYTHON, "-c", STUCK, "300")
+    done = sonde.run("run", "--name", "job", *RULES, "--fail-on", "warning", *command)
+    said = done.stderr.decode()
+    assert "LossNotDecreasing: " in said
+    assert "what to do: sonde findings job" in said
+    assert done.returncode == 3
+
+
+def test_rules_that_cannot_be_asked_are_an_error_before_anything_runs(sonde: Sonde) -> None:
+    (sonde.folder / "mine.py").write_text("import nothing_of_that_name\n")
+    (sonde.folder / "sonde.toml").write_text('[rules.Mine]\nsource = "mine.py"\n')
+    done = sonde.run("run", "--name", "job", "--fail-on", "info", "touch", "ran")
+    assert done.returncode == 2
+    assert b"nothing_of_that_name" in done.stderr
+    assert not (sonde.folder / "ran").exists()
+    assert not sonde.job_folder("job").exists()
