@@ -72,20 +72,10 @@ class Recording:
         self._inbox: Inbox | None = None
         self._sampler: Sampler | None = None
         self._attempt: Attempt | None = None
-        self._sealer = Sealer(
-            sealing_command(self._backend.uri, registration.node, settings.disk_bytes), clock
-        )
-        self._decoder = Decoder(
-            self._backend, decoding_command(self._backend.uri, registration.node), clock
-        )
-        self._watching = Watching(
-            registration,
-            watching_command(registration, settings),
-            clock,
-            lambda reason: self._writer.notice(NoticeKind.SWITCHED_OFF, "rules", reason),
-        )
-        if settings.asked.is_off:
-            self._watching.switch_off()
+        uri, node = self._backend.uri, registration.node
+        self._sealer = Sealer(sealing_command(uri, node, settings.disk_bytes), clock)
+        self._decoder = Decoder(self._backend, decoding_command(uri, node), clock)
+        self._watching = self._watcher()
         self._beside = (self._sealer, self._decoder, self._watching)
         self._disk_budget = DiskBudget(
             self._backend,
@@ -97,6 +87,17 @@ class Recording:
         self._is_exit_recorded = False
         self._jump_seconds = 0.0
         self._started_seconds = clock.seconds()
+
+    def _watcher(self) -> Watching:
+        command = watching_command(self._place, self._settings)
+
+        def say(reason: str) -> None:
+            self._writer.notice(NoticeKind.SWITCHED_OFF, "rules", reason)
+
+        watching = Watching(self._place, command, self._clock, say)
+        if self._settings.asked.is_off:
+            watching.switch_off()
+        return watching
 
     def begin(self, start: Callable[[], None]) -> None:
         """Starts in a thread of its own."""
