@@ -1,17 +1,40 @@
 """Rules on losses leave trainings alone that are well, of every kind that we know."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
 
 from tests.fakes.healthy_losses import HEALTHY
-from tests.fakes.training import with_losses
+from tests.fakes.job import FakeJob
+from tests.fakes.small_trainings import TRAININGS, train
 
-RULES = ("LossNotDecreasing", "LossSpike", "LossDiverging", "LearningRateCollapse")
+RULES = (
+    *("LossNotDecreasing", "LossSpike", "LossDiverging", "GradientNormSpike"),
+    *("LearningRateCollapse", "ClipSaturation"),
+)
+
+
+def alarms(scalars: Mapping[str, Sequence[float]]) -> list[str]:
+    """What rules say of a job with these scalars at every step."""
+    job = FakeJob()
+    worker = job.worker()
+    for step, values in enumerate(zip(*scalars.values(), strict=True)):
+        for name, value in zip(scalars, values, strict=True):
+            worker.scalar(name, step, float(value))
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    found = job.end().job().check(*RULES)
+    return [one.finding.message for rule in RULES for one in found[rule].episodes]
 
 
 @pytest.mark.parametrize("kind", HEALTHY)
 def test_a_healthy_loss_is_left_alone(kind: str) -> None:
     run = HEALTHY[kind](np.random.default_rng(1))
-    job = with_losses(run.losses, scalars={name: one.tolist() for name, one in run.scalars.items()})
-    found = job.job().check(*RULES)
-    assert {rule: found[rule].episodes for rule in RULES} == dict.fromkeys(RULES, ())
+    others = {name: one.tolist() for name, one in run.scalars.items()}
+    assert alarms({"loss": run.losses.tolist(), **others}) == []
+
+
+@pytest.mark.parametrize("kind", TRAININGS)
+def test_a_real_training_is_left_alone(kind: str) -> None:
+    assert alarms(train(kind, seed=1)) == []
