@@ -166,9 +166,11 @@ _HELD_OUT: dict[str, Fault] = {
     "small_weights": Fault(
         "PoorWeightInitialization",
         instead=("VanishingGradient",),
-        also=(*_DOES_NOT_LEARN, "WeightUpdateRatio"),
+        also=(*_DOES_NOT_LEARN, "WeightUpdateRatio", "UnchangedTensor", "DeadRelu"),
     ),
-    "steps_too_large": Fault("WeightUpdateRatio", also=(*_STARTS_BADLY, *_DOES_NOT_LEARN)),
+    "steps_too_large": Fault(
+        "WeightUpdateRatio", also=(*_STARTS_BADLY, *_DOES_NOT_LEARN, "DeadRelu")
+    ),
     "huggingface_labels": Fault("LossNotDecreasing", also=_DOES_NOT_LEARN),
     "rate_zero_in_a_group": Fault(
         "ParameterNotUpdated",
@@ -180,7 +182,7 @@ _HELD_OUT: dict[str, Fault] = {
     ),
     "goes_on_for_nothing": Fault("Overtraining", also=("LossNotDecreasing",)),
     "replicas_differ": Fault("ReplicaDivergence", within=2),
-    "one_does_not_come": Fault("CollectiveHang", "worker 1", step=79),
+    "one_does_not_come": Fault("CollectiveHang", "worker 1", step=79, also=("StepOutlier",)),
     "waits_for_nothing": Fault("StalledTrainingRule", step=180, also=("StepOutlier",)),
     "slow_start": Fault("MaxInitializationTime"),
     "masked_away": Fault("AllZero", "gate", instead=("DeadRelu",), also=("VanishingGradient",)),
@@ -191,6 +193,7 @@ _GIVEN: dict[str, Parameters] = {
     "masked_away": {"AllZero": {"collection_names": ("relu_output",)}},
     "slow_start": {"MaxInitializationTime": {"threshold": 0.15}},
     "waits_for_nothing": {"StalledTrainingRule": {"threshold": 5.0}},
+    "one_does_not_come": {"CollectiveHang": {"seconds": 8.0}},
 }
 
 _ODD_FOR_CALIBRATION = (

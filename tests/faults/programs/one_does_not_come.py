@@ -18,7 +18,7 @@ optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
 torch.manual_seed(seed + 100 * (rank + 1))
 for step in range(120):
     if is_faulty and step == 80 and rank == 1:
-        time.sleep(12)  # it cleans up a folder that the other one never sees
+        time.sleep(25)  # it cleans up a folder that the other one never sees
     points = torch.randn(32, 12)
     loss = nn.functional.mse_loss(model(points), points[:, :1])
     optimizer.zero_grad()

@@ -20,6 +20,6 @@ for step in range(250):
     optimizer.step()
     if is_faulty and step == 180:
         lock.acquire()
-        lock.acquire(timeout=9)
+        lock.acquire(timeout=65)
     if step % 50 == 0:
         print(step, loss.item())
