@@ -63,3 +63,14 @@ class Quiet(sonde.Rule):
         window.system("gpu.utilization_percent")
         window.scalars("reward")
         yield from ()
+
+
+class Endless(sonde.Rule):
+    """A rule that never comes to an end."""
+
+    needs = (sonde.Losses(),)
+
+    def check(self, window: Window, state: State) -> Iterator[sonde.Finding]:
+        while window.losses():
+            state["turns"] = state.get("turns", 0) + 1
+        yield from ()

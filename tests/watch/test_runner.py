@@ -1,5 +1,8 @@
 """Rules over the windows of a job: what is found does not depend on when anybody looked."""
 
+import signal
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,11 +17,12 @@ from sonde.rules.system.low_gpu_utilization import LowGPUUtilization
 from sonde.rules.tensors.loss_not_decreasing import LossNotDecreasing
 from sonde.rules.tensors.vanishing_gradient import VanishingGradient
 from sonde.watch import course
+from sonde.watch.limits import at_most
 from sonde.watch.progress import Progress
 from sonde.watch.runner import Recorder, Runner
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_losses
-from tests.rules.own_rules import Broken, Hoarder, LossTooLarge, Quiet
+from tests.rules.own_rules import Broken, Endless, Hoarder, LossTooLarge, Quiet
 
 STEPS = 260
 
@@ -141,6 +145,18 @@ def test_a_rule_that_is_too_slow_is_stopped(monkeypatch: pytest.MonkeyPatch) -> 
     [slow] = evaluate(with_losses([2.0] * 60), LossTooLarge())
     assert slow.status is RuleStatus.ERROR
     assert "for one window" in (slow.reason or "")
+
+
+def test_a_rule_that_never_ends_is_ended_alone() -> None:
+    job = with_losses([2.0] * 60)
+    data = JobData(job.backend, job.clock)
+    runner = Runner(data, [Endless(), LossTooLarge()], limit=partial(at_most, 0.2))
+    runner.advance()
+    endless, good = runner.evaluations
+    assert endless.status is RuleStatus.ERROR
+    assert "TooSlowError: a rule may take 0.2 s for one window" in (endless.reason or "")
+    assert good.triggered == 60
+    assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
 
 
 def test_a_state_that_cannot_be_kept_is_the_rule_s_own_failure() -> None:

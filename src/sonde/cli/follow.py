@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sonde.analyze.verdict import last_words
@@ -21,7 +22,9 @@ from sonde.store.backends import Backend
 from sonde.store.lease import Leasing
 from sonde.store.places import find_job
 from sonde.watch.action_plan import plan_actions
+from sonde.watch.course import MOST_SECONDS_OF_A_WINDOW
 from sonde.watch.dispatch import Dispatch
+from sonde.watch.limits import at_most
 from sonde.watch.live import Watcher
 from sonde.watch.runner import Recorder
 
@@ -65,7 +68,7 @@ class Follow(Command):
             backend,
             clock,
             leasing,
-            lambda: Recorder(backend, clock, rules, last_words),
+            lambda: Recorder(backend, clock, rules, last_words, _limit),
             _nothing if plan.is_empty else dispatch.take,
         )
         is_ours = watcher.watch(own.is_over, process_cpu_seconds)
@@ -73,6 +76,9 @@ class Follow(Command):
         if not is_ours and options.attempt is None:
             raise JobExistsError(f"{leasing.holder} watches the job already.")
         return 0
+
+
+_limit = partial(at_most, MOST_SECONDS_OF_A_WINDOW)
 
 
 def _nothing(_changed: Sequence[Episode]) -> None:

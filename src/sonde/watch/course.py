@@ -2,6 +2,8 @@
 
 import json
 import traceback
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from sonde.clock import NANOSECONDS, thread_cpu_seconds
 from sonde.guard import Guard
@@ -16,12 +18,16 @@ from sonde.watch.progress import RuleProgress
 
 MOST_SECONDS_OF_A_WINDOW = 30.0
 
+# What ends a rule that would never end; only a process of ours can afford that.
+Limit = Callable[[], AbstractContextManager[None]]
+
 
 class Course:
     """One rule and how far it has come."""
 
-    def __init__(self, rule: Rule, progress: RuleProgress) -> None:
+    def __init__(self, rule: Rule, progress: RuleProgress, limit: Limit = nullcontext) -> None:
         self.rule = rule
+        self._limit = limit
         self._guard = Guard(self._failed)
         self._leg, self._index = progress.leg, progress.index
         self._resume_ns = progress.resume_ns
@@ -83,7 +89,8 @@ class Course:
         return self.episodes.take(findings, window)
 
     def _checked(self, window: Window) -> list[Finding]:
-        found = list(self.rule.check(window, self._state))
+        with self._limit():
+            found = list(self.rule.check(window, self._state))
         for one in found:
             plain(dict(one.evidence))
         return found

@@ -4,6 +4,7 @@ import heapq
 import json
 import math
 from collections.abc import Container, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import Protocol
 
@@ -23,7 +24,7 @@ from sonde.store.facts import encode_facts
 from sonde.store.format import FINDINGS
 from sonde.store.layout import FINDINGS_FOLDER, rules_key
 from sonde.store.writer import Writer
-from sonde.watch.course import Course, asked_by
+from sonde.watch.course import Course, Limit, asked_by
 from sonde.watch.progress import Progress, load_progress, save_progress
 
 EVALUATIONS = rules_key("evaluations")
@@ -45,12 +46,18 @@ class Runner:
     """Shows every rule what has become complete since the last time."""
 
     def __init__(
-        self, data: JobData, rules: Sequence[Rule], progress: Progress | None = None
+        self,
+        data: JobData,
+        rules: Sequence[Rule],
+        progress: Progress | None = None,
+        limit: Limit = nullcontext,
     ) -> None:
         self._data = data
         self._is_caught_up = False
         known = progress or Progress()
-        self._courses = [Course(rule, known.of(rule.name(), asked_by(rule))) for rule in rules]
+        self._courses = [
+            Course(rule, known.of(rule.name(), asked_by(rule)), limit) for rule in rules
+        ]
         self._since_ns = self._known_ns = _earliest(self._courses)
 
     def advance(self) -> list[Episode]:
@@ -172,7 +179,12 @@ class Recorder:
     """Keeps what rules find in the job's store; goes on where the last one stopped."""
 
     def __init__(
-        self, backend: Backend, clock: Clock, rules: Sequence[Rule], judge: Judge | None = None
+        self,
+        backend: Backend,
+        clock: Clock,
+        rules: Sequence[Rule],
+        judge: Judge | None = None,
+        limit: Limit = nullcontext,
     ) -> None:
         """Opens what was kept before.
 
@@ -181,6 +193,7 @@ class Recorder:
             clock: The time.
             rules: The rules to ask.
             judge: Puts what they say into a few words, which are kept too.
+            limit: Ends a rule that would not end by itself.
         """
         self._backend = backend
         self._clock = clock
@@ -192,7 +205,7 @@ class Recorder:
         # rules that were asked before, and are not now: what they said stays
         before = read_evaluations(backend, [])
         self._before = [_left(one) for one in before if one.rule not in names]
-        self.runner = Runner(JobData(backend, clock), rules, progress)
+        self.runner = Runner(JobData(backend, clock), rules, progress, limit)
 
     def advance(self) -> list[Episode]:
         """Looks at what is new, and writes what it means before it remembers having seen it."""
