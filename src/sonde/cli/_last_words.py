@@ -27,7 +27,8 @@ def verdict_lines(verdict: Verdict | None, job: str) -> list[str]:
     if verdict.findings:
         lines.append(f"what to do: sonde findings {job}")
     if not verdict.is_final:
-        lines.append(f"rules have not seen everything: sonde check {job} --record goes on")
+        goes_on = f"sonde check {job} --record goes on once the job is over"
+        lines.append(f"rules have not seen everything: {goes_on}")
     return lines
 
 

@@ -59,8 +59,8 @@ class Follow(Command):
         rules = select_rules(names_in(options.rules), settings.rules, given)
         backend = find_job(options.job, options.store)
         clock = SystemClock()
-        leasing = Leasing(backend, clock, placement().node)
         own = _Attempt(backend, options.attempt)
+        leasing = Leasing(backend, clock, own.node or placement().node)
         actions = settings.actions.with_asked(options.action)
         plan = plan_actions(replace(settings, actions=actions), rules, own.folder)
         dispatch = Dispatch(backend, clock, plan)
@@ -92,8 +92,10 @@ class _Attempt:
         self._backend = backend
         self._key: str | None = None
         self.folder = Path.cwd()  # of the command
+        self.node = ""
         if name is not None:
             node, _, number = name.rpartition("/")
+            self.node = node
             self._key = layout.attempt_key(node, int(number), "exit")
             key = layout.attempt_key(node, int(number), "start")
             attempt = read_document(Attempt, backend, key, [])
