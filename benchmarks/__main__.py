@@ -8,7 +8,7 @@ from benchmarks.report import Row, circumstances, save, table, write_page
 
 NAMES = (
     *("startup", "sampler", "writer", "follow", "sealed_size", "reader"),
-    *("hook_overhead", "smdebug_comparison", "trace_decoding"),
+    *("hook_overhead", "smdebug_comparison", "trace_decoding", "rules_cost"),
 )
 
 
