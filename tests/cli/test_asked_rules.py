@@ -1,0 +1,59 @@
+"""Rules that options and files ask for: refused together, told apart, and what they need."""
+
+import argparse
+import json
+from fnmatch import fnmatchcase
+
+import pytest
+
+from sonde.cli._main import run_command_line
+from sonde.cli._rules import with_rules
+from sonde.errors import UsageError
+from sonde.records.need import Observations, Statistics
+from sonde.records.observation import ObservationKind
+from sonde.records.tensor import BUILT_IN_COLLECTIONS
+from sonde.rules import load_rule, rule_names
+from sonde.settings import RunSettings
+
+
+def options(**given: object) -> argparse.Namespace:
+    usual: dict[str, object] = {"rules": "", "set": [], "no_rules": False}
+    return argparse.Namespace(**{**usual, **given})
+
+
+def test_where_nothing_is_said_everything_is_looked_at_and_nothing_is_loaded() -> None:
+    settings = with_rules(RunSettings(), options())
+    assert settings.hook.needed is None
+    assert settings.asked.words == ()
+
+
+def test_without_rules_what_is_recorded_stays_the_same() -> None:
+    settings = with_rules(RunSettings(), options(no_rules=True))
+    assert settings.asked.is_off
+    assert settings.hook == RunSettings().hook
+
+
+def test_rules_and_none_exclude_each_other() -> None:
+    with pytest.raises(UsageError, match="exclude each other"):
+        with_rules(RunSettings(), options(rules="Overfit", no_rules=True))
+
+
+def test_the_rules_that_are_asked_for_say_what_they_need(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["rules", "--json", "--rules", "DeadRelu,vanishing_gradient"]
+    assert run_command_line([*words, "--set", "VanishingGradient.threshold=1e-6"]) == 0
+    rules = {one["rule"]: one for one in json.loads(capsys.readouterr().out)["rules"]}
+    assert rules["VanishingGradient"]["parameters"]["threshold"] == 1e-6
+    assert "gradients" in rules["VanishingGradient"]["looks_at"]
+    assert rules["DeadRelu"]["looks_at"]
+
+
+@pytest.mark.parametrize("name", rule_names())
+def test_a_rule_needs_only_what_the_hook_knows_how_to_record(name: str) -> None:
+    kinds = [one.value for one in ObservationKind]
+    for need in load_rule(name).needs:
+        if isinstance(need, Statistics):
+            assert need.collection in BUILT_IN_COLLECTIONS
+        if isinstance(need, Observations):
+            assert any(fnmatchcase(kind, need.kind) for kind in kinds), need.kind
