@@ -43,7 +43,9 @@ def main(kind: str, seconds: float) -> None:
     torch.manual_seed(0)
     is_starved, is_small = kind == "starved", kind == "small-batch"
     width = 256 if is_small else _WIDTH
-    layers = [nn.Sequential(nn.Linear(width, width), nn.GELU()) for _ in range(16)]
+    layers = [
+        nn.Sequential(nn.Linear(width, width), nn.LayerNorm(width), nn.GELU()) for _ in range(16)
+    ]
     model = nn.Sequential(nn.Linear(_WIDTH, width), *layers, nn.Linear(width, _CLASSES)).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     batch = 4 if is_small else 4096

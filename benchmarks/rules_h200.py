@@ -23,7 +23,11 @@ _EXPECTED = {
     "growing-memory": frozenset(("GPUMemoryIncrease",)),
 }
 # what may be said beside it, as true as the fault itself
-_ALLOWED = {"small-batch": frozenset(("LowGPUUtilization",)), "starved": frozenset(("Dataloader",))}
+_ALLOWED = {
+    "starved": frozenset(("Dataloader",)),
+    "small-batch": frozenset(("LowGPUUtilization",)),
+    "growing-memory": frozenset(("HostMemoryLeak",)),
+}
 _CAUSES = {"starved": ("LowGPUUtilization", "DataLoaderStarvation")}
 _WINDOW = 100
 _CONFIG = f"""

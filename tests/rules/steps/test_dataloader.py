@@ -57,6 +57,7 @@ def test_too_many_processes_are_found_over_all_workers_of_a_node() -> None:
 HEALTHY = {
     "nobody waits": trained(0, 0.01),
     "waits are short": trained(0, 0.004),
+    "all waits together are nobody's trouble": trained(0, 0.04, steps=120),
     "enough of them": trained(8, 0.06),
     "many, and nobody waits": trained(30, 0.01),
     "no GPU to pin for": trained(8, 0.0, copy=0.02),

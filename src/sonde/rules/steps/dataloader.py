@@ -23,6 +23,7 @@ _LOADING = OperationCategory.LOADING.value
 _LEAST_STEPS = 50
 _WAITING = 0.3  # of the time of the steps: less is hidden by what goes on meanwhile
 _LEAST_SECONDS = 0.005  # of waiting in a step: what is shorter is handing over, not loading
+_LEAST_WAITED = 5.0  # seconds in all: with less nobody would win anything
 _COPYING = 0.05  # of the time of the steps: less is nothing to win
 _PERCENTS = (50.0, 95.0, 100.0)
 
@@ -35,7 +36,7 @@ class Dataloader(Rule):
     How it decides: the loader processes of all workers of a node are fewer than min_threshold or
     more than max_threshold percent of the cores that are available. Calibrated says so only where
     it hurts: steps wait for data for 30 % of their time, and where processes are too few, 5 ms
-    each. That memory is not pinned is told where a GPU is used; calibrated, where copies to it take
+    each and 5 s in all. That memory is not pinned is told where a GPU is used; calibrated, where copies to it take
     5 % of the steps.
     What to do: set `num_workers` near the number of cores per worker, and `pin_memory=True`;
     `sonde dataloader` shows where the time of loading goes.
@@ -83,8 +84,9 @@ class Dataloader(Rule):
         cores = max(int(own["cores"]) for own in workers.values())
         percent = 100 * processes / cores
         is_few, is_many = percent < self.min_threshold, percent > self.max_threshold
-        least = 0.0 if is_many else _LEAST_SECONDS  # whoever has too many has them in vain
-        hurts = self.is_classic or any(_is_waiting(own, least) for own in workers.values())
+        waiting = [own for own in workers.values() if own.get("waiting", 0.0) >= _WAITING]
+        # whoever has too many has them in vain, whatever it costs
+        hurts = self.is_classic or any(is_many or _costs(own) for own in waiting)
         if not ((is_few or is_many) and hurts):
             return self.recovered(f"{node}/processes")
         waits = 100 * max(float(own.get("waiting", 0.0)) for own in workers.values())
@@ -153,13 +155,14 @@ def _note_steps(table: StepTable, own: State) -> None:
         return
     own["waiting"] = float(waits.seconds.sum()) / whole
     own["wait_seconds"] = float(waits.seconds.mean())
+    own["waited"] = own.get("waited", 0.0) + float(waits.seconds.sum())
     copied_ns = float(table.phases_ns[Phase.HOST_TO_DEVICE.value].sum())
     own["copying"] = copied_ns / max(1.0, float(table.durations_ns.sum()))
 
 
-def _is_waiting(own: State, least_seconds: float) -> bool:
-    is_long = float(own.get("wait_seconds", 0.0)) >= least_seconds
-    return is_long and float(own.get("waiting", 0.0)) >= _WAITING
+def _costs(own: State) -> bool:
+    is_long = float(own.get("wait_seconds", 0.0)) >= _LEAST_SECONDS
+    return is_long and float(own.get("waited", 0.0)) >= _LEAST_WAITED
 
 
 def _facts(text: str) -> dict[str, Any]:
