@@ -153,7 +153,8 @@ class Window:
 
     def for_needs(self, needs: tuple[Need, ...]) -> "Window":
         """The same, for a rule that needs this: what it is given of that is counted."""
-        return replace(self, needs=needs, looked_at=[])
+        place = (self.data, self.leg, self.within, self.steps_range, self.times, self.is_last)
+        return Window(*place, needs, known=self.known)
 
     def beside(self, job: str) -> "Window":
         """The same steps of another job, by its name in the same store or by its address."""
