@@ -6,7 +6,7 @@ samples of the machine, what a profiler saw) belongs to the window in whose time
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar, cast
 
