@@ -23,11 +23,11 @@ def count_confusions(predicted, labels):
 digits = load_digits()
 x = torch.tensor(digits.data, dtype=torch.float32) / 16 - 0.3
 y = torch.tensor(digits.target)
-loader = DataLoader(TensorDataset(x, y), batch_size=256, shuffle=True)
+loader = DataLoader(TensorDataset(x, y), batch_size=512, shuffle=True)
 model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
 optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
 
-for epoch in range(16):
+for epoch in range(24):
     for batch, labels in loader:
         optimizer.zero_grad()
         output = model(batch)
