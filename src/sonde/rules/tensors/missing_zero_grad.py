@@ -8,7 +8,7 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._standing import begin_leg, is_told_again, over, told
+from sonde.rules.tensors._standing import begin_leg, over, told
 
 _KIND = "kept-gradients"
 _IN_A_ROW = 2  # looks: a script may keep gradients of one step on purpose, to look at them
@@ -55,9 +55,8 @@ class MissingZeroGrad(Rule):
             if own["row"] >= _IN_A_ROW:
                 latest.setdefault(one.subject, one)
         for subject, one in latest.items():
-            if subject not in state.get("told", []) or is_told_again(window):
-                told(state, subject)
-                yield self._found(one, state.of("optimizers", one.subject, one.worker))
+            told(state, subject)
+            yield self._found(one, state.of("optimizers", one.subject, one.worker))
 
     def lacks(self, state: State) -> str:
         """How many looks are missing."""
