@@ -36,8 +36,8 @@ class Dataloader(Rule):
     How it decides: the loader processes of all workers of a node are fewer than min_threshold or
     more than max_threshold percent of the cores that are available. Calibrated says so only where
     it hurts: steps wait for data for 30 % of their time, and where processes are too few, 5 ms
-    each and 5 s in all. That memory is not pinned is told where a GPU is used; calibrated, where copies to it take
-    5 % of the steps.
+    each and 5 s in all. That memory is not pinned is told where a GPU is used; calibrated, where
+    copies to it take 5 % of the steps.
     What to do: set `num_workers` near the number of cores per worker, and `pin_memory=True`;
     `sonde dataloader` shows where the time of loading goes.
     """
