@@ -48,12 +48,32 @@ _MOST_RATIOS = 3.0  # beyond it ratios of a heavy tail allow anything
 _MOST_REACH = 600.0  # exp of more is no number
 
 
+def middle_of(values: npt.ArrayLike) -> float:
+    """The median of at least one value, as numpy has it; of a few values much sooner."""
+    ordered = np.sort(np.asarray(values))
+    count = len(ordered)
+    high = float(ordered[count // 2])
+    if count % 2 == 0:
+        high = (float(ordered[count // 2 - 1]) + high) / 2
+    return high if ordered[-1] == ordered[-1] else float("nan")  # what is no number comes last
+
+
+def quantile_of(ordered: Reals, at: float) -> float:
+    """A quantile of sorted numbers, interpolated as numpy does it."""
+    place = (len(ordered) - 1) * at
+    below = int(place)
+    low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
+    share = place - below
+    # from the nearer end: so it never leaves the two
+    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
+
+
 def longest_run(marks: Marks) -> tuple[int, int]:
     """Where the longest run of marks begins, and how long it is."""
+    if not marks.any():
+        return 0, 0
     edges = np.flatnonzero(np.diff(np.concatenate(([False], marks, [False])).astype(np.int8)))
     runs = edges.reshape(-1, 2)
-    if not len(runs):
-        return 0, 0
     lengths = runs[:, 1] - runs[:, 0]
     place = int(lengths.argmax())
     return int(runs[place, 0]), int(lengths[place])

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sonde.analyze.robust import middle_of
+
 Reals = npt.NDArray[np.float64]
 
 # The mean absolute difference of two normal values is so many standard deviations.
@@ -41,8 +43,8 @@ def spread_of(values: Reals) -> float:
     """The standard deviation of the noise: from neighbours, so a trend does not count as noise."""
     if len(values) < 3:
         return float("inf")
-    steps = np.abs(np.diff(values))
-    middle = float(np.median(steps))
+    steps = np.abs(values[1:] - values[:-1])
+    middle = middle_of(steps)
     return float(np.minimum(steps, _FAR * middle).mean()) / _DIFFERENCE_OF_TWO
 
 
@@ -50,16 +52,17 @@ def bent_spread_of(values: Reals) -> float:
     """The standard deviation of the noise of a few values on a bend, which does not count."""
     if len(values) < 4:
         return 0.0
-    return float(np.median(np.abs(np.diff(values, n=2)))) / _MIDDLE_OF_THREE
+    steps = values[1:] - values[:-1]
+    return middle_of(np.abs(steps[1:] - steps[:-1])) / _MIDDLE_OF_THREE
 
 
 def change_over(values: Reals, share: float = 0.25) -> Change:
     """From the first part of a series to its last, by their means; outliers are clipped."""
     count = max(1, int(len(values) * share))
     spread = spread_of(values)
-    middle = float(np.median(values))
+    middle = middle_of(values)
     if np.isfinite(spread):
-        far = 6 * max(spread, float(np.median(np.abs(values - middle))))
+        far = 6 * max(spread, middle_of(np.abs(values - middle)))
         values = np.clip(values, middle - far, middle + far) if far else values
     start, end = float(values[:count].mean()), float(values[-count:].mean())
     return Change(start, end, spread * float(np.sqrt(2 / count)), spread)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.robust import Reals
+from sonde.analyze.robust import Reals, middle_of, quantile_of
 from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses
@@ -77,7 +77,8 @@ class LossDiverging(Rule):
         state.setdefault("untrained", float(values[0]))
         if len(values) < _LEAST:
             return
-        low, middle = np.quantile(values, (_SHARE, 0.5)).tolist()
+        ordered = np.sort(values)
+        low, middle = quantile_of(ordered, _SHARE), quantile_of(ordered, 0.5)
         said = self._exploded(values, state) or _lost(low, state)
         said = said or _bottomless(middle, state)
         state["best"] = min(state.get("best", middle), middle)
@@ -86,10 +87,11 @@ class LossDiverging(Rule):
 
     def _exploded(self, values: Reals, state: State) -> str:
         reference = max(state["untrained"], _BEST_TIMES * state.get("best", 0.0))
+        if reference <= 0 or float(values.min()) <= self.times * reference:
+            return ""
         half = len(values) // 2
-        before, after = float(np.median(values[:half])), float(np.median(values[half:]))
-        is_up = reference > 0 and float(values.min()) > self.times * reference
-        return "has exploded" if is_up and after > _STILL_HIGH * before else ""
+        before, after = middle_of(values[:half]), middle_of(values[half:])
+        return "has exploded" if after > _STILL_HIGH * before else ""
 
     def _found(self, curve: Curve, said: str, now: float, state: State) -> Finding:
         untrained = float(state["untrained"])
@@ -116,9 +118,9 @@ def _bottomless(middle: float, state: State) -> str:
     """Whether it falls below zero as fast as ever."""
     state["middles"] = [*state.get("middles", []), middle][-_DEEP_WINDOWS - 1 :]
     state.setdefault("scale", max(abs(state["untrained"]), abs(middle), _ONE_NAT))
-    falls = -np.diff(np.array(state["middles"]))
-    if len(falls) < _DEEP_WINDOWS or middle > -_DEEP * state["scale"]:
+    if len(state["middles"]) <= _DEEP_WINDOWS or middle > -_DEEP * state["scale"]:
         return ""
+    falls = -np.diff(np.array(state["middles"]))
     earlier, later = float(falls[: len(falls) // 2].sum()), float(falls[len(falls) // 2 :].sum())
     is_falling = bool((falls > 0).all()) and later >= _UNBRAKED * earlier
     return "falls without end" if is_falling else ""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.robust import Reals, Usual, longest_run
+from sonde.analyze.robust import Reals, Usual, longest_run, middle_of
 from sonde.read.window import Curve, Window
 from sonde.read.workers import Numbers
 from sonde.records.finding import Finding
@@ -93,7 +93,7 @@ class LossSpike(Rule):
         recent = np.array(state.get("recent", []))
         if len(recent) < _LEAST or _begins_again(window, state):
             return None
-        usual, untrained = Usual.of(recent), float(np.median(state["first"]))
+        usual, untrained = Usual.of(recent), middle_of(state["first"])
         lately = Usual.of(recent[-_LEAST:])
         limit = max(usual.limit(self.times), usual.largest, usual.middle + _SHARE * untrained)
         begin, length = longest_run(values > limit)

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sonde.analyze.robust import middle_of, quantile_of
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
@@ -124,7 +125,7 @@ class StepOutlier(Rule):
         if len(recent) < _LEAST:
             return
         outliers = self._outliers(table, seconds, is_usable, np.array(recent))
-        if not len(outliers.steps):
+        if outliers is None:
             return
         self._remember(window, table, outliers, state)
         share = _LEAST_LOSS if _has_a_phase(state) else _LEAST_LOSS_EVERYWHERE
@@ -134,20 +135,24 @@ class StepOutlier(Rule):
 
     def _outliers(
         self, table: StepTable, seconds: Seconds, is_usable: npt.NDArray[np.bool_], recent: Seconds
-    ) -> _Outliers:
-        usual = float(max(np.median(recent), np.median(seconds)))
-        deviation = _NORMAL * float(np.median(np.abs(recent - usual)))
+    ) -> _Outliers | None:
+        ordered = np.sort(recent)
+        usual = max(middle_of(ordered), middle_of(seconds))
+        deviation = _NORMAL * middle_of(np.abs(ordered - usual))
         factor = _LEAST_FACTOR
         if "stddev" not in self.given:
-            quarter = float(np.quantile(recent, 0.75)) / max(usual, _SHORTEST)
+            quarter = quantile_of(ordered, 0.75) / max(usual, _SHORTEST)
             factor = max(factor, min(quarter, _WIDEST) ** _QUARTERS)
         limit = max(usual + self.stddev * deviation, factor * usual)
         is_long = _alone(is_usable & (seconds > limit))
+        if not is_long.any():
+            return None
         by_phase, usual_by_phase = {}, {}
         for phase, spent_ns in table.phases_ns.items():
             if phase not in _DELIBERATE and is_usable.any():
-                usual_by_phase[phase] = float(np.median(spent_ns[is_usable])) / NANOSECONDS
-                excess = spent_ns[is_long] - np.median(spent_ns[is_usable])
+                usual_ns = middle_of(spent_ns[is_usable])
+                usual_by_phase[phase] = usual_ns / NANOSECONDS
+                excess = spent_ns[is_long] - usual_ns
                 by_phase[phase] = float(np.maximum(excess, 0).sum()) / NANOSECONDS
         return _Outliers(table.steps[is_long], seconds[is_long], usual, by_phase, usual_by_phase)
 
@@ -209,6 +214,8 @@ def _has_a_phase(state: State) -> bool:
 
 def _alone(is_long: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Without long runs of them: a training that has become slower has no outliers."""
+    if not is_long.any():
+        return is_long
     edges = np.flatnonzero(np.diff(np.concatenate(([False], is_long, [False])).astype(np.int8)))
     kept = is_long.copy()
     for first, end in edges.reshape(-1, 2).tolist():

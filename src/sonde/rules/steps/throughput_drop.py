@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.robust import middle_of
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
@@ -131,8 +132,8 @@ def _middle(table: StepTable) -> dict[str, float] | None:
     }
     if not phases:
         return None
-    whole = float(np.median(np.sum(list(phases.values()), axis=0)))
-    middles = {name: float(np.median(one)) for name, one in phases.items()}
+    whole = middle_of(np.sum(list(phases.values()), axis=0))
+    middles = {name: middle_of(one) for name, one in phases.items()}
     scale = whole / max(sum(middles.values()), 1e-12)
     return {name: one * scale for name, one in middles.items() if one}
 

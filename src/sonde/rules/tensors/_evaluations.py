@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sonde.analyze.robust import middle_of
 from sonde.read.window import Window
 from sonde.records.step import Mode
 from sonde.rules._rule import State
@@ -61,7 +62,7 @@ def mean_loss(window: Window, mode: str) -> float | None:
     finite = [one.values[np.isfinite(one.values)] for one in curves]
     if len(finite) != 1 or not len(finite[0]):
         return None
-    return float(np.median(finite[0]) if mode == _TRAIN else finite[0].mean())
+    return middle_of(finite[0]) if mode == _TRAIN else float(finite[0].mean())
 
 
 def is_same_batch_again(window: Window, state: State) -> bool:

@@ -53,4 +53,5 @@ def _times_ns(window: Window, evaluated: Curve) -> Numbers:
 
 
 def _finite(values: Reals) -> list[float]:
-    return [float(one) for one in values if np.isfinite(one)]
+    found: list[float] = values[np.isfinite(values)].tolist()
+    return found

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from sonde.analyze.robust import middle_of
 from sonde.analyze.trends import Change, Reals, change_over, halved
 from sonde.read.scalars import Losses as LossNames
 from sonde.read.window import Curve, Window
@@ -170,7 +171,7 @@ class LossNotDecreasing(Rule):
             state["early"] = []
             state |= {"begin": int(curve.steps[0]), "has_fallen": resumed, "changes_sign": False}
         finite = curve.values[np.isfinite(curve.values)]
-        signs = {float(one) for one in np.sign(finite) if one}
+        signs = {*np.sign(finite).tolist()} - {0.0}
         state["signs"] = sorted(signs | set(state.get("signs", [])))
         state["changes_sign"] = len(state["signs"]) > 1
         state["first"] = (state["first"] + finite.tolist())[:_FIRST]
@@ -182,7 +183,7 @@ class LossNotDecreasing(Rule):
         state["rest"] += finite.tolist()
         while len(state["rest"]) >= state["width"]:
             taken, state["rest"] = state["rest"][: state["width"]], state["rest"][state["width"] :]
-            state["blocks"].append(float(np.median(taken)))
+            state["blocks"].append(middle_of(taken))
             if len(state["blocks"]) >= _MOST_BLOCKS:
                 state["blocks"] = halved(np.array(state["blocks"])).tolist()
                 state["width"] *= 2

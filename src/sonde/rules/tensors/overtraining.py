@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
+from sonde.analyze.robust import middle_of
 from sonde.analyze.trends import Reals, bent_spread_of, halved
 from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding
@@ -56,21 +56,18 @@ class Overtraining(Rule):
             for step, value in curves[0]:
                 yield from self._classic(_TRAINING, step, value, state.of(_TRAINING))
         elif curves:
-            told = list(self._trained(curves[0], state))
+            is_told = _take_training(curves[0], state)
             # where there is a validation, the training loss does not have to fall
-            yield from () if state.of(_VALIDATION) or found or self.unfit(state) else told
+            if is_told and not (state.of(_VALIDATION) or found or self.unfit(state)):
+                step = int(curves[0].steps[-1])
+                yield from self._calibrated(_TRAINING, step, state.of(_TRAINING))
         for one in found:
-            of_this = (_VALIDATION, one.step, one.loss, state.of(_VALIDATION))
-            yield from self._classic(*of_this) if self.is_classic else self._calibrated(*of_this)
-
-    def _trained(self, curve: Curve, state: State) -> Iterator[Finding]:
-        finite = curve.values[np.isfinite(curve.values)]
-        signs = {*state.get("signs", []), *np.sign(finite).tolist()} - {0.0}
-        state["signs"] = sorted(signs)
-        state["steps"] = state.get("steps", 0) + len(curve)
-        if len(finite):
-            step, value = int(curve.steps[-1]), float(finite.mean())
-            yield from self._calibrated(_TRAINING, step, value, state.of(_TRAINING))
+            own = state.of(_VALIDATION)
+            if self.is_classic:
+                yield from self._classic(_VALIDATION, one.step, one.loss, own)
+            else:
+                _take(one.step, one.loss, own)
+                yield from self._calibrated(_VALIDATION, one.step, own)
 
     def unfit(self, state: State) -> str:
         """Losses that need not fall."""
@@ -102,13 +99,8 @@ class Overtraining(Rule):
         if state["stale"] >= patience:
             yield self._found(kind, step, value, state)
 
-    def _calibrated(self, kind: str, step: int, value: float, state: State) -> Iterator[Finding]:
-        state["seen"] = state.get("seen", 0) + 1
-        values, steps = [*state.get("values", []), value], [*state.get("steps", []), step]
-        if len(values) > _MOST:
-            values, steps = halved(np.array(values)).tolist(), steps[1::2]
-            state["width"] = 2 * state.get("width", 1)
-        state["values"], state["steps"] = values, steps
+    def _calibrated(self, kind: str, step: int, state: State) -> Iterator[Finding]:
+        values, steps = state["values"], state["steps"]
         series = np.array(values)
         if len(series) < _SMOOTHED:
             return
@@ -116,7 +108,7 @@ class Overtraining(Rule):
         before, after = reached + 1, len(values) - reached - 1
         width = int(state.get("width", 1))
         needed = max(self._least(kind), self._times(kind) * width * before)
-        now = float(np.median(series[-_SMOOTHED:]))
+        now = middle_of(series[-_SMOOTHED:])
         if width * after < needed:
             # noise moves the place where it was reached: over is what is clearly so
             yield from (self.recovered(kind),) if 2 * width * after < needed else ()
@@ -129,7 +121,9 @@ class Overtraining(Rule):
 
     def _reached(self, values: Reals) -> tuple[int, float, float]:
         """Where it was first as good as ever but for noise, how good that is, and the noise."""
-        best = float(np.median(sliding_window_view(values, _SMOOTHED), axis=1).min())
+        first, second, third = values[:-2], values[1:-1], values[2:]
+        lower, higher = np.minimum(first, second), np.maximum(first, second)
+        best = float(np.maximum(lower, np.minimum(higher, third)).min())
         least = self.delta
         if "delta" not in self.given:
             won = max(float(values[0]) - best, 0.0)
@@ -157,3 +151,23 @@ class Overtraining(Rule):
                 "without_progress": state["stale"],
             },
         )
+
+
+def _take_training(curve: Curve, state: State) -> bool:
+    """Remembers a window of training; whether there was anything to remember."""
+    finite = curve.values[np.isfinite(curve.values)]
+    signs = {*state.get("signs", []), *np.sign(finite).tolist()} - {0.0}
+    state["signs"] = sorted(signs)
+    state["steps"] = state.get("steps", 0) + len(curve)
+    if len(finite):
+        _take(int(curve.steps[-1]), float(finite.mean()), state.of(_TRAINING))
+    return bool(len(finite))
+
+
+def _take(step: int, value: float, state: State) -> None:
+    state["seen"] = state.get("seen", 0) + 1
+    values, steps = [*state.get("values", []), value], [*state.get("steps", []), step]
+    if len(values) > _MOST:
+        values, steps = halved(np.array(values)).tolist(), steps[1::2]
+        state["width"] = 2 * state.get("width", 1)
+    state["values"], state["steps"] = values, steps

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.robust import middle_of
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
@@ -73,8 +74,8 @@ class WeightCollapse(Rule):
         finite = [curve.values[np.isfinite(curve.values)] for curve in curves]
         known = [values for values in finite if len(values)]
         if len(known) == 1:
-            state.setdefault("loss_first", float(np.median(known[0][:_FIRST_LOSSES])))
-            state["loss_now"] = float(np.median(known[0]))
+            state.setdefault("loss_first", middle_of(known[0][:_FIRST_LOSSES]))
+            state["loss_now"] = middle_of(known[0])
 
     def _is_not_better(self, state: State) -> bool:
         first, now = state.get("loss_first"), state.get("loss_now")
