@@ -1,9 +1,9 @@
 """A job's data as rules go through it: each part read once, and given out again and again."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -104,18 +104,16 @@ class ObservationRows:
 class _Block:
     """Statistics of some steps, by tensor."""
 
-    recorded: Numbers  # the steps at which there are any
-    tensors: Mapping[str, TensorRows]
+    # those that were recorded at the same steps together: mostly all of them were
+    alike: Sequence[tuple[Numbers, Mapping[str, TensorRows]]]
 
     def between(self, start: int, end: int) -> Iterator[tuple[str, TensorRows]]:
         """Those of fewer steps; mostly there are none at all."""
-        first, last = self.recorded.searchsorted((start, end)).tolist()
-        if first == last:
-            return
-        for name, rows in self.tensors.items():
-            inside = rows.steps.searchsorted((start, end)).tolist()
-            if inside[0] < inside[1]:
-                yield name, rows.take(slice(*inside))
+        for steps, tensors in self.alike:
+            first, last = steps.searchsorted((start, end)).tolist()
+            if first < last:
+                for name, rows in tensors.items():
+                    yield name, rows.take(slice(first, last))
 
 
 class JobData:
@@ -218,6 +216,17 @@ class JobData:
             lambda: _scalars(self.worker(rank), self._within(leg)),
         )
 
+    def scalars_called(
+        self, leg: Leg, rank: int, mode: str, names: Container[str]
+    ) -> tuple[ScalarRows, ...]:
+        """Those of one mode with some names, which are chosen once."""
+
+        def choose() -> tuple[ScalarRows, ...]:
+            rows = self.scalars(leg, rank)
+            return tuple(one for one in rows if one.mode == mode and one.name in names)
+
+        return self._part(("scalars called", leg.number, rank, mode, names), choose)
+
     def samples(
         self, leg: Leg, node: str, metric: str
     ) -> tuple[tuple[Series, ...], Instants, Floats]:
@@ -289,9 +298,10 @@ class JobData:
             steps = StepRange(number * BLOCK_STEPS, (number + 1) * BLOCK_STEPS)
             columns = (*COLUMNS, HISTOGRAM) if with_histogram else COLUMNS
             rows = _statistics(self.worker(rank), mode, (steps, self._within(leg)), columns)
-            every = [one.steps for one in rows.values()]
-            recorded = np.unique(np.concatenate(every)) if every else np.empty(0, dtype=np.int64)
-            self._blocks[key] = _Block(recorded, rows)
+            alike: dict[bytes, tuple[Numbers, dict[str, TensorRows]]] = {}
+            for name, one in rows.items():
+                alike.setdefault(one.steps.tobytes(), (one.steps, {}))[1][name] = one
+            self._blocks[key] = _Block(tuple(alike.values()))
         return self._blocks[key]
 
     def _within(self, leg: Leg) -> TimeRange:
@@ -364,18 +374,20 @@ def _statistics(
     )
     known, numbers = texts_of(table["name"])
     times_ns = to_numpy(table["time_ns"])
+    found = {name: _column(table, name) for name in columns}
     whole = TensorRows(
         reader.rank,
         to_numpy(table["step"]),
         times_ns,
         reader.life_starts_ns(times_ns),
         reader.world_sizes(times_ns),
-        {name: _column(table, name) for name in columns},
+        found,
     )
     order = np.lexsort((times_ns, whole.steps, numbers))
-    edges = np.searchsorted(numbers[order], np.arange(len(known) + 1))
+    edges = np.searchsorted(numbers[order], np.arange(len(known) + 1)).tolist()
+    whole = replace(whole.take(order), columns={name: one[order] for name, one in found.items()})
     return {
-        name: whole.take(order[edges[place] : edges[place + 1]])
+        name: whole.take(slice(edges[place], edges[place + 1]))
         for place, name in enumerate(known)
         if edges[place] < edges[place + 1]
     }

@@ -19,16 +19,20 @@ LOSS = "loss"
 _NO_LOSSES = ("loss/root", "loss/factor")  # what the loss was computed from
 
 
+@dataclass(frozen=True, init=False)
 class Matching(Container[str]):
     """All texts that one of some patterns fits."""
 
+    patterns: tuple[str, ...]
+
     def __init__(self, *patterns: str) -> None:
-        self._patterns = patterns
+        object.__setattr__(self, "patterns", patterns)
 
     def __contains__(self, text: object) -> bool:
-        return any(fnmatchcase(str(text), pattern) for pattern in self._patterns)
+        return any(fnmatchcase(str(text), pattern) for pattern in self.patterns)
 
 
+@dataclass(frozen=True)
 class Losses(Container[str]):
     """The names of losses: one, or one per optimizer."""
 

@@ -1,7 +1,7 @@
 """Tensors of a job: what is known of them, their statistics over steps, their full values."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -29,7 +29,7 @@ from sonde.store.statistics import (
 from sonde.store.tables import to_numpy
 from sonde.store.tensors import decode_tensors, header_bytes, names_in
 
-Columns = dict[str, npt.NDArray[Any]]
+Columns = Mapping[str, npt.NDArray[Any]]
 Reals = npt.NDArray[np.float64]
 
 _OF_THE_ROW = ("step", "time_ns")
@@ -93,8 +93,25 @@ class TensorRows:
             self.times_ns[which],
             self.life_starts_ns[which],
             self.world_sizes[which],
-            {name: column[which] for name, column in self.columns.items()},
+            _Taken(self.columns, which),
         )
+
+
+class _Taken(Mapping[str, Any]):
+    """Some rows of columns, each taken when it is asked for: mostly two or three of them are."""
+
+    def __init__(self, columns: Columns, which: npt.NDArray[Any] | slice) -> None:
+        self._columns = columns
+        self._which = which
+
+    def __getitem__(self, name: str) -> Any:
+        return self._columns[name][self._which]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 def read_statistics(

@@ -5,9 +5,8 @@ samples of the machine, what a profiler saw) belongs to the window in whose time
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -18,6 +17,7 @@ from sonde.read.job_data import JobData, Observation, Reals, ScalarRows
 from sonde.read.legs import Leg
 from sonde.read.profiles import operations_of
 from sonde.read.scalars import Losses as LossNames
+from sonde.read.scalars import Matching
 from sonde.read.steps import StepTable
 from sonde.read.tensors import TensorRows, merge_shards, shares_outside
 from sonde.read.workers import Numbers
@@ -179,7 +179,7 @@ class Window:
         """Every loss, as the hook saw it; where it saw none, what was logged as `loss`."""
 
         def read() -> Iterator[Curve]:
-            rows = self._scalar_rows(lambda one: one.name in LossNames() and one.mode == mode)
+            rows = self._scalar_rows(mode, LossNames())
             return _curves([one for one in rows if one.source == "hook"] or rows)
 
         return self._given(Losses(), ("losses", mode), read, len)
@@ -188,8 +188,7 @@ class Window:
         """Scalars whose name fits a pattern, such as `learning_rate/*`."""
 
         def read() -> Iterator[Curve]:
-            rows = self._scalar_rows(lambda one: fnmatchcase(one.name, name) and one.mode == mode)
-            return _curves(rows)
+            return _curves(self._scalar_rows(mode, Matching(name)))
 
         return self._given(Scalars(name), ("scalars", name, mode), read, len)
 
@@ -199,9 +198,14 @@ class Window:
         def read() -> Iterator[Samples]:
             for node in self.leg.nodes:
                 series, times_ns, values = self.data.samples(self.leg, node, metric)
-                inside = slice(*np.searchsorted(times_ns, (self.start_ns, self._open_end)))
+                inside = slice(*times_ns.searchsorted((self.start_ns, self._open_end)).tolist())
                 times_ns, values = times_ns[inside], values[:, inside]
-                for one, row, known in zip(series, values, ~np.isnan(values), strict=True):
+                is_known = ~np.isnan(values)
+                if values.size and is_known.all():  # as it mostly is
+                    for one, row in zip(series, values, strict=True):
+                        yield Samples(node, one, times_ns, row)
+                    continue
+                for one, row, known in zip(series, values, is_known, strict=True):
                     if known.any():
                         yield Samples(node, one, times_ns[known], row[known])
 
@@ -244,12 +248,14 @@ class Window:
         """What the hook found by itself, in order of time."""
 
         def read() -> list[Observation]:
-            found: list[Observation] = []
+            found, fitting = list[Observation](), Matching(kind)
             for rank in self.leg.ranks:
                 within = self.times[rank]
-                for name, rows in self.data.observations(self.leg, rank).items():
-                    if fnmatchcase(name, kind):
-                        inside = _slice(rows.times_ns, within.start_ns, within.end_ns)
+                rows_of = self.data.observations(self.leg, rank)
+                kinds = (kind,) if kind in rows_of else [one for one in rows_of if one in fitting]
+                for rows in map(rows_of.__getitem__, kinds):
+                    inside = _slice(rows.times_ns, within.start_ns, within.end_ns)
+                    if inside.start < inside.stop:
                         found += rows.take(inside)
             return sorted(found, key=lambda one: (one.time_ns, one.worker))
 
@@ -301,14 +307,13 @@ class Window:
             return _slice(steps, self.steps_range.start, self.steps_range.end)
         return _slice(times_ns, self.times[rank].start_ns, self.times[rank].end_ns)
 
-    def _scalar_rows(self, wanted: Any) -> list[ScalarRows]:
+    def _scalar_rows(self, mode: str, names: Container[str]) -> list[ScalarRows]:
         found = []
         for rank in self.leg.ranks:
-            for one in self.data.scalars(self.leg, rank):
-                if wanted(one):
-                    inside = self._inside(rank, one.mode, one.steps, one.times_ns)
-                    if inside.start < inside.stop:
-                        found.append(one.take(inside))
+            for one in self.data.scalars_called(self.leg, rank, mode, names):
+                inside = self._inside(rank, mode, one.steps, one.times_ns)
+                if inside.start < inside.stop:
+                    found.append(one.take(inside))
         return found
 
     def _statistics(
@@ -343,8 +348,8 @@ class Window:
 
 def _slice(values: Numbers, start: int | None, end: int | None) -> slice:
     """Where sorted values lie between two."""
-    first = 0 if start is None else int(np.searchsorted(values, start))
-    return slice(first, len(values) if end is None else int(np.searchsorted(values, end)))
+    first = 0 if start is None else int(values.searchsorted(start))
+    return slice(first, len(values) if end is None else int(values.searchsorted(end)))
 
 
 def _curves(rows: Sequence[ScalarRows]) -> Iterator[Curve]:
