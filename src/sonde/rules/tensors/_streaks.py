@@ -9,6 +9,10 @@ class Streaks:
     def __init__(self, state: State) -> None:
         self._held = state.of("streaks")
 
+    def __bool__(self) -> bool:
+        """Whether it holds of any name."""
+        return bool(self._held)
+
     def note(self, name: str, step: int, *, holds: bool) -> None:
         """Whether it holds at one more recorded step."""
         if not holds:

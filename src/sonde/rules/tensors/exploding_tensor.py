@@ -1,6 +1,6 @@
 """ExplodingTensor: values that are no numbers any more."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
@@ -12,6 +12,7 @@ from sonde.records.need import Losses, Need, Statistics
 from sonde.rules._parameters import Regex
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import LOSSES, chosen_tensors, layer_of, needs_of
+from sonde.rules.tensors._together import column_of_all
 
 _LOOKED_AT = ("gradients", "weights", "biases", "outputs")
 _STAY = ("weights", "biases")
@@ -93,15 +94,23 @@ class ExplodingTensor(Rule):
         for curve in (*window.losses(), *window.scalars("gradient_norm*")):
             yield from self._in_curve(curve)
         for name in _LOOKED_AT:
-            for tensor in window.tensors(name, each_worker=True):
+            tensors = window.tensors(name, each_worker=True)
+            if name in _STAY:
+                yield from self._in_weights(tensors, born)
+            elif not _are_finite(tensors):
                 only_nan = self.only_nan or name == _MAY_BE_INFINITE
-                if name not in _STAY:
+                for tensor in tensors:
                     yield from _in_tensor(tensor, only_nan=only_nan)
-                    continue
-                # a mask that somebody keeps among the weights was never anything but infinite
-                mask = born.setdefault(tensor.name, int(tensor.rows.columns["infinities"][0]))
-                for one in _in_tensor(tensor, only_nan=only_nan, stays=True):
-                    if one.nans or one.infinities > mask:
+
+    def _in_weights(self, tensors: Sequence[WindowTensor], born: State) -> Iterator[_Bad]:
+        are_finite = _are_finite(tensors)
+        for tensor in tensors:
+            # a mask that somebody keeps among the weights was never anything but infinite
+            if tensor.name not in born:
+                born[tensor.name] = int(tensor.rows.columns["infinities"][0])
+            if not are_finite:
+                for one in _in_tensor(tensor, only_nan=self.only_nan, stays=True):
+                    if one.nans or one.infinities > born[tensor.name]:
                         yield one
 
     def _in_chosen(self, window: Window) -> Iterator[_Bad]:
@@ -160,6 +169,12 @@ def _order(bad: _Bad) -> tuple[int, int]:
     return bad.step, rank
 
 
+def _are_finite(tensors: Sequence[WindowTensor]) -> bool:
+    """Whether there is nothing to look for, as mostly."""
+    columns = ("nans", "infinities") if tensors else ()
+    return not any(column_of_all(tensors, name).any() for name in columns)
+
+
 def _in_tensor(tensor: WindowTensor, *, only_nan: bool, stays: bool = False) -> Iterator[_Bad]:
     nans, infinities = tensor.rows.columns["nans"], tensor.rows.columns["infinities"]
     if not nans.any() and (only_nan or not infinities.any()):
@@ -174,7 +189,7 @@ def _in_tensor(tensor: WindowTensor, *, only_nan: bool, stays: bool = False) -> 
 def _skipped_steps(window: Window) -> set[int]:
     """Steps whose updates a gradient scaler has left out because they were not finite."""
     tables: Iterable[set[int]] = (
-        {int(one) for one in table.steps[table.is_skipped]} for table in window.steps()
+        set(table.steps[table.is_skipped].tolist()) for table in window.steps()
     )
     return set().union(*tables)
 

@@ -1,6 +1,6 @@
 """ParameterOutlier: single weights jump by orders of magnitude."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -9,6 +9,7 @@ from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Statistics
 from sonde.rules._rule import Rule, State
+from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
 
 _JUMP = 100.0  # times the largest weight of the tensor before
 _OF_ALL = 10.0  # times the largest weight of all before: one that begins near zero may grow
@@ -44,8 +45,10 @@ class ParameterOutlier(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares each recorded step with the one before."""
         tensors = [one for one in window.tensors("weights", each_worker=True) if _is_fit(one)]
-        steps = sorted({int(step) for one in tensors for step in one.steps})
-        rows = [(one, _magnitudes(one)) for one in tensors]
+        if not tensors:
+            return
+        steps: list[int] = np.unique(steps_of_all(tensors)).tolist()
+        rows = [(one, dict(own)) for one, own in by_tensor(tensors, _magnitudes(tensors))]
         for step in steps:
             before = state.of("largest")
             of_all = max((float(value[0]) for value in before.values()), default=0.0)
@@ -54,8 +57,8 @@ class ParameterOutlier(Rule):
                 if step not in magnitudes:
                     continue
                 key = f"{tensor.name}/{tensor.worker}"
-                largest, holders = magnitudes[step]
-                if key in before and self._is_jump(largest, holders, float(before[key][0]), of_all):
+                largest, squares = magnitudes[step]
+                if key in before and _is_jump(largest, squares, float(before[key][0]), of_all):
                     found.append((tensor, step, largest, *before[key], of_all))
                 before[key] = [largest, step]
             if len({one[0].name for one in found}) <= _MOST_TENSORS:
@@ -66,9 +69,6 @@ class ParameterOutlier(Rule):
         """That two looks are needed."""
         seen = state.get("looks", 0)
         return "" if seen > 1 else f"weights were recorded at {seen} steps; it needs 2"
-
-    def _is_jump(self, largest: float, holders: float, before: float, of_all: float) -> bool:
-        return holders <= _FEW and largest >= _JUMP * before > 0 and largest >= _OF_ALL * of_all
 
     def _found(
         self,
@@ -91,14 +91,22 @@ class ParameterOutlier(Rule):
 
 
 def _is_fit(tensor: WindowTensor) -> bool:
-    return tensor.is_matrix and float(tensor.column("count")[0]) >= _SMALLEST
+    return tensor.is_matrix and bool(tensor.rows.columns["count"][0] >= _SMALLEST)
 
 
-def _magnitudes(tensor: WindowTensor) -> dict[int, tuple[float, float]]:
-    """The largest magnitude by step, and how many elements of that size would give the norm."""
-    largest = np.maximum(tensor.column("maximum"), -tensor.column("minimum")).tolist()
-    squares = tensor.column("sum_of_squares").tolist()
-    return {
-        int(step): (top, total / (top * top) if top > 0 else float("inf"))
-        for step, top, total in zip(tensor.steps.tolist(), largest, squares, strict=True)
-    }
+def _is_jump(largest: float, squares: float, before: float, of_all: float) -> bool:
+    if not (largest >= _JUMP * before > 0 and largest >= _OF_ALL * of_all):
+        return False
+    # how many elements of that size would give the norm
+    return squares / (largest * largest) <= _FEW
+
+
+def _magnitudes(
+    tensors: Sequence[WindowTensor],
+) -> list[tuple[int, tuple[float, float]]]:
+    """By step the largest magnitude and the sum of squares, of one tensor after the other."""
+    lows, highs = column_of_all(tensors, "minimum"), column_of_all(tensors, "maximum")
+    largest = np.maximum(highs, -lows).tolist()
+    squares = column_of_all(tensors, "sum_of_squares").tolist()
+    values = zip(largest, squares, strict=True)
+    return list(zip(steps_of_all(tensors).tolist(), values, strict=True))

@@ -1,6 +1,6 @@
 """UnchangedTensor: what is recorded stays the same, step after step."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isclose
 from typing import ClassVar
 
@@ -12,6 +12,7 @@ from sonde.records.need import Statistics
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import and_more
+from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
 
 _WEIGHTS, _GRADIENTS = "weights", "gradients"
 _REDUCTIONS = ("min", "max", "mean", "l2_norm", "nan_count")
@@ -81,23 +82,24 @@ class UnchangedTensor(Rule):
     def _calibrated(self, window: Window, state: State) -> Iterator[Finding]:
         weights = [one for one in window.tensors(_WEIGHTS) if one.is_matrix]
         same = state.of("same")  # at how many recorded steps, since which one, and its values
-        fed = _fed(window)
-        for tensor in weights:
-            for row in _exact_rows(tensor):
+        gradients = window.tensors(_GRADIENTS)
+        for tensor, rows in by_tensor(weights, _exact_rows(weights)):
+            for row in rows:
                 count, first = same.get(tensor.name, (0, row))
-                is_same = all(map(_is_equal, row[1:], first[1:]))
+                is_same = count and all(map(_is_equal, row[1:], first[1:]))
                 if count and not is_same:
                     state["moves"] = True
-                same[tensor.name] = [count + 1, first] if count and is_same else [1, row]
-        if _is_frozen_on_purpose(window):
-            return
+                same[tensor.name] = [count + 1, first] if is_same else [1, row]
         stuck = []
         for tensor in weights:
             count, first = same[tensor.name]
             last = int(tensor.steps[-1])
-            is_long = count >= max(self.num_steps, 2) and last - first[0] >= _SPAN
-            if is_long and tensor.name in fed:
+            if count >= max(self.num_steps, 2) and last - first[0] >= _SPAN:
                 stuck.append((tensor.name, int(first[0]), last))
+        if not stuck or _is_frozen_on_purpose(window):
+            return
+        fed = _fed(gradients)
+        stuck = [one for one in stuck if one[0] in fed]
         if stuck and len(stuck) < len(weights):
             names = [name for name, _, _ in stuck]
             steps = (min(one for _, one, _ in stuck), max(one for _, _, one in stuck))
@@ -119,20 +121,22 @@ def _rows(tensor: WindowTensor) -> Iterator[Row]:
         yield [float(step), *values]
 
 
-def _exact_rows(tensor: WindowTensor) -> Iterator[Row]:
-    columns = [tensor.rows.columns[name].tolist() for name in _COLUMNS]
-    yield from map(list, zip(tensor.steps.tolist(), *columns, strict=True))
+def _exact_rows(tensors: Sequence[WindowTensor]) -> list[Row]:
+    if not tensors:
+        return []
+    columns = [column_of_all(tensors, name).tolist() for name in _COLUMNS]
+    return list(map(list, zip(steps_of_all(tensors).tolist(), *columns, strict=True)))
 
 
 def _is_equal(one: float, other: float) -> bool:
     return isclose(one, other, rel_tol=_EXACT)
 
 
-def _fed(window: Window) -> set[str]:
+def _fed(gradients: Sequence[WindowTensor]) -> set[str]:
     """The weights that have got a gradient."""
     return {
         one.name.removeprefix("gradient/")
-        for one in window.tensors(_GRADIENTS)
+        for one in gradients
         if bool((one.column("sum_of_absolutes") > _LEAST_GRADIENT * one.column("count")).any())
     }
 

@@ -1,16 +1,18 @@
 """VanishingGradient: what reaches a layer is too small to move it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
 
+from sonde.read.job_data import Reals
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._streaks import Streaks
+from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
 
 _COLLECTION = "gradients"
 _IN_A_ROW = 3  # recorded steps, which are close together only at first
@@ -75,10 +77,19 @@ class VanishingGradient(Rule):
                     )
 
     def _calibrated(self, tensors: tuple[WindowTensor, ...], state: State) -> Iterator[Finding]:
-        weights = {one.name: one for one in tensors if one.is_matrix}
-        means = {name: _mean_of_touched(one) for name, one in weights.items()}
-        steps = sorted({int(step) for one in weights.values() for step in one.steps})
+        weights = [one for one in tensors if one.is_matrix]
+        if not weights:
+            return
+        values = _means_of_touched(weights)
+        steps: list[int] = np.unique(steps_of_all(weights)).tolist()
         streaks, tiny = Streaks(state), state.of("tiny")
+        if state.get("seen", 0) >= _FIRST and not streaks and (values >= self.threshold).all():
+            state["seen"], state["last"] = state["seen"] + len(steps), steps[-1]
+            return  # as nearly always
+        means = {
+            one.name: dict(zip(one.steps.tolist(), own, strict=True))
+            for one, own in by_tensor(weights, values.tolist())
+        }
         small: dict[str, float] = {}
         for step in steps:
             now = {name: mean[step] for name, mean in means.items() if step in mean}
@@ -94,7 +105,7 @@ class VanishingGradient(Rule):
                 streaks.note(name, step, holds=is_small)
                 tiny[name] = tiny.get(name, 0) + bool(value) if is_small else 0
                 small[name] = value
-        found = [name for name in streaks.lasting(_IN_A_ROW, _SPAN) if name in weights]
+        found = [name for name in streaks.lasting(_IN_A_ROW, _SPAN) if name in means]
         # nought alone is a layer that was left out, or an expert that nobody asked
         if any(tiny[name] >= _TINY for name in found):
             first = min(streaks.steps(name)[0] for name in found)
@@ -128,12 +139,12 @@ class VanishingGradient(Rule):
         )
 
 
-def _mean_of_touched(tensor: WindowTensor) -> dict[int, float]:
-    """The mean absolute gradient of the elements that have one, by step."""
-    touched = tensor.column("count") - tensor.column("zeros")
-    touched -= tensor.column("nans") + tensor.column("infinities")
-    means = np.where(touched > 0, tensor.column("sum_of_absolutes") / np.maximum(touched, 1), 0.0)
-    return dict(zip(tensor.steps.tolist(), means.tolist(), strict=True))
+def _means_of_touched(tensors: Sequence[WindowTensor]) -> Reals:
+    """The mean absolute gradients of the elements that have one."""
+    untouched = [column_of_all(tensors, name) for name in ("zeros", "nans", "infinities")]
+    touched = column_of_all(tensors, "count") - sum(untouched)
+    absolutes = column_of_all(tensors, "sum_of_absolutes")
+    return np.where(touched > 0, absolutes / np.maximum(touched, 1), 0.0)
 
 
 def _layer(tensor: WindowTensor) -> str:

@@ -1,17 +1,18 @@
 """WeightCollapse: regularization pulls the weights to zero, whatever the loss says."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from sonde.analyze.robust import middle_of
-from sonde.read.window import Window
+from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._standing import names_in_words, some
+from sonde.rules.tensors._together import by_tensor, column_of_all
 
 _SMALL = 0.1  # of its first norm: so far down weight decay in balance with a loss does not bring it
 _GONE = 0.01  # of its first norm: nothing is left, whatever a loss with a penalty in it says
@@ -50,10 +51,8 @@ class WeightCollapse(Rule):
         self._take_losses(window, state)
         first, now = state.of("first"), state.of("now")
         tensors = [one for one in window.tensors("weights") if one.is_matrix]
-        for one in tensors:
-            is_finite = one.column("nans") + one.column("infinities") == 0
-            squares = one.column("sum_of_squares")[is_finite]
-            if len(squares) and squares[0] > 0:
+        for one, squares in _squares(tensors):
+            if squares and squares[0] > 0:
                 first.setdefault(one.name, math.sqrt(squares[0]))
                 now[one.name] = math.sqrt(squares[-1])
         if not tensors or not now:
@@ -103,3 +102,12 @@ class WeightCollapse(Rule):
             },
             step=(0, max(0, (window.first_step or 0))),
         )
+
+
+def _squares(tensors: Sequence[WindowTensor]) -> Iterator[tuple[WindowTensor, list[float]]]:
+    """The sums of squares of each, where all of it is finite."""
+    if tensors:
+        bad = column_of_all(tensors, "nans") + column_of_all(tensors, "infinities")
+        pairs = zip(column_of_all(tensors, "sum_of_squares").tolist(), bad.tolist(), strict=True)
+        for one, own in by_tensor(tensors, list(pairs)):
+            yield one, [squares for squares, is_bad in own if not is_bad]
