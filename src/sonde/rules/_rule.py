@@ -9,6 +9,7 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, ClassVar, Self, dataclass_transform
 
 from sonde.read.window import Window
@@ -105,15 +106,7 @@ class Rule(ABC):
     @classmethod
     def pages(cls) -> Pages:
         """Its documentation."""
-        text = inspect.getdoc(cls) or cls.__name__
-        first, *parts = _SECTION.split(text)
-        named = dict(zip(parts[::2], (_one_line(part) for part in parts[1::2]), strict=True))
-        return Pages(
-            question=_one_line(first),
-            why=named.get("Why it matters", ""),
-            decides=named.get("How it decides", ""),
-            advice=named.get("What to do", ""),
-        )
+        return _pages(inspect.getdoc(cls) or cls.__name__)
 
     @property
     def needed(self) -> tuple[Need, ...]:
@@ -168,6 +161,18 @@ class Rule(ABC):
 def parameter_names(kind: type[Rule]) -> tuple[str, ...]:
     """The parameters of a rule, in the order in which they are written."""
     return tuple(one.name for one in dataclasses.fields(kind) if one.name != "setting")
+
+
+@cache
+def _pages(text: str) -> Pages:
+    first, *parts = _SECTION.split(text)
+    named = dict(zip(parts[::2], (_one_line(part) for part in parts[1::2]), strict=True))
+    return Pages(
+        question=_one_line(first),
+        why=named.get("Why it matters", ""),
+        decides=named.get("How it decides", ""),
+        advice=named.get("What to do", ""),
+    )
 
 
 def _one_line(text: str) -> str:

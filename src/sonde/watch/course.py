@@ -27,8 +27,11 @@ class Course:
 
     def __init__(self, rule: Rule, progress: RuleProgress, limit: Limit = nullcontext) -> None:
         self.rule = rule
+        self.needs = rule.needed
         self._limit = limit
         self._guard = Guard(self._failed)
+        nothing: list[Finding] = []
+        self._check = self._guard.shield(rule.name(), self._checked, nothing)
         self._leg, self._index = progress.leg, progress.index
         self._resume_ns = progress.resume_ns
         self._state = _restored(json.loads(progress.state))
@@ -76,8 +79,7 @@ class Course:
         if self.has_failed:
             return []
         began = thread_cpu_seconds()
-        nothing: list[Finding] = []
-        findings = self._guard.call(self.rule.name(), lambda: self._checked(window), nothing)
+        findings = self._check(window)
         spent = thread_cpu_seconds() - began
         self._seconds += spent
         self._datapoints += window.datapoints
@@ -92,7 +94,8 @@ class Course:
         with self._limit():
             found = list(self.rule.check(window, self._state))
         for one in found:
-            plain(dict(one.evidence))
+            if one.evidence:
+                plain(dict(one.evidence))
         return found
 
     def progress(self) -> RuleProgress:
@@ -154,7 +157,7 @@ class Course:
         if unfit:
             return RuleStatus.NOT_APPLICABLE, unfit
         if not self._datapoints:
-            missing = " and ".join(one.missing for one in self.rule.needed)
+            missing = " and ".join(one.missing for one in self.needs)
             reason = missing or "it looked at nothing"
             return (
                 (RuleStatus.NOT_APPLICABLE, reason) if is_over else (RuleStatus.IN_PROGRESS, None)

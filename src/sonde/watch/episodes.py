@@ -80,7 +80,7 @@ def as_json(value: Any) -> str:
     Raises:
         TypeError: It holds something that JSON has no word for.
     """
-    return json.dumps(value, default=_number, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def _number(value: Any) -> Any:
@@ -91,6 +91,9 @@ def _number(value: Any) -> Any:
             f"a {type(value).__name__} cannot be kept: use numbers, texts, lists, dicts"
         )
     return convert()
+
+
+_ENCODER = json.JSONEncoder(default=_number, separators=(",", ":"))
 
 
 def _complete(finding: Finding, window: Window) -> Finding:

@@ -73,7 +73,7 @@ class Runner:
         pause_due = clock.seconds() + every_seconds
         for leg, courses in due:
             for course, index, window in self._in_order(leg, courses):
-                changed += course.show(index, window)
+                changed += course.show(index, window.for_needs(course.needs))
                 if clock.seconds() >= pause_due:
                     yield changed
                     changed = []
@@ -139,32 +139,38 @@ class Runner:
             alike = (rule.window_seconds, rule.window_steps, rule.skips_quiet)
             groups.setdefault(alike, []).append(course)
         going = [self._of_a_width(leg, alike) for alike in groups.values()]
-        return heapq.merge(*going, key=lambda one: one[2].start_ns)
+        for index, window, shown_to in heapq.merge(*going, key=lambda one: one[1].start_ns):
+            for course in shown_to:
+                yield course, index, window
 
     def _of_a_width(
         self, leg: Leg, courses: Sequence[Course]
-    ) -> Iterator[tuple[Course, int, Window]]:
-        """One window after the other, each shown to all rules that see the job in such ones."""
+    ) -> Iterator[tuple[int, Window, list[Course]]]:
+        """One window after the other, and all rules that see the job in such ones."""
         rule, first = courses[0].rule, min(course.place_in(leg) for course in courses)
         data, width = self._data.reaching(_earliest(courses)), rule.window_steps or 1
-        wanted = [_wanted(course.rule, data, leg) for course in courses]
+        wanted = [_wanted(course, data, leg) for course in courses]
         if rule.window_seconds is not None:
             windows = time_windows(data, leg, rule.window_seconds, first)
         else:
             windows = step_windows(data, leg, width, first, AnyOf(wanted))
         for index, window in windows:
-            for course, places in zip(courses, wanted, strict=True):
-                if course.place_in(leg) <= index and (window.is_last or index in places):
-                    yield course, index, window.for_needs(course.rule.needed)
+            shown_to = [
+                course
+                for course, places in zip(courses, wanted, strict=True)
+                if course.place_in(leg) <= index and (window.is_last or index in places)
+            ]
+            yield index, window, shown_to
         if leg.end_ns is not None:
             for course in courses:
                 course.leave(leg)
 
 
-def _wanted(rule: Rule, data: JobData, leg: Leg) -> Container[int]:
+def _wanted(course: Course, data: JobData, leg: Leg) -> Container[int]:
     """The numbers of the windows that a rule has to see."""
+    rule = course.rule
     if rule.skips_quiet and rule.window_seconds is None:
-        return Eventful(data, leg, rule.window_steps or 1, rule.needed)
+        return Eventful(data, leg, rule.window_steps or 1, course.needs)
     return range(_LAST_PLACE)
 
 

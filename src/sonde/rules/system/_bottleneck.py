@@ -58,7 +58,7 @@ class Bottleneck(Rule):
             if host.node in gpus:
                 own = [values_at(one, host.times_ns) for one in gpus[host.node]]
                 row = (self.load(window, host), np.mean(own, axis=0))
-                counted = np.array(counting.take(state, host.node, host.times_ns, *row))
+                counted = np.stack(counting.take(state, host.node, host.times_ns, *row), axis=1)
                 if len(counted):
                     node = state.of("nodes", host.node)
                     self._add(node, counted[~np.isnan(counted).any(axis=1)], len(own))

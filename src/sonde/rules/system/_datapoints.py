@@ -1,24 +1,24 @@
 """Which datapoints of the machine count, and the windows that they fill.
 
-A datapoint is a row: its time, then its values. `patience` skips the start of a job; calibrated,
-only the time between the first and the last training step counts.
+A datapoint has its time, then its values. `patience` skips the start of a job; calibrated, only the
+time between the first and the last training step counts.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
 from sonde.rules._rule import State
 
 Values = npt.NDArray[np.float64]
 Instants = npt.NDArray[np.int64]
 Rows = list[list[float]]
+Datapoints = tuple[npt.NDArray[Any], ...]  # their times, then their values, column by column
 
 _WITHOUT_STEPS = 1000  # datapoints that are skipped where nobody knows when training begins
 
@@ -41,48 +41,68 @@ class Counting:
             training.setdefault("began_ns", int(table.starts_ns.min()))
             training["until_ns"] = max(training.get("until_ns", 0), int(table.ends_ns.max()))
 
-    def take(self, state: State, name: str, times_ns: Instants, *columns: npt.NDArray[Any]) -> Rows:
+    def take(
+        self, state: State, name: str, times_ns: Instants, *columns: npt.NDArray[Any]
+    ) -> Datapoints:
         """What counts of a subject's datapoints, as far as that is known by now."""
-        pending: Rows = state.of("pending").setdefault(name, [])
-        values = (one.tolist() for one in columns)
-        pending += map(list, zip(times_ns.tolist(), *values, strict=True))
+        pending = state.of("pending")
+        found = [times_ns, *columns]
+        if pending.get(name):
+            found = list(map(np.append, zip(*pending[name], strict=True), found))
+        first, end = self._counted(state, name, found[0])
+        left = [one[end:].tolist() for one in found]
+        pending[name] = list(map(list, zip(*left, strict=True)))
+        return found[0][first:end], *(one[first:end].astype(np.float64) for one in found[1:])
+
+    def _counted(self, state: State, name: str, times_ns: Instants) -> tuple[int, int]:
+        """Where what counts begins and ends; what lies behind it waits."""
         training = state.of("training")
         if self.patience == "auto" and "until_ns" in training:
-            until_ns = pending[-1][0] if self.is_classic and pending else training["until_ns"]
-            first = bisect_left(pending, training["began_ns"], key=itemgetter(0))
-            end = bisect_right(pending, until_ns, key=itemgetter(0))
-            counted, pending[:] = pending[first:end], pending[end:]
-            return counted
+            is_open = self.is_classic and len(times_ns)
+            until_ns = int(times_ns[-1]) if is_open else training["until_ns"]
+            end = int(times_ns.searchsorted(until_ns, side="right"))
+            return min(end, int(times_ns.searchsorted(training["began_ns"]))), end
         skipped = _WITHOUT_STEPS if self.patience == "auto" else int(self.patience)
         passed = state.of("skipped")
         left = max(0, skipped - passed.get(name, 0))
-        if self.patience == "auto" and len(pending) <= left:
-            return []  # a first step may still come, and then what follows it counts
-        counted = pending[left:]
-        passed[name] = passed.get(name, 0) + min(left, len(pending))
-        pending.clear()
-        return counted
+        if self.patience == "auto" and len(times_ns) <= left:
+            return 0, 0  # a first step may still come, and then what follows it counts
+        passed[name] = passed.get(name, 0) + min(left, len(times_ns))
+        return left, len(times_ns)
 
 
-def full_windows(subject: State, counted: Rows, size: int) -> Iterator[Values]:
+def full_windows(subject: State, counted: Datapoints, size: int) -> Iterator[Values]:
     """Windows of so many datapoints, as they become full: one row each, the time first."""
-    buffer = subject.get("buffer", []) + counted
-    while len(buffer) >= size:
-        full, buffer = buffer[:size], buffer[size:]
+    rows = _with_buffer(subject, counted)
+    count = len(rows) // size
+    for number in range(count):
         subject["windows"] = subject.get("windows", 0) + 1
-        yield np.array(full, dtype=np.float64)
-    subject["buffer"] = buffer
+        yield rows[number * size : (number + 1) * size]
+    subject["buffer"] = rows[count * size :].tolist()
 
 
-def window_means(subject: State, counted: Rows, size: int) -> Rows:
+def window_means(subject: State, counted: Datapoints, size: int) -> Rows:
     """The means of windows of so many datapoints, as they become full: the mean time first."""
-    buffer = subject.get("buffer", []) + counted
-    count = len(buffer) // size
+    rows = _with_buffer(subject, counted)
+    count = len(rows) // size
     subject["windows"] = subject.get("windows", 0) + count
-    subject["buffer"] = buffer[count * size :]
-    full = np.array(buffer[: count * size], dtype=np.float64)
+    subject["buffer"] = rows[count * size :].tolist()
+    full = rows[: count * size]
     means: Rows = full.reshape(count, size, -1).mean(axis=1).tolist() if count else []
     return means
+
+
+def _with_buffer(subject: State, counted: Datapoints) -> Values:
+    """What was left over and what has come, one row each."""
+    rows = np.stack([one.astype(np.float64) for one in counted], axis=1)
+    buffer = subject.get("buffer")
+    return np.concatenate([np.array(buffer, dtype=np.float64), rows]) if buffer else rows
+
+
+def in_seconds(times_ns: Instants, values: Values) -> Rows:
+    """One row each: when, in seconds, and the value."""
+    seconds = (one / NANOSECONDS for one in times_ns.tolist())
+    return [[when, value] for when, value in zip(seconds, values.tolist(), strict=True)]
 
 
 def datapoints_of(subject: State, size: int) -> int:
@@ -92,5 +112,7 @@ def datapoints_of(subject: State, size: int) -> int:
 
 def values_at(samples: Samples, times_ns: Instants) -> Values:
     """The last known value at each instant; NaN before the first."""
-    places = np.searchsorted(samples.times_ns, times_ns, side="right") - 1
+    places = samples.times_ns.searchsorted(times_ns, side="right") - 1
+    if len(places) and places[0] >= 0:  # as it mostly is
+        return np.asarray(samples.values[places])
     return np.where(places >= 0, samples.values[np.maximum(places, 0)], np.nan)

@@ -11,8 +11,8 @@ def note_memory(window: Window, state: State) -> None:
     """Keeps on which GPUs processes of the job hold memory, where the driver tells."""
     for samples in window.system(_JOB_MEMORY):
         known = state.of("job_memory", samples.node)
-        holds = bool((samples.values >= _LEAST_BYTES).any())
-        known[samples.device] = bool(known.get(samples.device)) or holds
+        if not known.get(samples.device):
+            known[samples.device] = bool((samples.values >= _LEAST_BYTES).any())
 
 
 def holds_memory(samples: Samples, state: State) -> bool | None:

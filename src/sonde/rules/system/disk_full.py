@@ -6,13 +6,12 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.growth import halve
-from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Metric
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Counting, Values
+from sonde.rules.system._datapoints import Counting, Values, in_seconds
 
 _METRIC, _PERCENT = "disk.free_bytes", "disk.free_percent"
 _MOST = 240  # datapoints that are remembered one by one
@@ -55,8 +54,7 @@ class DiskFull(Rule):
             known = percents.get((samples.node, samples.device))
             disk["percent"] = float(known.values[-1]) if known else None
             counted = counting.take(state, name, samples.times_ns, samples.values)
-            rows = [[row[0] / NANOSECONDS, row[1]] for row in counted]
-            disk["rows"] = halve(disk.get("rows", []) + rows, _MOST)
+            disk["rows"] = halve(disk.get("rows", []) + in_seconds(*counted), _MOST)
             yield self._judge(samples, disk)
 
     def lacks(self, state: State) -> str:

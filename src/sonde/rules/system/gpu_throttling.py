@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import median
 from typing import ClassVar
 
 import numpy as np
@@ -54,7 +55,7 @@ class GPUThrottling(Rule):
             gpu["highest"] = max(gpu.get("highest", 0.0), look.clock or 0.0)
             others = [one.clock for one in looks if one is not look and one.clock]
             loss = _percent_below(look.clock, gpu["highest"])
-            behind = _percent_below(look.clock, float(np.median(others)) if others else None)
+            behind = _percent_below(look.clock, float(median(others)) if others else None)
             kind = self._kind(look, loss, behind)
             gpu["in_a_row"] = gpu.get("in_a_row", 0) + 1 if kind else 0
             if gpu["in_a_row"] >= _IN_A_ROW:
@@ -118,7 +119,8 @@ class _Look:
 def _looks(window: Window) -> Iterator[_Look]:
     series = {metric: _of_gpus(window, metric) for metric in (*_REASONS, _CLOCK, _TEMPERATURE)}
     held = [one for metric in _REASONS for one in series[metric].values()]
-    wanted = tuple(series) if any((one.values > 0).any() for one in held) else (_CLOCK,)
+    is_held = any(one.values.max() > 0 for one in held)
+    wanted = tuple(series) if is_held else (_CLOCK,)
     unknown = np.full(1, np.nan)
     for name, utilization in _of_gpus(window, _UTILIZATION).items():
         times_ns = utilization.times_ns[utilization.values >= _BUSY]
@@ -128,7 +130,9 @@ def _looks(window: Window) -> Iterator[_Look]:
         for metric in wanted:  # mostly nothing is held down, and only the clock is of interest
             if name in series[metric]:
                 own[metric] = values_at(series[metric][name], times_ns)
-        thermal, power, hardware = (100 * float(np.mean(own[one] > 0)) for one in _REASONS)
+        thermal, power, hardware = (
+            100 * float(np.mean(own[one] > 0)) if is_held else 0.0 for one in _REASONS
+        )
         clock, celsius = _mean(own[_CLOCK]), _mean(own[_TEMPERATURE])
         yield _Look(name, thermal, power, hardware, clock, celsius)
 

@@ -15,7 +15,7 @@ from sonde.records.need import Metric
 from sonde.records.ranges import TimeRange
 from sonde.rules._parameters import Percent, Positive
 from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Counting, Instants, Values
+from sonde.rules.system._datapoints import Counting, Instants, Values, in_seconds
 
 _TREE, _PROCESS, _LIVE = "process_tree.rss_bytes", "process.rss_bytes", "memory/live_bytes"
 _LIMITS = ("cgroup.memory_limit_bytes", "memory.total_bytes")
@@ -75,7 +75,7 @@ class HostMemoryLeak(Rule):
                 own.clear()
                 own["leg"] = window.leg.number
             counted = counting.take(state, one.subject, one.times_ns, one.values)
-            rows = own.get("rows", []) + [[row[0] / NANOSECONDS, row[1]] for row in counted]
+            rows = own.get("rows", []) + in_seconds(*counted)
             if self._has_grown(rows):  # mostly it has not, and that is cheap to see
                 rows = _in_later_epochs(rows, window, state)
             own["rows"] = halve(rows, _MOST)

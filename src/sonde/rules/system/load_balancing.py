@@ -51,8 +51,7 @@ class LoadBalancing(Rule):
         gpus = state.of("gpus")
         for samples in window.system(_METRIC):
             name = f"{samples.node}/{samples.device}"
-            counted = counting.take(state, name, samples.times_ns, samples.values)
-            values = np.array([row[1] for row in counted])
+            _, values = counting.take(state, name, samples.times_ns, samples.values)
             places = np.clip(values * _BINS / 100, 0, _BINS - 1).astype(np.int64)
             counts = np.bincount(places, minlength=_BINS)
             gpu = gpus.of(name)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.sketch import add_to_sketch, sketch_quantiles
-from sonde.read.window import Window
+from sonde.read.window import Samples, Window
 from sonde.records.finding import Evidence, Finding
 from sonde.records.need import Metric
 from sonde.rules._rule import Rule, State
@@ -37,14 +37,17 @@ class OverallSystemUsage(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Counts all values."""
         for metric in _METRICS:
+            nodes: dict[str, list[Samples]] = {}
             for samples in window.system(metric):
-                if samples.device.startswith("cpu"):  # one core of many
-                    continue
-                own = state.of(f"{samples.node} {metric}")
-                least, most = float(samples.values.min()), float(samples.values.max())
+                if not samples.device.startswith("cpu"):  # one core of many
+                    nodes.setdefault(samples.node, []).append(samples)
+            for node, parts in nodes.items():
+                own = state.of(f"{node} {metric}")
+                values = np.concatenate([one.values for one in parts])
+                least, most = float(values.min()), float(values.max())
                 own["least"] = min(own.get("least", least), least)
                 own["most"] = max(own.get("most", most), most)
-                add_to_sketch(own.of("sketch"), samples.values.astype(np.float64))
+                add_to_sketch(own.of("sketch"), values.astype(np.float64))
         yield from ()
 
     def summary(self, state: State) -> Evidence:
