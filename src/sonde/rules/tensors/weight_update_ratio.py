@@ -1,19 +1,26 @@
 """WeightUpdateRatio: weights that jump, or do not move."""
 
-from collections.abc import Iterator
-from math import isfinite, sqrt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from sonde.analyze.robust import Marks
+from sonde.read.job_data import Reals
 from sonde.read.window import Window, WindowTensor
+from sonde.read.workers import Numbers
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import and_more
 from sonde.rules.tensors._streaks import Streaks
+from sonde.rules.tensors._together import column_of_all, steps_of_all
 
 _COLLECTION = "weights"
 _COLUMNS = ("count", "sum_of_squares", "sum", "sum_of_absolutes", "minimum", "maximum")
+_SUMS = ("sum", "sum_of_absolutes")
 # A jump is what happens between two looks that are so many steps apart, to weights whose root mean
 # square was at least so large: layers that begin at (nearly) nought grow by any factor, in time.
 _JUMPS = ((3, 1e-4), (100, 1e-2))
@@ -24,6 +31,27 @@ _OF_ALL = 0.25  # steps so far: a schedule may end a little before the job does
 _LEAST_GRADIENT = 1e-12  # the mean magnitude: below it there is nothing to follow
 _EVERY = "every weight"
 _NAMED = 8
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """How far weights have moved between two looks: of one tensor after the other."""
+
+    tensors: Numbers  # which one, by its place among them
+    before: Numbers  # the first step
+    steps: Numbers  # the second
+    ratios: Reals
+    sizes: Reals  # the root mean squares before; nought of a few numbers
+
+    def take(self, which: Marks) -> "_Moves":
+        """Some of them."""
+        columns = (self.tensors, self.before, self.steps, self.ratios, self.sizes)
+        return _Moves(*(one[which] for one in columns))
+
+    def at(self, place: int) -> tuple[int, tuple[int, int], float]:
+        """One of them: its tensor, its steps, its ratio."""
+        steps = (int(self.before[place]), int(self.steps[place]))
+        return int(self.tensors[place]), steps, float(self.ratios[place])
 
 
 class WeightUpdateRatio(Rule):
@@ -52,39 +80,52 @@ class WeightUpdateRatio(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares every weight with what it was."""
         tensors = window.tensors(_COLLECTION)
-        moves: dict[int, dict[str, float]] = {}  # ratios by step and tensor
-        for tensor in tensors:
-            for step, before, ratio, size in self._ratios(tensor, state.of("rows")):
-                if self.is_classic:
-                    yield from self._classic(tensor.name, (before, step), ratio)
-                elif tensor.is_matrix:
-                    moves.setdefault(step, {})[tensor.name] = ratio
-                    if ratio > self.large_threshold and _is_jump(step - before, size):
-                        yield self._jump(tensor.name, (before, step), ratio)
-        if not self.is_classic:
-            yield from self._standstill(window, moves, state)
+        gradients = () if self.is_classic else window.tensors("gradients")
+        if not tensors:
+            return
+        moves = self._moves(tensors, state.of("rows"))
+        names = [one.name for one in tensors]
+        if self.is_classic:
+            for place in range(len(moves.steps)):
+                which, steps, ratio = moves.at(place)
+                yield from self._classic(names[which], steps, ratio)
+            return
+        moves = moves.take(np.array([one.is_matrix for one in tensors])[moves.tensors])
+        for place in np.flatnonzero(moves.ratios > self.large_threshold).tolist():
+            which, steps, ratio = moves.at(place)
+            if _is_jump(steps[1] - steps[0], float(moves.sizes[place])):
+                yield self._jump(names[which], steps, ratio)
+        if len(moves.steps):
+            yield from self._standstill(gradients, names, moves, Streaks(state))
 
     def lacks(self, state: State) -> str:
         """A second look at a weight."""
         is_compared = any(len(one) > 1 for one in state.of("rows").values())
         return "" if is_compared else "weights were recorded at one step; it needs two"
 
-    def _ratios(self, tensor: WindowTensor, kept: State) -> Iterator[tuple[int, int, float, float]]:
-        """Step, the one before, ratio, and the root mean square before; nought of a few numbers."""
-        columns = [tensor.column(name).tolist() for name in _COLUMNS]
+    def _moves(self, tensors: Sequence[WindowTensor], kept: State) -> _Moves:
+        """Compares rows with those before, of all tensors at once."""
         back = self.num_steps or 1
-        known = kept.get(tensor.name, [])
-        for place, step in enumerate(tensor.steps.tolist()):
-            row = [step, *(column[place] for column in columns)]
-            if len(known) >= back:
-                before = known[-back]
-                norm = sqrt(before[2])
-                ratio = _least_update(before[1:], row[1:]) / (norm + self.epsilon)
-                size = norm / sqrt(before[1]) if before[1] >= _FEW else 0.0
-                if isfinite(ratio):
-                    yield step, int(before[0]), ratio, size
-            known = [*known, row][-(back + 1) :]
-        kept[tensor.name] = known
+        columns = [steps_of_all(tensors), *(column_of_all(tensors, name) for name in _COLUMNS)]
+        new, start = np.stack(columns, axis=1), 0
+        parts, counts = [], []
+        for tensor in tensors:
+            own = new[start : start + len(tensor.steps)]
+            known = kept.get(tensor.name, [])
+            earlier = known[-back:]
+            parts += [np.array(earlier), own] if earlier else [own]
+            counts.append(len(earlier) + len(own))
+            kept[tensor.name] = [*known, *own[-back - 1 :].tolist()][-back - 1 :]
+            start += len(own)
+        rows, places = np.concatenate(parts), np.repeat(np.arange(len(tensors)), counts)
+        firsts = np.flatnonzero(places[back:] == places[:-back])
+        before, after = rows[firsts], rows[firsts + back]
+        with np.errstate(all="ignore"):  # what is no number is left out
+            norms = np.sqrt(before[:, 2])
+            ratios = _least_updates(before[:, 1:], after[:, 1:]) / (norms + self.epsilon)
+            sizes = np.where(before[:, 1] >= _FEW, norms / np.sqrt(before[:, 1]), 0.0)
+        steps = (before[:, 0].astype(np.int64), after[:, 0].astype(np.int64))
+        return _Moves(places[firsts], *steps, ratios, sizes).take(np.isfinite(ratios))
 
     def _classic(self, name: str, steps: tuple[int, int], ratio: float) -> Iterator[Finding]:
         if ratio > self.large_threshold:
@@ -93,24 +134,23 @@ class WeightUpdateRatio(Rule):
             yield self._still([name], steps, ratio, name)
 
     def _standstill(
-        self, window: Window, moves: dict[int, dict[str, float]], state: State
+        self,
+        gradients: Sequence[WindowTensor],
+        names: Sequence[str],
+        moves: _Moves,
+        streaks: Streaks,
     ) -> Iterator[Finding]:
-        streaks = Streaks(state)
-        gradients: set[int] = set()
-        for one in window.tensors("gradients"):
-            if not one.is_matrix:
-                continue
-            has_some = one.column("sum_of_absolutes") > _LEAST_GRADIENT * one.column("count")
-            gradients.update(one.steps[has_some].tolist())
-        names: list[str] = []
-        for step in sorted(moves):
-            largest = max(moves[step].values())
-            is_still = largest < self.small_threshold and step in gradients
-            streaks.note(_EVERY, step, holds=is_still)
-            names = sorted(moves[step])
-        span = max(_SPAN, _OF_ALL * max(moves, default=0))
-        if names and streaks.lasting(_IN_A_ROW, round(span)):
-            yield self._still(names, streaks.steps(_EVERY), largest, _EVERY)
+        steps, places = np.unique(moves.steps, return_inverse=True)
+        largest = np.zeros(len(steps))
+        np.maximum.at(largest, places, moves.ratios)
+        is_still = largest < self.small_threshold
+        fed = _fed(gradients) if is_still.any() else set()
+        for step, holds in zip(steps.tolist(), is_still.tolist(), strict=True):
+            streaks.note(_EVERY, step, holds=holds and step in fed)
+        span = max(_SPAN, _OF_ALL * int(steps[-1]))
+        if streaks.lasting(_IN_A_ROW, round(span)):
+            still = sorted(names[one] for one in moves.tensors[moves.steps == steps[-1]].tolist())
+            yield self._still(still, streaks.steps(_EVERY), float(largest[-1]), _EVERY)
 
     def _jump(self, name: str, steps: tuple[int, int], ratio: float) -> Finding:
         return self.finding(
@@ -142,10 +182,23 @@ def _is_jump(steps: int, size: float) -> bool:
     return any(steps <= apart and size >= least for apart, least in _JUMPS)
 
 
-def _least_update(before: list[float], after: list[float]) -> float:
-    """A lower bound for the norm of the difference of two tensors, from their statistics."""
-    root = sqrt(max(before[0], 1.0))
-    norms = abs(sqrt(after[1]) - sqrt(before[1]))
-    sums = [abs(one - other) / root for one, other in zip(after[2:4], before[2:4], strict=True)]
-    extremes = [abs(one - other) for one, other in zip(after[4:], before[4:], strict=True)]
-    return max(norms, *sums, *extremes)
+def _fed(gradients: Sequence[WindowTensor]) -> set[int]:
+    """The steps at which any weight has got a gradient."""
+    found: set[int] = set()
+    for one in gradients:
+        if one.is_matrix:
+            has_some = one.column("sum_of_absolutes") > _LEAST_GRADIENT * one.column("count")
+            found.update(one.steps[has_some].tolist())
+    return found
+
+
+def _least_updates(before: Reals, after: Reals) -> Reals:
+    """Lower bounds for the norms of the differences of two tensors each, from their statistics."""
+    roots = np.sqrt(np.maximum(before[:, 0], 1.0))
+    found = np.abs(np.sqrt(after[:, 1]) - np.sqrt(before[:, 1]))
+    for place in range(2, len(_COLUMNS)):
+        change = np.abs(after[:, place] - before[:, place])
+        if _COLUMNS[place] in _SUMS:
+            change = change / roots
+        found = np.where(change > found, change, found)
+    return found
