@@ -36,6 +36,7 @@ BLOCK_STEPS = 2048
 _MOST_BLOCKS = 6
 _MOST_CUTS = 12  # windows: rules ask for the same ones, one after the other
 _MARGIN_NS = NANOSECONDS
+_LEAST_SECONDS = 8  # from now back: a look every other second needs little more
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class JobData:
         self._recent_ns = since_ns
         self._infos = None
         self._nearer.clear()
-        self.begin_at(since_ns)
+        self.begin_at(self._before(since_ns))
         for other in self._others.values():
             other.refresh()
         for node in self._nodes.values():
@@ -157,7 +158,8 @@ class JobData:
     def reach_back(self, since_ns: int | None) -> None:
         """Gives out what lies further back, too."""
         if self._since_ns is not None and (since_ns is None or since_ns < self._since_ns):
-            self.begin_at(since_ns)
+            self._nearer[self._since_ns] = copy(self)
+            self.begin_at(self._before(since_ns))
 
     def begin_at(self, since_ns: int | None) -> None:
         """Gives out what came since an instant, and forgets what was read."""
@@ -166,18 +168,13 @@ class JobData:
 
     def reaching(self, start_ns: int | None) -> "JobData":
         """The same with little more than what came since an instant: that is soon read."""
-        if self._since_ns is None or start_ns is None:
+        since_ns = self._before(start_ns)
+        if self._since_ns is None or since_ns is None or since_ns <= self._since_ns:
             return self
-        seconds = 1
-        while start_ns < self._now_ns - seconds * NANOSECONDS:
-            seconds *= 2
-        since_ns = self._now_ns - seconds * NANOSECONDS
-        if since_ns <= self._since_ns:
-            return self
-        if seconds not in self._nearer:
-            self._nearer[seconds] = copy(self)
-            self._nearer[seconds].begin_at(since_ns)
-        return self._nearer[seconds]
+        if since_ns not in self._nearer:
+            self._nearer[since_ns] = copy(self)
+            self._nearer[since_ns].begin_at(since_ns)
+        return self._nearer[since_ns]
 
     @property
     def recent(self) -> "JobData":
@@ -198,23 +195,19 @@ class JobData:
 
     def steps(self, leg: Leg, rank: int, mode: str) -> StepTable:
         """The finished steps of a worker in one leg."""
-        return self._part(
-            ("steps", leg.number, rank, mode),
-            lambda: read_steps(self.worker(rank), mode, within=self._within(leg)),
-        )
+        key = ("steps", leg.number, rank, mode)
+        within = self._within(leg)
+        return self._part(key, lambda: read_steps(self.worker(rank), mode, within=within))
 
     def ends(self, leg: Leg, rank: int, mode: str) -> Numbers:
         """When those steps were finished."""
-        return self._part(
-            ("ends", leg.number, rank, mode), lambda: self.steps(leg, rank, mode).ends_ns
-        )
+        key = ("ends", leg.number, rank, mode)
+        return self._part(key, lambda: self.steps(leg, rank, mode).ends_ns)
 
     def scalars(self, leg: Leg, rank: int) -> tuple[ScalarRows, ...]:
         """All scalars of a worker in one leg."""
-        return self._part(
-            ("scalars", leg.number, rank),
-            lambda: _scalars(self.worker(rank), self._within(leg)),
-        )
+        key = ("scalars", leg.number, rank)
+        return self._part(key, lambda: _scalars(self.worker(rank), self._within(leg)))
 
     def scalars_called(
         self, leg: Leg, rank: int, mode: str, names: Container[str]
@@ -240,10 +233,8 @@ class JobData:
 
     def observations(self, leg: Leg, rank: int) -> Mapping[str, ObservationRows]:
         """What the hook of a worker found in one leg, by kind."""
-        return self._part(
-            ("observations", leg.number, rank),
-            lambda: _observations(self.worker(rank), self._within(leg)),
-        )
+        key = ("observations", leg.number, rank)
+        return self._part(key, lambda: _observations(self.worker(rank), self._within(leg)))
 
     def infos(self) -> Mapping[str, Holders]:
         """What is known of each tensor."""
@@ -303,6 +294,15 @@ class JobData:
                 alike.setdefault(one.steps.tobytes(), (one.steps, {}))[1][name] = one
             self._blocks[key] = _Block(tuple(alike.values()))
         return self._blocks[key]
+
+    def _before(self, start_ns: int | None) -> int | None:
+        """An instant at which reading may begin: one of few, so that much is read only once."""
+        if start_ns is None:
+            return None
+        seconds = _LEAST_SECONDS
+        while start_ns < self._now_ns - seconds * NANOSECONDS:
+            seconds *= 2
+        return self._now_ns - seconds * NANOSECONDS
 
     def _within(self, leg: Leg) -> TimeRange:
         if self._since_ns is None:

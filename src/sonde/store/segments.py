@@ -5,6 +5,7 @@ Tolerates a torn tail, leaves out what is damaged and notes it.
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,15 @@ from sonde.store.tables import (
 Samples = tuple[Instants, Floats]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows that were written after each other."""
+
+    table: pa.Table
+    first_ns: int
+    last_ns: int
+
+
 class LiveSegment:
     """A segment that may still grow; what was decoded is kept."""
 
@@ -49,7 +59,7 @@ class LiveSegment:
         self._family = family
         self._end = 0
         self._has_schema = False
-        self._tables: list[pa.Table] = []
+        self._tables: list[_Rows] = []  # each at least twice as long as the next
         self._times: Instants = np.empty(0, dtype=np.int64)
         self._values: Floats = np.empty((0, 0), dtype=np.float32)
 
@@ -61,14 +71,20 @@ class LiveSegment:
     @property
     def extent(self) -> Extent | None:
         """The extent of what is readable so far, if anything is."""
+        if self._tables:
+            firsts, lasts = (
+                [one.first_ns for one in self._tables],
+                [one.last_ns for one in self._tables],
+            )
+            return Extent(self._rows, min(firsts), max(lasts))
         if not len(self._times):
             return None
-        return Extent(len(self._times), int(self._times.min()), int(self._times.max()))
+        return Extent(self._rows, int(self._times.min()), int(self._times.max()))
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """Itself: a live segment is made of no others."""
-        return (Part(self.name, len(self._times)),)
+        return (Part(self.name, self._rows),)
 
     def refresh(self, size: int) -> None:
         """Decodes what was appended since the last time."""
@@ -102,7 +118,9 @@ class LiveSegment:
 
     def rows(self, wanted: Wanted) -> pa.Table:
         """Some rows, in the order they were written."""
-        return rows_in(self._family, _joined(self._family, self._tables), wanted)
+        within = wanted.within
+        touched = [one.table for one in self._tables if within.overlaps(one.first_ns, one.last_ns)]
+        return rows_in(self._family, _joined(self._family, touched), wanted)
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
         """The open tail is small: it is rolled up on the fly."""
@@ -123,8 +141,16 @@ class LiveSegment:
         self._values = np.concatenate([self._values, *(values for _, values in batches)], axis=1)
 
     def _add_rows(self, tables: list[pa.Table]) -> None:
-        self._tables = [_joined(self._family, [*self._tables, *tables])]
-        self._times = to_numpy(self._tables[0][self._family.time_column])
+        table = _joined(self._family, tables)
+        while self._tables and self._tables[-1].table.num_rows < 2 * table.num_rows:
+            table = _joined(self._family, [self._tables.pop().table, table])
+        times = to_numpy(table[self._family.time_column])
+        if len(times):
+            self._tables.append(_Rows(table, int(times.min()), int(times.max())))
+
+    @property
+    def _rows(self) -> int:
+        return len(self._times) or sum(one.table.num_rows for one in self._tables)
 
 
 class SealedSegment:
