@@ -16,7 +16,7 @@ from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import and_more
 from sonde.rules.tensors._streaks import Streaks
-from sonde.rules.tensors._together import column_of_all, steps_of_all
+from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
 
 _COLLECTION = "weights"
 _COLUMNS = ("count", "sum_of_squares", "sum", "sum_of_absolutes", "minimum", "maximum")
@@ -107,17 +107,20 @@ class WeightUpdateRatio(Rule):
         """Compares rows with those before, of all tensors at once."""
         back = self.num_steps or 1
         columns = [steps_of_all(tensors), *(column_of_all(tensors, name) for name in _COLUMNS)]
-        new, start = np.stack(columns, axis=1), 0
-        parts, counts = [], []
-        for tensor in tensors:
-            own = new[start : start + len(tensor.steps)]
+        new = np.stack(columns, axis=1)
+        earlier: list[list[float]] = []
+        order: list[int] = []  # of rows: of each tensor the earlier ones, then the new ones
+        counts = []
+        for tensor, own in by_tensor(tensors, range(len(new))):
             known = kept.get(tensor.name, [])
-            earlier = known[-back:]
-            parts += [np.array(earlier), own] if earlier else [own]
-            counts.append(len(earlier) + len(own))
-            kept[tensor.name] = [*known, *own[-back - 1 :].tolist()][-back - 1 :]
-            start += len(own)
-        rows, places = np.concatenate(parts), np.repeat(np.arange(len(tensors)), counts)
+            counts.append(len(known[-back:]) + len(own))
+            order += range(len(new) + len(earlier), len(new) + len(earlier) + len(known[-back:]))
+            order += own
+            earlier += known[-back:]
+            last = new[own[0] : own[-1] + 1][-back - 1 :].tolist()
+            kept[tensor.name] = [*known, *last][-back - 1 :]
+        rows = np.concatenate([new, np.array(earlier)])[order] if earlier else new
+        places = np.repeat(np.arange(len(tensors)), counts)
         firsts = np.flatnonzero(places[back:] == places[:-back])
         before, after = rows[firsts], rows[firsts + back]
         with np.errstate(all="ignore"):  # what is no number is left out
