@@ -61,7 +61,7 @@ class _Marks:
 
     def time_of(self, steps: StepRange, leg: Leg, *, is_last: bool) -> TimeRange:
         """From the end of the last step before some steps to the end of their last one."""
-        first, last = np.searchsorted(self.steps, (steps.start or 0, steps.end or 0))
+        first, last = self.steps.searchsorted((steps.start or 0, steps.end or 0)).tolist()
         start_ns = int(self.ends_ns[first - 1]) if first else leg.start_ns
         if is_last or not last:
             return TimeRange(start_ns, leg.end_ns)

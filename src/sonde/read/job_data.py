@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -15,14 +15,14 @@ from sonde.read.legs import Leg, legs_of
 from sonde.read.scalars import Matching, ScalarQuestion, read_scalars
 from sonde.read.steps import StepTable, read_steps
 from sonde.read.system import SystemReader
-from sonde.read.tensors import Holders, TensorRows, joined, read_infos
+from sonde.read.tensors import Holders, TensorRows, joined, read_infos, read_statistics_by_name
 from sonde.read.workers import Numbers, WorkerReader
 from sonde.records.metric import Series
 from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.step import Mode
 from sonde.records.worker import TensorInfo
 from sonde.store.backends import Backend
-from sonde.store.format import OBSERVATIONS, STATISTICS
+from sonde.store.format import OBSERVATIONS
 from sonde.store.places import find_job
 from sonde.store.rollups import Floats, Instants
 from sonde.store.statistics import COLUMNS, HISTOGRAM
@@ -168,7 +168,7 @@ class JobData:
 
     def reaching(self, start_ns: int | None) -> "JobData":
         """The same with little more than what came since an instant: that is soon read."""
-        since_ns = self._before(start_ns)
+        since_ns = None if self._since_ns is None else self._before(start_ns)
         if self._since_ns is None or since_ns is None or since_ns <= self._since_ns:
             return self
         if since_ns not in self._nearer:
@@ -236,6 +236,15 @@ class JobData:
         key = ("observations", leg.number, rank)
         return self._part(key, lambda: _observations(self.worker(rank), self._within(leg)))
 
+    def observed(self, leg: Leg, rank: int, kind: str) -> tuple[ObservationRows, ...]:
+        """Those whose kind fits a pattern, which are chosen once."""
+
+        def choose() -> tuple[ObservationRows, ...]:
+            rows_of, fitting = self.observations(leg, rank), Matching(kind)
+            return tuple(rows for name, rows in rows_of.items() if name in fitting)
+
+        return self._part(("observed", leg.number, rank, kind), choose)
+
     def infos(self) -> Mapping[str, Holders]:
         """What is known of each tensor."""
         if self._infos is None:
@@ -288,7 +297,9 @@ class JobData:
                 self._blocks.pop(next(iter(self._blocks)))
             steps = StepRange(number * BLOCK_STEPS, (number + 1) * BLOCK_STEPS)
             columns = (*COLUMNS, HISTOGRAM) if with_histogram else COLUMNS
-            rows = _statistics(self.worker(rank), mode, (steps, self._within(leg)), columns)
+            rows = read_statistics_by_name(
+                self.worker(rank), mode, (steps, self._within(leg)), columns
+            )
             alike: dict[bytes, tuple[Numbers, dict[str, TensorRows]]] = {}
             for name, one in rows.items():
                 alike.setdefault(one.steps.tobytes(), (one.steps, {}))[1][name] = one
@@ -360,40 +371,3 @@ def _observations(reader: WorkerReader, within: TimeRange) -> dict[str, Observat
 def _texts(column: Any) -> npt.NDArray[Any]:
     distinct, numbers = texts_of(column)
     return np.array(distinct or [""], dtype=object)[numbers]
-
-
-def _statistics(
-    reader: WorkerReader,
-    mode: str,
-    extent: tuple[StepRange, TimeRange],
-    columns: tuple[str, ...],
-) -> dict[str, TensorRows]:
-    steps, within = extent
-    table = reader.folder(STATISTICS).rows(
-        within, steps, ("name", "step", "time_ns", *columns), {"mode": (mode,)}
-    )
-    known, numbers = texts_of(table["name"])
-    times_ns = to_numpy(table["time_ns"])
-    found = {name: _column(table, name) for name in columns}
-    whole = TensorRows(
-        reader.rank,
-        to_numpy(table["step"]),
-        times_ns,
-        reader.life_starts_ns(times_ns),
-        reader.world_sizes(times_ns),
-        found,
-    )
-    order = np.lexsort((times_ns, whole.steps, numbers))
-    edges = np.searchsorted(numbers[order], np.arange(len(known) + 1)).tolist()
-    whole = replace(whole.take(order), columns={name: one[order] for name, one in found.items()})
-    return {
-        name: whole.take(slice(edges[place], edges[place + 1]))
-        for place, name in enumerate(known)
-        if edges[place] < edges[place + 1]
-    }
-
-
-def _column(table: Any, name: str) -> npt.NDArray[Any]:
-    if name == HISTOGRAM:
-        return np.array(table[name].to_pylist(), dtype=object)
-    return to_numpy(table[name])

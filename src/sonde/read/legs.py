@@ -6,6 +6,7 @@ leg stands for itself, so what is said about it does not change when the job goe
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from sonde.clock import NANOSECONDS
 from sonde.read.jobs import JobFacts, NodeAttempt
@@ -16,7 +17,7 @@ from sonde.records.ranges import TimeRange
 _GRACE_SECONDS = 120.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Leg:
     """One start of the workers, and what they did until the next."""
 
@@ -32,7 +33,7 @@ class Leg:
         """Its extent in time."""
         return TimeRange(self.start_ns, self.end_ns)
 
-    @property
+    @cached_property
     def ranks(self) -> tuple[int, ...]:
         """Its workers."""
         return tuple(sorted({life.info.rank for life in self.lives}))

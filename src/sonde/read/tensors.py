@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from statistics import NormalDist
 from typing import Any
@@ -15,6 +15,7 @@ from sonde.errors import DamagedError, KeyMissingError
 from sonde.read.arrays import to_array
 from sonde.read.documents import read_document
 from sonde.read.workers import Numbers, WorkerReader, of_one_training
+from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.worker import TensorIndex, TensorInfo
 from sonde.store import layout
 from sonde.store.format import STATISTICS
@@ -26,7 +27,7 @@ from sonde.store.statistics import (
     merge,
     reduce_columns,
 )
-from sonde.store.tables import to_numpy
+from sonde.store.tables import texts_of, to_numpy
 from sonde.store.tensors import decode_tensors, header_bytes, names_in
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -138,6 +139,46 @@ def read_statistics(
     order = np.lexsort((times_ns, lives, rows.steps))
     steps = rows.steps[order]
     return rows.take(order[np.append(steps[1:] != steps[:-1], True)[: len(steps)]])
+
+
+def read_statistics_by_name(
+    reader: WorkerReader,
+    mode: str,
+    extent: tuple[StepRange, TimeRange],
+    columns: tuple[str, ...],
+) -> dict[str, TensorRows]:
+    """What one worker recorded of all tensors in some steps, by their names."""
+    steps, within = extent
+    table = reader.folder(STATISTICS).rows(
+        within, steps, ("name", "step", "time_ns", *columns), {"mode": (mode,)}
+    )
+    known, numbers = texts_of(table["name"])
+    times_ns = to_numpy(table["time_ns"])
+    found = {name: _column(table, name) for name in columns}
+    whole = TensorRows(
+        reader.rank,
+        to_numpy(table["step"]),
+        times_ns,
+        reader.life_starts_ns(times_ns),
+        reader.world_sizes(times_ns),
+        found,
+    )
+    order = np.lexsort((times_ns, whole.steps, numbers))
+    edges = np.searchsorted(numbers[order], np.arange(len(known) + 1)).tolist()
+    whole = replace(whole.take(order), columns={name: one[order] for name, one in found.items()})
+    taken = {
+        name: whole.take(slice(edges[place], edges[place + 1]))
+        for place, name in enumerate(known)
+        if edges[place] < edges[place + 1]
+    }
+    # many will take some of these again
+    return {name: replace(one, columns=dict(one.columns)) for name, one in taken.items()}
+
+
+def _column(table: Any, name: str) -> npt.NDArray[Any]:
+    if name == HISTOGRAM:
+        return np.array(table[name].to_pylist(), dtype=object)
+    return to_numpy(table[name])
 
 
 def joined(parts: Sequence[TensorRows]) -> TensorRows:

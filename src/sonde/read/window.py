@@ -248,12 +248,10 @@ class Window:
         """What the hook found by itself, in order of time."""
 
         def read() -> list[Observation]:
-            found, fitting = list[Observation](), Matching(kind)
+            found: list[Observation] = []
             for rank in self.leg.ranks:
                 within = self.times[rank]
-                rows_of = self.data.observations(self.leg, rank)
-                kinds = (kind,) if kind in rows_of else [one for one in rows_of if one in fitting]
-                for rows in map(rows_of.__getitem__, kinds):
+                for rows in self.data.observed(self.leg, rank, kind):
                     inside = _slice(rows.times_ns, within.start_ns, within.end_ns)
                     if inside.start < inside.stop:
                         found += rows.take(inside)

@@ -83,7 +83,8 @@ class Course:
         spent = thread_cpu_seconds() - began
         self._seconds += spent
         self._datapoints += window.datapoints
-        self._triggered += sum(not one.is_over for one in findings)
+        if findings:
+            self._triggered += sum(not one.is_over for one in findings)
         self._resume_ns = window.start_ns
         if spent > MOST_SECONDS_OF_A_WINDOW and not self.has_failed:
             limit = f"a rule may take {MOST_SECONDS_OF_A_WINDOW:g} s"

@@ -78,7 +78,7 @@ def full_windows(subject: State, counted: Datapoints, size: int) -> Iterator[Val
     for number in range(count):
         subject["windows"] = subject.get("windows", 0) + 1
         yield rows[number * size : (number + 1) * size]
-    subject["buffer"] = rows[count * size :].tolist()
+    subject["buffer"] = rows[count * size :].copy()
 
 
 def window_means(subject: State, counted: Datapoints, size: int) -> Rows:
@@ -86,7 +86,7 @@ def window_means(subject: State, counted: Datapoints, size: int) -> Rows:
     rows = _with_buffer(subject, counted)
     count = len(rows) // size
     subject["windows"] = subject.get("windows", 0) + count
-    subject["buffer"] = rows[count * size :].tolist()
+    subject["buffer"] = rows[count * size :].copy()
     full = rows[: count * size]
     means: Rows = full.reshape(count, size, -1).mean(axis=1).tolist() if count else []
     return means
@@ -95,8 +95,8 @@ def window_means(subject: State, counted: Datapoints, size: int) -> Rows:
 def _with_buffer(subject: State, counted: Datapoints) -> Values:
     """What was left over and what has come, one row each."""
     rows = np.stack([one.astype(np.float64) for one in counted], axis=1)
-    buffer = subject.get("buffer")
-    return np.concatenate([np.array(buffer, dtype=np.float64), rows]) if buffer else rows
+    buffer = np.asarray(subject.get("buffer", ()), dtype=np.float64)  # after a restart, of lists
+    return np.concatenate([buffer, rows]) if len(buffer) else rows
 
 
 def in_seconds(times_ns: Instants, values: Values) -> Rows:
