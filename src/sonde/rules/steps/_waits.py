@@ -32,15 +32,13 @@ class Waits:
     def of(cls, table: StepTable) -> "Waits":
         """Those of a window, without the first ones of all and those under a profiler."""
         is_usable = ~table.is_profiled & (table.steps >= _SETTLING_STEPS)
-        aside_ns = sum((table.phases_ns[one] for one in _DELIBERATE), np.zeros(len(table.steps)))
+        own_ns = table.durations_ns
+        for phase in _DELIBERATE:
+            own_ns = own_ns - table.phases_ns[phase]
         waited_ns = table.phases_ns[Phase.DATA_WAIT.value]
-        return cls(
-            table.worker,
-            table.steps[is_usable],
-            table.starts_ns[is_usable],
-            np.asarray(waited_ns[is_usable] / NANOSECONDS),
-            np.asarray((table.durations_ns - aside_ns)[is_usable] / NANOSECONDS),
-        )
+        columns = (waited_ns / NANOSECONDS, own_ns / NANOSECONDS)
+        found = cls(table.worker, table.steps, table.starts_ns, *columns)
+        return found if is_usable.all() else found.take(is_usable)
 
     def take(self, which: Marks) -> "Waits":
         """Some of them."""

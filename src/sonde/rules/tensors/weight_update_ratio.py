@@ -45,8 +45,13 @@ class _Moves:
 
     def take(self, which: Marks) -> "_Moves":
         """Some of them."""
-        columns = (self.tensors, self.before, self.steps, self.ratios, self.sizes)
-        return _Moves(*(one[which] for one in columns))
+        return _Moves(
+            self.tensors[which],
+            self.before[which],
+            self.steps[which],
+            self.ratios[which],
+            self.sizes[which],
+        )
 
     def at(self, place: int) -> tuple[int, tuple[int, int], float]:
         """One of them: its tensor, its steps, its ratio."""
@@ -198,7 +203,7 @@ def _fed(gradients: Sequence[WindowTensor]) -> set[int]:
 def _least_updates(before: Reals, after: Reals) -> Reals:
     """Lower bounds for the norms of the differences of two tensors each, from their statistics."""
     roots = np.sqrt(np.maximum(before[:, 0], 1.0))
-    found = np.abs(np.sqrt(after[:, 1]) - np.sqrt(before[:, 1]))
+    found: Reals = np.abs(np.sqrt(after[:, 1]) - np.sqrt(before[:, 1]))
     for place in range(2, len(_COLUMNS)):
         change = np.abs(after[:, place] - before[:, place])
         if _COLUMNS[place] in _SUMS:
