@@ -112,20 +112,14 @@ class WeightUpdateRatio(Rule):
         """Compares rows with those before, of all tensors at once."""
         back = self.num_steps or 1
         columns = [steps_of_all(tensors), *(column_of_all(tensors, name) for name in _COLUMNS)]
-        new = np.stack(columns, axis=1)
-        earlier: list[list[float]] = []
-        order: list[int] = []  # of rows: of each tensor the earlier ones, then the new ones
+        joined: list[list[float]] = []  # of each tensor the rows before, then the new ones
         counts = []
-        for tensor, own in by_tensor(tensors, range(len(new))):
+        for tensor, own in by_tensor(tensors, np.stack(columns, axis=1).tolist()):
             known = kept.get(tensor.name, [])
+            joined += [*known[-back:], *own]
             counts.append(len(known[-back:]) + len(own))
-            order += range(len(new) + len(earlier), len(new) + len(earlier) + len(known[-back:]))
-            order += own
-            earlier += known[-back:]
-            last = new[own[0] : own[-1] + 1][-back - 1 :].tolist()
-            kept[tensor.name] = [*known, *last][-back - 1 :]
-        rows = np.concatenate([new, np.array(earlier)])[order] if earlier else new
-        places = np.repeat(np.arange(len(tensors)), counts)
+            kept[tensor.name] = [*known, *own][-back - 1 :]
+        rows, places = np.array(joined), np.repeat(np.arange(len(tensors)), counts)
         firsts = np.flatnonzero(places[back:] == places[:-back])
         before, after = rows[firsts], rows[firsts + back]
         with np.errstate(all="ignore"):  # what is no number is left out
