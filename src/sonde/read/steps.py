@@ -106,11 +106,11 @@ def read_steps(
     names, _ = texts_of(table["name"])
     details, _ = texts_of(table["detail"])
     rows = _rows(reader, table)
-    categories = _texts(table["category"])
-    done = _finished(rows.take(categories == EventCategory.STEP.value))
+    categories = table["category"]
+    done = _finished(rows.take(_is(categories, EventCategory.STEP.value)))
     facts = [_facts(text) for text in details] or [{}]
-    is_main = _texts(table["lane"]) == MAIN_LANE
-    is_phase = np.isin(categories, (EventCategory.PHASE.value, EventCategory.USER.value))
+    is_main = _is(table["lane"], MAIN_LANE)
+    is_phase = _is(categories, EventCategory.PHASE.value, EventCategory.USER.value)
     return StepTable(
         worker=reader.rank,
         mode=mode,
@@ -118,7 +118,7 @@ def read_steps(
         starts_ns=done.starts_ns,
         durations_ns=done.durations_ns,
         phases_ns=_phases(done, rows.take(is_phase & is_main), names),
-        device_seconds=_device(done, rows.take(categories == EventCategory.DEVICE.value), names),
+        device_seconds=_device(done, rows.take(_is(categories, EventCategory.DEVICE.value)), names),
         micro_steps=np.array([one.get("micro_steps", 1) for one in facts])[done.details],
         is_skipped=np.array([bool(one.get("skipped")) for one in facts])[done.details],
         is_profiled=np.array([bool(one.get("profiled")) for one in facts])[done.details],
@@ -137,9 +137,11 @@ def _rows(reader: WorkerReader, table: pa.Table) -> _Rows:
     )
 
 
-def _texts(column: pa.ChunkedArray) -> npt.NDArray[np.str_]:
+def _is(column: pa.ChunkedArray, *texts: str) -> Marks:
+    """Which rows hold one of some texts."""
     distinct, numbers = texts_of(column)
-    return np.array(distinct or [""], dtype=np.str_)[numbers]
+    is_wanted = np.array([one in texts for one in distinct], dtype=np.bool_)
+    return np.asarray(is_wanted[numbers])
 
 
 def _finished(rows: _Rows) -> _Rows:

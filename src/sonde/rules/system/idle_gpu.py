@@ -58,7 +58,7 @@ class IdleGPU(Rule):
         """Goes through the stretches of work and of idleness, and tells of those that end."""
         is_busy, times_ns = samples.values >= self.threshold, samples.times_ns
         turns = [0, len(times_ns)]
-        if is_busy[0] != is_busy[-1] or is_busy.any() != is_busy.all():
+        if not is_busy.all():
             turns[1:1] = (np.flatnonzero(np.diff(is_busy)) + 1).tolist()
         for first, end in pairwise(turns):
             if is_busy[first]:

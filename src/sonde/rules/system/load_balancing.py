@@ -80,24 +80,24 @@ class LoadBalancing(Rule):
             for name, gpu in gpus.items()
             if gpu["is_own"] and (self.is_classic or _mean(gpu) >= _IDLE)
         }
-        pairs = {
-            (one, other): self._distance(shares[one], shares[other])
-            for one, other in combinations(shares, 2)
-        }
-        worst = max(pairs, key=lambda pair: pairs[pair], default=None)
-        is_uneven = worst is not None and pairs[worst] > self.threshold
+        pairs = list(combinations(shares, 2))
+        distances = self._distances(shares, pairs) if pairs else np.zeros(1)
+        worst = int(distances.argmax())
+        is_uneven = float(distances[worst]) > self.threshold
         state["judged"] = True
         state["in_a_row"] = state.get("in_a_row", 0) + 1 if is_uneven else 0
         if not self.is_classic:
             state.of("gpus").clear()
-        if worst is None or state["in_a_row"] < (1 if self.is_classic else _IN_A_ROW):
+        if not pairs or state["in_a_row"] < (1 if self.is_classic else _IN_A_ROW):
             return self.recovered("gpus")
-        return self._found(worst, pairs[worst], {name: _mean(gpus[name]) for name in shares})
+        means = {name: _mean(gpus[name]) for name in shares}
+        return self._found(pairs[worst], float(distances[worst]), means)
 
-    def _distance(self, one: Values, other: Values) -> float:
+    def _distances(self, shares: dict[str, Values], pairs: list[tuple[str, str]]) -> Values:
+        apart = np.array([shares[one] - shares[other] for one, other in pairs])
         if self.is_classic:
-            return float(np.abs(one - other).sum()) / 2
-        return float(np.abs(np.cumsum(one - other)).sum()) / _BINS
+            return np.asarray(np.abs(apart).sum(axis=1) / 2)
+        return np.asarray(np.abs(apart.cumsum(axis=1)).sum(axis=1) / _BINS)
 
     def _found(self, pair: tuple[str, str], distance: float, means: dict[str, float]) -> Finding:
         lazy, eager = sorted(pair, key=lambda name: means[name])
