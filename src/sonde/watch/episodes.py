@@ -1,7 +1,7 @@
 """Episodes: findings that follow each other window after window are one thing to a person."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,12 +17,14 @@ class Episodes:
     all: dict[str, Episode] = field(default_factory=dict)  # by id, in the order of opening
     quiet: dict[str, int] = field(default_factory=dict)  # windows without it, by id
 
-    def take(self, findings: Iterable[Finding], window: Window) -> list[Episode]:
+    def take(self, findings: Sequence[Finding], window: Window) -> list[Episode]:
         """What a window has changed.
 
         An episode that is not found again is over after some windows in which the rule looked at
         anything at all: a window without data says nothing.
         """
+        if not findings and not self.all:  # as it mostly is
+            return []
         changed: dict[str, Episode] = {}
         for finding in findings:
             known = self._open().get(finding.about)
