@@ -46,23 +46,22 @@ class GradientNormSpike(Rule):
         """Looks for norms that are out of range."""
         begin_leg(window, state)
         curves = window.scalars(_NAME)
-        cut = {step for one in window.scalars("clip_factor") for step, _ in one} if curves else ()
         for curve in curves:
-            yield from self._judge(curve, cut, state.of("norms", curve.name))
+            yield from self._judge(window, curve, state.of("norms", curve.name))
 
     def lacks(self, state: State) -> str:
         """How many norms are missing."""
         seen = max((one.get("seen", 0) for one in state.of("norms").values()), default=0)
         return "" if seen > _LEAST else f"it has seen {seen} norms; it needs {_LEAST + 1}"
 
-    def _judge(self, curve: Curve, cut: object, state: State) -> Iterator[Finding]:
+    def _judge(self, window: Window, curve: Curve, state: State) -> Iterator[Finding]:
         is_known = np.isfinite(curve.values) & (curve.values > 0)
         steps, values = curve.steps[is_known], curve.values[is_known]
         if not len(values):
             return
         recent = state.get("recent", [])
         state["seen"] = state.get("seen", 0) + len(values)
-        if len(recent) >= _LEAST:
+        if len(recent) >= _LEAST and float(values.max()) > self.times * state["largest"]:
             usual = Usual.of(np.array(recent))
             limit = max(
                 usual.limit(_RATIOS),
@@ -73,12 +72,13 @@ class GradientNormSpike(Rule):
             places = np.flatnonzero(values > limit)
             if 0 < len(places) <= _OFTEN:
                 top = int(places[values[places].argmax()])
-                yield self._found(curve.name, int(steps[top]), float(values[top]), usual, cut)
+                norm = float(values[top])
+                yield self._found(window, curve.name, int(steps[top]), norm, usual)
         state["recent"] = (recent + values.tolist())[-_RECENT:]
         state["largest"] = max(state.get("largest", 0.0), float(values.max()))
 
-    def _found(self, name: str, step: int, norm: float, usual: Usual, cut: object) -> Finding:
-        was_cut = isinstance(cut, set) and step in cut
+    def _found(self, window: Window, name: str, step: int, norm: float, usual: Usual) -> Finding:
+        was_cut = any(step in one.steps for one in window.scalars("clip_factor"))
         end = "; it was clipped" if was_cut else ""
         return self.finding(
             f"{name} jumped to {norm:.4g} at step {step}, {norm / usual.middle:.0f} times the "

@@ -90,15 +90,18 @@ class LossSpike(Rule):
 
     def _spike(self, window: Window, values: Reals, state: State) -> int | None:
         """Where a spike begins, if there is one."""
-        recent = np.array(state.get("recent", []))
-        if len(recent) < _LEAST or _begins_again(window, state):
+        known: list[float] = state.get("recent", [])
+        top, untrained_top = float(values.max()), _ALONE_TIMES_UNTRAINED * max(state["first"])
+        if len(known) < _LEAST or top <= min(max(known), untrained_top):
+            return None  # as nearly always
+        if _begins_again(window, state):
             return None
+        recent = np.array(known)
         usual, untrained = Usual.of(recent), middle_of(state["first"])
         lately = Usual.of(recent[-_LEAST:])
         limit = max(usual.limit(self.times), usual.largest, usual.middle + _SHARE * untrained)
         begin, length = longest_run(values > limit)
-        far = max(_ALONE_TIMES_LATE * lately.largest, _ALONE_TIMES_UNTRAINED * max(state["first"]))
-        far = max(far, lately.limit(self.times))
+        far = max(_ALONE_TIMES_LATE * lately.largest, untrained_top, lately.limit(self.times))
         alone = np.flatnonzero(values > far)
         earlier = np.append(recent, values[:begin])[-_ABRUPT:]
         is_jump = length >= _LASTING and float(earlier[0]) <= usual.upper
