@@ -13,7 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from sonde.clock import NANOSECONDS
-from sonde.records.job import Attempt, Exit, ExitReason, JobInfo, JobState, Launcher
+from sonde.records.job import (
+    Attempt,
+    Exit,
+    ExitReason,
+    Heartbeat,
+    JobInfo,
+    JobState,
+    Launcher,
+    Overhead,
+)
 from sonde.records.worker import TensorIndex, TensorInfo, WorkerBeat, WorkerInfo
 from sonde.store import layout
 from sonde.store.backends import Backend
@@ -25,6 +34,7 @@ from sonde.store.writer import Writer
 NODE = "node-0"
 _PHASES = (("data_wait", 0.04), ("forward", 0.3), ("backward", 0.5), ("optimizer", 0.12))
 _LOOK_EVERY = 60  # steps between two looks
+_FLUSH_SECONDS = 2.0
 
 
 class MovedClock:
@@ -95,8 +105,11 @@ class Training:
         """Everything so far is in the store, and that it lives."""
         self._writer.flush()
         self._writer.outbox.write_waiting()
-        beat = WorkerBeat(self._clock.now_ns(), {"train": self.steps}, 0.0, 0.0, 0.0, 0)
+        now_ns = self._clock.now_ns()
+        beat = WorkerBeat(now_ns, {"train": self.steps}, 0.0, 0.0, 0.0, 0)
         self._backend.write(layout.worker_key(0, 1, 0, "beat"), encode_facts(beat))
+        sign = Heartbeat(now_ns, _FLUSH_SECONDS, Overhead(0.0, 0, 0.0), now_ns)
+        self._backend.write(layout.attempt_key(NODE, 1, "heartbeat"), encode_facts(sign))
 
     def end(self) -> None:
         """The job is over, and sealed."""
