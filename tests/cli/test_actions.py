@@ -8,6 +8,7 @@ import pytest
 
 from sonde.cli._acting import with_actions
 from sonde.cli._main import run_command_line
+from sonde.errors import UsageError
 from sonde.settings import load_settings
 from tests.fakes.web_server import WebServer
 
@@ -89,3 +90,10 @@ def test_what_makes_no_sense_is_a_usage_error(
 ) -> None:
     assert run_command_line(["actions", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_where_nobody_watches_nobody_acts(tmp_path: Path) -> None:
+    (tmp_path / "sonde.toml").write_text("[rules]\nlive = false\n")
+    settings = load_settings(tmp_path / "sonde.toml")
+    with pytest.raises(UsageError, match="nobody would act"):
+        with_actions(settings, Namespace(action=["stop"], no_rules=False))

@@ -145,9 +145,12 @@ class Sonde:
         return options
 
 
+_ABOUT_RULES = {"--rules", "--set", "--no-rules", "--fail-on", "--action"}
+
+
 def _cheap(words: Sequence[str]) -> list[str]:
     """The command without rules, which take a second each time, unless it says anything of them."""
-    if words[0] != "run" or {"--rules", "--set", "--no-rules", "--fail-on"} & {*words}:
+    if words[0] != "run" or _ABOUT_RULES & {*words}:
         return list(words)
     return ["run", "--no-rules", *words[1:]]
 

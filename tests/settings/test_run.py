@@ -160,3 +160,13 @@ def test_a_file_beside_the_script_comes_before_one_in_the_folder(tmp_path: Path)
 def test_a_word_that_is_no_path_is_not_taken_for_a_script() -> None:
     assert load_settings(None, ("bash", "-c", f"echo {'x' * 5000}.py")).name is None
     assert load_settings(None, ("python", f"{'x' * 5000}/train.py")).name is None
+
+
+def test_rules_can_be_asked_later(tmp_path: Path) -> None:
+    path = tmp_path / "later.toml"
+    path.write_text("[rules]\nlive = false\n")
+    assert load_settings(path).rules.live is False
+    assert load_settings(None).rules.live is True
+    path.write_text('[rules]\nlive = "later"\n')
+    with pytest.raises(UsageError, match=r"\[rules\] live = 'later' must be true or false"):
+        load_settings(path)

@@ -27,6 +27,8 @@ def with_actions(settings: RunSettings, options: Options) -> RunSettings:
     """The settings with what the option asks for; what can never be done is an error."""
     if options.no_rules and options.action:
         raise UsageError("--no-rules and --action exclude each other: what rules find is acted on.")
+    if options.action and not settings.rules.live:
+        raise UsageError("[rules] live = false and --action exclude each other: nobody would act.")
     settings = replace(settings, actions=settings.actions.with_asked(options.action))
     names = {name for one in settings.rules.rules for name in one.actions or ()}
     names |= {*settings.rules.actions, *settings.actions.asked}

@@ -95,7 +95,7 @@ class Recording:
             self._writer.notice(NoticeKind.SWITCHED_OFF, "rules", reason)
 
         watching = Watching(self._place, command, self._clock, say)
-        if self._settings.asked.is_off:
+        if self._settings.asked.is_off or not self._settings.rules.live:
             watching.switch_off()
         return watching
 

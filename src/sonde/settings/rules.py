@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sonde.errors import UsageError
 from sonde.records.finding import Setting
-from sonde.settings.checks import Key, listed, one_of, text
+from sonde.settings.checks import Key, flag, listed, one_of, text
 
 _SETTING = one_of(one.value for one in Setting)
 
@@ -16,6 +16,11 @@ RULES_KEYS = (
         *("rules", "setting", "setting", _SETTING, '"calibrated"'),
         "how rules ask: `calibrated`, or `classic`: the documented criterion to the letter; "
         "also per rule",
+    ),
+    Key(
+        *("rules", "live", "live", flag, "true"),
+        "false: nobody watches the job; what rules need is recorded all the same, and "
+        "`sonde check` asks them later",
     ),
     Key(
         *("rules", "actions", "actions", listed(text), ""),
@@ -55,6 +60,7 @@ class RulesSettings:
     actions: tuple[str, ...] = ()  # of rules that say nothing else
     rules: tuple[RuleSettings, ...] = ()
     where: str = ""  # the file
+    live: bool = True  # False: they are asked later
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +82,23 @@ def read_rules(table: Mapping[str, object], path: Path) -> RulesSettings:
     """The section [rules] with its tables."""
     setting = None
     actions: tuple[str, ...] = ()
+    live = True
     rules = []
     for name, value in table.items():
         if isinstance(value, dict):
             rules.append(_rule(name, value, path))
         elif name == "setting":
             setting = _SETTING(value, f"{path}: [rules] setting")
+        elif name == "live":
+            live = flag(value, f"{path}: [rules] live")
         elif name == "actions":
             actions = listed(text)(value, f"{path}: [rules] actions")
         else:
             raise UsageError(
                 f"{path}: [rules] unknown key {name} = {value!r}. "
-                f"Known: actions, setting; parameters of a rule belong into [rules.NAME]."
+                f"Known: actions, live, setting; parameters of a rule belong into [rules.NAME]."
             )
-    return RulesSettings(setting, actions, tuple(rules), f"{path}:")
+    return RulesSettings(setting, actions, tuple(rules), f"{path}:", live)
 
 
 def _rule(name: str, table: Mapping[str, object], path: Path) -> RuleSettings:
