@@ -28,8 +28,7 @@ WAYS = {
 
 # a process takes seconds to load PyTorch: the others are watched in the harder way only
 _ALSO_AS_USUAL = (
-    *("accumulation_clipping", "cnn_evaluation", "compiled_model", "ddp", "gan"),
-    *("lightning_module", "loader_workers", "plain_loop", "raises", "scaler_fp16"),
+    *("accumulation_clipping", "compiled_model", "ddp", "gan", "loader_workers", "plain_loop"),
 )
 
 _TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")

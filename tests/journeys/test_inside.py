@@ -25,7 +25,8 @@ def run(
 ) -> "subprocess.CompletedProcess[str]":
     """A script that nobody started with `sonde run`."""
     (folder / "script.py").write_text(code)
-    if not (folder / "sonde.toml").exists():
+    is_begun = "sonde.start" in code and "SONDE_DISABLE" not in (env or {})
+    if is_begun and not (folder / "sonde.toml").exists():
         (folder / "sonde.toml").write_text("[rules]\nlive = false\n")  # a second each time
     return subprocess.run(
         [PYTHON, *(words or ("script.py",))],
