@@ -32,7 +32,7 @@ VERDICT = rules_key("verdict")
 
 _LAST_PLACE = 1 << 62
 _PART_SECONDS = 1.0  # of work, after which what was found is written
-_KEEP_SECONDS = 10.0  # between two documents of where rules stand, while nothing is found
+_KEEP_SECONDS = 30.0  # between two documents of where rules stand, while nothing is found
 
 
 class Judge(Protocol):
