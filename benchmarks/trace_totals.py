@@ -28,6 +28,7 @@ def main() -> None:
     told = {
         "cpu_seconds": _cpu_seconds() - cpu,
         "wall_seconds": time.perf_counter() - wall,
+        "process_seconds": _cpu_seconds(),
         "peak_mib": _peak_mib(),
         "before_mib": before,
         **found,
