@@ -3,7 +3,7 @@
 import numpy as np
 
 from sonde.read.job_data import Reals
-from sonde.read.window import Window
+from sonde.read.window import Curve, Window
 from sonde.records.step import Phase
 from sonde.rules._rule import State
 
@@ -26,6 +26,22 @@ def is_playing(window: Window) -> bool:
     if not tables:
         return False
     return float((tables[0].phases_ns[Phase.EVALUATION.value] > 0).mean()) > _PLAYING
+
+
+def only_loss(window: Window, state: State, playing: str) -> Curve | None:
+    """The loss that tells where training goes; None where one may go anywhere, now or before.
+
+    Args:
+        window: What is looked at.
+        state: Where the reason is kept, as `unfit`.
+        playing: What is so of the loss of a model that plays.
+    """
+    curves = window.losses()
+    if len(curves) > 1:
+        state["unfit"] = "several losses in turn: they push each other about"
+    if is_playing(window):
+        state["unfit"] = f"the model plays while it trains: {playing}"
+    return curves[0] if len(curves) == 1 and "unfit" not in state else None
 
 
 def fastest_rate(window: Window) -> Reals:

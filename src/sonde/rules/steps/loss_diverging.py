@@ -11,7 +11,7 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg, is_playing
+from sonde.rules._trainings import begin_leg, only_loss
 
 _LEAST = 20  # losses in a window
 _BEST_TIMES = 10.0  # a training that has come near zero may go up by that and has lost nothing
@@ -52,13 +52,9 @@ class LossDiverging(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares the loss with that of the untrained model."""
         begin_leg(window, state)
-        curves = window.losses()
-        if len(curves) > 1:
-            state["unfit"] = "several losses in turn: they push each other about"
-        if is_playing(window):
-            state["unfit"] = "the model plays while it trains: its loss may rise as it learns"
-        if len(curves) == 1 and "unfit" not in state:
-            yield from self._judge(curves[0], state)
+        loss = only_loss(window, state, "its loss may rise as it learns")
+        if loss is not None:
+            yield from self._judge(loss, state)
 
     def unfit(self, state: State) -> str:
         """Losses that may go anywhere."""

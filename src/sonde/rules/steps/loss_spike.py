@@ -12,7 +12,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg, fastest_rate, is_playing
+from sonde.rules._trainings import begin_leg, fastest_rate, only_loss
 
 _RECENT = 200  # steps that tell what is usual
 _LEAST = 100
@@ -53,13 +53,9 @@ class LossSpike(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks for losses that are out of range, and whether they come back."""
         begin_leg(window, state)
-        curves = window.losses()
-        if len(curves) > 1:
-            state["unfit"] = "several losses in turn: they push each other about"
-        if is_playing(window):
-            state["unfit"] = "the model plays while it trains: its loss jumps with what it meets"
-        if len(curves) == 1 and "unfit" not in state:
-            yield from self._judge(window, curves[0], state)
+        loss = only_loss(window, state, "its loss jumps with what it meets")
+        if loss is not None:
+            yield from self._judge(window, loss, state)
 
     def lacks(self, state: State) -> str:
         """How many steps are missing."""
