@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Journeys are whole processes on a machine that others use. One that fails is named and run once
-# more, by itself; failing twice it fails.
-AGAIN = $(BIN)/pytest tests/journeys --last-failed --last-failed-no-failures=none
+FAST := tests --ignore=tests/journeys --ignore=tests/browser
+# The machine is shared with others. A test that fails is named and run once more, by itself;
+# failing twice it fails.
+AGAIN = --last-failed --last-failed-no-failures=none
 
 .DEFAULT_GOAL := check
 
@@ -28,15 +29,15 @@ demo: $(READY) ## Run a small real job with planted faults and show what was rec
 
 .PHONY: check
 check: lint ## Format, lint, check types and run the fast tests
-	$(BIN)/pytest -q tests --ignore=tests/journeys --ignore=tests/browser
+	$(BIN)/pytest -q $(FAST)
 
 .PHONY: test
 test: $(READY) ## Run everything that CI runs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest tests --ignore=tests/journeys --numprocesses=2 --dist=loadfile
-	$(BIN)/pytest tests/journeys --numprocesses=3 --dist=worksteal || $(AGAIN)
+	$(BIN)/pytest $(FAST) --numprocesses=2 --dist=loadfile || $(BIN)/pytest $(FAST) $(AGAIN)
+	$(BIN)/pytest tests/journeys --numprocesses=3 --dist=worksteal || $(BIN)/pytest tests/journeys $(AGAIN)
 
 .PHONY: lint
 lint: $(READY) ## Format, lint and check types

@@ -67,8 +67,14 @@ def test_secrets_of_the_environment_are_masked(tmp_path: Path) -> None:
 
 
 def test_the_variables_of_another_process_are_its_own() -> None:
-    with subprocess.Popen(["sleep", "60"], env={"FOO": "theirs"}) as process:
-        assert variables_of(process.pid) == {"FOO": "theirs"}
+    # A process has its variables once its program runs: the first line it writes says so.
+    command = ["/bin/sh", "-c", "echo runs; read end"]
+    with subprocess.Popen(
+        command, env={"FOO": "theirs"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"runs\n"
+        assert variables_of(process.pid)["FOO"] == "theirs"
         process.kill()
     assert variables_of(2**22 + 1) == {}
 
