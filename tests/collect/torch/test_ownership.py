@@ -77,6 +77,17 @@ def test_a_frozen_layer_is_no_finding() -> None:
     assert nothing_found(recorded)
 
 
+def test_a_learning_rate_of_zero_is_seen_in_a_short_training_that_may_cost_next_to_nothing() -> (
+    None
+):
+    with watched(overhead_percent=0.01) as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+        rates = zip(network, (0.0, 0.001), strict=True)
+        groups = [{"params": layer.parameters(), "lr": rate} for layer, rate in rates]
+        train(network, torch.optim.Adam(groups))
+    assert set(subjects(recorded, "unmoved-parameter")) == {"0.weight", "0.bias"}
+
+
 class Branches(nn.Module):
     def __init__(self) -> None:
         super().__init__()

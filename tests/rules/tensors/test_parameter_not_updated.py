@@ -51,6 +51,12 @@ def test_a_layer_that_was_forgotten_is_found() -> None:
     assert episode.severity is Severity.WARNING
 
 
+def test_half_a_model_that_was_forgotten_is_found() -> None:
+    told = [(UNOWNED, f"encoder.{one}.weight", 6, 0.0, "") for one in range(len(OWNED))]
+    [episode] = judged(training(*told)).episodes
+    assert episode.severity is Severity.WARNING
+
+
 def test_who_trains_only_a_head_is_left_alone() -> None:
     told = [(UNOWNED, f"backbone.{one}.weight", 6, 0.0, "") for one in range(12)]
     found = judged(training(*told))

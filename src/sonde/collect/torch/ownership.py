@@ -118,7 +118,7 @@ class Ownership:
         watch.steps += 1
         if watch.window is not None:
             self._go_on(watch, watch.window)
-        elif watch.steps >= watch.due and self._session.budget.has_room_for(self._price):
+        elif watch.steps >= watch.due and self._may_begin(watch):
             began_ns = self._session.clock.now_ns()
             watch.window = self._begin(optimizer, watch)
             if not self._are_said(watch.window.without):
@@ -141,6 +141,11 @@ class Ownership:
                 self._moved(parameter, done.at)
             elif len(pulled) >= min(_FEWEST_GRADIENTS, len(before[place])):
                 self._stood_still(parameter, done)
+
+    def _may_begin(self, watch: _Watch) -> bool:
+        """Without the first windows nothing can be said of a short training: they always come."""
+        is_first = watch.windows < _CONFIRMING_WINDOWS
+        return is_first or self._session.budget.has_room_for(self._price)
 
     def _begin(self, optimizer: Optimizer, watch: _Watch) -> _Window:
         with_gradient: list[_Parameter] = []

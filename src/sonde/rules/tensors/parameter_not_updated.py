@@ -33,7 +33,7 @@ class ParameterNotUpdated(Rule):
     same, so nobody notices.
     How it decides: the hook compares samples of every parameter over five steps of its optimizer.
     It fires for parameters that no optimizer owns, where they were put in the place of others
-    (critical) or are fewer than those that are owned: who trains only a head leaves most of the
+    (critical) or are not more than those that are owned: who trains only a head leaves most of the
     model out on purpose. And for parameters that are owned and do not move in ten steps, while
     others do: because their learning rate is zero, or though gradient times learning rate is more
     than rounding loses. What vanishes, converges or waits for a warm-up has no reason to move.
@@ -78,7 +78,7 @@ class ParameterNotUpdated(Rule):
         replaced = [name for name in stands if stands[name]["value"] or name in known]
         is_replaced = bool(replaced) or has_left_over
         owned = _owned(window)
-        if not is_replaced and len(stands) >= owned:
+        if not is_replaced and len(stands) > owned:
             return None
         names = replaced or list(stands)
         why = (
