@@ -76,7 +76,7 @@ def test_a_small_share_is_healthy() -> None:
 
 
 def test_a_few_looks_are_not_enough() -> None:
-    found = judged(profiled((COMPUTING, 1), ((MAIN, LOOP, AUGMENT), 5)))
+    found = judged(profiled((COMPUTING, 1), ((MAIN, LOOP, AUGMENT), 2)))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
     assert found.reason == "its profiles have 18 looks; it needs 20"
 

@@ -39,6 +39,13 @@ def test_a_loss_that_falls_without_end_is_found(power: float) -> None:
     assert "falls without end" in episode.finding.message
 
 
+def test_a_loss_that_falls_faster_and_faster_is_found_before_it_is_deep() -> None:
+    losses = noisy(lambda at: 2.3 - 0.0008 * at**2, 400, 0.05)
+    [episode] = judged(with_losses(losses)).episodes
+    assert "falls without end" in episode.finding.message
+    assert episode.severity is Severity.WARNING
+
+
 def _density(at: Reals) -> Reals:
     return 1.4 - 12 * (1 - np.exp(-at / 200))
 
@@ -49,6 +56,7 @@ HEALTHY = {
     "a spike of sixty steps": lambda at: np.where((at > 300) & (at < 360), 500.0, 0.5),
     "an explosion at the start that comes down": lambda at: 2.0 + 1e4 * np.exp(-at / 12),
     "a log-likelihood below zero": _density,
+    "a log-likelihood far below zero": lambda at: 5.0 - 90 * (1 - np.exp(-at / 150)),
     "stands still": lambda at: np.full_like(at, 2.3),
     "overfits another measure": lambda at: 0.5 + 1.8 * np.exp(-at / 60) + at / 800,
 }

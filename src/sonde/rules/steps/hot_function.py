@@ -18,7 +18,7 @@ from sonde.records.step import NO_STEP, Mode
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, State
 
-_LEAST_LOOKS = 20
+_LEAST_LOOKS = 10  # a function that never waits lets nobody look more often than every 5 ms
 _SIGMAS = 2.0  # of what few looks tell
 _LEAST_SECONDS = 0.005  # of a step
 _WRITTEN_SECONDS = 30.0  # so long after its window a profile is in the store at the latest

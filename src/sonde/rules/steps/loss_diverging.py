@@ -22,6 +22,7 @@ _LOST_WINDOWS = 4
 _SHARE = 0.1  # of the losses that may lie below
 _DEEP_WINDOWS = 6
 _DEEP = 100.0  # times the untrained level, below zero: no density goes there
+_DEEP_AND_FASTER = 10.0  # the same, where every window falls further than the one before
 _ONE_NAT = 1.0  # the least level: some losses begin at zero by chance
 _UNBRAKED = 0.9  # of the fall before: a loss that has a floor comes to it slower and slower
 _FATAL = 1000.0  # times the untrained loss
@@ -33,8 +34,8 @@ class LossDiverging(Rule):
     Why it matters: the model gets worse with every step, and soon its numbers overflow.
     How it decides: all losses of 50 steps are more than `times` the loss of the untrained model and
     do not come down; or the loss had fallen and is worse than untrained for 200 steps; or it has
-    fallen far below zero and goes on as fast as before. Reinforcement learning, several losses in
-    turn and spikes that come back are left alone.
+    fallen far below zero and goes on as fast as before, or below zero and faster and faster.
+    Reinforcement learning, several losses in turn and spikes that come back are left alone.
     What to do: lower the learning rate or warm it up, clip gradients, go back to a checkpoint. A
     loss that falls without end has the wrong sign, or nothing that holds it.
     """
@@ -114,9 +115,12 @@ def _bottomless(middle: float, state: State) -> str:
     """Whether it falls below zero as fast as ever."""
     state["middles"] = [*state.get("middles", []), middle][-_DEEP_WINDOWS - 1 :]
     state.setdefault("scale", max(abs(state["untrained"]), abs(middle), _ONE_NAT))
-    if len(state["middles"]) <= _DEEP_WINDOWS or middle > -_DEEP * state["scale"]:
-        return ""
     falls = -np.diff(np.array(state["middles"]))
+    is_faster = state.get("bottomless", False) or bool((np.diff(falls) > 0).all())
+    deep = (_DEEP_AND_FASTER if is_faster else _DEEP) * state["scale"]
+    if len(falls) < _DEEP_WINDOWS or middle > -deep:
+        return ""
     earlier, later = float(falls[: len(falls) // 2].sum()), float(falls[len(falls) // 2 :].sum())
     is_falling = bool((falls > 0).all()) and later >= _UNBRAKED * earlier
+    state["bottomless"] = is_falling
     return "falls without end" if is_falling else ""
