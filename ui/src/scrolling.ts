@@ -1,0 +1,34 @@
+/** Which rows of a long list are worth having: those in sight and a few around them. */
+
+export interface Rows {
+  first: number;
+  end: number;
+}
+
+/** The rows in sight of a list of `total`, with `around` more on both sides. */
+export function rowsInSight(
+  top: number,
+  height: number,
+  rowHeight: number,
+  total: number,
+  around = 8,
+): Rows {
+  const first = Math.floor(Math.max(0, top) / rowHeight) - around;
+  const end = Math.ceil((Math.max(0, top) + height) / rowHeight) + around;
+  return { first: Math.max(0, Math.min(first, total)), end: Math.max(0, Math.min(end, total)) };
+}
+
+/** The pages of `size` rows that hold those rows. */
+export function pagesOf(rows: Rows, size: number): number[] {
+  if (rows.end <= rows.first) return [];
+  const first = Math.floor(rows.first / size);
+  const last = Math.floor((rows.end - 1) / size);
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+/** Where to scroll so that a row is in sight; where it is already, nowhere else. */
+export function topToShow(row: number, top: number, height: number, rowHeight: number): number {
+  if (row * rowHeight < top) return row * rowHeight;
+  if ((row + 1) * rowHeight > top + height) return (row + 1) * rowHeight - height;
+  return top;
+}
