@@ -1,10 +1,21 @@
-"""Slices that overlap go side by side."""
+"""Slices that overlap go side by side; what is too narrow to be seen is a share."""
+
+from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.analyze.tracks import side_by_side
+from sonde.analyze.tracks import (
+    Folded,
+    Pixels,
+    Sums,
+    fold,
+    lanes_of,
+    side_by_side,
+    sums_by_name,
+)
 
 
 def placed(*slices: tuple[int, int]) -> list[int]:
@@ -38,3 +49,76 @@ def test_rows_are_always_nested(drawn: list[tuple[int, int]]) -> None:
 
 def _order(one: tuple[int, int]) -> tuple[int, int]:
     return one[0], -one[1]
+
+
+def laned(*slices: tuple[int, int]) -> list[int]:
+    starts, ends = np.array(slices, dtype=np.int64).reshape(-1, 2).T
+    found: list[int] = lanes_of(starts, ends).tolist()
+    return found
+
+
+def test_what_lies_in_another_is_drawn_below_it() -> None:
+    assert laned((0, 10), (0, 5), (2, 4), (5, 10), (10, 12)) == [0, 1, 2, 1, 0]
+
+
+def test_what_overlaps_is_drawn_below_all_of_the_first_row() -> None:
+    assert laned((0, 10), (2, 4), (5, 15), (6, 8)) == [0, 1, 2, 1]
+    assert laned() == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20)), max_size=40))
+def test_nothing_in_a_lane_overlaps(drawn: list[tuple[int, int]]) -> None:
+    slices = sorted(((start, start + length) for start, length in drawn), key=_order)
+    lanes = laned(*slices)
+    for lane in set(lanes):
+        mine = [one for one, place in zip(slices, lanes, strict=True) if place == lane]
+        for (_, end), (start, _) in pairwise(mine):
+            assert start >= end
+
+
+def folded(slices: list[tuple[int, int]], pixels: Pixels) -> Folded:
+    starts, ends = np.array(slices, dtype=np.int64).reshape(-1, 2).T
+    return fold(starts, ends, np.zeros(len(starts), dtype=np.int64), pixels)
+
+
+def test_slices_of_a_column_or_more_are_kept_and_the_rest_is_a_share() -> None:
+    found = folded([(0, 10), (10, 12), (15, 20), (22, 24)], Pixels(0, 40, 4))
+    assert found.wide.tolist() == [0]
+    assert found.narrow == 3
+    assert found.covered.round(6).tolist() == [[0.0, 0.7, 0.2, 0.0]]
+
+
+def test_a_narrow_slice_on_an_edge_covers_a_part_of_both_columns() -> None:
+    found = folded([(8, 13)], Pixels(0, 20, 2))
+    assert found.covered.round(6).tolist() == [[0.2, 0.3]]
+
+
+def test_only_what_reaches_into_the_range_is_seen() -> None:
+    found = folded([(0, 5), (4, 11), (19, 30), (30, 40)], Pixels(10, 20, 10))
+    assert found.wide.tolist() == [1, 2]
+    found = folded([(9, 11), (19, 21)], Pixels(10, 20, 2))
+    assert found.covered.round(6).tolist() == [[0.2, 0.2]]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 90), st.integers(1, 9)), max_size=30),
+    st.integers(1, 12),
+)
+def test_nothing_is_lost_between_slices_and_shares(
+    drawn: list[tuple[int, int]], count: int
+) -> None:
+    slices = sorted(((start, start + length) for start, length in drawn), key=_order)
+    starts, ends = np.array(slices, dtype=np.int64).reshape(-1, 2).T
+    pixels = Pixels(0, 120, count)
+    found = fold(starts, ends, lanes_of(starts, ends), pixels)
+    wide = int((ends[found.wide] - starts[found.wide]).sum())
+    seen = wide + float(found.covered.sum()) * pixels.width_ns
+    assert len(found.wide) + found.narrow == len(slices)
+    assert seen == pytest.approx(sum(end - start for start, end in slices), abs=1e-6)
+
+
+def test_sums_are_cut_at_the_range_and_the_most_comes_first() -> None:
+    names = np.array([0, 1, 1, 0, 2])
+    starts, ends = np.array([0, 10, 20, 30, 90]), np.array([15, 18, 24, 80, 95])
+    found = sums_by_name(names, starts, ends, (12, 50))
+    assert found == [Sums(0, 2, 23, 50), Sums(1, 2, 10, 8)]

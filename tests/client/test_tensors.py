@@ -236,3 +236,28 @@ def test_numbers_of_a_tensor_print_well() -> None:
     assert repr(tensor.reduction("mean", mode="eval")) == (
         "no mean of fc1.weight has been recorded"
     )
+
+
+def test_histograms_over_steps_share_their_edges_and_hold_every_value_once() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    worker.statistics("a", 0, [1.0, 1.2, -3.0, 0.0]).statistics("a", 4, [0.0, 0.0, 2.0, np.nan])
+    worker.flush()
+    found = job.job().tensor("a").histograms()
+    assert found.steps.tolist() == [0, 4]
+    assert found.zeros.tolist() == [1, 2]
+    assert found.counts.sum(axis=1).tolist() == [3, 1]
+    assert found.edges[0] == -4.0
+    assert found.edges[-1] == 3.0
+    assert found.counts.shape == (2, len(found.edges) - 1)
+    place = int(np.searchsorted(found.edges, 1.0, side="right")) - 1
+    assert found.counts[:, place].tolist() == [2, 0]
+    assert repr(found) == "histograms of a at 2 steps from 0 to 4"
+
+
+def test_a_tensor_without_histograms_has_none_over_steps() -> None:
+    job = FakeJob()
+    job.worker().values(0, {"w": np.ones((2, 2), dtype=np.float32)}).flush()
+    tensor = job.job().tensor("w")
+    assert len(tensor.histograms()) == 0
+    assert tensor.value_steps() == [0]

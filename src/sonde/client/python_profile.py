@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sonde.analyze.flame import Flame, flame_of
 from sonde.analyze.python_profile import (
     Amounts,
     Compared,
@@ -102,6 +103,14 @@ class PythonTime(Frame):
         return HotTable(
             tuple(hot(self._parts(self.choice.has), _LABELS[what])), what, self._counted
         )
+
+    def flame(self, least_share: float = 0.0) -> Flame:
+        """Who called whom, as one tree over all windows.
+
+        Args:
+            least_share: Frames with less than this part of all time are left out.
+        """
+        return flame_of(self._parts(self.choice.has), least_share)
 
     def outliers(self, factor: float = OUTLIER_FACTOR) -> "Comparison":
         """Functions in training steps that took much longer than the one in the middle.

@@ -141,6 +141,31 @@ class Histogram:
         return f"{low:.3g}", f"{high:.3g}", str(self.counts[place])
 
 
+@dataclass(frozen=True)
+class Histograms:
+    """Histograms of a tensor over steps, between edges that are the same for all of them.
+
+    Bins that are empty at every step are left out on both sides. Zeros are counted apart, and in
+    no bin; where no histogram was taken, a step is not here.
+    """
+
+    tensor: str
+    worker: int | None
+    steps: Numbers
+    edges: Reals
+    counts: Numbers  # as (step, bin)
+    zeros: Numbers
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"no histograms of {self.tensor} have been recorded"
+        first, last = int(self.steps[0]), int(self.steps[-1])
+        return f"histograms of {self.tensor} at {len(self)} steps from {first} to {last}"
+
+
 def _described(one: TensorSeries) -> tuple[str, ...]:
     known = one.values[~np.isnan(one.values)]
     extremes = (known.min(), known.max()) if len(known) else (np.nan, np.nan)

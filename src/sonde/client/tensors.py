@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.client.frames import Frame, aligned
-from sonde.client.series import Histogram, Quantiles, Reduction, TensorSeries
+from sonde.client.series import Histogram, Histograms, Quantiles, Reduction, TensorSeries
 from sonde.errors import UsageError
 from sonde.read.scalars import ScalarQuestion, read_scalars
 from sonde.read.tensors import (
@@ -176,6 +176,19 @@ class Tensor:
                 return _histogram(texts[places[0]], zeros)
         raise UsageError(_no_step(f"histogram of {self.name!r}", step, known))
 
+    def histograms(self, *, mode: str = "train", worker: int | None = None) -> Histograms:
+        """How its values were distributed, over steps.
+
+        Of a tensor that every worker has, as the first one saw it.
+        """
+        one = self._series((*COLUMNS, HISTOGRAM), mode, worker)[0]
+        return _histograms(self.name, one)
+
+    def value_steps(self, *, mode: str = "train", worker: int | None = None) -> list[int]:
+        """The steps at which its full values were kept."""
+        found = [ValuesReader(reader).files(mode, self.name) for reader in self._of(worker)]
+        return sorted({step for files in found for step in files})
+
     def value(
         self, step: int, *, mode: str = "train", worker: int | None = None
     ) -> npt.NDArray[Any]:
@@ -282,6 +295,25 @@ def _histogram(text: str, zeros: int) -> Histogram:
         counts[place] = count
     counts[LEVELS] += zeros
     return Histogram(np.array(bin_edges()), counts)
+
+
+def _histograms(name: str, series: TensorSeries) -> Histograms:
+    texts, zeros = series.columns[HISTOGRAM], series.columns["zeros"]
+    taken = [place for place, text in enumerate(texts) if text or zeros[place]]
+    counts = np.zeros((len(taken), BINS), dtype=np.int64)
+    for row, place in enumerate(taken):
+        for bin_, count in decode_histogram(texts[place]).items():
+            counts[row, bin_] = count
+    used = np.flatnonzero(counts.any(axis=0))
+    first, end = (int(used[0]), int(used[-1]) + 1) if len(used) else (LEVELS, LEVELS)
+    return Histograms(
+        name,
+        series.worker,
+        series.steps[taken],
+        np.array(bin_edges()[first : end + 1]),
+        counts[:, first:end],
+        np.asarray(zeros)[taken].astype(np.int64),
+    )
 
 
 def _first(holders: Holders) -> TensorInfo:

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sonde.analyze.robust import Marks
+from sonde.analyze.updates import COLUMNS, least_updates
 from sonde.read.job_data import Reals
 from sonde.read.window import Window, WindowTensor
 from sonde.read.workers import Numbers
@@ -19,8 +20,6 @@ from sonde.rules.tensors._streaks import Streaks
 from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
 
 _COLLECTION = "weights"
-_COLUMNS = ("count", "sum_of_squares", "sum", "sum_of_absolutes", "minimum", "maximum")
-_SUMS = ("sum", "sum_of_absolutes")
 # A jump is what happens between two looks that are so many steps apart, to weights whose root mean
 # square was at least so large: layers that begin at (nearly) nought grow by any factor, in time.
 _JUMPS = ((3, 1e-4), (100, 1e-2))
@@ -111,7 +110,7 @@ class WeightUpdateRatio(Rule):
     def _moves(self, tensors: Sequence[WindowTensor], kept: State) -> _Moves:
         """Compares rows with those before, of all tensors at once."""
         back = self.num_steps or 1
-        columns = [steps_of_all(tensors), *(column_of_all(tensors, name) for name in _COLUMNS)]
+        columns = [steps_of_all(tensors), *(column_of_all(tensors, name) for name in COLUMNS)]
         joined: list[list[float]] = []  # of each tensor the rows before, then the new ones
         counts = []
         for tensor, own in by_tensor(tensors, np.stack(columns, axis=1).tolist()):
@@ -124,7 +123,7 @@ class WeightUpdateRatio(Rule):
         before, after = rows[firsts], rows[firsts + back]
         with np.errstate(all="ignore"):  # what is no number is left out
             norms = np.sqrt(before[:, 2])
-            ratios = _least_updates(before[:, 1:], after[:, 1:]) / (norms + self.epsilon)
+            ratios = least_updates(before[:, 1:], after[:, 1:]) / (norms + self.epsilon)
             sizes = np.where(before[:, 1] >= _FEW, norms / np.sqrt(before[:, 1]), 0.0)
         steps = (before[:, 0].astype(np.int64), after[:, 0].astype(np.int64))
         return _Moves(places[firsts], *steps, ratios, sizes).take(np.isfinite(ratios))
@@ -191,16 +190,4 @@ def _fed(gradients: Sequence[WindowTensor]) -> set[int]:
         if one.is_matrix:
             has_some = one.column("sum_of_absolutes") > _LEAST_GRADIENT * one.column("count")
             found.update(one.steps[has_some].tolist())
-    return found
-
-
-def _least_updates(before: Reals, after: Reals) -> Reals:
-    """Lower bounds for the norms of the differences of two tensors each, from their statistics."""
-    roots = np.sqrt(np.maximum(before[:, 0], 1.0))
-    found: Reals = np.abs(np.sqrt(after[:, 1]) - np.sqrt(before[:, 1]))
-    for place in range(2, len(_COLUMNS)):
-        change = np.abs(after[:, place] - before[:, place])
-        if _COLUMNS[place] in _SUMS:
-            change = change / roots
-        found = np.where(change > found, change, found)
     return found

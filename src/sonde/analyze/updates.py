@@ -1,0 +1,27 @@
+"""How far tensors have moved between two looks, from their statistics alone."""
+
+import numpy as np
+import numpy.typing as npt
+
+Reals = npt.NDArray[np.float64]
+
+# the columns of statistics that tell it, in this order
+COLUMNS = ("count", "sum_of_squares", "sum", "sum_of_absolutes", "minimum", "maximum")
+_SUMS = ("sum", "sum_of_absolutes")
+
+
+def least_updates(before: Reals, after: Reals) -> Reals:
+    """Lower bounds for the norms of the differences of two tensors each, from their statistics.
+
+    Args:
+        before: A row per tensor, with COLUMNS.
+        after: Likewise, later.
+    """
+    roots = np.sqrt(np.maximum(before[:, 0], 1.0))
+    found: Reals = np.abs(np.sqrt(after[:, 1]) - np.sqrt(before[:, 1]))
+    for place in range(2, len(COLUMNS)):
+        change = np.abs(after[:, place] - before[:, place])
+        if COLUMNS[place] in _SUMS:
+            change = change / roots
+        found = np.where(change > found, change, found)
+    return found

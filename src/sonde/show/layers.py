@@ -1,0 +1,120 @@
+"""One number of many tensors over steps: a row per tensor, a column per step."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.analyze.updates import COLUMNS as MOVED
+from sonde.analyze.updates import least_updates
+from sonde.read.tensors import (
+    Columns,
+    Holders,
+    TensorRows,
+    columns_for,
+    merge_shards,
+    read_statistics_by_name,
+)
+from sonde.read.workers import Numbers, WorkerReader
+from sonde.records.ranges import ANY_STEP, EVER
+from sonde.store.statistics import COLUMNS, reduce_columns
+
+Reals = npt.NDArray[np.float64]
+
+UPDATE_RATIO = "update_ratio"
+_DIGITS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True)
+class Layers:
+    """A number per tensor and step; NaN where nothing was recorded."""
+
+    names: tuple[str, ...]
+    steps: Numbers
+    values: Reals  # as (tensor, step)
+
+    def coarser(self, most: int) -> "Layers":
+        """At most so many columns: the means of neighbours; a column has its first step."""
+        if len(self.steps) <= most:
+            return self
+        edges = np.linspace(0, len(self.steps), most + 1).astype(np.int64)
+        is_known = np.isfinite(self.values)
+        sums = np.add.reduceat(np.where(is_known, self.values, 0.0), edges[:-1], axis=1)
+        counts = np.add.reduceat(is_known.astype(np.int64), edges[:-1], axis=1)
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        return Layers(self.names, self.steps[edges[:-1]], means)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names as people count: layer 2 comes before layer 10."""
+    return sorted(names, key=lambda name: [_part(one) for one in _DIGITS.split(name)])
+
+
+def _part(text: str) -> tuple[int, int, str]:
+    return (0, int(text), "") if text.isdecimal() else (1, 0, text)
+
+
+def read_layers(
+    readers: Sequence[WorkerReader], holders: Mapping[str, Holders], mode: str, reduction: str
+) -> Layers:
+    """A reduction of some tensors at every step at which any of them was recorded.
+
+    What several workers hold as parts of one is put together; of what every worker has, the first
+    one's. `update_ratio` is how far a tensor has moved since the step recorded before, at least,
+    by its norm then.
+    """
+    rows = _rows_by_name(readers, holders, mode, reduction)
+    names = tuple(in_order(name for name, parts in rows.items() if parts))
+    found = {name: _reduced(rows[name], reduction) for name in names}
+    nothing = np.empty(0, dtype=np.int64)
+    steps = np.unique(np.concatenate([nothing, *(one[0] for one in found.values())]))
+    values = np.full((len(names), len(steps)), np.nan)
+    for place, name in enumerate(names):
+        own, numbers = found[name]
+        values[place, np.searchsorted(steps, own)] = numbers
+    return Layers(names, steps, values)
+
+
+def _rows_by_name(
+    readers: Sequence[WorkerReader], holders: Mapping[str, Holders], mode: str, reduction: str
+) -> dict[str, list[TensorRows]]:
+    wanted = {name: _ranks(by_rank) for name, by_rank in holders.items()}
+    has_parts = any(len(ranks) > 1 for ranks in wanted.values())
+    columns = MOVED if reduction == UPDATE_RATIO else columns_for(reduction)
+    if has_parts:
+        columns = tuple(dict.fromkeys((*COLUMNS, *columns)))
+    found: dict[str, list[TensorRows]] = {name: [] for name in wanted}
+    for reader in readers:
+        mine = {name for name, ranks in wanted.items() if reader.rank in ranks}
+        if mine:
+            rows = read_statistics_by_name(reader, mode, (ANY_STEP, EVER), columns)
+            for name in mine & rows.keys():
+                found[name].append(rows[name])
+    return found
+
+
+def _ranks(holders: Holders) -> tuple[int, ...]:
+    if any(info.is_shard for info in holders.values()):
+        return tuple(sorted(holders))
+    return (min(holders),)
+
+
+def _reduced(parts: Sequence[TensorRows], reduction: str) -> tuple[Numbers, Reals]:
+    if len(parts) > 1:
+        steps, _, columns = merge_shards(parts)
+    else:
+        steps, columns = parts[0].steps, parts[0].columns
+    if reduction == UPDATE_RATIO:
+        return steps, _ratios(columns)
+    return steps, np.asarray(reduce_columns(reduction, columns), dtype=np.float64)
+
+
+def _ratios(columns: Columns) -> Reals:
+    rows = np.stack([np.asarray(columns[name], dtype=np.float64) for name in MOVED], axis=1)
+    found = np.full(len(rows), np.nan)
+    with np.errstate(all="ignore"):  # what is no number stays none
+        norms = np.sqrt(rows[:-1, 1])
+        found[1:] = np.where(norms > 0, least_updates(rows[:-1], rows[1:]) / norms, np.nan)
+    return found
