@@ -6,8 +6,6 @@ Show may not know the client; whoever opens a job hands it in, and it fits by it
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-import pyarrow as pa
-
 from sonde.analyze.breakdown import Breakdown
 from sonde.analyze.gaps import Gap
 from sonde.analyze.loading import LoaderReport
@@ -16,24 +14,13 @@ from sonde.read.jobs import JobFacts
 from sonde.read.stages import StageSpan
 from sonde.read.steps import StepTable
 from sonde.read.system import SystemReader
-from sonde.read.workers import WorkerLife
+from sonde.read.workers import WorkerLife, WorkerReader
 from sonde.records.finding import Evaluation
 from sonde.records.job import JobState
 from sonde.records.metric import Series
-
-
-class Rows(Protocol):
-    """A table of results."""
-
-    def to_arrow(self) -> pa.Table:
-        """As an Arrow table."""
-
-
-class Documents(Rows, Protocol):
-    """A table of results that also tells each row as plain values."""
-
-    def documents(self) -> list[dict[str, Any]]:
-        """As plain JSON values."""
+from sonde.show.rows import Documents, Rows
+from sonde.show.tensor_views import TensorsView, TensorView
+from sonde.show.timeline_views import PythonView, TimelineView
 
 
 class StagesView(Rows, Protocol):
@@ -63,6 +50,10 @@ class StepsView(Rows, Protocol):
     """Finished steps."""
 
     @property
+    def readers(self) -> tuple[WorkerReader, ...]:
+        """One per worker."""
+
+    @property
     def tables(self) -> tuple[StepTable, ...]:
         """One per worker and mode."""
 
@@ -84,23 +75,6 @@ class ScalarsView(Rows, Protocol):
         """The mean over the workers per step."""
 
     def __len__(self) -> int: ...
-
-
-class TensorsView(Rows, Protocol):
-    """Names of tensors."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names alone."""
-
-    def __len__(self) -> int: ...
-
-
-class TensorView(Protocol):
-    """One tensor."""
-
-    def reduction(self, name: str, *, mode: str = "train", worker: int | None = None) -> Rows:
-        """A number that sums it up, over steps."""
 
 
 class OperatorsView(Rows, Protocol):
@@ -264,6 +238,29 @@ class JobView(Protocol):
 
     def collectives(self, *, worker: int | str | None = None) -> Rows:
         """Collectives that profilers saw."""
+
+    def python(
+        self,
+        profiler: str | None = None,
+        *,
+        mode: str | None = None,
+        phase: str | None = None,
+        thread: str | None = None,
+        steps: tuple[int | None, int | None] = (None, None),
+        worker: int | str | None = None,
+    ) -> PythonView:
+        """Where Python spent its time in the windows of Python."""
+
+    def timeline(
+        self,
+        *,
+        worker: int | str | None = None,
+        start_step: int | None = None,
+        end_step: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+    ) -> TimelineView:
+        """What workers did and machines measured, on one clock, by steps or by time."""
 
     def judgement(self) -> JudgementView:
         """How every rule stands."""
