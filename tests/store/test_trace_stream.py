@@ -202,7 +202,6 @@ def test_both_decoders_give_the_same() -> None:
         "Group size": 2,
         "Sequence number": 4,
         "Fwd thread id": 1,
-        "labels": "GPU 0",
     }
     listed = json.dumps([event("op", **said), event("other")]).encode()
     for plain, typed in zip(

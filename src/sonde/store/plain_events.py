@@ -17,29 +17,27 @@ _NOT_JSON = re.compile(r"(?<=[:\[,\s])(-?)(inf|nan|-nan\(ind\))(?=[,\]}\s])")
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What is said about an event; what nobody needs is left out."""
+    """What is said about an event, in the order of Kineto; what nobody needs is left out."""
 
-    name: str = ""
-    labels: str = ""
-    correlation: int = -1
     sequence: int = -1
     forward_thread: int = 0
+    shapes: bytes = b""
     device: int = -1
-    stream: int = -1
+    correlation: int = -1
+    grid: bytes = b""
+    block: bytes = b""
+    occupancy: float = -1.0
     size: float = -1.0
     bandwidth: float = -1.0
-    occupancy: float = -1.0
     collective: str = ""
     elements_in: int = -1
     elements_out: int = -1
-    dtype: str = ""
     group_size: int = -1
+    dtype: str = ""
     group: str = ""
     group_label: str = ""
     ranks: str = ""
-    shapes: bytes = b""
-    grid: bytes = b""
-    block: bytes = b""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ except ImportError:  # msgspec is missing
 BLOCK_BYTES = 1 << 17
 
 _MOST_HEAD_BYTES = 64 << 20
-_TAIL_BYTES = 1 << 14  # where the end of a piece is looked for
+_TAILS_BYTES = (1 << 11, 1 << 14)  # where the end of a piece is looked for
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _BETWEEN = re.compile(rb"\}\s*,\s*\{")
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
@@ -99,11 +99,9 @@ class TraceStream:
 
     def _quick_piece(self, block: bytes) -> tuple[list[Any], bytes] | None:
         """The events up to the last that seems whole; None where that needs a closer look."""
-        offset = max(0, len(block) - _TAIL_BYTES)
-        ends = [match.start() for match in _BETWEEN.finditer(block, offset)]
-        if not ends:
+        end = _last_end(block)
+        if not end:
             return None
-        end = ends[-1] + 1
         rest = self._rest.lstrip(_SEPARATORS)
         listed = b"".join((b"[", rest, memoryview(block)[:end], b"]"))
         try:
@@ -171,6 +169,16 @@ def _is_json(text: bytes) -> bool:
     except ValueError:
         return False
     return isinstance(found, dict) and "traceEvents" in found
+
+
+def _last_end(block: bytes) -> int:
+    """Where the last event seems to end that another one follows; 0 where there is none."""
+    for size in _TAILS_BYTES:
+        offset = max(0, len(block) - size)
+        ends = [match.start() + 1 for match in _BETWEEN.finditer(block, offset)]
+        if ends:
+            return ends[-1]
+    return 0
 
 
 def _event_ends(text: bytes) -> tuple[npt.NDArray[np.int64], int | None]:

@@ -21,7 +21,8 @@ import numpy.typing as npt
 
 from sonde.records.profile import DEVICE_CATEGORIES, OperationCategory
 from sonde.store.nesting import Numbers, nest
-from sonde.store.trace_columns import OWN_CATEGORIES, TraceColumns, detail_text
+from sonde.store.trace_columns import TraceColumns, nanoseconds
+from sonde.store.trace_kinds import OWN_CATEGORIES, detail_text
 from sonde.store.trace_modules import find_modules
 from sonde.store.trace_stream import BLOCK_BYTES, TraceStream
 
@@ -131,12 +132,14 @@ class _Assembly:
     def __init__(self, stream: TraceStream, columns: TraceColumns) -> None:
         self._stream = stream
         self._columns = columns
-        self._names = [str(name) for name in columns.names]
-        self._name = columns.column("name")
-        self._start = columns.column("start") + _base_ns(stream.metadata)
-        self._duration = columns.column("duration")
-        self._place = columns.column("place")
-        self._category = self._categories(columns.column("category"))
+        self._kinds = columns.kinds
+        self._kind = columns.column("kind")
+        self._names = [str(name) for name in self._kinds.names]
+        self._name = self._of_kind("name")
+        self._start = nanoseconds(columns.column("start")) + _base_ns(stream.metadata)
+        self._duration = np.maximum(nanoseconds(columns.column("duration")), 0)
+        self._place = self._of_kind("place")
+        self._category = self._categories()
 
     def trace(self, anchors: Anchors, start_ns: int | None) -> Trace:
         """The whole, in order of time, on the job's clock."""
@@ -144,7 +147,7 @@ class _Assembly:
         parents, own = nest(self._place, self._start, self._duration)
         correlation, sequence = columns.column("correlation"), columns.column("sequence")
         modules, module = self._modules(parents, correlation, sequence)
-        lanes, devices, lane = self._lanes(columns.column("device"))
+        lanes, devices, lane = self._lanes()
         begin, is_absolute = self._on_clock(anchors, start_ns)
         keep = np.flatnonzero(~self._is_named(ANCHOR))
         order = keep[np.argsort(begin[keep], kind="stable")]
@@ -168,7 +171,7 @@ class _Assembly:
             sequence=sequence,
             modules=modules,
             module=module,
-            details=[detail_text(key) for key in columns.details],
+            details=[detail_text(key) for key in self._kinds.details],
             detail=columns.column("detail")[order],
             metadata=self._stream.metadata,
             process_names=columns.process_names,
@@ -186,7 +189,7 @@ class _Assembly:
             self._names,
             self._name,
             parents,
-            (self._start, sequence, self._columns.column("forward_thread")),
+            (self._start, sequence, self._of_kind("forward_thread")),
             (correlation, np.isin(self._category, _DEVICE)),
         )
 
@@ -195,30 +198,34 @@ class _Assembly:
         named = np.array([name.startswith(beginnings) for name in self._names], dtype=np.bool_)
         return named[self._name] if len(named) else np.zeros(0, dtype=np.bool_)
 
-    def _categories(self, given: Texts) -> npt.NDArray[np.int8]:
+    def _of_kind(self, name: str) -> Texts:
+        return self._kinds.column(name, self._kind)
+
+    def _categories(self) -> npt.NDArray[np.int8]:
         known = [
             _CATEGORIES.index(OperationCategory(OWN_CATEGORIES.get(name.lower(), "other")))
-            for name in self._columns.categories
+            for name in self._kinds.categories
         ]
-        found = np.array(known or [0], dtype=np.int8)[given]
+        found = np.array(known or [0], dtype=np.int8)[self._of_kind("category")]
         found[self._is_named(_STEP_ANNOTATION)] = _CATEGORIES.index(OperationCategory.ANNOTATION)
         is_host = ~np.isin(found, _DEVICE)
         is_exchange = self._is_named(*_COLLECTIVE) & is_host
         found[is_exchange] = _CATEGORIES.index(OperationCategory.COLLECTIVE)
         return found
 
-    def _lanes(self, device: Texts) -> tuple[list[str], list[str], Texts]:
+    def _lanes(self) -> tuple[list[str], list[str], Texts]:
         """What each lane is called, the device it belongs to, and the lane of each operation."""
         is_device = np.isin(self._category, _DEVICE)
-        numbers = np.full(len(self._columns.places), -1, dtype=np.int64)
+        device = self._of_kind("device")
+        numbers = np.full(len(self._kinds.places), -1, dtype=np.int64)
         numbers[self._place[is_device]] = np.maximum(device[is_device], 0)
         hosts = {
             place[0]
-            for place, number in zip(self._columns.places, numbers.tolist(), strict=True)
+            for place, number in zip(self._kinds.places, numbers.tolist(), strict=True)
             if number < 0
         }
         lanes, devices = [], []
-        for place, number in zip(self._columns.places, numbers.tolist(), strict=True):
+        for place, number in zip(self._kinds.places, numbers.tolist(), strict=True):
             is_host = number < 0
             lanes.append(
                 self._host_lane(place, len(hosts) > 1) if is_host else f"stream {place[1]}"
@@ -255,8 +262,8 @@ class _Assembly:
         middle = self._start + self._duration // 2
         found = []
         for name, ours in anchors:
-            if name in self._columns.names:
-                seen = np.flatnonzero(self._name == self._columns.names[name])
+            if name in self._kinds.names:
+                seen = np.flatnonzero(self._name == self._kinds.names[name])
                 found += [(int(middle[place]), int(ours)) for place in seen[:1].tolist()]
         return sorted(found)
 

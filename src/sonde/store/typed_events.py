@@ -12,27 +12,25 @@ _NOTHING = msgspec.Raw()
 class Arguments(msgspec.Struct, frozen=True, gc=False, rename=ARGUMENT_NAMES):
     """What is said about an event; see `plain_events`."""
 
-    name: str = ""
-    labels: str = ""
-    correlation: int = -1
     sequence: int = -1
     forward_thread: int = 0
+    shapes: msgspec.Raw = _NOTHING
     device: int = -1
-    stream: int = -1
+    correlation: int = -1
+    grid: msgspec.Raw = _NOTHING
+    block: msgspec.Raw = _NOTHING
+    occupancy: float = -1.0
     size: float = -1.0
     bandwidth: float = -1.0
-    occupancy: float = -1.0
     collective: str = ""
     elements_in: int = -1
     elements_out: int = -1
-    dtype: str = ""
     group_size: int = -1
+    dtype: str = ""
     group: str = ""
     group_label: str = ""
     ranks: str = ""
-    shapes: msgspec.Raw = _NOTHING
-    grid: msgspec.Raw = _NOTHING
-    block: msgspec.Raw = _NOTHING
+    name: str = ""
 
 
 _NO_ARGUMENTS = Arguments()

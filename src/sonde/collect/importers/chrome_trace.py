@@ -17,7 +17,7 @@ from sonde.collect.importers._steps import Step, find_training, is_step_or_phase
 from sonde.collect.importers._training import add_all
 from sonde.records.profile import OperationCategory
 from sonde.records.step import EventCategory
-from sonde.store.trace_columns import OWN_CATEGORIES
+from sonde.store.trace_kinds import OWN_CATEGORIES
 
 _DEVICE = re.compile(r"\b(GPU|TPU|cuda)[ :#]*(\d+)", re.IGNORECASE)
 _DEVICES = {"gpu": "cuda", "tpu": "tpu", "cuda": "cuda"}

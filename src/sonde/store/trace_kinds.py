@@ -1,0 +1,173 @@
+"""What events of a trace have in common: every combination is kept once and has a number.
+
+A trace of a million events has some thousand kinds of them: the same operator with the same shapes
+on the same thread. So all of that is looked up at once, and texts are looked at once per kind.
+"""
+
+import json
+from array import array
+from collections.abc import Hashable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.records.profile import DEVICE_CATEGORIES
+
+# What Kineto writes; of everything else all that is said is kept as it is.
+OWN_CATEGORIES = {
+    "cpu_op": "operator",
+    "operator": "operator",
+    "kernel": "kernel",
+    "gpu_memcpy": "copy",
+    "memcpy": "copy",
+    "gpu_memset": "set",
+    "memset": "set",
+    "cuda_runtime": "runtime",
+    "cuda_driver": "runtime",
+    "hip_runtime": "runtime",
+    "xpu_runtime": "runtime",
+    "runtime": "runtime",
+    "user_annotation": "annotation",
+    "gpu_user_annotation": "annotation",
+    "python_function": "python",
+    "overhead": "overhead",
+}
+_ON_DEVICE = {name for name, ours in OWN_CATEGORIES.items() if ours in DEVICE_CATEGORIES}
+_FACTS = (
+    ("size", "bytes"),
+    ("bandwidth", "gigabytes_per_second"),
+    ("occupancy", "occupancy_percent"),
+    ("collective", "collective"),
+    ("elements_in", "elements_in"),
+    ("elements_out", "elements_out"),
+    ("dtype", "dtype"),
+    ("group_size", "group_size"),
+    ("group", "group"),
+    ("group_label", "group_label"),
+    ("ranks", "ranks"),
+)
+_ALL_FACTS = attrgetter(*(name for name, _ in _FACTS))
+_USUAL_FACTS = attrgetter(*(name for name, _ in _FACTS[:3]))  # of what is no collective
+_UNSAID = (-1, "")
+_COMPACT = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class Numbered(dict[Any, int]):
+    """Values and the number of each, in order of appearance."""
+
+    def __missing__(self, value: Hashable) -> int:
+        self[value] = number = len(self)
+        return number
+
+    def of(self, values: Iterable[Any], count: int) -> npt.NDArray[np.int32]:
+        """The number of each value."""
+        return np.fromiter(map(self.__getitem__, values), np.int32, count)
+
+
+class Kinds(dict[Any, int]):
+    """Kinds of events by what their events share, and the number of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names = Numbered()
+        self.categories = Numbered()  # as the trace calls them
+        self.places = Numbered()  # process and thread
+        self.details = Numbered()
+        self.has_foreign = False  # whether any is of another maker than Kineto
+        self._tables = {
+            "name": array("i"),
+            "category": array("i"),
+            "place": array("i"),
+            "device": array("i"),
+            "forward_thread": array("i"),
+            "detail": array("i"),
+            "is_foreign": array("i"),
+            "is_rich": array("i"),
+        }
+
+    def of(self, rows: Sequence[Any], said: Sequence[Any]) -> npt.NDArray[np.int32]:
+        """The kind of each event, of which something is said."""
+        shapes = map(bytes, [one.shapes for one in said])
+        found = [
+            self[
+                row.name,
+                row.cat,
+                row.pid,
+                row.tid,
+                one.device,
+                one.forward_thread,
+                one.collective,
+                shape,
+            ]
+            for row, one, shape in zip(rows, said, shapes, strict=True)
+        ]
+        return np.fromiter(found, np.int32, len(found))
+
+    def __missing__(self, key: tuple[Any, ...]) -> int:
+        name, category, process, thread, device, forward_thread, collective, shapes = key
+        lower = category.lower()
+        is_backward = forward_thread > 0
+        is_foreign = lower not in OWN_CATEGORIES
+        self.has_foreign |= is_foreign
+        self._add(
+            name=self.names[name],
+            category=self.categories[category],
+            place=self.places[process, thread],
+            device=device,
+            forward_thread=forward_thread,
+            detail=self.details[(shapes, b"", b"", True, ()) if is_backward else shapes],
+            is_foreign=is_foreign,
+            is_rich=lower in _ON_DEVICE or bool(collective),
+        )
+        self[key] = number = len(self)
+        return number
+
+    def details_of(
+        self, kinds: npt.NDArray[np.int32], said: Sequence[Any]
+    ) -> npt.NDArray[np.int32]:
+        """What is said about most events is said about their kind; the rest is looked at closer."""
+        found = self.column("detail", kinds)
+        rich = np.flatnonzero(self.column("is_rich", kinds))
+        if len(rich):
+            found[rich] = [self.details[_said_about(said[row])] for row in rich.tolist()]
+        return found
+
+    def column(self, name: str, kinds: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """What is so called of events of these kinds."""
+        if not len(kinds):
+            return np.empty(0, dtype=np.int32)
+        table = np.frombuffer(self._tables[name], dtype=np.int32)
+        return table[kinds]
+
+    def _add(self, **values: int) -> None:
+        for name, value in values.items():
+            self._tables[name].append(value)
+
+
+def _said_about(said: Any) -> Hashable:
+    """What tells the details of such an event apart."""
+    facts = _ALL_FACTS(said) if said.collective else _USUAL_FACTS(said)
+    is_backward = said.forward_thread > 0
+    return bytes(said.shapes), bytes(said.grid), bytes(said.block), is_backward, facts
+
+
+def detail_text(key: Any) -> str:
+    """The details of an event as compact JSON."""
+    if isinstance(key, str):
+        return _COMPACT(json.loads(key)) if key else ""
+    plain = (key, b"", b"", False, ())
+    shapes, grid, block, is_backward, facts = plain if isinstance(key, bytes) else key
+    found = [
+        f'"{name}":{b"".join(raw.split()).decode()}'  # numbers and brackets only
+        for name, raw in (("shapes", shapes), ("grid", grid), ("block", block))
+        if raw
+    ]
+    if is_backward:
+        found.append('"pass":"backward"')
+    for (_, name), value in zip(_FACTS, facts, strict=False):
+        if value not in _UNSAID:
+            is_whole = isinstance(value, float) and value.is_integer()
+            found.append(f'"{name}":{_COMPACT(int(value) if is_whole else value)}')
+    return f"{{{','.join(found)}}}" if found else ""
