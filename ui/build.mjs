@@ -1,0 +1,48 @@
+// Builds the two bundles (app: dashboard; report: inlined in the report) into the Python package,
+// or into the folder given as the first argument. The same sources give the same bytes.
+import { readFile, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const target = resolve(process.argv[2] ?? join(here, "../src/sonde/show/assets"));
+const shipped = ["preact", "@preact/signals", "@preact/signals-core", "uplot"];
+
+async function bundle(name) {
+  const result = await build({
+    absWorkingDir: here,
+    entryPoints: { [name]: `src/${name}.tsx` },
+    outdir: target,
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: "es2022",
+    charset: "utf8",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    legalComments: "none",
+    logLevel: "warning",
+    write: false,
+  });
+  for (const file of result.outputFiles) {
+    await writeFile(file.path, file.contents);
+    const kilobytes = (gzipSync(file.contents).length / 1000).toFixed(1);
+    console.log(`${file.path.slice(target.length + 1)}  ${kilobytes} KB gzipped`);
+  }
+}
+
+async function licenses() {
+  const parts = ["The dashboard and the report contain these packages:"];
+  for (const name of shipped) {
+    const folder = join(here, "node_modules", name);
+    const { version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const text = (await readFile(join(folder, "LICENSE"), "utf8")).trim();
+    parts.push(`${name} ${version} (${license})\n\n${text}`);
+  }
+  await writeFile(join(target, "LICENSES.txt"), parts.join("\n\n----\n\n") + "\n");
+}
+
+await mkdir(target, { recursive: true });
+await Promise.all([bundle("app"), bundle("report"), licenses()]);

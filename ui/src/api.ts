@@ -1,0 +1,124 @@
+// Questions to the server, typed, and its errors as sentences.
+
+import { decodeFrame, type Frame, type Part } from "./frames";
+
+export type Severity = "critical" | "warning" | "info";
+
+export type Finding = {
+  id: string; rule: string; message: string; severity: Severity; advice: string | null;
+  step: [number, number] | null; time: [string, string] | null;
+  node: string | null; worker: number | null; device: string | null; tensor: string | null; cause: string | null;
+  triggered: number; is_open: boolean; evidence: Record<string, unknown>; actions: unknown[];
+};
+
+export type RuleDocument = {
+  rule: string; status: string; setting: string; triggered: number; datapoints: number;
+  parameters: Record<string, unknown>; description: string; recommendation: string;
+  reason: string | null; traceback: string | null; seconds: number; summary: Record<string, unknown>; findings: Finding[];
+};
+
+export type NodeDocument = { name: string; cores: number; gpus: (string | { name?: string; device?: string })[]; has_gpu: boolean };
+export type Stage = { seconds: number; percent: number; start_time?: string; end_time?: string };
+export type WorkerDocument = number | { worker: number; node?: string };
+
+/** What `sonde status --json` says, and what the dashboard needs beside it. */
+export type JobDocument = {
+  job: string; state: string; attempts: number; verdict: string; now: number; t0: number; t1: number;
+  start_time: string; end_time: string | null; duration_seconds: number;
+  exit: { code: number | null; signal: string | null; reason: string | null; message: string | null; traceback: string | null; worker: number | null } | null;
+  stages: Record<string, Stage>; steps: Record<string, number>;
+  phases: Record<string, { steps: number; seconds: { mean: number; p50: number; p95: number; maximum: number }; percent: Record<string, number> }>;
+  losses: Record<string, { step: number; value: number }>;
+  nodes: NodeDocument[]; workers: WorkerDocument[]; rules: RuleDocument[];
+  notices: { time: string; kind: string; what: string; text: string }[];
+  overhead: Record<string, number>; interval_seconds: number | null; is_monitoring: boolean;
+  has: Record<string, boolean>; controls: { stop: boolean; set: boolean; profile: boolean };
+};
+
+export type JobRow = {
+  name: string; state: string; start_time: number; end_time: number | null; duration_seconds: number; verdict: string;
+  worst: Severity | null; findings: Partial<Record<Severity, number>>; steps: Record<string, number>;
+  nodes: number; workers: number; spark: { label: string; values: (number | null)[] } | null;
+};
+export type JobList = { jobs: JobRow[]; total: number; version: string };
+
+export type MetricDocument = { metric: string; unit: string; help?: string; devices: string[] };
+
+export type SeriesPart = { key: string; unit: string; parts: Record<"min" | "mean" | "max", Part> };
+export type SeriesHeader = { t0: number; t1: number; x: Part; series: SeriesPart[] };
+
+/** What went wrong, as a sentence that a person can act on. */
+export class ApiError extends Error {
+  constructor(message: string, readonly status: number) {
+    super(message);
+  }
+}
+
+export type Query = Record<string, string | number | boolean | null | undefined>;
+
+export function address(path: string, query: Query = {}): string {
+  const pairs = Object.entries(query)
+    .filter(([, value]) => value !== null && value !== undefined && value !== "")
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);
+  return pairs.length ? `${path}?${pairs.join("&")}` : path;
+}
+
+/** The path below one job: jobPath("a", "charts", "losses"). */
+export function jobPath(job: string, ...parts: string[]): string {
+  return ["/api/jobs", job, ...parts].map((part, i) => (i ? encodeURIComponent(part) : part)).join("/");
+}
+
+async function ask(url: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, { credentials: "same-origin", ...init });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError("The server cannot be reached. Is `sonde ui` still running?", 0);
+  }
+  if (!response.ok) throw new ApiError(await errorText(response), response.status);
+  return response;
+}
+
+async function errorText(response: Response): Promise<string> {
+  const text = await response.text();
+  try {
+    const said = (JSON.parse(text) as { error?: unknown }).error;
+    if (typeof said === "string") return said;
+  } catch {
+    // Not ours; the status says enough.
+  }
+  return `The server answered ${response.status} ${response.statusText}.`;
+}
+
+export async function getJson<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  const response = await ask(address(path, query), signal ? { signal } : {});
+  return (await response.json()) as T;
+}
+
+export async function getFrame<Header>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Frame<Header>> {
+  const response = await ask(address(path, query), signal ? { signal } : {});
+  return decodeFrame<Header>(await response.arrayBuffer());
+}
+
+/** Changes something; the header tells the server that no other site's form sent it. */
+export async function send<T>(method: "POST" | "DELETE", path: string, body: unknown = {}): Promise<T> {
+  const response = await ask(path, {
+    method,
+    headers: { "Content-Type": "application/json", "X-Sonde": "1" },
+    ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
+  });
+  return (await response.json().catch(() => ({}))) as T;
+}
+
+export const unixOf = (stamp: string | null | undefined): number | null => (stamp ? Date.parse(stamp) / 1000 : null);
+
+/** Findings of all rules, the worst first, then the newest. */
+export function allFindings(document: JobDocument): Finding[] {
+  const rank: Record<string, number> = { critical: 0, warning: 1, info: 2 };
+  return document.rules
+    .flatMap((rule) => rule.findings ?? [])
+    .sort((a, b) => (rank[a.severity] ?? 3) - (rank[b.severity] ?? 3) || (unixOf(b.time?.[1]) ?? 0) - (unixOf(a.time?.[1]) ?? 0));
+}
+
+export const workerRank = (worker: WorkerDocument): number => (typeof worker === "number" ? worker : worker.worker);

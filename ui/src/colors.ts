@@ -1,0 +1,44 @@
+// Colors of the style sheet for canvases, and which color means what.
+
+import { effect } from "@preact/signals";
+import { shownTheme } from "./state";
+
+const known = new Map<string, string>();
+
+/** The value of a style variable in the theme that is shown. */
+export function color(name: string): string {
+  let value = known.get(name);
+  if (value === undefined) {
+    value = getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888";
+    known.set(name, value);
+  }
+  return value;
+}
+
+export function startColors(): void {
+  effect(() => {
+    void shownTheme.value;
+    known.clear();
+  });
+}
+
+/** Distinct colors for lines drawn together, the mean's first. */
+export const LINES = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c7", "--c8", "--c6"] as const;
+
+const PHASES: Record<string, string> = {
+  data_wait: "--c2", forward: "--c1", backward: "--c3", optimizer: "--c4", checkpoint: "--c5",
+  eval: "--c7", communication: "--c8", between: "--base", step: "--muted", other: "--base",
+};
+
+/** The style variable of a phase; phases of one's own get one by their name. */
+export function phaseColor(phase: string): string {
+  const fixed = PHASES[phase];
+  if (fixed) return fixed;
+  let sum = 0;
+  for (const letter of phase) sum = (sum * 31 + letter.codePointAt(0)!) % 997;
+  return ["--c5", "--c6", "--c7", "--c8"][sum % 4]!;
+}
+
+export const phaseName = (phase: string): string => phase.replaceAll("_", " ");
+
+export const SEVERITY: Record<string, string> = { critical: "--bad", warning: "--warn", info: "--c1" };

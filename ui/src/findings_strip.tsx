@@ -1,0 +1,56 @@
+// The worst findings under the header; each leads to the time it speaks of.
+
+import type { JSX } from "preact";
+import { allFindings, unixOf, type Finding } from "./api";
+import { formatElapsed } from "./format";
+import type { Range } from "./range";
+import { linkTo, route } from "./router";
+import { job, jobStart } from "./state";
+import { rangeText } from "./range";
+
+const SHOWN = 3;
+
+/** When a finding was seen, in seconds since the start. */
+export function findingRange(finding: Finding, start: number): Range | null {
+  const from = unixOf(finding.time?.[0]), to = unixOf(finding.time?.[1]);
+  if (from === null || to === null) return null;
+  return [Math.max(0, from - start), Math.max(Math.max(0, from - start) + 0.001, to - start)];
+}
+
+/** The address of the Nodes page at a finding's time, with some room around it. */
+export function findingLink(finding: Finding, start: number, end: number): string {
+  const range = findingRange(finding, start);
+  if (!range) return linkTo("rules", undefined, { rule: finding.rule });
+  const room = Math.max((range[1] - range[0]) * 0.5, 1);
+  const shown: Range = [Math.max(0, range[0] - room), Math.min(end, range[1] + room)];
+  return linkTo("nodes", undefined, { t: rangeText(shown), sel: rangeText(range), ...(finding.node ? { node: finding.node } : {}) });
+}
+
+export function FindingsStrip(): JSX.Element | null {
+  const document = job.value;
+  if (!document) return null;
+  void route.value;
+  const findings = allFindings(document);
+  if (!findings.length) return null;
+  const start = jobStart.value;
+  const end = document.t1 - document.t0;
+  return (
+    <section class="strip" aria-label="Findings">
+      <a class={`count ${findings[0]!.severity}`} href={linkTo("rules")}>{findings.length === 1 ? "1 finding" : `${findings.length} findings`}</a>
+      <ul>
+        {findings.slice(0, SHOWN).map((finding) => {
+          const range = findingRange(finding, start);
+          return (
+            <li key={finding.id}>
+              <a href={findingLink(finding, start, end)} title={finding.message}>
+                <span class={`mark ${finding.severity}`}>{finding.severity}</span> {finding.rule}
+                {range && <span class="when"> {formatElapsed(range[0])}–{formatElapsed(range[1])}</span>}
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+      {findings.length > SHOWN && <a class="more" href={linkTo("rules")}>{findings.length - SHOWN} more</a>}
+    </section>
+  );
+}

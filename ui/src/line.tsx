@@ -1,0 +1,187 @@
+// Lines over time with a band from the lowest to the highest value; the drawing is uPlot's.
+
+import { effect, type ReadonlySignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { Crosshair, FONT, placeBrush } from "./canvas";
+import { color } from "./colors";
+import { formatValue } from "./format";
+import { attachGestures, GUTTER, RIGHT, type DragMeans } from "./gestures";
+import { exposeChart } from "./inspect";
+import { useVisible, useWidth } from "./resource";
+import { hover, selection, shownTheme, timeStyle, view, zone } from "./state";
+import { niceCeiling, niceTicks } from "./ticks";
+import { shownTicks } from "./time_axis";
+
+/** One line; with `low` and `high` a band is drawn behind it. NaN is a gap. */
+export type Line = {
+  key: string; label: string; color: string;
+  mean: Float64Array; low?: Float64Array | undefined; high?: Float64Array | undefined;
+};
+/** `x` in seconds since the start, rising. */
+export type LineData = { x: Float64Array; lines: Line[]; unit: string };
+
+type LineProps = {
+  name: string;
+  title: string;
+  data: ReadonlySignal<LineData | null>;
+  height?: number;
+  /** The fixed end of the value axis: 100 for percentages. */
+  top?: number | undefined;
+  dragMeans?: DragMeans;
+  hasBands?: boolean;
+};
+
+const EMPTY: LineData = { x: new Float64Array(0), lines: [], unit: "" };
+
+/** Index of the last x at or before a time; −1 before the first. */
+export function indexAt(x: ArrayLike<number>, time: number): number {
+  let low = 0, high = x.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (x[middle]! <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** The index nearest to a time, where one is within a few columns; else −1. */
+export function nearestIndex(x: ArrayLike<number>, time: number): number {
+  const before = indexAt(x, time);
+  const candidates = [before, before + 1].filter((i) => i >= 0 && i < x.length);
+  let best = -1;
+  for (const i of candidates) if (best < 0 || Math.abs(x[i]! - time) < Math.abs(x[best]! - time)) best = i;
+  return best;
+}
+
+function shapeOf(data: LineData, hasBands: boolean): string {
+  return JSON.stringify([hasBands, data.unit, ...data.lines.map((line) => [line.key, line.color, line.low !== undefined])]);
+}
+
+function columnsOf(data: LineData): uPlot.AlignedData {
+  const columns: ArrayLike<number>[] = [data.x];
+  for (const line of data.lines) if (line.low && line.high) columns.push(line.high, line.low);
+  for (const line of [...data.lines].reverse()) columns.push(line.mean);
+  return columns as unknown as uPlot.AlignedData;
+}
+
+function seriesOf(data: LineData, hasBands: boolean): Pick<uPlot.Options, "series" | "bands"> {
+  const invisible: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
+  const series: uPlot.Series[] = [{}];
+  const bands: uPlot.Band[] = [];
+  for (const line of data.lines) {
+    if (!line.low || !line.high) continue;
+    if (hasBands) bands.push({ series: [series.length, series.length + 1], fill: () => `color-mix(in srgb, ${color(line.color)} 16%, transparent)` });
+    series.push(invisible, invisible);
+  }
+  for (const line of [...data.lines].reverse()) series.push({ stroke: () => color(line.color), width: line === data.lines[0] ? 2 : 1.4, points: { show: false } });
+  return { series, bands };
+}
+
+function highest(data: LineData): number {
+  let top = 0;
+  for (const line of data.lines) for (const values of [line.mean, line.high]) {
+    if (values) for (let i = 0; i < values.length; i++) if (values[i]! > top) top = values[i]!;
+  }
+  return top;
+}
+
+function optionsOf(data: LineData, props: LineProps, width: number): uPlot.Options {
+  const axis = { stroke: () => color("--muted"), grid: { stroke: () => color("--grid"), width: 1 }, ticks: { show: false }, font: FONT };
+  const height = props.height ?? 110;
+  return {
+    width, height, padding: [8, RIGHT, 4, 0], legend: { show: false }, cursor: { show: false },
+    scales: {
+      x: { time: false, min: view.peek()[0], max: view.peek()[1] },
+      y: { range: (u, _low, high) => [0, props.top ?? niceCeiling(Number.isFinite(high ?? NaN) ? highest((u as uPlot & { shown?: LineData }).shown ?? data) : 1)] },
+    },
+    axes: [
+      { ...axis, size: 0, splits: (u) => shownTicks([u.scales.x!.min!, u.scales.x!.max!], u.width - GUTTER - RIGHT).map((tick) => tick.at), values: (_u, splits) => splits.map(() => "") },
+      { ...axis, size: GUTTER, splits: (_u, _i, low, high) => niceTicks(low, high, height < 90 ? 2 : 4), values: (_u, splits) => splits.map((value) => formatValue(value, data.unit)) },
+    ],
+    ...seriesOf(data, props.hasBands ?? true),
+    hooks: { drawClear: [shadeSelection] },
+  };
+}
+
+function shadeSelection(plot: uPlot): void {
+  const range = selection.peek();
+  if (!range) return;
+  const { left, top, width, height } = plot.bbox;
+  const from = Math.max(left, plot.valToPos(range[0], "x", true));
+  const to = Math.min(left + width, plot.valToPos(range[1], "x", true));
+  if (to <= from) return;
+  plot.ctx.fillStyle = color("--sel");
+  plot.ctx.fillRect(from, top, to - from, height);
+}
+
+export function LineChart(props: LineProps): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const stage = useRef<HTMLDivElement>(null);
+  const brush = useRef<HTMLDivElement>(null);
+  const isVisible = useVisible(box);
+  const width = useWidth(box);
+  useEffect(() => {
+    let plot: (uPlot & { shown?: LineData }) | null = null;
+    let shape = "", shown: LineData | null = null;
+    const stop = effect(() => {
+      const data = props.data.value ?? EMPTY;
+      void [shownTheme.value, selection.value, timeStyle.value, zone.value];
+      const [from, to] = view.value;
+      if (!isVisible.value || width.value < GUTTER + RIGHT + 20) return;
+      const wanted = shapeOf(data, props.hasBands ?? true);
+      if (!plot || shape !== wanted) {
+        plot?.destroy();
+        plot = new uPlot(optionsOf(data, props, width.value), columnsOf(data), stage.current!);
+        shape = wanted;
+      } else {
+        if (plot.width !== width.value) plot.setSize({ width: width.value, height: props.height ?? 110 });
+        plot.batch(() => {
+          plot!.shown = data;
+          if (shown !== data) plot!.setData(columnsOf(data), false);
+          plot!.setScale("x", { min: from, max: to });
+          plot!.redraw(true, true);
+        });
+      }
+      plot.shown = data;
+      shown = data;
+    });
+    return () => {
+      stop();
+      plot?.destroy();
+    };
+  }, [props.top, props.hasBands, props.data]);
+  useEffect(() => attachGestures(box.current!, { dragMeans: props.dragMeans ?? "zoom", onDrag: (range) => placeBrush(brush.current!, range, width.peek()) }), [props.dragMeans]);
+  useEffect(() => exposeChart(props.name, () => props.data.peek()), [props.name, props.data]);
+  return (
+    <div class="panel" ref={box} data-chart={props.name} style={{ height: `${props.height ?? 110}px` }}>
+      <div ref={stage} role="img" aria-label={`${props.title} over time`} tabIndex={0} />
+      <div class="brush" ref={brush} hidden />
+      <Crosshair />
+      <Readout data={props.data} />
+    </div>
+  );
+}
+
+/** Values at the hover time, else the last ones in view, in the margin at the right. */
+function Readout({ data }: { data: ReadonlySignal<LineData | null> }): JSX.Element {
+  const rows = useRef<HTMLUListElement>(null);
+  useEffect(() => effect(() => {
+    const list = rows.current!, current = data.value ?? EMPTY;
+    const at = hover.value;
+    const index = nearestIndex(current.x, at ?? view.value[1]);
+    while (list.children.length > current.lines.length) list.lastElementChild!.remove();
+    current.lines.forEach((line, i) => {
+      let row = list.children[i] as HTMLLIElement | undefined;
+      if (!row) list.append((row = document.createElement("li")));
+      row.style.setProperty("--swatch", `var(${line.color})`);
+      row.title = line.label;
+      row.textContent = `${formatValue(index < 0 ? NaN : line.mean[index], current.unit)}`;
+      if (current.lines.length > 1) row.dataset.label = line.label;
+      else delete row.dataset.label;
+    });
+  }), [data]);
+  return <ul class="readout" ref={rows} />;
+}

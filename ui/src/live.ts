@@ -1,0 +1,148 @@
+// News of a running job: server-sent events, with a pause, and nothing while nobody looks.
+
+import { signal } from "@preact/signals";
+import { getJson, jobPath, type JobDocument } from "./api";
+import { extendTo, jobStart, showJob } from "./state";
+
+export type Connection = "none" | "connecting" | "live" | "lost" | "paused" | "ended";
+
+export const connection = signal<Connection>("none");
+export const isPaused = signal(false);
+/** Unix seconds of the last news, by this machine's clock. */
+export const lastUpdate = signal<number | null>(null);
+/** Each counts up when there is news of its kind; views that show the end depend on it. */
+export const news = { samples: signal(0), steps: signal(0), findings: signal(0), status: signal(0) };
+
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 15000;
+
+/** How long to wait before the next try. */
+export function retryWait(failures: number): number {
+  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.max(0, failures - 1));
+}
+
+export const isRunning = (state: string | undefined): boolean => state === "running" || state === "starting" || state === "stopping";
+
+let source: EventSource | null = null;
+let timer: ReturnType<typeof setTimeout> | undefined;
+let failures = 0;
+let followed = "";
+let cursor = "";
+
+function close(): void {
+  source?.close();
+  source = null;
+  clearTimeout(timer);
+  timer = undefined;
+}
+
+function heard(event: MessageEvent): Record<string, unknown> {
+  if (event.lastEventId) cursor = event.lastEventId;
+  lastUpdate.value = Date.now() / 1000;
+  failures = 0;
+  connection.value = "live";
+  try {
+    const data: unknown = JSON.parse(String(event.data));
+    return typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+async function refresh(name: string): Promise<void> {
+  try {
+    const document = await getJson<JobDocument>(jobPath(name));
+    if (name !== followed) return;
+    showJob(document);
+    if (!isRunning(document.state)) {
+      close();
+      connection.value = "ended";
+    }
+  } catch {
+    // The connection says that it is lost; the next event asks again.
+  }
+}
+
+function failed(): void {
+  close();
+  failures += 1;
+  connection.value = "lost";
+  timer = setTimeout(open, retryWait(failures));
+}
+
+function open(): void {
+  close();
+  if (!followed || isPaused.peek() || document.hidden) return;
+  if (connection.peek() !== "lost") connection.value = "connecting";
+  const name = followed;
+  const query = cursor ? `?cursor=${encodeURIComponent(cursor)}` : "";
+  const opened = new EventSource(jobPath(name, "events") + query);
+  source = opened;
+  opened.onopen = () => {
+    const wasLost = connection.peek() === "lost";
+    connection.value = "live";
+    if (wasLost) void refresh(name);
+  };
+  opened.onerror = failed;
+  opened.addEventListener("samples", (event) => {
+    const { t1 } = heard(event);
+    if (typeof t1 === "number") extendTo(t1 - jobStart.peek());
+    news.samples.value += 1;
+  });
+  opened.addEventListener("steps", (event) => {
+    heard(event);
+    news.steps.value += 1;
+  });
+  for (const kind of ["status", "findings"] as const) {
+    opened.addEventListener(kind, (event) => {
+      heard(event);
+      news[kind].value += 1;
+      void refresh(name);
+    });
+  }
+}
+
+/** Begins to follow a job (ends following another); a finished one needs no news. */
+export function follow(name: string, state: string): void {
+  if (name === followed && source) return;
+  unfollow();
+  if (!isRunning(state)) {
+    connection.value = "ended";
+    return;
+  }
+  followed = name;
+  lastUpdate.value = Date.now() / 1000;
+  open();
+}
+
+export function unfollow(): void {
+  close();
+  followed = "";
+  cursor = "";
+  failures = 0;
+  connection.value = "none";
+}
+
+export function setPaused(value: boolean): void {
+  isPaused.value = value;
+  if (!followed) return;
+  if (value) {
+    close();
+    connection.value = "paused";
+  } else {
+    open();
+    void refresh(followed);
+  }
+}
+
+export function startLive(): void {
+  document.addEventListener("visibilitychange", () => {
+    if (!followed || isPaused.peek()) return;
+    if (document.hidden) close();
+    else {
+      open();
+      void refresh(followed);
+    }
+  });
+}
+

@@ -1,0 +1,22 @@
+// Every page: one file, one line here. Pages with `ofJob` stand in a job's tabs, in this order.
+
+import type { ComponentType } from "preact";
+import { ComparePage } from "./compare";
+import { JobsPage } from "./jobs";
+import { NodesPage } from "./nodes";
+import { OverviewPage } from "./overview";
+import { RulesPage } from "./rules";
+import { TensorsPage } from "./tensors";
+import { TimelinePage } from "./timeline";
+
+export type Page = { title: string; component: ComponentType; ofJob: boolean };
+
+export const pages: Readonly<Record<string, Page>> = {
+  jobs: { title: "Jobs", component: JobsPage, ofJob: false },
+  compare: { title: "Compare", component: ComparePage, ofJob: false },
+  overview: { title: "Overview", component: OverviewPage, ofJob: true },
+  nodes: { title: "Nodes", component: NodesPage, ofJob: true },
+  tensors: { title: "Tensors", component: TensorsPage, ofJob: true },
+  timeline: { title: "Timeline", component: TimelinePage, ofJob: true },
+  rules: { title: "Rules", component: RulesPage, ofJob: true },
+};

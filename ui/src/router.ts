@@ -1,0 +1,95 @@
+// What is shown is what the address says: #/jobs/NAME/nodes?t=420-700&sel=480-630&node=a
+
+import { signal } from "@preact/signals";
+
+export type Parameters = Readonly<Record<string, string>>;
+/** `page` is jobs, compare or a page of a job; `job` is empty for the first two. */
+export type Route = { page: string; job: string; parameters: Parameters };
+
+const HOME: Route = { page: "jobs", job: "", parameters: {} };
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replace(/\+/g, " "));
+  } catch {
+    return text;
+  }
+}
+
+export function parseHash(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#/, "").split("?", 2);
+  const parameters: Record<string, string> = {};
+  for (const pair of query.split("&").filter(Boolean)) {
+    const [name = "", ...rest] = pair.split("=");
+    parameters[decode(name)] = decode(rest.join("="));
+  }
+  const parts = path.split("/").filter(Boolean).map(decode);
+  if (parts[0] === "jobs" && parts[1]) return { page: parts[2] ?? "overview", job: parts[1], parameters };
+  if (parts[0] && parts[0] !== "jobs") return { page: parts[0], job: "", parameters };
+  return { ...HOME, parameters };
+}
+
+export function formatHash(route: Route): string {
+  const path = route.job
+    ? `#/jobs/${encodeURIComponent(route.job)}/${encodeURIComponent(route.page)}`
+    : route.page === "jobs" ? "#/" : `#/${encodeURIComponent(route.page)}`;
+  const query = Object.entries(route.parameters)
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":")}`)
+    .join("&");
+  return query ? `${path}?${query}` : path;
+}
+
+export const route = signal<Route>(HOME);
+
+let pending: ReturnType<typeof setTimeout> | undefined;
+
+function write(): void {
+  pending = undefined;
+  const hash = formatHash(route.peek());
+  if (hash !== location.hash) history.replaceState(null, "", hash);
+}
+
+/** Changes parameters of this page in place; browsers allow few such changes a second. */
+export function setParameters(changes: Record<string, string | null>): void {
+  const parameters: Record<string, string> = { ...route.peek().parameters };
+  let isChanged = false;
+  for (const [name, value] of Object.entries(changes)) {
+    if ((parameters[name] ?? "") === (value ?? "")) continue;
+    isChanged = true;
+    if (value) parameters[name] = value;
+    else delete parameters[name];
+  }
+  if (!isChanged) return;
+  route.value = { ...route.peek(), parameters };
+  pending ??= setTimeout(write, 250);
+}
+
+/** The address of another place; time window, selection, node and worker go along within a job. */
+export function linkTo(page: string, job: string = route.value.job, parameters: Parameters = {}): string {
+  const here = route.value;
+  const kept: Record<string, string> = {};
+  if (job && job === here.job) {
+    for (const name of ["t", "sel", "node", "worker"]) {
+      const value = here.parameters[name];
+      if (value) kept[name] = value;
+    }
+  }
+  return formatHash({ page, job, parameters: { ...kept, ...parameters } });
+}
+
+export function goTo(hash: string): void {
+  if (pending) clearTimeout(pending);
+  pending = undefined;
+  location.hash = hash;
+}
+
+export function startRouter(): void {
+  const read = (): void => {
+    if (pending) clearTimeout(pending);
+    pending = undefined;
+    route.value = parseHash(location.hash);
+  };
+  addEventListener("hashchange", read);
+  read();
+}

@@ -1,0 +1,163 @@
+// The frame around every page: which job, how it is, where one can go, what was found.
+
+import { effect, signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { getJson, jobPath, type JobDocument } from "./api";
+import { HeaderControls } from "./controls";
+import { FindingsStrip } from "./findings_strip";
+import { formatAgo, formatDuration } from "./format";
+import { connection, follow, isPaused, isRunning, lastUpdate, setPaused, unfollow } from "./live";
+import { pages } from "./pages";
+import type { Resource } from "./resource";
+import { linkTo, route } from "./router";
+import { job, localZone, showJob, theme, timeStyle, zone, type Theme } from "./state";
+import { Notice } from "./states";
+import { TimeBar } from "./time_bar";
+
+const loaded = signal<Resource<JobDocument>>({ state: "loading", value: null, error: "" });
+const now = signal(Date.now() / 1000);
+
+/** Keeps the job of the address loaded and followed. */
+function followAddress(): () => void {
+  const abort = { current: new AbortController() };
+  let shown = "";
+  return effect(() => {
+    const name = route.value.job;
+    if (name === shown) return;
+    shown = name;
+    abort.current.abort();
+    abort.current = new AbortController();
+    unfollow();
+    job.value = null;
+    loaded.value = { state: "loading", value: null, error: "" };
+    if (name) void load(name, abort.current.signal);
+  });
+}
+
+async function load(name: string, signal: AbortSignal): Promise<void> {
+  try {
+    const document = await getJson<JobDocument>(jobPath(name), {}, signal);
+    showJob(document);
+    loaded.value = { state: "ready", value: document, error: "" };
+    follow(name, document.state);
+  } catch (error) {
+    if (!signal.aborted) loaded.value = { state: "error", value: null, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+export function Shell(): JSX.Element {
+  useEffect(followAddress, []);
+  useEffect(() => {
+    const timer = setInterval(() => (now.value = Date.now() / 1000), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const { page, job: name } = route.value;
+  const shown = pages[page];
+  useEffect(() => {
+    document.title = name ? `${name} · ${shown?.title ?? page} · Sonde` : `${shown?.title ?? "Jobs"} · Sonde`;
+  }, [name, page]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
+      <Top />
+      {name && job.value && <FindingsStrip />}
+      {name && job.value && shown && ["nodes", "timeline"].includes(page) && <TimeBar />}
+      <LostConnection />
+      <main id="main" tabIndex={-1} data-page={page}>
+        <Body />
+      </main>
+    </>
+  );
+}
+
+function Body(): JSX.Element {
+  const { page, job: name } = route.value;
+  const shown = pages[page];
+  if (!shown || shown.ofJob !== Boolean(name)) {
+    return <Notice state="error">There is no page named “{page}”. <a href="#/">See all jobs</a></Notice>;
+  }
+  if (name && loaded.value.state === "error") return <Notice state="error">{loaded.value.error} <a href="#/">See all jobs</a></Notice>;
+  if (name && !job.value) return <Notice state="loading">Opening {name}…</Notice>;
+  const Component = shown.component;
+  return <Component key={`${page}/${name}`} />;
+}
+
+function Top(): JSX.Element {
+  const { job: name, page } = route.value;
+  return (
+    <header class="top">
+      <div class="title">
+        <div class="crumb"><a href="#/">Sonde</a>{name ? <> / <a href="#/">jobs</a></> : null}</div>
+        <h1>{name || pages[page]?.title || "Sonde"} {name && job.value && <StateChip />}</h1>
+      </div>
+      {name && <Tabs />}
+      <div class="right">
+        {name && job.value && <HeaderControls />}
+        <Preferences />
+      </div>
+    </header>
+  );
+}
+
+function StateChip(): JSX.Element | null {
+  const document = job.value;
+  if (!document) return null;
+  const running = isRunning(document.state);
+  const seconds = running ? Math.max(document.duration_seconds, now.value - document.t0) : document.duration_seconds;
+  return (
+    <span class="facts">
+      <span class={`chip state-${document.state}`}>{document.state.replaceAll("_", " ")}</span>
+      <span class="fact">{formatDuration(seconds)}</span>
+      {running && <LiveState />}
+    </span>
+  );
+}
+
+function LiveState(): JSX.Element {
+  const age = lastUpdate.value === null ? null : Math.max(0, now.value - lastUpdate.value);
+  const words = { none: "", connecting: "connecting…", live: "live", lost: "connection lost", paused: "paused", ended: "" }[connection.value];
+  return (
+    <>
+      <span class={`fact live ${connection.value}`} title="News of the job, as they come">
+        {words}{age !== null && connection.value !== "connecting" ? ` · updated ${formatAgo(age)}` : ""}
+      </span>
+      <button class="quiet" aria-pressed={isPaused.value} onClick={() => setPaused(!isPaused.value)}>{isPaused.value ? "Resume" : "Pause"}</button>
+    </>
+  );
+}
+
+function Tabs(): JSX.Element {
+  return (
+    <nav aria-label="Pages of this job">
+      {Object.entries(pages).filter(([, page]) => page.ofJob).map(([key, page]) => (
+        <a key={key} href={linkTo(key)} aria-current={route.value.page === key ? "page" : undefined}>{page.title}</a>
+      ))}
+    </nav>
+  );
+}
+
+function LostConnection(): JSX.Element | null {
+  if (connection.value !== "lost") return null;
+  return <div class="lost" role="status" data-state="lost">The connection to the server is lost; trying again. Shown is what was known before.</div>;
+}
+
+/** Theme and how time is shown. */
+function Preferences(): JSX.Element {
+  const times = [["elapsed", "since start"], ["local", localZone()], ["utc", "UTC"]] as const;
+  const current = timeStyle.value === "elapsed" ? "elapsed" : zone.value === "UTC" ? "utc" : "local";
+  const setTime = (value: string): void => {
+    timeStyle.value = value === "elapsed" ? "elapsed" : "clock";
+    if (value !== "elapsed") zone.value = value === "utc" ? "UTC" : localZone();
+  };
+  return (
+    <>
+      <label class="choice">Time <select value={current} onChange={(event) => setTime(event.currentTarget.value)}>
+        {times.filter(([key], i) => key !== "local" || times[i]![1] !== "UTC").map(([key, text]) => <option key={key} value={key}>{text}</option>)}
+      </select></label>
+      <label class="choice">Theme <select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as Theme)}>
+        <option value="system">system</option><option value="light">light</option><option value="dark">dark</option>
+      </select></label>
+    </>
+  );
+}

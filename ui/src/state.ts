@@ -1,0 +1,138 @@
+// What all views share: the job, one time window, one selection, one hover time, and how to show time and colors.
+// Times are seconds since the job's start; `jobStart` makes Unix seconds of them.
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import type { JobDocument } from "./api";
+import { clampRange, isSame, panRange, parseRange, rangeText, zoomRange, type Range } from "./range";
+import { route, setParameters } from "./router";
+
+export type Theme = "system" | "light" | "dark";
+export type TimeStyle = "elapsed" | "clock";
+
+function kept<T extends string>(name: string, values: readonly T[], usual: T): T {
+  try {
+    const found = localStorage.getItem(`sonde.${name}`) as T | null;
+    return found !== null && values.includes(found) ? found : usual;
+  } catch {
+    return usual;
+  }
+}
+
+function keep(name: string, value: string): void {
+  try {
+    localStorage.setItem(`sonde.${name}`, value);
+  } catch {
+    // A browser that keeps nothing forgets the choice with the page.
+  }
+}
+
+export const theme = signal<Theme>("system");
+export const isSystemDark = signal(false);
+export const shownTheme = computed<"light" | "dark">(() => (theme.value === "system" ? (isSystemDark.value ? "dark" : "light") : theme.value));
+export const timeStyle = signal<TimeStyle>("elapsed");
+export const zone = signal("UTC");
+
+export const job = signal<JobDocument | null>(null);
+export const jobStart = computed(() => job.value?.t0 ?? 0);
+/** From the start to the last sample, or to now. */
+export const extent = signal<Range>([0, 1]);
+export const view = signal<Range>([0, 1]);
+export const selection = signal<Range | null>(null);
+export const hover = signal<number | null>(null);
+/** A live job's window that ends at its end moves along. */
+export const isFollowing = signal(true);
+
+export const isWhole = computed(() => isSame(view.value, extent.value));
+
+export function setView(range: Range): void {
+  const next = clampRange(range, extent.peek());
+  batch(() => {
+    isFollowing.value = next[1] >= extent.peek()[1] - (next[1] - next[0]) * 1e-6;
+    view.value = next;
+    setParameters({ t: isSame(next, extent.peek()) ? null : rangeText(next) });
+  });
+}
+
+export function setSelection(range: Range | null): void {
+  batch(() => {
+    selection.value = range;
+    setParameters({ sel: range ? rangeText(range) : null });
+  });
+}
+
+export const showAll = (): void => setView(extent.peek());
+export const zoomBy = (factor: number, around?: number): void => {
+  const [from, to] = view.peek();
+  setView(zoomRange(view.peek(), factor, around ?? (from + to) / 2, extent.peek()));
+};
+export const panBy = (share: number): void => setView(panRange(view.peek(), share, extent.peek()));
+
+/** Shows a stretch of time with some room around it, and selects it. */
+export function showRange(range: Range): void {
+  const room = Math.max((range[1] - range[0]) * 0.5, 1);
+  batch(() => {
+    setSelection(range);
+    setView([range[0] - room, range[1] + room]);
+  });
+}
+
+/** The job's data now reach to `end`; a window that follows moves or grows with them. */
+export function extendTo(end: number): void {
+  const before = extent.peek();
+  if (end <= before[1]) return;
+  batch(() => {
+    const wasWhole = isSame(view.peek(), before);
+    extent.value = [0, end];
+    if (wasWhole) view.value = [0, end];
+    else if (isFollowing.peek()) {
+      const width = view.peek()[1] - view.peek()[0];
+      view.value = [end - width, end];
+    }
+  });
+}
+
+/** Takes over a job document: its extent, and the window that the address asks for. */
+export function showJob(document: JobDocument): void {
+  const isOther = job.peek()?.job !== document.job;
+  batch(() => {
+    job.value = document;
+    const end = Math.max(document.t1 - document.t0, 0.001);
+    if (!isOther) return extendTo(end);
+    extent.value = [0, end];
+    hover.value = null;
+    readAddress();
+  });
+}
+
+/** Window and selection as the address says them. */
+export function readAddress(): void {
+  const { t, sel } = route.peek().parameters;
+  const wanted = parseRange(t);
+  const next = wanted ? clampRange(wanted, extent.peek()) : extent.peek();
+  const wantedSelection = parseRange(sel);
+  batch(() => {
+    if (!isSame(next, view.peek())) view.value = next;
+    isFollowing.value = next[1] >= extent.peek()[1];
+    if (!isSame(wantedSelection, selection.peek())) selection.value = wantedSelection;
+  });
+}
+
+/** Connects theme, zone and time style with the page and the browser's memory. */
+export function startState(): void {
+  theme.value = kept("theme", ["system", "light", "dark"], "system");
+  timeStyle.value = kept("time", ["elapsed", "clock"], "elapsed");
+  zone.value = kept("zone", ["UTC", localZone()], localZone());
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  isSystemDark.value = dark.matches;
+  dark.addEventListener("change", (event) => (isSystemDark.value = event.matches));
+  effect(() => {
+    document.documentElement.dataset.theme = shownTheme.value;
+  });
+  effect(() => keep("theme", theme.value));
+  effect(() => keep("time", timeStyle.value));
+  effect(() => keep("zone", zone.value));
+}
+
+export function localZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+}

@@ -1,0 +1,70 @@
+// Where axes have their marks: values in nice steps, times in steps people count in.
+
+import { formatElapsed, wallClock, zoneOffset } from "./format";
+
+export type Tick = { at: number; label: string; isMajor: boolean };
+
+const STEPS = [
+  1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30,
+  60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000,
+];
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+export function timeStep(span: number, count: number): number {
+  return STEPS.find((step) => span / step <= count) ?? STEPS[STEPS.length - 1]!;
+}
+
+function multiples(from: number, to: number, step: number): number[] {
+  const first = Math.ceil(from / step - 1e-9);
+  const last = Math.floor(to / step + 1e-9);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => (first + i) * step);
+}
+
+/** Ticks of a window in seconds since the start, labeled with elapsed time. */
+export function elapsedTicks(from: number, to: number, count: number): Tick[] {
+  const step = timeStep(to - from, count);
+  const unit = step < 60 ? 60 : step < 3600 ? 3600 : 86400;
+  return multiples(from, to, step).map((at) => ({
+    at,
+    label: formatElapsed(at, step < 1 ? step * 20 : Infinity),
+    isMajor: Math.abs(at / unit - Math.round(at / unit)) < 1e-9,
+  }));
+}
+
+/** Ticks of the same window labeled with a zone's time of day; where a day begins, its date. */
+export function clockTicks(from: number, to: number, count: number, origin: number, zone: string): Tick[] {
+  const step = timeStep(to - from, count);
+  const offset = zoneOffset(origin + from, zone);
+  const ticks: Tick[] = [];
+  for (const wall of multiples(origin + from + offset, origin + to + offset, step)) {
+    const isMidnight = wall % 86400 === 0;
+    // A clock change inside the window moves what follows.
+    const at = wall - zoneOffset(wall - offset, zone) - origin;
+    ticks.push({ at, label: clockLabel(origin + at, zone, step, isMidnight), isMajor: isMidnight || (step < 60 && wall % 60 === 0) });
+  }
+  return ticks.filter((tick) => tick.at >= from && tick.at <= to);
+}
+
+function clockLabel(unix: number, zone: string, step: number, isMidnight: boolean): string {
+  const text = wallClock(unix, zone);
+  if (isMidnight) return `${MONTHS[Number(text.slice(5, 7)) - 1]} ${Number(text.slice(8, 10))}`;
+  if (step >= 60) return text.slice(11, 16);
+  return text.slice(11, step >= 1 ? 19 : step >= 0.1 ? 21 : 23);
+}
+
+/** Values in steps of 1, 2 or 5 times a power of ten, from `low` to `high`, about `count` of them. */
+export function niceTicks(low: number, high: number, count: number): number[] {
+  if (!(high > low)) return [low];
+  const rough = (high - low) / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10) * power;
+  return multiples(low, high, step).map((value) => Number(value.toPrecision(12)));
+}
+
+/** The end of an axis that starts at nought and holds `high` with a little air. */
+export function niceCeiling(high: number): number {
+  if (!(high > 0)) return 1;
+  const wanted = high * 1.05;
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  return ([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((factor) => factor * power >= wanted) ?? 10) * power;
+}

@@ -1,0 +1,64 @@
+// The time axis under a group of charts, with the hover time on it.
+
+import { effect } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { FONT, TimeCanvas, type Area } from "./canvas";
+import { color } from "./colors";
+import { formatClock, formatElapsed, formatStamp } from "./format";
+import { xAt } from "./gestures";
+import { hover, jobStart, timeStyle, view, zone } from "./state";
+import { clockTicks, elapsedTicks, type Tick } from "./ticks";
+
+export const TICK_PIXELS = 96;
+
+/** Ticks of the window as the person wants time to be shown. */
+export function shownTicks(window: readonly [number, number], plot: number): Tick[] {
+  const count = Math.max(2, plot / TICK_PIXELS);
+  return timeStyle.value === "elapsed"
+    ? elapsedTicks(window[0], window[1], count)
+    : clockTicks(window[0], window[1], count, jobStart.value, zone.value);
+}
+
+/** A moment in the style that is shown, as fine as the window. */
+export function shownTime(at: number): string {
+  const span = view.value[1] - view.value[0];
+  return timeStyle.value === "elapsed" ? formatElapsed(at, span) : formatClock(jobStart.value + at, zone.value, span);
+}
+
+/** A moment in both styles, exactly. */
+export function exactTime(at: number): string {
+  return `${formatElapsed(at, view.value[1] - view.value[0])} · ${formatStamp(jobStart.value + at, zone.value)}`;
+}
+
+const HEIGHT = 22;
+
+function drawAxis(g: CanvasRenderingContext2D, area: Area): void {
+  g.font = FONT;
+  g.textAlign = "center";
+  g.textBaseline = "middle";
+  for (const tick of shownTicks(area.window, area.plot)) {
+    const x = xAt(tick.at, area.width, area.window);
+    g.fillStyle = color("--base");
+    g.fillRect(Math.round(x), 0, 1, tick.isMajor ? 6 : 4);
+    g.fillStyle = tick.isMajor ? color("--ink2") : color("--muted");
+    g.fillText(tick.label, x, 14);
+  }
+}
+
+export function TimeAxis({ name }: { name: string }): JSX.Element {
+  const label = useRef<HTMLDivElement>(null);
+  useEffect(() => effect(() => {
+    const at = hover.value, element = label.current!, [from, to] = view.value;
+    const isShown = at !== null && at >= from && at <= to;
+    element.hidden = !isShown;
+    if (!isShown) return;
+    element.textContent = shownTime(at);
+    element.style.transform = `translateX(calc(${xAt(at, element.parentElement!.clientWidth, view.value)}px - 50%))`;
+  }), []);
+  return (
+    <TimeCanvas name={name} label="Time axis" height={HEIGHT} draw={drawAxis} depends={() => [timeStyle.value, zone.value]}>
+      <div class="time-label" ref={label} hidden />
+    </TimeCanvas>
+  );
+}

@@ -1,0 +1,46 @@
+// Says which part of the job is shown, and changes it.
+
+import type { JSX } from "preact";
+import { formatDuration } from "./format";
+import { job, extent, isFollowing, isWhole, selection, setSelection, setView, showAll, view, zoomBy } from "./state";
+import { isRunning } from "./live";
+import { shownTime } from "./time_axis";
+
+const WIDTHS = [86400, 3600, 900, 300, 60, 10, 1];
+
+/** The three widths below the whole that are worth a button. */
+export function usefulWidths(whole: number): number[] {
+  return WIDTHS.filter((width) => width < whole * 0.75).slice(0, 3);
+}
+
+function showWidth(width: number): void {
+  const [from, to] = view.peek();
+  if (isFollowing.peek()) setView([to - width, to]);
+  else setView([(from + to - width) / 2, (from + to + width) / 2]);
+}
+
+export function TimeBar(): JSX.Element {
+  const [from, to] = view.value;
+  const whole = extent.value[1];
+  const short = (width: number): string => formatDuration(width).replace(/\.0+(?=\D)/, "").replace(/ 0\u202fmin$/, "");
+  return (
+    <div class="time-bar" role="toolbar" aria-label="Time window">
+      <span class="shown"><b>{shownTime(from)} – {shownTime(to)}</b> <span class="sub">{isWhole.value ? "the whole job" : `${formatDuration(to - from)} of ${formatDuration(whole)}`}</span></span>
+      {selection.value && (
+        <span class="selected">selected {shownTime(selection.value[0])} – {shownTime(selection.value[1])} ({formatDuration(selection.value[1] - selection.value[0])})
+          <button onClick={() => setView(selection.value!)}>Zoom to it</button>
+          <button onClick={() => setSelection(null)}>Clear</button>
+        </span>
+      )}
+      <span class="buttons">
+        {isRunning(job.value?.state) && !isFollowing.value && <button onClick={() => setView([extent.value[1] - (to - from), extent.value[1]])}>Go to now</button>}
+        <button aria-label="Zoom in" onClick={() => zoomBy(0.5)}>+</button>
+        <button aria-label="Zoom out" onClick={() => zoomBy(2)}>−</button>
+        <button aria-pressed={isWhole.value} onClick={showAll}>All</button>
+        {usefulWidths(whole).map((width) => (
+          <button key={width} aria-pressed={Math.abs(to - from - width) < width * 1e-3} onClick={() => showWidth(width)}>{short(width)}</button>
+        ))}
+      </span>
+    </div>
+  );
+}
