@@ -24,7 +24,7 @@ def measured_steps(budget: Budget, inline: float, behind: float, steps: int) -> 
 
 
 def test_what_fits_is_measured_at_every_step() -> None:
-    assert measured_steps(Budget(1.0), inline=0.005, behind=0.005, steps=50) == list(range(50))
+    assert measured_steps(Budget(1.0), inline=0.005, behind=0.0025, steps=50) == list(range(50))
 
 
 def test_what_costs_ten_times_too_much_is_measured_every_tenth_step() -> None:
@@ -34,7 +34,7 @@ def test_what_costs_ten_times_too_much_is_measured_every_tenth_step() -> None:
 
 
 def test_what_is_expensive_behind_the_step_waits_as_well() -> None:
-    made = measured_steps(Budget(1.0), inline=0.0, behind=0.2, steps=1000)
+    made = measured_steps(Budget(1.0), inline=0.0, behind=0.1, steps=1000)
 
     assert 48 <= len(made) <= 52
 
@@ -81,4 +81,13 @@ def test_no_price_breaks_the_promise_in_the_long_run(
 
     allowed = percent / 100 * 2000
     assert budget.hook_seconds <= allowed + 2 * inline
-    assert budget.thread_seconds <= allowed + 2 * behind
+    assert budget.thread_seconds <= allowed / 2 + 2 * behind
+
+
+def test_as_much_may_be_owed_at_the_beginning_behind_the_step_as_inside() -> None:
+    budget = Budget(1.0)
+
+    budget.thread_took(0.2)
+    assert budget.has_credit
+    budget.thread_took(0.001)
+    assert not budget.has_credit

@@ -18,6 +18,7 @@ class Allowance:
     """A share of training time that may be spent."""
 
     share: float
+    credit_seconds: float = 0.0  # that may be owed at the beginning
     saved_seconds: float = 0.0
 
     def earn(self, training_seconds: float) -> None:
@@ -36,8 +37,8 @@ class Allowance:
 
     @property
     def is_creditworthy(self) -> bool:
-        """Whether what is owed is no more than what may be saved."""
-        return self.saved_seconds >= -self.share * _REMEMBERED_SECONDS
+        """Whether no more is owed than may be."""
+        return self.saved_seconds >= -self.credit_seconds
 
 
 @dataclass(slots=True)
@@ -70,14 +71,16 @@ class Budget:
 
     The gradient norm, which is cheap and wanted at every step, may take half of what may be spent
     inside, so that it leaves room for the rest. Looks may take a quarter: statistics of weights and
-    gradients, which cost less each time, would leave nothing for them.
+    gradients, which cost less each time, would leave nothing for them. The thread may take half as
+    much again: where training has no core to spare, it is training that pays for both.
     """
 
     def __init__(self, percent: float) -> None:
-        self.inline = Allowance(percent / 100)
+        credit_seconds = percent / 100 * _REMEMBERED_SECONDS
+        self.inline = Allowance(percent / 100, credit_seconds)
         self.norms = Allowance(percent / 200)
         self.looks = Allowance(percent / 400)
-        self.behind = Allowance(percent / 100)
+        self.behind = Allowance(percent / 200, credit_seconds)
         self.hook_seconds = 0.0
         self.thread_seconds = 0.0
         self.training_seconds = 0.0

@@ -99,6 +99,25 @@ def test_every_kind_of_float_is_measured(dtype: torch.dtype, values: list[float]
     assert_measured(torch.tensor(values, dtype=torch.float64).to(dtype))
 
 
+@given(
+    st.lists(
+        st.lists(st.sampled_from(NASTY) | st.floats(width=32), min_size=3, max_size=4),
+        min_size=2,
+        max_size=9,
+    )
+)
+def test_tensors_of_one_size_are_measured_together(lists: list[list[float]]) -> None:
+    tensors = {f"{place}": torch.tensor(values) for place, values in enumerate(lists)}
+
+    measured = measure(tensors, False)
+
+    assert measured.names == list(tensors)
+    for place, tensor in enumerate(tensors.values()):
+        values = tensor.numpy()
+        histogram = expected_of(values)["histogram"]  # which nobody asked for
+        assert_same(row_of(measured, place) | {"histogram": histogram}, values)
+
+
 @given(values=st.lists(st.floats(allow_subnormal=True)))
 def test_doubles_that_no_single_can_hold_are_measured(values: list[float]) -> None:
     assert_measured(torch.tensor(values, dtype=torch.float64))

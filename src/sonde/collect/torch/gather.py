@@ -32,7 +32,7 @@ _STATE = (TensorKind.OPTIMIZER_STATE,)
 Kinds = tuple[TensorKind, ...]
 Found = tuple[str, Kinds, Tensor]
 
-_MOST_NUMBERS = 2**18  # of a tensor that nobody asked for exactly
+_MOST_NUMBERS = 2**16  # of a tensor that nobody asked for exactly
 _MOST_WAITING = 16  # measurements in the backroom
 _STRETCHED = 4  # said when the interval has grown by that much
 

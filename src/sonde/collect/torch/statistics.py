@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 
+from sonde.collect.torch.statistics_together import rows_of_small_ones
 from sonde.store.statistics import BINS, COLUMNS, LEVELS, LOWEST_EXPONENT, encode_histogram
 from sonde.store.tensors import RawTensor
 
@@ -106,7 +107,11 @@ def measure(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Measur
     found = Measured()
     with torch.no_grad(), torch.autocast("cpu", enabled=False):
         scratch = _Scratch(with_histogram)
+        known = {} if with_histogram else rows_of_small_ones(tensors, _CHUNK)
         for name, tensor in tensors.items():
+            if name in known:
+                found.add(name, known[name])
+                continue
             try:
                 values, implied_zeros = plain(tensor)
                 row = scratch.row(values)

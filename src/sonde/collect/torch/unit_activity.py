@@ -34,7 +34,7 @@ def look_at_units(session: Session, name: str, output: Tensor, at: At) -> None:
         samples, units = active.shape
         if units > _MOST_UNITS:
             return
-        brought = Brought([active.to(torch.float32).mean(0)])
+        brought = Brought([active.mean(0)])
 
     def tell(found: list[Tensor]) -> None:
         shares = found[0].tolist()
@@ -56,11 +56,16 @@ def _follows_channels(output: Tensor) -> bool:
 
 def _of_channels(output: Tensor) -> Tensor:
     most = max(1, min(_MOST_SAMPLES, _MOST_NUMBERS // output[0].numel()))
-    some = output[:: -(-len(output) // most)] != 0
-    return some.flatten(2).any(2) if some.dim() > _MATRIX else some
+    active = _is_active(output[:: -(-len(output) // most)])
+    return active.flatten(2).amax(2) if active.dim() > _MATRIX else active
 
 
 def _of_rows(output: Tensor) -> Tensor:
     rows = output.reshape(-1, output.shape[-1])
     most = max(1, min(_MOST_SAMPLES, _MOST_NUMBERS // rows.shape[1]))
-    return rows[:: -(-len(rows) // most)] != 0
+    return _is_active(rows[:: -(-len(rows) // most)])
+
+
+def _is_active(output: Tensor) -> Tensor:
+    """One where a number is not zero, as numbers: truth values take ten times as long to reduce."""
+    return torch.ne(output, 0, out=torch.empty_like(output, dtype=torch.float32))
