@@ -3,13 +3,12 @@
 import argparse
 import contextlib
 import json
-import math
 import sys
 from abc import ABC, abstractmethod
 from typing import Any
 
 from sonde.settings import default_store
-from sonde.show.output import safe_json, visible, writing
+from sonde.show.output import safe_json, visible, writable, writing
 from sonde.store.places import absolute_store
 
 Options = argparse.Namespace
@@ -70,19 +69,9 @@ def say(text: str) -> None:
 
 def say_json(document: Any) -> None:
     """The one JSON document that `--json` promises; numbers JSON cannot write become null."""
-    text = json.dumps(_writable(document), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(writable(document), indent=2, ensure_ascii=False, allow_nan=False)
     with writing():
         sys.stdout.write(f"{safe_json(text)}\n")
-
-
-def _writable(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _writable(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_writable(one) for one in value]
-    return value
 
 
 def remark(text: str) -> None:

@@ -1,8 +1,10 @@
 """What may go to a terminal, and what happens when the output cannot be written."""
 
 import contextlib
+import math
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from sonde.errors import OutputError
 
@@ -37,6 +39,17 @@ def safe_json(text: str) -> str:
         lambda match: f"\\u{ord(match[0]):04x}",
         text,
     )
+
+
+def writable(value: Any) -> Any:
+    """Plain values as JSON can write them: a number that is none becomes null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: writable(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [writable(one) for one in value]
+    return value
 
 
 @contextlib.contextmanager

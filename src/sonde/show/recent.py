@@ -53,7 +53,7 @@ class Recent:
     def devices(self, metric: str) -> list[str]:
         """The devices that have a metric, in the order in which people count."""
         found = {one.device for one in self._wanted if one.metric.name == metric and one.device}
-        return sorted(found, key=_counting_order)
+        return sorted(found, key=counting_order)
 
     def now(self, key: str) -> float | None:
         """The mean of the last moments."""
@@ -89,7 +89,7 @@ class Recent:
         return values[~np.isnan(values)]
 
 
-def _counting_order(device: str) -> tuple[str, int]:
+def counting_order(device: str) -> tuple[str, int]:
     """cpu2 comes before cpu10."""
     match = re.fullmatch(r"(.*?)(\d+)", device)
     return (match[1], int(match[2])) if match else (device, -1)

@@ -1,0 +1,97 @@
+"""One job: its status document, and what a page needs to know before it asks for more."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sonde.clock import NANOSECONDS
+from sonde.read.jobs import JobFacts
+from sonde.records.job import JobState
+from sonde.show.recent import counting_order
+from sonde.show.verdict import verdict
+from sonde.show.web.answers._answers import Address, Answers
+from sonde.show.web.moments import findings_document, sampling
+from sonde.show.web.open_job import OpenJob
+from sonde.show.web.question import Question
+from sonde.show.web.replies import Reply, json_reply
+from sonde.store import layout
+
+_FAMILIES = ("events", "scalars", "statistics", "operations")
+
+
+class JobAnswers(Answers):
+    """`jobs/NAME`: everything that is not a curve."""
+
+    def addresses(self) -> Sequence[Address]:
+        """Where it answers."""
+        return (Address("/jobs/{job}", _job, is_kept=False),)
+
+
+def _job(question: Question) -> Reply:
+    job = question.job
+    facts, extent, now_ns = job.facts, job.extent, job.clock.now_ns()
+    with job.view() as view:
+        status = view.summary
+    is_running = any(one.state is JobState.RUNNING for one in facts.latest)
+    return json_reply(
+        {
+            **status,
+            "now": now_ns / NANOSECONDS,
+            "t0": (extent.start_ns or 0) / NANOSECONDS,
+            "t1": (extent.end_ns or 0) / NANOSECONDS,
+            "verdict": verdict(status),
+            "findings": findings_document(job),
+            **sampling(facts),
+            "nodes": [_node(job, name) for name in facts.nodes],
+            "workers": _workers(facts),
+            "has": _has(job, facts),
+            "controls": {
+                "stop": is_running,
+                "set": is_running,
+                "profile": is_running and bool(facts.lives),
+                "delete": not is_running and facts.info is not None,
+            },
+        }
+    )
+
+
+def _node(job: OpenJob, name: str) -> dict[str, Any]:
+    with job.node(name) as reader:
+        cores = [one for one in reader.series("cpu.utilization_percent") if one.device]
+        gpus = [one.device for one in reader.series("gpu.utilization_percent") if one.device]
+    gpus.sort(key=counting_order)
+    return {"name": name, "cores": len(cores), "gpus": gpus, "has_gpu": bool(gpus)}
+
+
+def _workers(facts: JobFacts) -> list[dict[str, Any]]:
+    """Each rank as its last life has it."""
+    lives = {one.info.rank: one for one in sorted(facts.lives, key=lambda one: one.info.start_ns)}
+    return [
+        {
+            "rank": rank,
+            "node": lives[rank].info.node if rank in lives else None,
+            "device": lives[rank].info.device if rank in lives else None,
+        }
+        for rank in map(int, facts.workers)
+    ]
+
+
+def _has(job: OpenJob, facts: JobFacts) -> dict[str, bool]:
+    """What was recorded at all, by the first worker."""
+    found = dict.fromkeys(_FAMILIES, False)
+    profiles: list[str] = []
+    for rank in facts.workers[:1]:
+        folder = layout.worker_folder(int(rank))
+        inside = job.backend.folders(folder)
+        found = {name: name in inside for name in _FAMILIES}
+        if "profiles" in inside:
+            entries = job.backend.entries(f"{folder}/profiles")
+            profiles = [one.key.rpartition("/")[2] for one in entries]
+    return {
+        "samples": bool(facts.nodes),
+        "steps": found["events"],
+        "scalars": found["scalars"],
+        "tensors": found["statistics"],
+        "operators": found["operations"],
+        "timeline": found["events"] or found["operations"],
+        "python": any(name.startswith("python") for name in profiles),
+    }

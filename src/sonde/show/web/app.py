@@ -1,0 +1,164 @@
+"""The application: finds who answers, asks in a thread, and never shows a traceback."""
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from sonde.errors import (
+    JobExistsError,
+    JobNotFoundError,
+    JobNotRunningError,
+    KeyMissingError,
+    SondeError,
+    StoreError,
+    UsageError,
+)
+from sonde.guard import Guard
+from sonde.show.output import visible
+from sonde.show.web import pages
+from sonde.show.web.answers import ANSWERS, Address
+from sonde.show.web.library import Library
+from sonde.show.web.live import Feeds
+from sonde.show.web.question import Question
+from sonde.show.web.replies import Packed, Reply, error_reply, packed
+from sonde.show.web.security import Door, Security
+
+_STATUSES: tuple[tuple[type[SondeError], int], ...] = (
+    (JobNotFoundError, 404),
+    (KeyMissingError, 404),
+    (JobNotRunningError, 409),
+    (JobExistsError, 409),
+    (UsageError, 400),
+    (StoreError, 503),
+)
+_LARGEST_BODY = 65_536
+_MOST_KEPT = 64 << 20
+_OUR_FAULT = "Something went wrong in Sonde; the server's log says what. Try again, or report it."
+
+
+def create_app(library: Library, door: Door) -> Starlette:
+    """The whole server over one store."""
+    kept = _Kept()
+    routes: list[BaseRoute] = [
+        Route("/", pages.page),
+        Route("/assets/{name}", pages.asset),
+        Route("/api/jobs/{job}/events", Feeds(library).endpoint),
+    ]
+    for name in ANSWERS.names():
+        for address in ANSWERS.load(name)().addresses():
+            endpoint = _endpoint(library, address, kept)
+            routes.append(Route(f"/api{address.path}", endpoint, methods=[address.method]))
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Security, door=door)],
+        exception_handlers={HTTPException: _not_there},
+    )
+
+
+class _Kept:
+    """Answers about jobs that are over, as they were sent, so that they are computed once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._packed: OrderedDict[tuple[object, ...], Packed] = OrderedDict()
+        self._size = 0
+
+    def find(self, key: tuple[object, ...]) -> Packed | None:
+        with self._lock:
+            if key in self._packed:
+                self._packed.move_to_end(key)
+            return self._packed.get(key)
+
+    def keep(self, key: tuple[object, ...], one: Packed) -> None:
+        with self._lock:
+            if key in self._packed or one.size > _MOST_KEPT // 4:
+                return
+            self._packed[key] = one
+            self._size += one.size
+            while self._size > _MOST_KEPT:
+                self._size -= self._packed.popitem(last=False)[1].size
+
+
+def _endpoint(library: Library, address: Address, kept: _Kept) -> Any:
+    guard = Guard()
+
+    async def endpoint(request: Request) -> Response:
+        body = await _body(request)
+        if isinstance(body, Reply):
+            return _response(request, packed(body, is_gzip_wanted=False))
+        question = Question(library, request.path_params, request.query_params, body)
+        is_gzip_wanted = "gzip" in request.headers.get("accept-encoding", "")
+        key = (request.url.path, request.url.query, is_gzip_wanted)
+        fault = packed(error_reply(_OUR_FAULT, 500), is_gzip_wanted=False)
+        found = await run_in_threadpool(
+            guard.attempt,
+            f"the answer of {visible(address.path)}",
+            lambda: _answer(address, question, kept, key),
+            fault,
+        )
+        return _response(request, found)
+
+    return endpoint
+
+
+def _answer(address: Address, question: Question, kept: _Kept, key: tuple[object, ...]) -> Packed:
+    is_gzip_wanted = bool(key[-1])
+    try:
+        is_kept = address.is_kept and "job" in question.path and address.method == "GET"
+        if is_kept and question.job.facts.state.is_over:
+            key = (*key, *question.job.mark)
+            found = kept.find(key)
+            if found is None:
+                found = packed(address.answer(question), is_gzip_wanted=is_gzip_wanted)
+                kept.keep(key, found)
+            return found
+        return packed(address.answer(question), is_gzip_wanted=is_gzip_wanted)
+    except SondeError as error:
+        status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 400)
+        return packed(error_reply(visible(str(error)), status), is_gzip_wanted=False)
+
+
+async def _body(request: Request) -> Mapping[str, Any] | Reply:
+    """What was sent along: a JSON object, or why it is none."""
+    if request.method in ("GET", "HEAD"):
+        return {}
+    content = b""
+    async for part in request.stream():
+        content += part
+        if len(content) > _LARGEST_BODY:
+            return error_reply(f"More than {_LARGEST_BODY} bytes were sent. Send less.", 413)
+    try:
+        found = json.loads(content or b"{}")
+    except ValueError:
+        return error_reply("What was sent is no JSON.", 400)
+    return found if isinstance(found, dict) else error_reply("Send a JSON object.", 400)
+
+
+def _response(request: Request, one: Packed) -> Response:
+    reply = one.reply
+    headers = {"Vary": "Accept-Encoding", **reply.headers}
+    if reply.status == 200:
+        headers |= {"Cache-Control": "private, no-cache", "ETag": one.etag}
+        if request.headers.get("if-none-match") == one.etag:
+            return Response(status_code=304, headers=headers)
+    body = reply.body
+    if one.compressed is not None:
+        headers["Content-Encoding"] = "gzip"
+        body = one.compressed
+    return Response(body, reply.status, {**headers, "Content-Type": reply.media_type})
+
+
+async def _not_there(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    text = f"There is nothing at {request.url.path}, or not for {request.method}."
+    return _response(request, packed(error_reply(visible(text), status), is_gzip_wanted=False))

@@ -1,0 +1,206 @@
+"""The list of jobs: thousands of them, of which a page is shown. What is over is read once."""
+
+import itertools
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sonde.analyze.verdict import verdict as judged
+from sonde.clock import Clock
+from sonde.errors import DamagedError, KeyMissingError, StoreError
+from sonde.read.findings import read_evaluations
+from sonde.read.jobs import JobFacts, list_job_names, read_job
+from sonde.read.scalars import Losses, ScalarQuestion, read_scalars
+from sonde.read.status import status_document
+from sonde.read.training import steps_told
+from sonde.read.workers import WorkerReader
+from sonde.records.finding import Evaluation, Severity
+from sonde.records.job import JobInfo
+from sonde.show.verdict import verdict
+from sonde.store import layout
+from sonde.store.backends import Backend, open_backend
+from sonde.store.facts import decode_facts
+from sonde.store.places import job_uri
+from sonde.store.tables import texts_of, to_numpy
+
+_FRESH_SECONDS = 1.0
+_FRESH_SECONDS_WHEN_OVER = 10.0  # of what a page shows; it may be continued, or judged again
+_OLDEST_SECONDS = 600.0  # of what is only searched and sorted
+_AT_ONCE = 8
+_SPARK = 60
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A row, whether it can still change, and when it was read."""
+
+    row: Row
+    is_over: bool
+    seconds: float
+
+
+class Catalogue:
+    """All jobs of a store, for all threads of the server."""
+
+    def __init__(self, store: str, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._names: tuple[str, ...] = ()
+        self._due = -1.0
+        self._created_ns: dict[str, int] = {}
+        self._known: dict[str, _Known] = {}
+
+    def find(self, search: str, state: str, sort: str) -> list[str]:
+        """The names of the jobs that fit, in order."""
+        words = search.lower().split()
+        names = [one for one in self._listed() if all(word in one.lower() for word in words)]
+        key = sort.removeprefix("-")
+        if state or key in ("state", "duration"):
+            rows = {row["name"]: row for row in self._read(names, _OLDEST_SECONDS)}
+            names = [name for name in names if name in rows and _fits(rows[name], state)]
+            if key == "state":
+                names.sort(key=lambda name: (rows[name]["state"], name))
+            elif key == "duration":
+                names.sort(key=lambda name: (rows[name]["duration_seconds"] or 0.0, name))
+        if key == "start":
+            created = self._creations(names)
+            names.sort(key=lambda name: (created[name], name))
+        return names[::-1] if sort.startswith("-") else names
+
+    def rows(self, names: Sequence[str]) -> list[Row]:
+        """What the list shows of some jobs; one that is gone meanwhile is left out."""
+        return self._read(names, _FRESH_SECONDS_WHEN_OVER)
+
+    def forget(self, name: str) -> None:
+        """A job is gone."""
+        with self._lock:
+            self._due = -1.0
+            self._known.pop(name, None)
+
+    def _listed(self) -> tuple[str, ...]:
+        with self._lock:
+            began = self._clock.seconds()
+            if began >= self._due:
+                self._names = tuple(list_job_names(self._store))
+                now = self._clock.seconds()
+                self._due = now + max(_FRESH_SECONDS, 10 * (now - began))
+                for gone in self._known.keys() - set(self._names):
+                    del self._known[gone]
+            return self._names
+
+    def _creations(self, names: Sequence[str]) -> dict[str, int]:
+        with self._lock:
+            missing = [name for name in names if name not in self._created_ns]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            found = dict(zip(missing, pool.map(self._creation, missing), strict=True))
+        with self._lock:
+            self._created_ns |= found
+            return {name: self._created_ns[name] for name in names}
+
+    def _creation(self, name: str) -> int:
+        backend = open_backend(job_uri(self._store, name))
+        try:
+            return decode_facts(JobInfo, backend.read(layout.JOB), layout.JOB).created_ns
+        except (DamagedError, KeyMissingError, StoreError):
+            return 0
+
+    def _read(self, names: Sequence[str], oldest: float) -> list[Row]:
+        now = self._clock.seconds()
+        with self._lock:
+            stale = [name for name in names if not self._is_fresh(name, now, oldest)]
+        if len(stale) > 1:
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                found = list(pool.map(self._look, stale))
+        else:
+            found = [self._look(name) for name in stale]
+        with self._lock:
+            self._known |= {one.row["name"]: one for one in found if one is not None}
+            return [self._known[name].row for name in names if name in self._known]
+
+    def _is_fresh(self, name: str, now: float, oldest: float) -> bool:
+        known = self._known.get(name)
+        if known is None:
+            return False
+        return now < known.seconds + (oldest if known.is_over else _FRESH_SECONDS)
+
+    def _look(self, name: str) -> _Known | None:
+        now_ns = self._clock.now_ns()
+        backend = open_backend(job_uri(self._store, name))
+        try:
+            facts = read_job(backend, now_ns)
+            row = _row(backend, facts, now_ns)
+        except StoreError as error:  # the other jobs are there all the same
+            row = {**_EMPTY, "name": name, "verdict": str(error)}
+            return _Known(row, is_over=True, seconds=self._clock.seconds())
+        return _Known({**row, "name": name}, facts.state.is_over, self._clock.seconds())
+
+
+_EMPTY: Row = {
+    **dict.fromkeys(("state", "start_time", "end_time", "duration_seconds", "worst", "spark")),
+    "findings": {},
+    "steps": {},
+    "nodes": 0,
+    "workers": 0,
+    "finding": None,
+}
+
+
+def _fits(row: Row, state: str) -> bool:
+    if state == "over":
+        return row["state"] not in ("running", "starting")
+    return state in ("", row["state"])
+
+
+def _row(backend: Backend, facts: JobFacts, now_ns: int) -> Row:
+    status = status_document(facts, now_ns)
+    evaluations = read_evaluations(backend, [])
+    severities = [one.severity for rule in evaluations for one in rule.episodes]
+    counts = {one.value: severities.count(one) for one in Severity if one in severities}
+    return {
+        "state": status["state"],
+        "start_time": status["start_time"],
+        "end_time": status["end_time"],
+        "duration_seconds": status["duration_seconds"],
+        "verdict": verdict(status),
+        "finding": _sentence(evaluations),
+        "worst": max(severities, key=lambda one: one.rank, default=None),
+        "findings": counts,
+        "steps": steps_told(facts),
+        "nodes": len(facts.nodes),
+        "workers": len(facts.workers),
+        "spark": _spark(backend, facts),
+    }
+
+
+def _sentence(evaluations: Sequence[Evaluation]) -> str | None:
+    return judged(evaluations) if any(one.episodes for one in evaluations) else None
+
+
+def _spark(backend: Backend, facts: JobFacts) -> dict[str, Any] | None:
+    """The loss of the first worker, in a few points; None where it has recorded none."""
+    if not facts.workers:
+        return None
+    reader = WorkerReader(backend, int(facts.workers[0]), facts.lives)
+    rows = read_scalars([reader], ScalarQuestion(Losses(), mode="train"))
+    names, named = texts_of(rows["name"])
+    if not rows.num_rows:
+        return None
+    first = min(range(len(names)), key=lambda number: names[number])
+    mine = np.flatnonzero(named == first)
+    steps, values = to_numpy(rows["step"])[mine], to_numpy(rows["value"])[mine]
+    values = values[np.argsort(steps, kind="stable")]
+    edges = np.linspace(0, len(values), min(_SPARK, len(values)) + 1).astype(np.int64)
+    means = [_mean(values[a:b]) for a, b in itertools.pairwise(edges.tolist())]
+    return {"label": names[first], "values": means}
+
+
+def _mean(values: Any) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else None

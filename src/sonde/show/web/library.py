@@ -1,0 +1,48 @@
+"""All jobs of a store, those that are looked at kept open."""
+
+import threading
+from collections import OrderedDict
+
+from sonde.clock import Clock
+from sonde.errors import JobNotFoundError
+from sonde.show.web.catalogue import Catalogue
+from sonde.show.web.open_job import OpenJob, ViewMaker
+from sonde.store import layout
+from sonde.store.backends import open_backend
+from sonde.store.places import job_uri
+
+_MOST_OPEN = 16
+
+
+class Library:
+    """A store, for all threads of the server."""
+
+    def __init__(self, store: str, clock: Clock, make_view: ViewMaker) -> None:
+        self.store = store
+        self.clock = clock
+        self.catalogue = Catalogue(store, clock)
+        self._make_view = make_view
+        self._lock = threading.RLock()
+        self._open: OrderedDict[str, OpenJob] = OrderedDict()
+
+    def job(self, name: str) -> OpenJob:
+        """A job by its name, which has been checked; nothing outside of the store is opened."""
+        with self._lock:
+            if name in self._open:
+                self._open.move_to_end(name)
+                return self._open[name]
+        backend = open_backend(job_uri(self.store, name))
+        if not backend.exists(layout.JOB):
+            raise JobNotFoundError(f"No job {name!r} in this store.")
+        opened = OpenJob(backend, self.clock, self._make_view)
+        with self._lock:
+            opened = self._open.setdefault(name, opened)
+            while len(self._open) > _MOST_OPEN:
+                self._open.popitem(last=False)
+            return opened
+
+    def forget(self, name: str) -> None:
+        """A job is gone."""
+        with self._lock:
+            self._open.pop(name, None)
+        self.catalogue.forget(name)

@@ -1,0 +1,71 @@
+"""Runs the server: in the foreground for a person, or in a thread beside something else."""
+
+import socket
+import threading
+from types import TracebackType
+
+import uvicorn
+
+from sonde.errors import UsageError
+from sonde.show.web.app import create_app
+from sonde.show.web.library import Library
+from sonde.show.web.security import Door
+
+_GRACE_SECONDS = 1  # pages that listen never end by themselves
+_BACKLOG = 128
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that is ours from now on; port 0 takes any that is free."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        found = socket.socket(family, kind)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+        found.listen(_BACKLOG)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"Cannot listen on {host}:{port}: {reason}. Try another --port.") from None
+    return found
+
+
+class DashboardServer:
+    """A server over a store; as a context it runs in a thread of its own."""
+
+    def __init__(self, library: Library, listening: socket.socket, token: str | None) -> None:
+        self._socket = listening
+        self.port = int(listening.getsockname()[1])
+        app = create_app(library, Door(self.port, token))
+        config = uvicorn.Config(
+            app,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread: threading.Thread | None = None
+
+    def serve(self) -> None:
+        """Until Ctrl-C."""
+        self._server.run([self._socket])
+
+    def __enter__(self) -> "DashboardServer":
+        # a thread gets no signals, so that the server leaves them to whom it runs beside
+        self._thread = threading.Thread(target=self.serve, name="sonde-ui", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.should_exit = True
+        if self._thread is not None:
+            self._thread.join(2 * _GRACE_SECONDS)
+        self._socket.close()
