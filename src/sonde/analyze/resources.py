@@ -47,7 +47,8 @@ def spread_of(values: Reals) -> Spread:
     known = values[~np.isnan(values)]
     [numbers] = percentiles(values[None, :], _PERCENTAGES)
     mean = float(known.mean()) if len(known) else float("nan")
-    return Spread(len(known), *(float(one) for one in numbers), mean=mean)
+    minimum, p50, p90, p95, p99, maximum = (float(one) for one in numbers)
+    return Spread(len(known), minimum, p50, p90, p95, p99, maximum, mean)
 
 
 def busy_devices(values: npt.NDArray[np.floating], least: float = BUSY_PERCENT) -> int:

@@ -123,6 +123,9 @@ class GapsView(Rows, Protocol):
     def causes(self) -> Documents:
         """By cause, the most first."""
 
+    def places(self) -> Documents:
+        """By cause and operator, the most first."""
+
 
 class LoadersView(Documents, Protocol):
     """What data loaders cost."""

@@ -1,0 +1,53 @@
+"""How alike devices are used: where the values of each lie, and how far apart they are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.analyze.percentiles import percentiles
+
+Reals = npt.NDArray[np.float64]
+
+BINS = 10
+_PERCENTAGES = (0, 5, 25, 50, 75, 95, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Quartiles:
+    """Where most values of a series lie; NaN where none is known."""
+
+    count: int
+    minimum: float
+    p5: float
+    p25: float
+    p50: float
+    p75: float
+    p95: float
+    maximum: float
+
+
+def quartiles_of(values: npt.NDArray[np.floating]) -> Quartiles:
+    """Exact, of what is known."""
+    [numbers] = percentiles(values[None, :], _PERCENTAGES)
+    known = int(np.count_nonzero(~np.isnan(values)))
+    return Quartiles(known, *(float(one) for one in numbers))
+
+
+def shares(values: npt.NDArray[np.floating], bins: int = BINS) -> Reals:
+    """Which share of the values from 0 to 100 fell into each of some bins; they add up to one."""
+    known = values[~np.isnan(values)]
+    places = np.clip(known * bins / 100, 0, bins - 1).astype(np.int64)
+    counts = np.bincount(places, minlength=bins).astype(np.float64)
+    return counts / max(1, len(known))
+
+
+def distances(histograms: Sequence[Reals]) -> Reals:
+    """How far, in the mean, one would have to be moved to become the other, for every pair.
+
+    0 is the same, 1 the whole scale: 0.2 of percentages are twenty points.
+    """
+    summed = np.cumsum(np.array(histograms), axis=1)
+    apart = np.abs(summed[:, None, :] - summed[None, :, :]).sum(axis=2)
+    return np.asarray(apart / summed.shape[1])

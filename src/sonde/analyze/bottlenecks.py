@@ -1,0 +1,42 @@
+"""How often the GPUs of a node had next to nothing to do while its host was at its limit."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Marks = npt.NDArray[np.bool_]
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """Samples at which the GPUs waited, and those of them at which the host was busy."""
+
+    count: int  # samples at which both are known
+    is_low: Marks  # the GPUs had next to nothing to do
+    is_held_up: Marks  # likewise, and the host was at its limit
+
+    @property
+    def low_percent(self) -> float:
+        """Of all samples."""
+        return 100 * float(self.is_low.sum()) / self.count if self.count else 0.0
+
+    @property
+    def held_up_percent(self) -> float:
+        """Of all samples."""
+        return 100 * float(self.is_held_up.sum()) / self.count if self.count else 0.0
+
+
+def find_bottleneck(load: Reals, gpu: Reals, limit: float, gpu_limit: float) -> Bottleneck:
+    """Compares the load of a host with that of its GPUs.
+
+    Args:
+        load: Of the host, in percent; NaN is unknown.
+        gpu: The mean of its GPUs, in percent, at the same instants.
+        limit: Above it the host is busy.
+        gpu_limit: Below it the GPUs wait.
+    """
+    known = ~(np.isnan(load) | np.isnan(gpu))
+    is_low = known & (gpu < gpu_limit)
+    return Bottleneck(int(known.sum()), is_low, is_low & (load > limit))

@@ -1,0 +1,34 @@
+"""Values over steps in few stretches: the mean of each, and what it ranges over."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Reals = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """Values over steps in few stretches: mean, least and most of each; NaN where none is known."""
+
+    mean: Reals
+    low: Reals
+    high: Reals
+
+
+def bucketed(steps: Numbers, values: Reals, edges: Reals) -> Stretches:
+    """The values of each stretch between edges, what is not finite left out."""
+    count = len(edges) - 1
+    finite = np.isfinite(values)
+    places = np.clip(np.searchsorted(edges, steps[finite], side="right") - 1, 0, count - 1)
+    known = values[finite]
+    counts = np.bincount(places, minlength=count)
+    sums = np.bincount(places, known, minlength=count)
+    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(low, places, known)
+    np.maximum.at(high, places, known)
+    empty = counts == 0
+    low[empty] = high[empty] = np.nan
+    return Stretches(np.where(empty, np.nan, sums / np.maximum(counts, 1)), low, high)

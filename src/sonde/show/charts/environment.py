@@ -1,0 +1,53 @@
+"""Where and with what a job ran: machine, versions, command."""
+
+import shlex
+
+from sonde.show.charts._chart import Chart
+from sonde.show.job_view import JobView
+from sonde.show.specs import Column, Fact, Facts, Group, Spec, Table
+from sonde.show.units import quantity
+
+
+class Environment(Chart):
+    """Where and with what a job ran: command line, versions, machine, packages."""
+
+    title = "Environment"
+    pages = ("overview",)
+    section = "environment"
+
+    def build(self, job: JobView) -> Spec | None:
+        runs = job.summary["runs"]
+        if not runs:
+            return None
+        run = runs[-1]
+        facts = [
+            ("command", "Command", shlex.join(run["command"])),
+            ("folder", "Folder", run["folder"]),
+            ("interval", "Interval of samples", quantity(run["interval_seconds"], "s")),
+            ("nodes", "Nodes", f"{len(job.nodes):,}"),
+            ("workers", "Workers", f"{len(job.workers):,}"),
+        ]
+        for group in ("versions", "machine", "git"):
+            facts += [
+                (f"{group}.{name}", name.replace("_", " "), str(value))
+                for name, value in run[group].items()
+            ]
+        parts: list[Spec] = [
+            Facts(
+                title=f"Run on {run['node']}",
+                facts=tuple(Fact(name=one, title=title, value=text) for one, title, text in facts),
+            )
+        ]
+        for group, title in (("packages", "Packages"), ("environment", "Variables")):
+            if run[group]:
+                parts.append(
+                    Table(
+                        title=title,
+                        columns=(
+                            Column(name="name", title="Name", is_number=False),
+                            Column(name="value", title="Value", is_number=False),
+                        ),
+                        rows=tuple((name, str(value)) for name, value in run[group].items()),
+                    )
+                )
+        return Group(title=self.title, parts=tuple(parts))

@@ -1,0 +1,52 @@
+"""What a job did besides the phases of its steps: stretches that the script or a hook names."""
+
+from sonde.analyze.durations import Reals
+from sonde.records.step import EventCategory
+from sonde.show.charts._chart import Chart
+from sonde.show.job_view import JobView
+from sonde.show.specs import Cell, Column, Spec, Table
+from sonde.store.tables import texts_of, to_numpy
+
+_SHOWN = 20
+
+
+class GeneralOperations(Chart):
+    """General framework operations: what else took time, outside and inside of steps."""
+
+    title = "General framework operations"
+    pages = ("overview",)
+    section = "framework"
+    takes_worker = True
+
+    def build(self, job: JobView) -> Spec | None:
+        parts = [
+            job.events(category=category, worker=self.worker).to_arrow()
+            for category in (EventCategory.USER.value, EventCategory.WINDOW.value)
+        ]
+        rows: list[tuple[Cell, ...]] = []
+        for part in parts:
+            names, which = texts_of(part["name"].dictionary_encode())
+            seconds = to_numpy(part["seconds"])
+            for number, name in enumerate(names):
+                mine = seconds[which == number]
+                if len(mine):
+                    rows.append((name, *_numbers(mine)))
+        rows.sort(key=lambda row: -float(row[1] or 0.0))
+        if not rows:
+            return None
+        return Table(
+            title=self.title,
+            columns=(
+                Column(name="name", title="Operation", is_number=False),
+                Column(name="total", title="Total", unit="seconds"),
+                Column(name="count", title="Count"),
+                Column(name="mean", title="Mean", unit="seconds"),
+                Column(name="maximum", title="Max", unit="seconds"),
+            ),
+            rows=tuple(rows[:_SHOWN]),
+            total=len(rows),
+        )
+
+
+def _numbers(seconds: Reals) -> tuple[Cell, ...]:
+    return float(seconds.sum()), len(seconds), float(seconds.mean()), float(seconds.max())

@@ -1,0 +1,71 @@
+"""How alike the GPUs are used: a histogram of each, and how far apart they are."""
+
+import numpy as np
+
+from sonde.analyze.balance import BINS, Reals, distances, shares
+from sonde.show.charts._chart import Chart
+from sonde.show.job_view import JobView
+from sonde.show.machines import GPU, device_label, each_node
+from sonde.show.specs import Group, Heatmap, Histogram, Part, Spec
+
+_MOST = 32
+
+
+class GpuBalance(Chart):
+    """Workload balancing: utilization of every GPU as a histogram, and their distances."""
+
+    title = "Workload balancing"
+    pages = ("overview", "nodes")
+    section = "balance"
+    takes_node = True
+
+    def build(self, job: JobView) -> Spec | None:
+        found: dict[str, Reals] = {}
+        for samples in each_node(job, GPU, self.node):
+            for device, values in zip(samples.devices, samples.values, strict=True):
+                if not np.isnan(values).all():
+                    found[device_label(samples.node, device, job.nodes)] = shares(values)
+        if len(found) < 2:
+            return None
+        labels = tuple(found)
+        apart = distances(list(found.values()))
+        chosen = sorted(np.argsort(-apart.mean(axis=1), kind="stable")[:_MOST].tolist())
+        is_cut = len(chosen) < len(labels)
+        cut = f"The {len(chosen)} that differ most, of {len(labels):,} GPUs." if is_cut else ""
+        names = tuple(labels[place] for place in chosen)
+        edges = tuple(np.linspace(0, 100, BINS + 1).tolist())
+        parts = tuple(
+            Part(label=name, values=tuple((100 * found[name]).tolist())) for name in names
+        )
+        return Group(
+            title=self.title,
+            note=_sentence(labels, apart),
+            coarsened=cut,
+            parts=(
+                Histogram(
+                    title="Utilization of each GPU",
+                    edges=edges,
+                    parts=parts,
+                    unit="percent",
+                    counted="% of the samples",
+                ),
+                Heatmap(
+                    title="Distance between the histograms",
+                    rows=names,
+                    columns=names,
+                    x=tuple(range(len(names))),
+                    x_title="GPU",
+                    values=tuple(map(tuple, apart[np.ix_(chosen, chosen)].tolist())),
+                    low=0.0,
+                    high=max(0.2, float(apart.max())),
+                ),
+            ),
+        )
+
+
+def _sentence(labels: tuple[str, ...], apart: Reals) -> str:
+    row, column = np.unravel_index(int(apart.argmax()), apart.shape)
+    return (
+        f"{labels[int(row)]} and {labels[int(column)]} are furthest apart: "
+        f"{float(apart.max()):.2f} (0 is the same, 1 idle against busy)."
+    )

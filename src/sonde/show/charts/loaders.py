@@ -1,0 +1,71 @@
+"""What data loaders were asked for and what they cost, loader by loader."""
+
+from sonde.records.loading import Operation
+from sonde.show.charts._chart import Chart
+from sonde.show.job_view import JobView
+from sonde.show.specs import Cell, Column, Spec, Table
+from sonde.show.units import counted
+
+_MOST = 32
+
+
+class Loaders(Chart):
+    """Loader processes against cores, pinned memory, and how long steps waited."""
+
+    title = "Data loaders"
+    pages = ("overview",)
+    section = "loading"
+    takes_worker = True
+
+    def build(self, job: JobView) -> Spec | None:
+        loaders = job.dataloader(worker=self.worker)
+        rows: list[tuple[Cell, ...]] = []
+        for one in loaders.reports[:_MOST]:
+            record, facts = one.record, one.record.facts
+            wait = one.seconds(Operation.WAIT)
+            rows.append(
+                (
+                    record.worker,
+                    record.mode,
+                    facts.dataset,
+                    facts.processes,
+                    facts.cores,
+                    one.processes_needed,
+                    "yes" if facts.is_pinning else "no",
+                    facts.batch_size,
+                    record.waited_percent,
+                    None if wait is None else wait.p50,
+                )
+            )
+        if not rows:
+            return None
+        is_cut = len(loaders.reports) > _MOST
+        return Table(
+            title=self.title,
+            note=_sentence(rows),
+            columns=(
+                Column(name="worker", title="Worker"),
+                Column(name="mode", title="Mode", is_number=False),
+                Column(name="dataset", title="Data set", is_number=False),
+                Column(name="processes", title="Loader processes"),
+                Column(name="cores", title="Cores"),
+                Column(name="processes_needed", title="Processes needed"),
+                Column(name="pinned", title="Pinned memory", is_number=False),
+                Column(name="batch_size", title="Batch size", unit="samples"),
+                Column(name="waited", title="Steps waited", unit="percent", tone="data_wait"),
+                Column(name="wait_p50", title="Median wait", unit="seconds"),
+            ),
+            rows=tuple(rows),
+            total=len(loaders.reports) if is_cut else None,
+        )
+
+
+def _sentence(rows: list[tuple[Cell, ...]]) -> str:
+    first = rows[0]
+    processes, cores = int(first[3] or 0), int(first[4] or 1)
+    whose = counted(processes, "loader process", "loader processes") if processes else ""
+    said = f"{whose or 'No loader process'} ran on {counted(cores, 'core')}"
+    waited = first[8]
+    if not isinstance(waited, float):
+        return f"{said}."
+    return f"{said}; steps waited for data {waited:.0f} % of their time."

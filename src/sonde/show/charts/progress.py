@@ -1,0 +1,92 @@
+"""What a job did when: the stages of each attempt, and the breaks between them."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from sonde.clock import NANOSECONDS
+from sonde.read.stages import StepMarks, read_marks
+from sonde.records.step import Stage
+from sonde.show.charts._chart import Chart
+from sonde.show.job_view import JobView
+from sonde.show.phases import spoken
+from sonde.show.specs import Lane, Lanes, Span, Spec
+from sonde.show.units import counted, duration
+
+
+class Progress(Chart):
+    """Training progress over time: stages, interruptions, resumed attempts."""
+
+    title = "Training progress over time"
+    pages = ("overview",)
+    section = "summary"
+
+    def build(self, job: JobView) -> Spec | None:
+        facts = job.facts
+        if facts.start_ns is None or not facts.attempts:
+            return None
+        start_ns = facts.start_ns
+        end_ns = facts.end_ns or _latest_sign(job)
+        marks = [read_marks(reader) for reader in job.steps(None).readers]
+        spans = [
+            span
+            for number in sorted({one.attempt.number for one in facts.attempts})
+            for span in _attempt(job, number, marks, end_ns)
+        ]
+        breaks = list(_breaks(job, end_ns))
+        lost = sum(end - start for start, end in breaks) / NANOSECONDS
+        spans += [(start, end, "interruption") for start, end in breaks]
+        said = f"{counted(len(breaks), 'interruption')}, {duration(lost)} in all." if breaks else ""
+        lane = Lane(
+            label="job",
+            spans=tuple(
+                Span(
+                    start=(start - start_ns) / NANOSECONDS,
+                    end=(end - start_ns) / NANOSECONDS,
+                    label=spoken(name),
+                    tone=name,
+                )
+                for start, end, name in sorted(spans)
+                if end > start
+            ),
+        )
+        end = (end_ns - start_ns) / NANOSECONDS
+        return Lanes(title=self.title, note=said, lanes=(lane,), end=end)
+
+
+def _latest_sign(job: JobView) -> int:
+    """The last thing that is known of a job that runs."""
+    beats = [one.heartbeat.time_ns for one in job.facts.latest if one.heartbeat is not None]
+    beats += [one.beat.time_ns for one in job.lives if one.beat is not None]
+    return max([*beats, job.facts.start_ns or 0])
+
+
+def _attempt(
+    job: JobView, number: int, marks: list[StepMarks], end_ns: int
+) -> Iterator[tuple[int, int, str]]:
+    """The stages of an attempt, from when to when."""
+    nodes = [one for one in job.facts.attempts if one.attempt.number == number]
+    first_ns = min(one.attempt.start_ns for one in nodes)
+    last_ns = max(one.end_ns(end_ns) for one in nodes)
+    trained = [span for one in marks if (span := one.of_training(number)) is not None]
+    if not trained:
+        yield first_ns, last_ns, Stage.INITIALIZATION.value
+        return
+    loop = (min(first for first, _ in trained), max(last for _, last in trained))
+    yield first_ns, loop[0], Stage.INITIALIZATION.value
+    yield *loop, Stage.TRAINING_LOOP.value
+    yield loop[1], last_ns, Stage.FINALIZATION.value
+
+
+def _breaks(job: JobView, end_ns: int) -> Iterator[tuple[int, int]]:
+    """Between the end of an attempt and the start of the next."""
+    edges: dict[int, tuple[int, int]] = {}
+    for one in job.facts.attempts:
+        known = edges.get(one.attempt.number, (one.attempt.start_ns, one.end_ns(end_ns)))
+        edges[one.attempt.number] = (
+            min(known[0], one.attempt.start_ns),
+            max(known[1], one.end_ns(end_ns)),
+        )
+    ordered = [edges[number] for number in sorted(edges)]
+    for (_, ended), (began, _) in pairwise(ordered):
+        if began > ended:
+            yield ended, began

@@ -1,0 +1,73 @@
+"""The training steps that took much longer than usual, and what they spent it on."""
+
+from typing import Any
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS, iso
+from sonde.show.charts._chart import Chart
+from sonde.show.job_view import JobView
+from sonde.show.outliers import StepOutliers as Found
+from sonde.show.outliers import step_outliers
+from sonde.show.phases import spoken
+from sonde.show.specs import Column, Spec, Table
+from sonde.show.units import counted, percent, short_time
+
+_SHOWN = 20
+
+
+class StepOutliers(Chart):
+    """The steps that took longest, each with the phase that took more than usual."""
+
+    title = "Step outliers"
+    pages = ("overview",)
+    section = "steps"
+    takes_worker = True
+
+    def build(self, job: JobView) -> Spec | None:
+        found = list(step_outliers(job, self.worker))
+        rows = [row for one in found for row in _rows(one)]
+        if not rows:
+            return None
+        rows.sort(key=lambda row: -row[3])
+        lost = sum(
+            float((one.seconds[one.is_outlier] - np.median(one.seconds[one.is_normal])).sum())
+            for one in found
+            if one.is_outlier.any() and one.is_normal.any()
+        )
+        whole = sum(float(one.seconds.sum()) for one in found)
+        return Table(
+            title=self.title,
+            note=(
+                f"{counted(len(rows), 'training step')} took longer than the median by three "
+                f"deviations and half of it; together {short_time(lost)} more than the median "
+                f"({percent(100 * lost / whole, 1)} of the time of all steps)."
+            ),
+            columns=(
+                Column(name="step", title="Step"),
+                Column(name="worker", title="Worker"),
+                Column(name="time", title="Time", unit="time", is_number=False),
+                Column(name="seconds", title="Duration", unit="seconds"),
+                Column(name="phase", title="Most of it in", is_number=False),
+                Column(name="excess", title="There more than usual", unit="seconds"),
+            ),
+            rows=tuple(rows[:_SHOWN]),
+            total=len(rows),
+        )
+
+
+def _rows(one: Found) -> list[Any]:
+    if not one.is_outlier.any() or not one.is_normal.any():
+        return []
+    table = one.table
+    names = list(table.phases_ns)
+    usual = np.array([np.median(table.phases_ns[name][one.is_normal]) for name in names])
+    rows = []
+    for place in np.flatnonzero(one.is_outlier).tolist():
+        spent = np.array([table.phases_ns[name][place] for name in names])
+        worst = int(np.argmax(spent - usual))
+        more = float(spent[worst] - usual[worst]) / NANOSECONDS
+        when = iso(int(table.starts_ns[place]))
+        step, seconds = int(table.steps[place]), float(one.seconds[place])
+        rows.append((step, table.worker, when, seconds, spoken(names[worst]), more))
+    return rows

@@ -1,0 +1,60 @@
+"""How long steps took, worker by worker."""
+
+from sonde.analyze.durations import durations_of, longest_usual
+from sonde.clock import NANOSECONDS
+from sonde.records.step import Mode
+from sonde.show.charts._chart import Chart
+from sonde.show.job_view import JobView
+from sonde.show.specs import Cell, Column, Spec, Table
+from sonde.show.units import short_time
+
+_MOST = 64  # workers; the slowest
+_NUMBERS = ("mean", "maximum", "p99", "p95", "p50", "minimum", "deviation")
+_TITLES = ("Mean", "Max", "p99", "p95", "p50", "Min", "Std. deviation")
+
+
+class StepStatistics(Chart):
+    """How long steps took: statistics per worker and mode."""
+
+    title = "Step durations"
+    pages = ("overview",)
+    section = "steps"
+    takes_worker = True
+
+    def build(self, job: JobView) -> Spec | None:
+        rows: list[tuple[Cell, ...]] = []
+        for table in job.steps(None, worker=self.worker).tables:
+            seconds = table.durations_ns[table.is_usual] / NANOSECONDS
+            if len(seconds):
+                found = durations_of(seconds)
+                long = int((seconds > longest_usual(seconds)).sum())
+                numbers = (getattr(found, name) for name in _NUMBERS)
+                rows.append((table.worker, table.mode, found.count, *numbers, long))
+        if not rows:
+            return None
+        rows.sort(key=lambda row: (row[1] != Mode.TRAIN.value, str(row[1]), -float(row[3] or 0.0)))
+        is_cut = len(rows) > _MOST
+        return Table(
+            title=self.title,
+            note=_sentence(rows),
+            coarsened=f"The {_MOST} slowest of {len(rows):,}." if is_cut else "",
+            columns=(
+                Column(name="worker", title="Worker"),
+                Column(name="mode", title="Mode", is_number=False),
+                Column(name="steps", title="Steps"),
+                *(
+                    Column(name=name, title=title, unit="seconds")
+                    for name, title in zip(_NUMBERS, _TITLES, strict=True)
+                ),
+                Column(name="outliers", title="Outliers"),
+            ),
+            rows=tuple(rows[:_MOST]),
+            total=len(rows) if is_cut else None,
+        )
+
+
+def _sentence(rows: list[tuple[Cell, ...]]) -> str:
+    first = rows[0]
+    steps, mean, outliers = (float(first[place] or 0) for place in (2, 3, 10))
+    said = f"A {first[1]} step of worker {first[0]} took {short_time(mean)} on average"
+    return f"{said}; {outliers:,.0f} of its {steps:,.0f} steps were outliers."

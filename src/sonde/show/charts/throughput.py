@@ -1,0 +1,40 @@
+"""How many training steps were done per second, over steps."""
+
+import numpy as np
+
+from sonde.analyze.curves import bucketed
+from sonde.clock import NANOSECONDS
+from sonde.show.charts._chart import Chart
+from sonde.show.curves import POINTS
+from sonde.show.job_view import JobView
+from sonde.show.specs import Curve, LineChart, Spec
+
+
+class Throughput(Chart):
+    """Training steps per second, of the slowest worker."""
+
+    title = "Throughput"
+    pages = ("overview",)
+    section = "steps"
+    takes_worker = True
+
+    def build(self, job: JobView) -> Spec | None:
+        tables = [one for one in job.steps(worker=self.worker).tables if len(one.steps)]
+        if not tables:
+            return None
+        slowest = max(tables, key=lambda one: float(one.durations_ns.mean()))
+        first, last = int(slowest.steps[0]), int(slowest.steps[-1])
+        edges = np.linspace(first, last + 1, min(POINTS, last - first + 1) + 1)
+        spent = bucketed(slowest.steps, slowest.durations_ns / NANOSECONDS, edges)
+        seconds = float(slowest.durations_ns.sum()) / NANOSECONDS
+        with np.errstate(divide="ignore"):
+            rates = 1 / spent.mean
+        return LineChart(
+            title=self.title,
+            note=f"{len(slowest.steps) / seconds:.3g} steps per second on average.",
+            x=tuple(np.ceil(edges[:-1]).tolist()),
+            x_title="Step",
+            unit="steps/s",
+            curves=(Curve(label=f"worker {slowest.worker}", values=tuple(rates.tolist())),),
+            low=0.0,
+        )
