@@ -169,7 +169,7 @@ def _rows_of_tracks(table: pa.Table) -> Iterator[tuple[str, Numbers]]:
     titles, tracks = texts_of(table["track"])
     starts_ns = to_numpy(table["start_ns"])
     ends_ns = starts_ns + to_numpy(table["duration_ns"])
-    for number in sorted(set(tracks.tolist()), key=lambda one: _order(titles[one])):
+    for number in sorted(set(tracks.tolist()), key=lambda one: track_order(titles[one])):
         mine = np.flatnonzero(tracks == number)
         places = side_by_side(starts_ns[mine], ends_ns[mine])
         for place in range(int(places.max()) + 1):
@@ -190,7 +190,8 @@ def _metadata(name: str, pid: int, arguments: dict[str, object], tid: int | None
     return json.dumps(event if tid is None else {**event, "tid": tid}, separators=(",", ":"))
 
 
-def _order(title: str) -> tuple[int, str]:
+def track_order(title: str) -> tuple[int, str]:
+    """What comes first on a timeline: what a person knows, then what the machine did."""
     if title == _LAST:
         return len(_ORDER) + 1, title
     places = (place for place, first in enumerate(_ORDER) if title.startswith(first))

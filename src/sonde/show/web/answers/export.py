@@ -1,0 +1,70 @@
+"""A job as a file for other programs: a trace for Perfetto, Python for speedscope, CSV."""
+
+import io
+from collections.abc import Sequence
+
+from sonde.clock import NANOSECONDS
+from sonde.errors import UsageError
+from sonde.records.python_profile import PythonProfiler
+from sonde.records.ranges import EVER, TimeRange
+from sonde.show.exports import EXPORTS, Selection
+from sonde.show.job_view import JobView
+from sonde.show.web.answers._answers import Address, Answers
+from sonde.show.web.question import Question
+from sonde.show.web.replies import Reply, file_reply
+
+_FORMATS = {
+    "chrome-trace": ("trace.json", "application/json"),
+    "speedscope": ("speedscope.json", "application/json"),
+    "csv": ("csv", "text/csv; charset=utf-8"),
+}
+
+
+class FileOfAJob(Answers):
+    """`export`: a download."""
+
+    def addresses(self) -> Sequence[Address]:
+        """One address; what it gives is too large to be kept."""
+        return (Address("/jobs/{job}/export", _export, is_kept=False),)
+
+
+def _export(question: Question) -> Reply:
+    name = question.choice("format", tuple(_FORMATS))
+    ending, media_type = _FORMATS[name]
+    export = EXPORTS.load(name)()
+    sink = io.BytesIO()
+    with question.job.view() as view:
+        export.write(_selection(question, view, name), sink, lambda _count: None)
+    return file_reply(sink.getvalue(), f"{question.job.name}.{ending}", media_type)
+
+
+def _selection(question: Question, view: JobView, name: str) -> Selection:
+    start, end = question.seconds("start"), question.seconds("end")
+    worker = question.worker if question.text("worker") else None
+    if name == "chrome-trace":
+        timeline = view.timeline(worker=worker, start=start, end=end).data
+        return Selection(view.name, (), (), timeline=timeline)
+    if name == "speedscope":
+        profiles = tuple(
+            window
+            for profiler in PythonProfiler
+            for window in view.python(profiler.value, worker=worker).windows
+        )
+        if not profiles:
+            raise UsageError(
+                f"Job {view.name!r} has no profile of Python. Record one with: "
+                f"sonde profile {view.name} --kinds python"
+            )
+        return Selection(view.name, (), (), python=profiles)
+    system = view.system()
+    return Selection(view.name, system.readers, system.series, _within(question, start, end))
+
+
+def _within(question: Question, start: float | None, end: float | None) -> TimeRange:
+    if start is None and end is None:
+        return EVER
+    first_ns = question.job.extent.start_ns or 0
+    return TimeRange(
+        None if start is None else first_ns + round(start * NANOSECONDS),
+        None if end is None else first_ns + round(end * NANOSECONDS),
+    )
