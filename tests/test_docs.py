@@ -1,10 +1,7 @@
-"""Documentation cannot drift: generated pages are current, maps are true, examples run."""
+"""Documentation cannot drift: generated pages are current, maps are true."""
 
-import os
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,6 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 WITH_EXAMPLES = sorted(
     [ROOT / "README.md", *(ROOT / "docs/start").glob("*.md"), *(ROOT / "docs/how-to").glob("*.md")]
 )
-_FENCE = re.compile(r"^```(bash|python|toml)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
@@ -49,30 +45,3 @@ def test_the_changelog_has_the_current_version() -> None:
 def test_every_command_is_mentioned_in_the_start_page_or_a_how_to() -> None:
     text = "\n".join(page.read_text() for page in WITH_EXAMPLES)
     assert [name for name in COMMANDS.names() if f"sonde {name}" not in text] == []
-
-
-@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
-    """Top to bottom in one folder; a block marked `toml sonde.toml` is saved under that name."""
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "COLUMNS": "100",
-    }
-    for language, rest, code in _FENCE.findall(page.read_text()):
-        if "no-run" in rest:
-            continue
-        if language == "toml" or (language == "python" and rest.strip()):
-            (tmp_path / rest.strip()).write_text(code)
-            continue
-        words = ["bash", "-euo", "pipefail", "-c"] if language == "bash" else [sys.executable, "-c"]
-        done = subprocess.run(
-            [*words, code],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"

@@ -19,7 +19,7 @@ WANTED = st.lists(st.floats(0, 100), min_size=1, max_size=5)
 
 
 @given(VALUES, WANTED)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_they_are_what_numpy_says(values: npt.NDArray[np.float32], wanted: list[float]) -> None:
     found = percentiles(values, wanted)
 

@@ -18,7 +18,7 @@ def new_values(follower: Follower) -> list[float]:
 
 
 @given(ACTIONS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_sample_is_seen_once_across_rotation_sealing_and_merging(actions: list[str]) -> None:
     job = FakeJob()
     follower, seen, recorded = job.follower(), [], 0

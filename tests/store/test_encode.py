@@ -36,7 +36,7 @@ def exact(value: object) -> object:
 
 @pytest.mark.parametrize("family", FAMILIES_OF_ROWS, ids=lambda family: family.name)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_rows_of_every_family_come_back_as_they_were(family: Family, data: st.DataObject) -> None:
     rows = data.draw(rows_of(family))
 
@@ -48,7 +48,7 @@ def test_rows_of_every_family_come_back_as_they_were(family: Family, data: st.Da
 
 
 @given(INSTANTS, st.integers(0, 5), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_samples_come_back_as_they_were(
     times_ns: list[int], series: int, data: st.DataObject
 ) -> None:

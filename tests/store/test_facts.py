@@ -73,7 +73,7 @@ def signed(body: dict[str, object]) -> bytes:
 
 
 @given(RECORDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_every_record_comes_back_as_it_was(record: object) -> None:
     assert decode_facts(type(record), encode_facts(record), "a.json") == record
 

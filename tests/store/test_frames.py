@@ -26,7 +26,7 @@ def read_frames(data: bytes) -> tuple[list[Frame], list[Damage]]:
 
 
 @given(PAYLOADS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_what_was_framed_is_read_back(payloads: list[bytes]) -> None:
     frames, damages = read_frames(b"".join(encoded(payloads)))
 
@@ -35,7 +35,7 @@ def test_what_was_framed_is_read_back(payloads: list[bytes]) -> None:
 
 
 @given(PAYLOADS, st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_prefix_reads_as_the_exact_prefix_and_is_no_damage(
     payloads: list[bytes], data: st.DataObject
 ) -> None:
@@ -62,7 +62,7 @@ def test_every_single_flipped_bit_is_noticed_and_costs_one_frame_at_most() -> No
 
 
 @given(PAYLOADS, st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_flipped_bit_in_any_file_costs_the_frame_it_is_in(
     payloads: list[bytes], data: st.DataObject
 ) -> None:

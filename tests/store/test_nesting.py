@@ -1,7 +1,7 @@
 """Who runs inside of whom, and whose time it is: every instant once."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.store.nesting import NOBODY, nest
@@ -67,7 +67,6 @@ def test_an_overlap_in_one_place_changes_nothing_elsewhere() -> None:
 spans = st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 25))
 
 
-@settings(deadline=None)
 @given(st.lists(spans, min_size=1, max_size=25, unique_by=lambda one: one))
 def test_every_instant_belongs_to_the_one_that_began_last(given_spans: list[Span]) -> None:
     assert nested(*given_spans)[1] == owners(given_spans)
@@ -89,7 +88,6 @@ def trees(draw: st.DrawFn) -> list[Span]:
     return found
 
 
-@settings(deadline=None)
 @given(trees().filter(bool))
 def test_calls_that_nest_add_up_whatever_their_order(calls: list[Span]) -> None:
     shuffled = sorted(calls, key=hash)

@@ -21,7 +21,7 @@ TICKS = 24
 
 
 @given(st.sets(st.integers(1, TICKS - 1), max_size=8), st.sets(st.integers(1, TICKS), max_size=3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_any_cut_into_segments_reads_the_same_live_sealed_merged_and_merged_into_one(
     cuts: set[int], seals: set[int]
 ) -> None:

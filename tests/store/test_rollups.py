@@ -36,7 +36,7 @@ def assert_same(found: Rollup, expected: Rollup) -> None:
 
 
 @given(samples())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_bucket_is_what_numpy_says_of_its_samples(data: tuple[Instants, Floats]) -> None:
     times, values = data
 
@@ -57,7 +57,7 @@ def test_a_bucket_is_what_numpy_says_of_its_samples(data: tuple[Instants, Floats
 
 
 @given(samples())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_coarser_buckets_come_out_the_same_by_way_of_finer_ones(
     data: tuple[Instants, Floats],
 ) -> None:
@@ -65,7 +65,7 @@ def test_coarser_buckets_come_out_the_same_by_way_of_finer_ones(
 
 
 @given(samples(), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_cut_into_pieces_joins_to_the_same_in_any_order(
     whole: tuple[Instants, Floats], data: st.DataObject
 ) -> None:
@@ -82,7 +82,7 @@ def test_any_cut_into_pieces_joins_to_the_same_in_any_order(
 
 
 @given(samples(), st.integers(-20, 520), st.integers(-20, 520))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_buckets_within_a_range_are_those_that_touch_it(
     data: tuple[Instants, Floats], start: int, end: int
 ) -> None:

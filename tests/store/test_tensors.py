@@ -23,7 +23,7 @@ NAMES = st.text(min_size=1, max_size=10).filter(lambda name: name != "__metadata
 
 
 @given(st.dictionaries(NAMES, st.binary(max_size=40), max_size=4), st.text(max_size=10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_was_encoded_comes_back(contents: dict[str, bytes], fact: str) -> None:
     tensors = {name: RawTensor("U8", (len(data),), data) for name, data in contents.items()}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.errors import DamagedError
@@ -63,7 +63,6 @@ def test_every_layout_is_read_in_pieces_of_every_size(
     assert stream.bytes_read == len(text)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 900), st.permutations(list(DOCUMENT)))
 def test_keys_may_come_in_any_order_and_pieces_end_anywhere(
     block_bytes: int, order: list[str]
@@ -82,7 +81,6 @@ arguments = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(texts, arguments), max_size=8),
     st.integers(1, 300),
@@ -99,7 +97,6 @@ def test_whatever_events_say_none_is_lost_or_torn(
     assert not stream.is_cut
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_a_trace_cut_at_any_byte_gives_the_events_before(data: st.DataObject) -> None:
     text = json.dumps({"traceEvents": EVENTS, "traceName": "x"}).encode()

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.clock import NANOSECONDS
@@ -86,9 +86,7 @@ def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     ]
 
 
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=12)
 @given(
     looks=st.sets(st.integers(1, STEPS), max_size=8),
     restarts=st.lists(st.booleans(), min_size=8, max_size=8),

@@ -276,8 +276,7 @@ def test_large_keys_arrive_whole(backend: Backend) -> None:
 
 @settings(
     max_examples=20,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     pieces=st.lists(st.binary(max_size=12), min_size=1, max_size=6),
