@@ -1,0 +1,36 @@
+"""The dashboard's server, in a thread of the tests."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sonde.cli._dashboard import LOOPBACK, open_server
+
+if TYPE_CHECKING:
+    from sonde.show.web.server import DashboardServer
+
+
+@dataclass
+class Served:
+    """A store that is served."""
+
+    server: "DashboardServer"
+    address: str
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return self.server.port
+
+    def page(self, job: str, page: str, more: str = "") -> str:
+        """The address of one page of a job."""
+        return f"{self.address}#/jobs/{job}/{page}{f'?{more}' if more else ''}"
+
+    def stop(self) -> None:
+        """No more answers."""
+        self.server.__exit__(None, None, None)
+
+
+def serve(store: str, port: int = 0) -> Served:
+    """Serves a store; it listens when this returns."""
+    server, address = open_server(store, LOOPBACK, port)
+    return Served(server.__enter__(), address)
