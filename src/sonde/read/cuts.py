@@ -59,6 +59,11 @@ class _Marks:
         count = self.settled_count
         return int(self.steps[count - 1]) + 1 if count else 0
 
+    def places(self, width: int, first: int) -> set[int]:
+        """The numbers of windows of so many steps that hold any, from a number on."""
+        steps = self.steps[int(self.steps.searchsorted(first * width)) :]
+        return set((steps // width).tolist())
+
     def time_of(self, steps: StepRange, leg: Leg, *, is_last: bool) -> TimeRange:
         """From the end of the last step before some steps to the end of their last one."""
         first, last = self.steps.searchsorted((steps.start or 0, steps.end or 0)).tolist()
@@ -97,13 +102,9 @@ def step_windows(
         only: The numbers of those that are wanted, beside the last.
     """
     marks = {rank: _marks(data, leg, rank) for rank in leg.ranks}
-    occupied = sorted(
-        {int(one) for mark in marks.values() for one in np.unique(mark.steps // width)}
-    )
+    occupied = sorted({place for mark in marks.values() for place in mark.places(width, index)})
     end = _LAST if leg.is_over else _settled_steps(leg, marks)
     for place in occupied:
-        if place < index:
-            continue
         if (place + 1) * width > end:
             return
         is_last = leg.is_over and place == occupied[-1]

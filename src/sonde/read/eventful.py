@@ -1,6 +1,7 @@
 """Which windows of few steps hold anything that a rule needs, so that it is spared the others."""
 
 from collections.abc import Container, Iterable
+from copy import copy
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -26,18 +27,14 @@ class Eventful(Container[int]):
         self._places = places | {place + 1 for place in places}
         self._every = max(1, _EVERY_STEPS // width)
 
+    def __or__(self, other: "Eventful") -> "Eventful":
+        """What any of two of one width holds."""
+        both = copy(self)
+        both._places = self._places | other._places
+        return both
+
     def __contains__(self, place: object) -> bool:
         return place in self._places or (isinstance(place, int) and place % self._every == 0)
-
-
-class AnyOf(Container[int]):
-    """What any of some others holds."""
-
-    def __init__(self, parts: Iterable[Container[int]]) -> None:
-        self._parts = tuple(parts)
-
-    def __contains__(self, place: object) -> bool:
-        return any(place in one for one in self._parts)
 
 
 def _places(data: JobData, leg: Leg, width: int, needs: tuple[Need, ...]) -> set[int]:

@@ -20,7 +20,8 @@ def own_time_ns(starts_ns: Numbers, ends_ns: Numbers) -> Numbers:
     own = np.zeros(len(starts_ns), dtype=np.int64)
     if not len(starts_ns):
         return own
-    edges = np.unique(np.concatenate([starts_ns, ends_ns]))
+    edges = np.sort(np.concatenate([starts_ns, ends_ns]))
+    edges = edges[np.append(edges[1:] != edges[:-1], True)]
     firsts, lasts = np.searchsorted(edges, starts_ns), np.searchsorted(edges, ends_ns)
     owners = np.full(len(edges), _NOBODY, dtype=np.int64)
     order = np.lexsort((-lasts, firsts))

@@ -120,7 +120,10 @@ class LiveSegment:
         """Some rows, in the order they were written."""
         within = wanted.within
         touched = [one.table for one in self._tables if within.overlaps(one.first_ns, one.last_ns)]
-        return rows_in(self._family, _joined(self._family, touched), wanted)
+        found = [rows_in(self._family, one, wanted) for one in touched]
+        if not found:
+            return rows_in(self._family, empty_table(self._family), wanted)
+        return found[0] if len(found) == 1 else _joined(self._family, found)
 
     def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
         """The open tail is small: it is rolled up on the fly."""

@@ -80,7 +80,10 @@ def rows_in(family: Family, table: pa.Table, wanted: Wanted) -> pa.Table:
         inside &= _is_one_of(table[name], texts)
     if wanted.columns is not None:
         table = table.select(wanted.columns)
-    return table if inside.all() else table.take(from_numpy(np.flatnonzero(inside)))
+    places = np.flatnonzero(inside)
+    if len(places) and int(places[-1] - places[0]) == len(places) - 1:  # as it mostly is
+        return table.slice(int(places[0]), len(places))
+    return table.take(from_numpy(places))
 
 
 def _is_one_of(column: pa.ChunkedArray, texts: Container[str]) -> npt.NDArray[np.bool_]:
@@ -94,7 +97,7 @@ def _is_one_of(column: pa.ChunkedArray, texts: Container[str]) -> npt.NDArray[np
 
 def texts_of(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int32]]:
     """A column of texts: the distinct ones, and which one each row has."""
-    chunks = column.unify_dictionaries().chunks
+    chunks = column.chunks if column.num_chunks == 1 else column.unify_dictionaries().chunks
     if not chunks:
         return [], np.empty(0, dtype=np.int32)
     return chunks[0].dictionary.to_pylist(), np.concatenate([view_of(c.indices) for c in chunks])

@@ -3,16 +3,18 @@
 import heapq
 import json
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
+from functools import reduce
+from operator import or_
 from typing import Protocol
 
 from sonde.clock import Clock
 from sonde.errors import StoreError
 from sonde.read.causes import linked
 from sonde.read.cuts import settled, step_windows, time_windows
-from sonde.read.eventful import AnyOf, Eventful
+from sonde.read.eventful import Eventful
 from sonde.read.findings import read_evaluations
 from sonde.read.job_data import JobData
 from sonde.read.legs import Leg
@@ -30,7 +32,6 @@ from sonde.watch.progress import Progress, load_progress, save_progress
 EVALUATIONS = rules_key("evaluations")
 VERDICT = rules_key("verdict")
 
-_LAST_PLACE = 1 << 62
 _PART_SECONDS = 1.0  # of work, after which what was found is written
 _KEEP_SECONDS = 30.0  # between two documents of where rules stand, while nothing is found
 
@@ -149,29 +150,24 @@ class Runner:
         """One window after the other, and all rules that see the job in such ones."""
         rule, first = courses[0].rule, min(course.place_in(leg) for course in courses)
         data, width = self._data.reaching(_earliest(courses)), rule.window_steps or 1
-        wanted = [_wanted(course, data, leg) for course in courses]
+        wanted: list[Eventful] = []
         if rule.window_seconds is not None:
             windows = time_windows(data, leg, rule.window_seconds, first)
         else:
-            windows = step_windows(data, leg, width, first, AnyOf(wanted))
+            if rule.skips_quiet:
+                wanted = [Eventful(data, leg, width, course.needs) for course in courses]
+            windows = step_windows(data, leg, width, first, reduce(or_, wanted) if wanted else None)
         for index, window in windows:
             shown_to = [
                 course
-                for course, places in zip(courses, wanted, strict=True)
-                if course.place_in(leg) <= index and (window.is_last or index in places)
+                for place, course in enumerate(courses)
+                if course.place_in(leg) <= index
+                and (not wanted or window.is_last or index in wanted[place])
             ]
             yield index, window, shown_to
         if leg.end_ns is not None:
             for course in courses:
                 course.leave(leg)
-
-
-def _wanted(course: Course, data: JobData, leg: Leg) -> Container[int]:
-    """The numbers of the windows that a rule has to see."""
-    rule = course.rule
-    if rule.skips_quiet and rule.window_seconds is None:
-        return Eventful(data, leg, rule.window_steps or 1, course.needs)
-    return range(_LAST_PLACE)
 
 
 def _earliest(courses: Sequence[Course]) -> int | None:
