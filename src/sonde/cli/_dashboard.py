@@ -2,10 +2,11 @@
 
 import importlib
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from sonde.clock import SystemClock
-from sonde.errors import MissingExtraError
+from sonde.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from sonde.show.web.server import DashboardServer
@@ -31,9 +32,20 @@ def open_server(store: str, host: str, port: int) -> "tuple[DashboardServer, str
     is_local = security.is_loopback(host)
     token = None if is_local else secrets.token_urlsafe(_TOKEN_BYTES)
     clock = SystemClock()
-    shelf = library.Library(store, clock, lambda backend: job.Job(backend, clock))
+    shelf = library.Library(store, clock, lambda backend: job.Job(backend, clock), _rule_page)
     opened: DashboardServer = server.DashboardServer(shelf, server.listen(host, port), token)
     return opened, _address(host, opened.port, token)
+
+
+def _rule_page(name: str) -> Mapping[str, Any] | None:
+    """What a rule of ours says of itself; of one that came with a job nothing is known here."""
+    rules = importlib.import_module("sonde.rules")
+    pages = importlib.import_module("sonde.cli.rules")
+    try:
+        page: Mapping[str, Any] = pages.rule_document(rules.load_rule(name))
+    except UsageError:
+        return None
+    return page
 
 
 def _address(host: str, port: int, token: str | None) -> str:

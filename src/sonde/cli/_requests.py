@@ -1,13 +1,12 @@
 """Asks something of a running job and waits until everybody who was asked has answered."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from sonde.cli._command import Options, remark, say, say_json
 from sonde.clock import SystemClock
-from sonde.errors import JobNotRunningError
-from sonde.read.jobs import JobFacts, read_job
-from sonde.records.job import JobState
+from sonde.read.jobs import read_job
+from sonde.read.listeners import listeners
 from sonde.records.request import Reply, RequestKind
 from sonde.store.backends import Backend
 from sonde.store.control import replies_to, send_request, worker_name
@@ -19,43 +18,16 @@ _MOST_NAMES = 4
 _WORKER = worker_name(0)[:-1]
 
 
-def running_nodes(facts: JobFacts) -> set[str]:
-    """The nodes that answer."""
-    nodes = {one.attempt.node for one in facts.latest if one.state is JobState.RUNNING}
-    if not nodes:
-        raise JobNotRunningError(f"Job {facts.name!r} does not run: it is {facts.state.value}.")
-    return nodes
-
-
-def running_workers(facts: JobFacts) -> set[str]:
-    """The workers that answer: the last life of each rank, if it is not over."""
-    nodes = running_nodes(facts)
-    attempts = {one.attempt.number for one in facts.latest}
-    lives = {one.info.rank: one for one in sorted(facts.lives, key=lambda one: one.info.start_ns)}
-    workers = {
-        worker_name(rank)
-        for rank, one in lives.items()
-        if one.info.attempt in attempts
-        and one.info.node in nodes
-        and one.failure is None
-        and not (one.beat and one.beat.is_over)
-    }
-    if not workers:
-        raise JobNotRunningError(f"Job {facts.name!r} runs, but nothing trains in it just now.")
-    return workers
-
-
 def ask(
     options: Options,
     kind: RequestKind,
     arguments: dict[str, str],
-    whom: Callable[[JobFacts], set[str]] = running_nodes,
 ) -> int:
     """Sends the request, prints the answers; 1 if somebody refused or did not answer."""
     clock = SystemClock()
     backend = find_job(options.job, options.store)
     facts = read_job(backend, clock.now_ns())
-    names = whom(facts)
+    names = listeners(facts, kind)
     replies = _replies(backend, clock, kind, arguments, names)
     silent = _in_order(names - replies.keys())
     if options.json:

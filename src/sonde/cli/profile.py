@@ -4,7 +4,7 @@ import argparse
 import getpass
 
 from sonde.cli._command import Command, Options, add_job, add_json
-from sonde.cli._requests import ask, running_workers
+from sonde.cli._requests import ask
 from sonde.errors import UsageError
 from sonde.records.profile import ProfileKind
 from sonde.records.request import RequestKind
@@ -56,4 +56,4 @@ class Profile(Command):
         else:
             arguments["steps"] = options.steps or "1"
         requested_windows(arguments, "sonde profile:")
-        return ask(options, RequestKind.PROFILE, arguments, running_workers)
+        return ask(options, RequestKind.PROFILE, arguments)

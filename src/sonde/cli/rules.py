@@ -51,7 +51,7 @@ class RulesCommand(Command):
         names = rule_names() if options.name is None else (options.name,)
         kinds = sorted((load_rule(name) for name in names), key=lambda kind: kind.name())
         if options.json:
-            documents = [_document(kind) for kind in kinds]
+            documents = [rule_document(kind) for kind in kinds]
             say_json({"rules": documents} if options.name is None else documents[0])
         elif options.name is None:
             table = aligned([(one.name(), one.pages().question) for one in kinds], 2)
@@ -71,7 +71,8 @@ def _write(name: str | None) -> int:
     return 0
 
 
-def _document(kind: type[Rule]) -> dict[str, Any]:
+def rule_document(kind: type[Rule]) -> dict[str, Any]:
+    """What a rule says of itself, as plain JSON values."""
     pages = kind.pages()
     return {
         "rule": kind.name(),

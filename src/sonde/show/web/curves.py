@@ -62,9 +62,10 @@ def read_curves(
             return _with_holes(times_ns, values, round(interval_seconds * NANOSECONDS))
     found = reader.buckets(series, most, within)
     starts_ns, places = regular(found.starts_ns, found.width_ns)
-    spread = (_spread(one, places, len(starts_ns)) for one in (found.minimum, found.mean))
-    highest = _spread(found.maximum, places, len(starts_ns))
-    return Curves(found.width_ns, starts_ns + found.width_ns // 2, *spread, highest)
+    lowest, mean, highest = (
+        _spread(one, places, len(starts_ns)) for one in (found.minimum, found.mean, found.maximum)
+    )
+    return Curves(found.width_ns, starts_ns + found.width_ns // 2, lowest, mean, highest)
 
 
 def regular(starts_ns: Instants, width_ns: int) -> tuple[Instants, Numbers]:

@@ -2,6 +2,8 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from sonde.clock import Clock
 from sonde.errors import JobNotFoundError
@@ -13,11 +15,21 @@ from sonde.store.places import job_uri
 
 _MOST_OPEN = 16
 
+# What a rule says of itself, by its name; None where nobody knows it. Show may not know the rules.
+RulePage = Callable[[str], Mapping[str, Any] | None]
+
 
 class Library:
     """A store, for all threads of the server."""
 
-    def __init__(self, store: str, clock: Clock, make_view: ViewMaker) -> None:
+    def __init__(
+        self,
+        store: str,
+        clock: Clock,
+        make_view: ViewMaker,
+        rule_page: RulePage = lambda _rule: None,
+    ) -> None:
+        self.rule_page = rule_page
         self.store = store
         self.clock = clock
         self.catalogue = Catalogue(store, clock)

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
 from sonde.clock import Clock
 from sonde.read.findings import EpisodesReader
@@ -12,6 +12,7 @@ from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
 from sonde.records.ranges import TimeRange
 from sonde.show.job_view import JobView
+from sonde.show.web.stretches import Stretches, StretchLog
 from sonde.store.backends import Backend
 
 _FRESH_SECONDS = 0.5  # what was read so recently is not looked at again
@@ -57,6 +58,8 @@ class OpenJob:
         self._lock = threading.RLock()
         self._nodes: dict[str, _Shared[SystemReader]] = {}
         self._workers: dict[int, _Shared[WorkerReader]] = {}
+        self._logs: dict[int, StretchLog] = {}
+        self._memory: dict[object, tuple[object, float, object]] = {}
         self._view: _Shared[View] | None = None
         self._episodes: _Shared[EpisodesReader] | None = None
         self._look()
@@ -121,6 +124,29 @@ class OpenJob:
         with ExitStack() as stack:
             found = {rank: stack.enter_context(self.worker(rank)) for rank in sorted(set(ranks))}
             yield tuple(found[rank] for rank in ranks)
+
+    def stretches(self, rank: int) -> Stretches:
+        """All events of one worker's training thread."""
+        with self.worker(rank) as reader:
+            if rank not in self._logs:
+                self._logs[rank] = StretchLog(reader)
+            return self._logs[rank].read()
+
+    def remembered(self, key: object, seconds: float, make: Callable[[], Part]) -> Part:
+        """Something that is costly to find out: once, and of a job that runs again after a while.
+
+        Two threads that ask at once both find it out: that costs less than to wait in line.
+        """
+        facts, now = self.facts, self.clock.seconds()
+        mark = (facts.state.is_over, facts.end_ns, len(facts.attempts))
+        with self._lock:
+            known = self._memory.get(key)
+        if known and known[0] == mark and (facts.state.is_over or now < known[1] + seconds):
+            return cast("Part", known[2])
+        found = make()
+        with self._lock:
+            self._memory[key] = (mark, now, found)
+        return found
 
     @contextmanager
     def view(self) -> Iterator[View]:

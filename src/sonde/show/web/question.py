@@ -89,8 +89,8 @@ class Question:
         """From `t0` to `t1`; the whole job where they are not given."""
         extent = self.job.extent
         start, end = self.seconds("t0"), self.seconds("t1")
-        start_ns = extent.start_ns if start is None else round(start * NANOSECONDS)
-        end_ns = extent.end_ns if end is None else round(end * NANOSECONDS)
+        start_ns = (extent.start_ns or 0) if start is None else round(start * NANOSECONDS)
+        end_ns = (extent.end_ns or 0) if end is None else round(end * NANOSECONDS)
         if end_ns <= start_ns:
             raise UsageError(f"t1 comes after t0: from {start_ns} to {end_ns} ns is nothing.")
         return TimeRange(start_ns, end_ns)

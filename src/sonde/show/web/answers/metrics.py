@@ -22,8 +22,8 @@ def _metrics(question: Question) -> Reply:
     with question.job.node(question.node) as reader:
         for one in reader.series():
             info = one.metric
-            entry = {"metric": info.name, "unit": info.unit, "help": info.help, "devices": []}
-            known = found.setdefault(info.name, {**entry, "has_whole": False})
+            entry: dict[str, Any] = {"metric": info.name, "unit": info.unit, "help": info.help}
+            known = found.setdefault(info.name, {**entry, "devices": [], "has_whole": False})
             if one.device:
                 known["devices"].append(one.device)
             else:

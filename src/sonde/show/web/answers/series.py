@@ -64,16 +64,16 @@ def _frame(
         "t1": (within.end_ns or 0) / NANOSECONDS,
         "width": curves.width_ns / NANOSECONDS,
         "x": frame.add(curves.times_ns / NANOSECONDS),
-        "series": [],
     }
+    described = []
     for one in wanted:
         rows = [places[series] for series in one.series]
         unit = one.series[0].metric.unit if one.series else None
         parts = curves.over(rows)
         add = frame.add_percent if unit in ("percent", "%") else frame.add
-        described = {name: add(values) for name, values in parts.items()}
-        header["series"].append({"key": one.key, "unit": unit, "parts": described})
-    return frame.build(header)
+        places_of = {name: add(values) for name, values in parts.items()}
+        described.append({"key": one.key, "unit": unit, "parts": places_of})
+    return frame.build({**header, "series": described})
 
 
 def _meant(reader: SystemReader, key: str) -> tuple[Series, ...]:

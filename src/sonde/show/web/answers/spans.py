@@ -14,7 +14,7 @@ from sonde.show.web.answers.heat import window_document
 from sonde.show.web.frames import FrameBuilder, quantized
 from sonde.show.web.question import Question
 from sonde.show.web.replies import Reply, frame_reply
-from sonde.show.web.stretches import Stretches, read_stretches
+from sonde.show.web.stretches import Lane, Stretches
 
 _MOST_SPANS = 4000  # of a lane, drawn one by one
 _COVER_SCALE = 1 / 200
@@ -32,8 +32,7 @@ class Spans(Answers):
 
 def _spans(question: Question) -> Reply:
     within, pixels = question.window, question.pixels
-    with question.job.worker(question.worker) as reader:
-        found = read_stretches(reader, within)
+    found = question.job.stretches(question.worker).within(within)
     frame = FrameBuilder()
     order = sorted(range(len(found.lanes)), key=lambda number: _place(found.lanes[number]))
     lanes = [
@@ -49,9 +48,9 @@ def _spans(question: Question) -> Reply:
     return frame_reply(frame.build(header))
 
 
-def _place(lane: tuple[str, str]) -> tuple[int, int, str]:
-    kind, name = lane
-    return _KIND_ORDER.index(kind), _ORDER.get(name, len(_ORDER)), name
+def _place(lane: Lane) -> tuple[int, int, str, str]:
+    place = _ORDER.get(lane.name, len(_ORDER))
+    return _KIND_ORDER.index(lane.category), place, lane.name, lane.mode
 
 
 def _lane(
@@ -64,14 +63,15 @@ def _lane(
     is_wide = own.ends_ns - own.starts_ns > pixel_ns
     if int(is_wide.sum()) > _MOST_SPANS:
         is_wide[:] = False
-    kind, name = own.lanes[number]
+    lane = own.lanes[number]
     wide = own.take(np.flatnonzero(is_wide))
     narrow = ~is_wide
     cover = covered(first[narrow] - start_ns, last[narrow] - start_ns, pixel_ns, pixels)
     return {
-        "name": name,
-        "category": kind,
-        "phase": name if kind in ("phase", "user") else None,
+        "name": lane.name,
+        "category": lane.category,
+        "mode": lane.mode,
+        "phase": lane.name if lane.category in ("phase", "user") else None,
         "count": len(own.starts_ns),
         "seconds": float((last - first).sum()) / NANOSECONDS,
         "spans": {

@@ -7,13 +7,16 @@ import numpy as np
 
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable, read_steps
+from sonde.records.ranges import StepRange
 from sonde.records.step import Mode
 from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.question import Question
 from sonde.show.web.replies import Reply, json_reply
+from sonde.show.web.stretches import STEP, Stretches
 
 _MOST_STEPS = 2000
 _LAST_STEP = 1 << 53
+_MEDIAN_SECONDS = 10.0  # so old it may be of a job that runs
 _MODES = tuple(one.value for one in Mode)
 
 
@@ -31,17 +34,21 @@ def _steps(question: Question) -> Reply:
     before = question.whole("before", _LAST_STEP, 0, _LAST_STEP)
     if not question.job.facts.workers:
         return json_reply(_document(None, mode, 0, None, None))
+    every = question.job.stretches(question.worker).of(STEP, mode=mode)
+    numbers = np.unique(every.steps)
+    shown = numbers[: int(np.searchsorted(numbers, before))][-last:].tolist()
     with question.job.worker(question.worker) as reader:
-        table = read_steps(reader, mode)
-    median = _median(table)
-    end = int(np.searchsorted(table.steps, before))
-    shown = table.take(slice(max(0, end - last), end))
-    return json_reply(_document(question.worker, mode, len(table.steps), median, shown))
+        wanted = StepRange(shown[0], shown[-1] + 1) if shown else StepRange(0, 0)
+        table = read_steps(reader, mode, wanted)
+    median = question.job.remembered(
+        ("median", question.worker, mode), _MEDIAN_SECONDS, lambda: _median(every)
+    )
+    return json_reply(_document(question.worker, mode, len(numbers), median, table))
 
 
-def _median(table: StepTable) -> float | None:
-    usual = table.durations_ns[table.is_usual]
-    return float(np.median(usual)) / NANOSECONDS if len(usual) else None
+def _median(steps: Stretches) -> float | None:
+    lasted_ns = steps.ends_ns - steps.starts_ns
+    return float(np.median(lasted_ns)) / NANOSECONDS if len(lasted_ns) else None
 
 
 def _document(
