@@ -17,35 +17,51 @@ export type RuleDocument = {
   reason: string | null; traceback: string | null; seconds: number; summary: Record<string, unknown>; findings: Finding[];
 };
 
-export type NodeDocument = { name: string; cores: number; gpus: (string | { name?: string; device?: string })[]; has_gpu: boolean };
+export type NodeDocument = { name: string; cores: number; gpus: string[]; has_gpu: boolean };
 export type Stage = { seconds: number; percent: number; start_time?: string; end_time?: string };
-export type WorkerDocument = number | { worker: number; node?: string };
+export type WorkerDocument = { rank: number; node: string | null; device: string | null };
+export type FindingsDocument = { findings: Finding[]; counts: Partial<Record<Severity, number>>; worst: Severity | null; sentence: string | null };
+
+export type ExitDocument = {
+  code: number | null; signal: string | null; reason: string | null; message: string | null; traceback: string | null; worker: number | null;
+  left_running: number[];
+};
+export type RunDocument = {
+  node: string; attempt: number; state: string; exit: ExitDocument | null; start_time: string; command: string[]; folder: string; pid: number | null;
+  interval_seconds: number; git: Record<string, unknown>; versions: Record<string, string>; machine: Record<string, string>;
+  packages: Record<string, string>; environment: Record<string, string>;
+};
+export type LifeDocument = { worker: number; node: string; attempt: number; restart: number; pid: number; framework: string | null; device: string | null; versions: Record<string, string>; failure: string | null };
+export type Overhead = { percent: number | null; hook_percent: number | null; launcher_percent: number | null; cpu_seconds: number; bytes_written: number };
 
 /** What `sonde status --json` says, and what the dashboard needs beside it. */
 export type JobDocument = {
   job: string; state: string; attempts: number; verdict: string; now: number; t0: number; t1: number;
   start_time: string; end_time: string | null; duration_seconds: number;
-  exit: { code: number | null; signal: string | null; reason: string | null; message: string | null; traceback: string | null; worker: number | null } | null;
+  exit: ExitDocument | null;
   stages: Record<string, Stage>; steps: Record<string, number>;
   phases: Record<string, { steps: number; seconds: { mean: number; p50: number; p95: number; maximum: number }; percent: Record<string, number> }>;
   losses: Record<string, { step: number; value: number }>;
-  nodes: NodeDocument[]; workers: WorkerDocument[]; rules: RuleDocument[];
+  nodes: NodeDocument[]; workers: WorkerDocument[]; rules: RuleDocument[]; findings: FindingsDocument;
   notices: { time: string; kind: string; what: string; text: string }[];
-  overhead: Record<string, number>; interval_seconds: number | null; is_monitoring: boolean;
-  has: Record<string, boolean>; controls: { stop: boolean; set: boolean; profile: boolean };
+  lost: { what: string; from: string | null; to: string | null; reason: string }[]; not_collected: { what: string; reason: string }[];
+  profiles: { kind: string; first_step: number; last_step: number; by: string; workers: number; cost_seconds: number }[];
+  runs: RunDocument[]; lives: LifeDocument[];
+  overhead: Overhead | null; interval_seconds: number | null; is_monitoring: boolean;
+  has: Record<string, boolean>; controls: { stop: boolean; set: boolean; profile: boolean; delete: boolean };
 };
 
 export type JobRow = {
-  name: string; state: string; start_time: number; end_time: number | null; duration_seconds: number; verdict: string;
+  name: string; state: string; start_time: string; end_time: string | null; finding: string | null; duration_seconds: number; verdict: string;
   worst: Severity | null; findings: Partial<Record<Severity, number>>; steps: Record<string, number>;
   nodes: number; workers: number; spark: { label: string; values: (number | null)[] } | null;
 };
-export type JobList = { jobs: JobRow[]; total: number; version: string };
+export type JobList = { jobs: JobRow[]; total: number; version: string; store: string; now: number };
 
-export type MetricDocument = { metric: string; unit: string; help?: string; devices: string[] };
+export type MetricDocument = { metric: string; unit: string; help: string; devices: string[]; has_whole: boolean };
 
 export type SeriesPart = { key: string; unit: string; parts: Record<"min" | "mean" | "max", Part> };
-export type SeriesHeader = { t0: number; t1: number; x: Part; series: SeriesPart[] };
+export type SeriesHeader = { t0: number; t1: number; width: number; x: Part; series: SeriesPart[] };
 
 /** What went wrong, as a sentence that a person can act on. */
 export class ApiError extends Error {
@@ -113,12 +129,5 @@ export async function send<T>(method: "POST" | "DELETE", path: string, body: unk
 
 export const unixOf = (stamp: string | null | undefined): number | null => (stamp ? Date.parse(stamp) / 1000 : null);
 
-/** Findings of all rules, the worst first, then the newest. */
-export function allFindings(document: JobDocument): Finding[] {
-  const rank: Record<string, number> = { critical: 0, warning: 1, info: 2 };
-  return document.rules
-    .flatMap((rule) => rule.findings ?? [])
-    .sort((a, b) => (rank[a.severity] ?? 3) - (rank[b.severity] ?? 3) || (unixOf(b.time?.[1]) ?? 0) - (unixOf(a.time?.[1]) ?? 0));
-}
-
-export const workerRank = (worker: WorkerDocument): number => (typeof worker === "number" ? worker : worker.worker);
+/** What was found, as the server ranks it: causes before consequences, the worst first. */
+export const allFindings = (document: JobDocument): Finding[] => document.findings?.findings ?? [];

@@ -2,7 +2,9 @@
 
 import { signal } from "@preact/signals";
 import { getJson, jobPath, type JobDocument } from "./api";
-import { extendTo, jobStart, showJob } from "./state";
+import { extendTo, isLive, jobStart, showJob } from "./state";
+
+export { isRunning } from "./state";
 
 export type Connection = "none" | "connecting" | "live" | "lost" | "paused" | "ended";
 
@@ -20,8 +22,6 @@ const LONGEST_WAIT_MS = 15000;
 export function retryWait(failures: number): number {
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.max(0, failures - 1));
 }
-
-export const isRunning = (state: string | undefined): boolean => state === "running" || state === "starting" || state === "stopping";
 
 let source: EventSource | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -54,7 +54,7 @@ async function refresh(name: string): Promise<void> {
     const document = await getJson<JobDocument>(jobPath(name));
     if (name !== followed) return;
     showJob(document);
-    if (!isRunning(document.state)) {
+    if (!isLive.peek()) {
       close();
       connection.value = "ended";
     }
@@ -85,8 +85,8 @@ function open(): void {
   };
   opened.onerror = failed;
   opened.addEventListener("samples", (event) => {
-    const { t1 } = heard(event);
-    if (typeof t1 === "number") extendTo(t1 - jobStart.peek());
+    const { to } = heard(event);
+    if (typeof to === "number") extendTo(to - jobStart.peek());
     news.samples.value += 1;
   });
   opened.addEventListener("steps", (event) => {
@@ -102,11 +102,11 @@ function open(): void {
   }
 }
 
-/** Begins to follow a job (ends following another); a finished one needs no news. */
-export function follow(name: string, state: string): void {
+/** Begins to follow the job that is shown; a finished one has no news. */
+export function follow(name: string): void {
   if (name === followed && source) return;
   unfollow();
-  if (!isRunning(state)) {
+  if (!isLive.peek()) {
     connection.value = "ended";
     return;
   }

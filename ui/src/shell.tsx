@@ -5,13 +5,14 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { getJson, jobPath, type JobDocument } from "./api";
 import { HeaderControls } from "./controls";
+import { Said } from "./controls/said";
 import { FindingsStrip } from "./findings_strip";
 import { formatAgo, formatDuration } from "./format";
-import { connection, follow, isPaused, isRunning, lastUpdate, setPaused, unfollow } from "./live";
+import { connection, follow, isPaused, lastUpdate, setPaused, unfollow } from "./live";
 import { pages } from "./pages";
 import type { Resource } from "./resource";
 import { linkTo, route } from "./router";
-import { job, localZone, showJob, theme, timeStyle, zone, type Theme } from "./state";
+import { isLive, job, localZone, showJob, theme, timeStyle, zone, type Theme } from "./state";
 import { Notice } from "./states";
 import { TimeBar } from "./time_bar";
 
@@ -40,7 +41,7 @@ async function load(name: string, signal: AbortSignal): Promise<void> {
     const document = await getJson<JobDocument>(jobPath(name), {}, signal);
     showJob(document);
     loaded.value = { state: "ready", value: document, error: "" };
-    follow(name, document.state);
+    follow(name);
   } catch (error) {
     if (!signal.aborted) loaded.value = { state: "error", value: null, error: error instanceof Error ? error.message : String(error) };
   }
@@ -67,6 +68,7 @@ export function Shell(): JSX.Element {
       <main id="main" tabIndex={-1} data-page={page}>
         <Body />
       </main>
+      <Said />
     </>
   );
 }
@@ -103,7 +105,7 @@ function Top(): JSX.Element {
 function StateChip(): JSX.Element | null {
   const document = job.value;
   if (!document) return null;
-  const running = isRunning(document.state);
+  const running = isLive.value;
   const seconds = running ? Math.max(document.duration_seconds, now.value - document.t0) : document.duration_seconds;
   return (
     <span class="facts">

@@ -37,19 +37,30 @@ export const jobStart = computed(() => job.value?.t0 ?? 0);
 /** From the start to the last sample, or to now. */
 export const extent = signal<Range>([0, 1]);
 export const view = signal<Range>([0, 1]);
+export const isRunning = (state: string | undefined): boolean => state === "running" || state === "starting" || state === "stopping";
+export const isLive = computed(() => isRunning(job.value?.state));
 export const selection = signal<Range | null>(null);
 export const hover = signal<number | null>(null);
-/** A live job's window that ends at its end moves along. */
-export const isFollowing = signal(true);
+/** The window that data are asked for: `view`, but not for each of many quick changes. */
+export const askedView = signal<Range>([0, 1]);
+/** `all` grows with a live job, `end` moves along with it, `fixed` stays. */
+export const windowMode = signal<"all" | "end" | "fixed">("all");
+export const isFollowing = computed(() => windowMode.value !== "fixed");
 
-export const isWhole = computed(() => isSame(view.value, extent.value));
+export const isWhole = computed(() => windowMode.value === "all");
+
+function modeOf(range: Range): "all" | "end" | "fixed" {
+  if (isSame(range, extent.peek())) return "all";
+  const isAtEnd = range[1] >= extent.peek()[1] - (range[1] - range[0]) * 1e-6;
+  return isAtEnd && isLive.peek() ? "end" : "fixed";
+}
 
 export function setView(range: Range): void {
   const next = clampRange(range, extent.peek());
   batch(() => {
-    isFollowing.value = next[1] >= extent.peek()[1] - (next[1] - next[0]) * 1e-6;
+    windowMode.value = modeOf(next);
     view.value = next;
-    setParameters({ t: isSame(next, extent.peek()) ? null : rangeText(next) });
+    setParameters({ t: windowMode.value === "all" ? null : rangeText(next) });
   });
 }
 
@@ -76,18 +87,17 @@ export function showRange(range: Range): void {
   });
 }
 
+/** News narrower than this share of the window wait until there are more: they would not be seen. */
+const SEEN_SHARE = 1 / 1000;
+
 /** The job's data now reach to `end`; a window that follows moves or grows with them. */
 export function extendTo(end: number): void {
-  const before = extent.peek();
-  if (end <= before[1]) return;
+  const width = view.peek()[1] - view.peek()[0];
+  if (end - extent.peek()[1] < width * SEEN_SHARE) return;
   batch(() => {
-    const wasWhole = isSame(view.peek(), before);
     extent.value = [0, end];
-    if (wasWhole) view.value = [0, end];
-    else if (isFollowing.peek()) {
-      const width = view.peek()[1] - view.peek()[0];
-      view.value = [end - width, end];
-    }
+    if (windowMode.peek() === "all") view.value = [0, end];
+    else if (windowMode.peek() === "end") view.value = [end - width, end];
   });
 }
 
@@ -112,8 +122,28 @@ export function readAddress(): void {
   const wantedSelection = parseRange(sel);
   batch(() => {
     if (!isSame(next, view.peek())) view.value = next;
-    isFollowing.value = next[1] >= extent.peek()[1];
+    windowMode.value = modeOf(next);
     if (!isSame(wantedSelection, selection.peek())) selection.value = wantedSelection;
+  });
+}
+
+const QUICK_MS = 70;
+
+/** Lets `askedView` follow `view`: at once, and while it changes quickly every now and then. */
+function startAsking(): void {
+  let last = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const take = (): void => {
+    timer = undefined;
+    last = performance.now();
+    askedView.value = view.peek();
+  };
+  effect(() => {
+    void view.value;
+    if (timer !== undefined) return;
+    const wait = QUICK_MS - (performance.now() - last);
+    if (wait <= 0) take();
+    else timer = setTimeout(take, wait);
   });
 }
 
@@ -128,6 +158,7 @@ export function startState(): void {
   effect(() => {
     document.documentElement.dataset.theme = shownTheme.value;
   });
+  startAsking();
   effect(() => keep("theme", theme.value));
   effect(() => keep("time", timeStyle.value));
   effect(() => keep("zone", zone.value));

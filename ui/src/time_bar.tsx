@@ -2,8 +2,7 @@
 
 import type { JSX } from "preact";
 import { formatDuration } from "./format";
-import { job, extent, isFollowing, isWhole, selection, setSelection, setView, showAll, view, zoomBy } from "./state";
-import { isRunning } from "./live";
+import { extent, isFollowing, isLive, isWhole, selection, setSelection, setView, showAll, view, zoomBy } from "./state";
 import { shownTime } from "./time_axis";
 
 const WIDTHS = [86400, 3600, 900, 300, 60, 10, 1];
@@ -33,7 +32,7 @@ export function TimeBar(): JSX.Element {
         </span>
       )}
       <span class="buttons">
-        {isRunning(job.value?.state) && !isFollowing.value && <button onClick={() => setView([extent.value[1] - (to - from), extent.value[1]])}>Go to now</button>}
+        {isLive.value && !isFollowing.value && <button onClick={() => setView([extent.value[1] - (to - from), extent.value[1]])}>Go to now</button>}
         <button aria-label="Zoom in" onClick={() => zoomBy(0.5)}>+</button>
         <button aria-label="Zoom out" onClick={() => zoomBy(2)}>−</button>
         <button aria-pressed={isWhole.value} onClick={showAll}>All</button>

@@ -1,0 +1,40 @@
+// A chart with its heading, and the table that says the same.
+
+import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { TableSpec } from "../specs";
+import { Table } from "../views/table";
+
+type Props = {
+  title: string;
+  sub?: ComponentChildren;
+  controls?: ComponentChildren;
+  /** What the chart shows, as a table; asked for when somebody wants to see it. */
+  twin: () => TableSpec;
+  children: ComponentChildren;
+};
+
+export function ChartBlock({ title, sub, controls, twin, children }: Props): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <section class="chart-block" aria-label={title}>
+      <div class="chart-head">
+        <h2>{title}</h2>
+        {sub && <span class="sub">{sub}</span>}
+        {controls}
+        <span class="end">
+          <button class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isOpen ? "Hide table" : "Show as table"}</button>
+        </span>
+      </div>
+      {children}
+      {isOpen && <div class="twin"><Table spec={twin()} /></div>}
+    </section>
+  );
+}
+
+export function tableSpec(title: string, columns: TableSpec["columns"], rows: TableSpec["rows"]): TableSpec {
+  return { mark: "table", title, note: "", coarsened: "", columns, rows, total: null };
+}
+
+export const numberColumn = (title: string, unit: string): TableSpec["columns"][number] => ({ name: title, title, unit, is_number: true, tone: "" });
+export const textColumn = (title: string): TableSpec["columns"][number] => ({ name: title, title, unit: "", is_number: false, tone: "" });

@@ -1,0 +1,39 @@
+// Where the rows of a node's heatmap lie: cores, a gap, GPUs.
+
+import type { HeatRow } from "./source";
+
+export type RowGroup = { kind: "cpu" | "gpu"; order: number[]; top: number; rowHeight: number };
+export type RowLayout = { groups: RowGroup[]; height: number };
+
+const GAP = 8;
+
+/** Few rows are high, many are low, but never below two pixels. */
+export function rowHeight(count: number, kind: "cpu" | "gpu"): number {
+  const most = kind === "gpu" ? 12 : 9;
+  return Math.max(2, Math.min(most, Math.floor((kind === "gpu" ? 160 : 288) / Math.max(1, count))));
+}
+
+/** Rows by number, or by `loads` where given, the busiest first. */
+export function layoutRows(devices: readonly HeatRow[], loads: Float64Array | null): RowLayout {
+  const groups: RowGroup[] = [];
+  let top = 0;
+  for (const kind of ["cpu", "gpu"] as const) {
+    const order = devices.flatMap((one, row) => (one.kind === kind ? [row] : []));
+    if (!order.length) continue;
+    if (loads) order.sort((a, b) => (loads[b] || 0) - (loads[a] || 0) || a - b);
+    if (groups.length) top += GAP;
+    const height = rowHeight(order.length, kind);
+    groups.push({ kind, order, top, rowHeight: height });
+    top += order.length * height;
+  }
+  return { groups, height: Math.max(60, top) };
+}
+
+/** The row at a height; −1 in the gap and below. */
+export function rowAt(layout: RowLayout, y: number): number {
+  for (const group of layout.groups) {
+    const place = Math.floor((y - group.top) / group.rowHeight);
+    if (place >= 0 && place < group.order.length) return group.order[place]!;
+  }
+  return -1;
+}

@@ -1,0 +1,179 @@
+// What the framework did: a lane per phase, or the share of each; drag to select.
+
+import { useComputed, type ReadonlySignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useCallback, useRef } from "preact/hooks";
+import { drawSelection, drawSelectionFrame, FONT, TimeCanvas, type Area } from "../canvas";
+import { color, phaseColor, phaseName } from "../colors";
+import { formatCount, formatDuration, formatPercent } from "../format";
+import { xAt, type Point } from "../gestures";
+import { useResource, useVisible } from "../resource";
+import { route, setParameters } from "../router";
+import { Waiting } from "../states";
+import { shownTime } from "../time_axis";
+import { ChartBlock, numberColumn, tableSpec, textColumn } from "./chart_block";
+import { Choice } from "./heatmap";
+import { isPhase, laneShares, loadLanes, stretchAt, styleFor, type Lane, type Lanes as LaneData } from "./phases";
+import { chosenWorker, workersOf } from "./workers";
+import { job } from "../state";
+
+const LANE = 22;
+const SHARE_HEIGHT = 132;
+const SHARE_COLUMN = 3;
+
+export function Lanes({ node, pixels }: { node: string; pixels: ReadonlySignal<number> }): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const isVisible = useVisible(box);
+  const worker = useComputed(() => chosenWorker(node));
+  const data = useResource(async (signal) => {
+    if (worker.value === null) return { window: [0, 1], columns: 0, lanes: [] } satisfies LaneData;
+    return loadLanes(worker.value, pixels.value, signal);
+  }, isVisible, [node]);
+  const lanes = data.value.value;
+  const style = lanes ? styleFor(lanes, route.value.parameters.phases) : "lanes";
+  const ranks = workersOf(job.value, node).map((one) => String(one.rank));
+  const controls = (
+    <>
+      {ranks.length > 1 && <Choice label="worker" value={String(worker.value)} options={ranks} onChange={(value) => setParameters({ worker: value })} />}
+      <Choice label="as" value={route.value.parameters.phases ?? "auto"} options={["auto", "lanes", "share"]} onChange={(value) => setParameters({ phases: value === "auto" ? null : value })} />
+    </>
+  );
+  const sub = `of worker ${worker.value ?? "–"}; ${style === "share" ? "height is the share of time" : "a stretch each"}; drag to select`;
+  return (
+    <div ref={box}>
+      <ChartBlock title="Framework phases" sub={sub} controls={controls} twin={() => lanesTwin(lanes)}>
+        <Waiting resource={data.value} empty={(one) => (one.lanes.length ? null : "No step was recorded in this window.")}>
+          {() => (style === "share" ? <ShareCanvas data={data.value.value!} /> : <LanesCanvas data={data.value.value!} />)}
+        </Waiting>
+      </ChartBlock>
+    </div>
+  );
+}
+
+function lanesTwin(data: LaneData | null): ReturnType<typeof tableSpec> {
+  const span = data ? data.window[1] - data.window[0] : 1;
+  const rows = (data?.lanes ?? []).map((lane) => [phaseName(lane.name), lane.count, lane.seconds, (lane.seconds / span) * 100]);
+  return tableSpec("Framework phases", [textColumn("phase"), numberColumn("count", ""), numberColumn("total", "seconds"), numberColumn("share of time", "percent")], rows);
+}
+
+function LanesCanvas({ data }: { data: LaneData }): JSX.Element {
+  const draw = useCallback((g: CanvasRenderingContext2D, area: Area) => {
+    drawSelection(g, area);
+    data.lanes.forEach((lane, i) => drawLane(g, area, data, lane, i * LANE));
+    drawSelectionFrame(g, area);
+  }, [data]);
+  const tip = (point: Point): string | null => {
+    const lane = data.lanes[Math.floor(point.y / LANE)];
+    return lane ? laneTip(lane, data, point.time) : null;
+  };
+  return <TimeCanvas name="phases" label="Phases of the worker over time, a lane each" height={data.lanes.length * LANE} draw={draw} tip={tip} dragMeans="select" data={() => ({ style: "lanes", ...data })} />;
+}
+
+function laneTip(lane: Lane, data: LaneData, time: number): string | null {
+  const found = stretchAt(lane, time);
+  if (found >= 0) {
+    const step = lane.steps[found]!;
+    return `${phaseName(lane.name)}${Number.isFinite(step) && step >= 0 ? ` · step ${formatCount(step)}` : ""} · ${formatDuration(lane.lengths[found]!)} · at ${shownTime(lane.starts[found]!)}`;
+  }
+  if (!lane.coverage) return null;
+  const column = Math.floor(((time - data.window[0]) / (data.window[1] - data.window[0])) * lane.coverage.length);
+  const share = lane.coverage[column];
+  return share ? `${phaseName(lane.name)} · ${formatPercent(share * 100)} of ${formatDuration((data.window[1] - data.window[0]) / lane.coverage.length)}` : null;
+}
+
+function drawLane(g: CanvasRenderingContext2D, area: Area, data: LaneData, lane: Lane, top: number): void {
+  const { left, plot, width, window } = area;
+  g.font = FONT;
+  g.textBaseline = "middle";
+  g.fillStyle = color("--grid");
+  g.fillRect(left, top + LANE - 1, plot, 1);
+  g.textAlign = "right";
+  g.fillStyle = color("--ink2");
+  g.fillText(phaseName(lane.name), left - 8, top + LANE / 2, left - 12);
+  g.textAlign = "left";
+  g.fillStyle = color("--muted");
+  const share = lane.seconds / (data.window[1] - data.window[0]);
+  g.fillText(`${formatPercent(share * 100)} · ${formatCount(lane.count)}`, left + plot + 10, top + LANE / 2);
+  g.save();
+  g.beginPath();
+  g.rect(left, top, plot, LANE);
+  g.clip();
+  g.fillStyle = color(phaseColor(lane.name));
+  if (lane.coverage) {
+    const perColumn = (data.window[1] - data.window[0]) / lane.coverage.length;
+    const pixel = Math.max(1, (perColumn / (window[1] - window[0])) * plot);
+    lane.coverage.forEach((value, i) => {
+      if (value <= 0.004) return;
+      const height = Math.max(1.5, (LANE - 6) * value);
+      g.fillRect(xAt(data.window[0] + i * perColumn, width, window), top + LANE - 3 - height, pixel, height);
+    });
+  }
+  lane.starts.forEach((at, i) => drawStretch(g, area, lane, i, xAt(at, width, window), top));
+  g.restore();
+}
+
+function drawStretch(g: CanvasRenderingContext2D, area: Area, lane: Lane, i: number, x: number, top: number): void {
+  const seconds = lane.lengths[i]!;
+  const wide = (seconds / (area.window[1] - area.window[0])) * area.plot;
+  const from = Math.max(area.left, x), to = Math.min(area.left + area.plot, x + wide);
+  if (to < area.left || from > area.left + area.plot) return;
+  g.fillRect(x, top + 3, Math.max(1, wide - (wide > 3 ? 1 : 0)), LANE - 6);
+  if (to - from < 46) return;
+  const before = g.fillStyle;
+  g.fillStyle = color("--on-phase");
+  const label = lane.category === "step" ? `step ${lane.steps[i]}` : formatDuration(seconds);
+  if (g.measureText(label).width < to - from - 8) g.fillText(label, from + 5, top + LANE / 2);
+  g.fillStyle = before;
+}
+
+function ShareCanvas({ data }: { data: LaneData }): JSX.Element {
+  const phases = data.lanes.filter(isPhase);
+  const draw = useCallback((g: CanvasRenderingContext2D, area: Area) => {
+    drawShareAxis(g, area);
+    const columns = Math.max(1, Math.floor(area.plot / SHARE_COLUMN));
+    const stacked = new Float64Array(columns);
+    for (const lane of phases) {
+      const shares = laneShares(lane, data.window, columns, area.window);
+      g.fillStyle = color(phaseColor(lane.name));
+      shares.forEach((share, i) => {
+        const from = stacked[i]!, to = Math.min(1, from + share);
+        stacked[i] = to;
+        if (to > from) g.fillRect(area.left + (i * area.plot) / columns, 4 + (1 - to) * (area.height - 8), area.plot / columns + 0.3, (to - from) * (area.height - 8));
+      });
+    }
+    drawShareLegend(g, area, data, phases);
+    drawSelectionFrame(g, area);
+  }, [data]);
+  const tip = (point: Point, area: Area): string => {
+    const width = ((area.window[1] - area.window[0]) * SHARE_COLUMN) / area.plot;
+    const window = [point.time - width, point.time + width] as const;
+    const rows = phases.map((lane) => [phaseName(lane.name), laneShares(lane, data.window, 1, window)[0]!] as const).filter(([, share]) => share > 0.001);
+    return [shownTime(point.time), ...rows.map(([name, share]) => `${formatPercent(share * 100)}  ${name}`)].join("\n");
+  };
+  return <TimeCanvas name="phases" label="Share of time that each phase takes over time" height={SHARE_HEIGHT} draw={draw} tip={tip} dragMeans="select" data={() => ({ style: "share", ...data })} />;
+}
+
+function drawShareAxis(g: CanvasRenderingContext2D, area: Area): void {
+  g.font = FONT;
+  g.textAlign = "right";
+  g.textBaseline = "middle";
+  for (const share of [0, 0.5, 1]) {
+    const y = 4 + (1 - share) * (area.height - 8);
+    g.fillStyle = color("--grid");
+    g.fillRect(area.left, Math.round(y), area.plot, 1);
+    g.fillStyle = color("--muted");
+    g.fillText(formatPercent(share * 100), area.left - 8, Math.min(area.height - 6, Math.max(6, y)));
+  }
+}
+
+function drawShareLegend(g: CanvasRenderingContext2D, area: Area, data: LaneData, phases: readonly Lane[]): void {
+  g.textAlign = "left";
+  const span = data.window[1] - data.window[0];
+  [...phases].reverse().slice(0, 8).forEach((lane, i) => {
+    const y = 12 + i * 16, x = area.left + area.plot + 8;
+    g.fillStyle = color(phaseColor(lane.name));
+    g.fillRect(x, y - 4, 8, 8);
+    g.fillStyle = color("--ink2");
+    g.fillText(`${formatPercent((lane.seconds / span) * 100)} ${phaseName(lane.name)}`, x + 12, y, 70);
+  });
+}

@@ -1,0 +1,34 @@
+// A small window below a button; Escape and a click elsewhere close it.
+
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+export function Popover({ label, title, children }: { label: ComponentChildren; title: string; children: ComponentChildren }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const box = useRef<HTMLSpanElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen) return;
+    const outside = (event: PointerEvent): void => {
+      if (!box.current?.contains(event.target as Node)) setOpen(false);
+    };
+    const escape = (event: KeyboardEvent): void => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      setOpen(false);
+      button.current?.focus();
+    };
+    document.addEventListener("pointerdown", outside);
+    document.addEventListener("keydown", escape, true);
+    return () => {
+      document.removeEventListener("pointerdown", outside);
+      document.removeEventListener("keydown", escape, true);
+    };
+  }, [isOpen]);
+  return (
+    <span class="popover-box" ref={box}>
+      <button ref={button} aria-expanded={isOpen} aria-haspopup="dialog" onClick={() => setOpen(!isOpen)}>{label} <span aria-hidden="true">▾</span></button>
+      {isOpen && <div class="popover" role="dialog" aria-label={title}>{children}</div>}
+    </span>
+  );
+}
