@@ -2,7 +2,7 @@
 
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -62,13 +62,11 @@ class Catalogue:
         words = search.lower().split()
         names = [one for one in self._listed() if all(word in one.lower() for word in words)]
         key = sort.removeprefix("-")
-        if state or key in ("state", "duration"):
+        if state or key in _SORTED_BY:
             rows = {row["name"]: row for row in self._read(names, _OLDEST_SECONDS)}
             names = [name for name in names if name in rows and _fits(rows[name], state)]
-            if key == "state":
-                names.sort(key=lambda name: (rows[name]["state"], name))
-            elif key == "duration":
-                names.sort(key=lambda name: (rows[name]["duration_seconds"] or 0.0, name))
+            if key in _SORTED_BY:
+                names.sort(key=lambda name: (_SORTED_BY[key](rows[name]), name))
         if key == "start":
             created = self._creations(names)
             names.sort(key=lambda name: (created[name], name))
@@ -149,6 +147,17 @@ _EMPTY: Row = {
     "nodes": 0,
     "workers": 0,
     "finding": None,
+}
+
+
+def _severity(row: Row) -> tuple[int, ...]:
+    return tuple(row["findings"].get(one.value, 0) for one in reversed(Severity))
+
+
+_SORTED_BY: dict[str, Callable[[Row], Any]] = {
+    "state": lambda row: row["state"] or "",
+    "duration": lambda row: row["duration_seconds"] or 0.0,
+    "findings": _severity,
 }
 
 

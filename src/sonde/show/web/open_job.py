@@ -135,17 +135,19 @@ class OpenJob:
     def remembered(self, key: object, seconds: float, make: Callable[[], Part]) -> Part:
         """Something that is costly to find out: once, and of a job that runs again after a while.
 
+        What takes long to find out is kept for longer, so that most time is left for the rest.
         Two threads that ask at once both find it out: that costs less than to wait in line.
         """
-        facts, now = self.facts, self.clock.seconds()
+        facts, began = self.facts, self.clock.seconds()
         mark = (facts.state.is_over, facts.end_ns, len(facts.attempts))
         with self._lock:
             known = self._memory.get(key)
-        if known and known[0] == mark and (facts.state.is_over or now < known[1] + seconds):
+        if known and known[0] == mark and (facts.state.is_over or began < known[1]):
             return cast("Part", known[2])
         found = make()
+        now = self.clock.seconds()
         with self._lock:
-            self._memory[key] = (mark, now, found)
+            self._memory[key] = (mark, now + max(seconds, (now - began) / _MOST_SHARE), found)
         return found
 
     @contextmanager

@@ -72,7 +72,7 @@ def _training(job: OpenJob, worker: int, window: TimeRange) -> dict[str, Any]:
     return {
         "worker": worker,
         "phases": [{**one, "run_share": shares.get(one["name"], 0.0)} for one in phases],
-        "outside_seconds": max(0.0, whole - named),
+        "other_seconds": max(0.0, whole - named),
         "steps": _totals(steps.ends_ns - steps.starts_ns, whole),
     }
 

@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonde.clock import NANOSECONDS
+from sonde.read.actions import read_actions
+from sonde.read.findings import evaluation_document, read_evaluations
 from sonde.read.jobs import JobFacts
+from sonde.read.status import status_document
+from sonde.read.training import Training, read_training
 from sonde.records.job import JobState
 from sonde.show.recent import counting_order
 from sonde.show.verdict import verdict
@@ -15,6 +19,7 @@ from sonde.show.web.question import Question
 from sonde.show.web.replies import Reply, json_reply
 from sonde.store import layout
 
+_TRAINING_SECONDS = 1.0
 _FAMILIES = ("events", "scalars", "statistics", "operations")
 
 
@@ -29,8 +34,7 @@ class JobAnswers(Answers):
 def _job(question: Question) -> Reply:
     job = question.job
     facts, extent, now_ns = job.facts, job.extent, job.clock.now_ns()
-    with job.view() as view:
-        status = view.summary
+    status = _status(job, facts)
     is_running = any(one.state is JobState.RUNNING for one in facts.latest)
     return json_reply(
         {
@@ -52,6 +56,22 @@ def _job(question: Question) -> Reply:
             },
         }
     )
+
+
+def _status(job: OpenJob, facts: JobFacts) -> dict[str, Any]:
+    """What `sonde status --json` prints; what workers did is as of a moment ago."""
+    damages: list[str] = []
+    training = job.remembered("training", _TRAINING_SECONDS, lambda: _training(job, facts))
+    actions = read_actions(job.backend, damages)
+    with job.episodes() as reader:
+        evaluations = read_evaluations(job.backend, damages, reader)
+    status = status_document(facts, job.clock.now_ns(), damages, training)
+    return {**status, "rules": [evaluation_document(one, actions) for one in evaluations]}
+
+
+def _training(job: OpenJob, facts: JobFacts) -> Training:
+    with job.workers([int(rank) for rank in facts.workers]) as readers:
+        return read_training(readers, facts, job.clock.now_ns())
 
 
 def _node(job: OpenJob, name: str) -> dict[str, Any]:

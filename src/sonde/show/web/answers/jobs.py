@@ -8,7 +8,8 @@ from sonde.show.web.question import Question
 from sonde.show.web.replies import Reply, json_reply
 
 _STATES = ("", "starting", "running", "completed", "failed", "stopped", "lost", "ended", "over")
-_SORTS = ("-start", "start", "name", "-name", "duration", "-duration", "state", "-state")
+_COLUMNS = ("start", "name", "duration", "state", "findings")
+_SORTS = tuple(f"{sign}{name}" for name in _COLUMNS for sign in ("-", ""))
 _MOST_ROWS = 500
 
 
