@@ -67,8 +67,11 @@ class TraceColumns:
         return found
 
     def _take_others(self, events: Sequence[Any]) -> None:
-        kinds = Counter([one.ph for one in events])
-        self.others.update({kind: kinds[kind] for kind in kinds if kind not in _UNDERSTOOD})
+        letters = [one.ph for one in events]
+        kinds = dict.fromkeys(letters)
+        for kind in kinds:
+            if kind not in _UNDERSTOOD:
+                self.others[kind] += letters.count(kind)
         if _NAMES in kinds:
             self._take_names([one for one in events if one.ph == _NAMES])
         if _BEGIN in kinds or _END in kinds:

@@ -48,8 +48,7 @@ _FACTS = (
     ("group_label", "group_label"),
     ("ranks", "ranks"),
 )
-_ALL_FACTS = attrgetter(*(name for name, _ in _FACTS))
-_USUAL_FACTS = attrgetter(*(name for name, _ in _FACTS[:3]))  # of what is no collective
+_OF_COLLECTIVES = attrgetter(*(name for name, _ in _FACTS[3:]))
 _UNSAID = (-1, "")
 _COMPACT = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -117,7 +116,7 @@ class Kinds(dict[Any, int]):
             place=self.places[process, thread],
             device=device,
             forward_thread=forward_thread,
-            detail=self.details[(shapes, b"", b"", True, ()) if is_backward else shapes],
+            detail=self.details[(shapes, b"", b"", True) if is_backward else shapes],
             is_foreign=is_foreign,
             is_rich=lower in _ON_DEVICE or bool(collective),
         )
@@ -148,17 +147,24 @@ class Kinds(dict[Any, int]):
 
 def _said_about(said: Any) -> Hashable:
     """What tells the details of such an event apart."""
-    facts = _ALL_FACTS(said) if said.collective else _USUAL_FACTS(said)
-    is_backward = said.forward_thread > 0
-    return bytes(said.shapes), bytes(said.grid), bytes(said.block), is_backward, facts
+    usual = (
+        bytes(said.shapes),
+        bytes(said.grid),
+        bytes(said.block),
+        said.forward_thread > 0,
+        said.size,
+        said.bandwidth,
+        said.occupancy,
+    )
+    return usual + _OF_COLLECTIVES(said) if said.collective else usual
 
 
 def detail_text(key: Any) -> str:
     """The details of an event as compact JSON."""
     if isinstance(key, str):
         return _COMPACT(json.loads(key)) if key else ""
-    plain = (key, b"", b"", False, ())
-    shapes, grid, block, is_backward, facts = plain if isinstance(key, bytes) else key
+    plain = (key, b"", b"", False)
+    shapes, grid, block, is_backward, *facts = plain if isinstance(key, bytes) else key
     found = [
         f'"{name}":{b"".join(raw.split()).decode()}'  # numbers and brackets only
         for name, raw in (("shapes", shapes), ("grid", grid), ("block", block))
@@ -168,6 +174,11 @@ def detail_text(key: Any) -> str:
         found.append('"pass":"backward"')
     for (_, name), value in zip(_FACTS, facts, strict=False):
         if value not in _UNSAID:
-            is_whole = isinstance(value, float) and value.is_integer()
-            found.append(f'"{name}":{_COMPACT(int(value) if is_whole else value)}')
+            found.append(
+                f'"{name}":{_COMPACT(value) if isinstance(value, str) else _number(value)}'
+            )
     return f"{{{','.join(found)}}}" if found else ""
+
+
+def _number(value: float) -> str:
+    return repr(int(value) if value == int(value) else value)

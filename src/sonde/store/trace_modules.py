@@ -22,7 +22,7 @@ def find_modules(
     names: Sequence[str],
     name: _Texts,
     parents: Numbers,
-    autograd: tuple[Numbers, Numbers, Numbers],
+    autograd: tuple[Numbers, Numbers, _Texts],
     launches: tuple[Numbers, _Marks],
 ) -> tuple[list[str], _Texts]:
     """All modules, the first being none, and the number of each operation's.
@@ -63,7 +63,7 @@ def _inherited(own: _Texts, parents: Numbers) -> _Texts:
 
 
 def _of_forward(
-    modules: _Texts, starts: Numbers, sequence: Numbers, forward_thread: Numbers
+    modules: _Texts, starts: Numbers, sequence: Numbers, forward_thread: _Texts
 ) -> _Texts:
     """The module of the forward operator that each backward operator belongs to."""
     found = np.full(len(modules), _UNKNOWN, dtype=np.int32)

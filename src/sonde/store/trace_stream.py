@@ -27,9 +27,9 @@ except ImportError:  # msgspec is missing
 BLOCK_BYTES = 1 << 17
 
 _MOST_HEAD_BYTES = 64 << 20
-_TAILS_BYTES = (1 << 11, 1 << 14)  # where the end of a piece is looked for
+_TAIL_BYTES = 1 << 14  # where the end of a piece is looked for
+_GAP_BYTES = 64  # more than anybody leaves between two events
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
-_BETWEEN = re.compile(rb"\}\s*,\s*\{")
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _UNREADABLE = (ValueError, RecursionError)
 _SEPARATORS = b", \t\r\n"
@@ -66,6 +66,7 @@ class TraceStream:
                 found, is_closed = self._careful_piece()
             if found[0]:
                 yield found
+            del found  # before the next is read: its memory is warm
             if is_closed:
                 break
         else:
@@ -173,11 +174,12 @@ def _is_json(text: bytes) -> bool:
 
 def _last_end(block: bytes) -> int:
     """Where the last event seems to end that another one follows; 0 where there is none."""
-    for size in _TAILS_BYTES:
-        offset = max(0, len(block) - size)
-        ends = [match.start() + 1 for match in _BETWEEN.finditer(block, offset)]
-        if ends:
-            return ends[-1]
+    begin, first = len(block), max(0, len(block) - _TAIL_BYTES)
+    while (begin := block.rfind(b"{", first, begin)) >= 0:
+        gap = block[max(0, begin - _GAP_BYTES) : begin]
+        before = gap.rstrip().removesuffix(b",").rstrip()
+        if before.endswith(b"}"):
+            return begin - len(gap) + len(before)
     return 0
 
 

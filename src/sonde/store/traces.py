@@ -123,6 +123,7 @@ def decode_trace(
     columns = TraceColumns()
     for events, listed in stream.pieces():
         columns.add(events, listed)
+        del events, listed  # before the next are read
     return _Assembly(stream, columns).trace(anchors, start_ns)
 
 
