@@ -13,13 +13,12 @@ import { Waiting } from "../states";
 import { shownTime } from "../time_axis";
 import { ChartBlock, numberColumn, tableSpec, textColumn } from "./chart_block";
 import { Choice } from "./heatmap";
-import { isPhase, laneShares, loadLanes, stretchAt, styleFor, type Lane, type Lanes as LaneData } from "./phases";
+import { isPhase, laneShares, shareColumns, loadLanes, stretchAt, styleFor, type Lane, type Lanes as LaneData } from "./phases";
 import { chosenWorker, workersOf } from "./workers";
 import { job } from "../state";
 
 const LANE = 22;
 const SHARE_HEIGHT = 132;
-const SHARE_COLUMN = 3;
 
 export function Lanes({ node, pixels }: { node: string; pixels: ReadonlySignal<number> }): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
@@ -130,27 +129,38 @@ function ShareCanvas({ data }: { data: LaneData }): JSX.Element {
   const phases = data.lanes.filter(isPhase);
   const draw = useCallback((g: CanvasRenderingContext2D, area: Area) => {
     drawShareAxis(g, area);
-    const columns = Math.max(1, Math.floor(area.plot / SHARE_COLUMN));
-    const stacked = new Float64Array(columns);
+    const columns = shareColumns(data, area.plot, area.window);
+    let below = new Float64Array(columns);
     for (const lane of phases) {
-      const shares = laneShares(lane, data.window, columns, area.window);
+      const above = laneShares(lane, data.window, columns, area.window).map((share, i) => Math.min(1, below[i]! + share));
       g.fillStyle = color(phaseColor(lane.name));
-      shares.forEach((share, i) => {
-        const from = stacked[i]!, to = Math.min(1, from + share);
-        stacked[i] = to;
-        if (to > from) g.fillRect(area.left + (i * area.plot) / columns, 4 + (1 - to) * (area.height - 8), area.plot / columns + 0.3, (to - from) * (area.height - 8));
-      });
+      fillBetween(g, area, below, above);
+      below = above;
     }
     drawShareLegend(g, area, data, phases);
     drawSelectionFrame(g, area);
   }, [data]);
   const tip = (point: Point, area: Area): string => {
-    const width = ((area.window[1] - area.window[0]) * SHARE_COLUMN) / area.plot;
-    const window = [point.time - width, point.time + width] as const;
+    const width = (area.window[1] - area.window[0]) / shareColumns(data, area.plot, area.window);
+    const window = [point.time - width / 2, point.time + width / 2] as const;
     const rows = phases.map((lane) => [phaseName(lane.name), laneShares(lane, data.window, 1, window)[0]!] as const).filter(([, share]) => share > 0.001);
     return [shownTime(point.time), ...rows.map(([name, share]) => `${formatPercent(share * 100)}  ${name}`)].join("\n");
   };
   return <TimeCanvas name="phases" label="Share of time that each phase takes over time" height={SHARE_HEIGHT} draw={draw} tip={tip} dragMeans="select" data={() => ({ style: "share", ...data })} />;
+}
+
+/** The area between two lines of shares, drawn through the middles of their columns. */
+function fillBetween(g: CanvasRenderingContext2D, area: Area, below: Float64Array, above: Float64Array): void {
+  const x = (i: number): number => area.left + (Math.min(below.length, Math.max(0, i + 0.5)) * area.plot) / below.length;
+  const y = (share: number): number => 4 + (1 - share) * (area.height - 8);
+  g.beginPath();
+  g.moveTo(area.left, y(below[0]!));
+  above.forEach((share, i) => g.lineTo(x(i), y(share)));
+  g.lineTo(area.left + area.plot, y(above.at(-1)!));
+  g.lineTo(area.left + area.plot, y(below.at(-1)!));
+  for (let i = below.length - 1; i >= 0; i--) g.lineTo(x(i), y(below[i]!));
+  g.closePath();
+  g.fill();
 }
 
 function drawShareAxis(g: CanvasRenderingContext2D, area: Area): void {

@@ -76,3 +76,13 @@ export function styleFor(lanes: Lanes, wanted: string | undefined): "lanes" | "s
   const count = lanes.lanes.filter(isPhase).reduce((sum, lane) => sum + lane.count, 0);
   return count <= 400 ? "lanes" : "share";
 }
+
+const SHARE_PIXELS = 3;
+const STEPS_PER_COLUMN = 4;
+
+/** How many columns shares are taken over: each holds some steps, else neighbours differ by chance. */
+export function shareColumns(lanes: Lanes, plot: number, window: Range): number {
+  const inView = (window[1] - window[0]) / (lanes.window[1] - lanes.window[0]);
+  const steps = Math.max(0, ...lanes.lanes.map((lane) => lane.count)) * inView;
+  return Math.max(8, Math.min(Math.floor(plot / SHARE_PIXELS), Math.round(steps / STEPS_PER_COLUMN)));
+}
