@@ -1,30 +1,30 @@
-import { expect, test } from 'vitest';
-import { pagesOf, rowsInSight, topToShow } from './scrolling';
+import { expect, test } from "vitest";
+import { pagesOf, rowsInSight, topToShow } from "./scrolling";
 
-test('at the top the first rows are in sight', () => {
+test("at the top the first rows are in sight", () => {
   expect(rowsInSight(0, 400, 40, 5000, 8)).toEqual({ first: 0, end: 18 });
 });
 
-test('in the middle a few rows around are kept', () => {
+test("in the middle a few rows around are kept", () => {
   expect(rowsInSight(4000, 400, 40, 5000, 8)).toEqual({ first: 92, end: 118 });
 });
 
-test('a short list is in sight as a whole, an empty one not at all', () => {
+test("a short list is in sight as a whole, an empty one not at all", () => {
   expect(rowsInSight(0, 400, 40, 3)).toEqual({ first: 0, end: 3 });
   expect(rowsInSight(0, 400, 40, 0)).toEqual({ first: 0, end: 0 });
 });
 
-test('a list that has become shorter has no rows beyond its end', () => {
+test("a list that has become shorter has no rows beyond its end", () => {
   expect(rowsInSight(90000, 400, 40, 10)).toEqual({ first: 10, end: 10 });
 });
 
-test('rows lie on the pages that hold them', () => {
+test("rows lie on the pages that hold them", () => {
   expect(pagesOf({ first: 95, end: 105 }, 100)).toEqual([0, 1]);
   expect(pagesOf({ first: 0, end: 100 }, 100)).toEqual([0]);
   expect(pagesOf({ first: 5, end: 5 }, 100)).toEqual([]);
 });
 
-test('a row out of sight is scrolled to, one in sight stays where it is', () => {
+test("a row out of sight is scrolled to, one in sight stays where it is", () => {
   expect(topToShow(0, 120, 400, 40)).toBe(0);
   expect(topToShow(20, 120, 400, 40)).toBe(440);
   expect(topToShow(5, 120, 400, 40)).toBe(120);

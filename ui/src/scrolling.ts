@@ -1,4 +1,4 @@
-/** Which rows of a long list are worth having: those in sight and a few around them. */
+// Which rows of a long list are worth having: those in sight and a few around them.
 
 export interface Rows {
   first: number;

@@ -1,4 +1,4 @@
-/** Charts as data, as `show/specs.py` writes them: one interface per mark. */
+// Charts as data, as `show/specs.py` writes them: one interface per mark.
 
 export type Cell = string | number | boolean | null;
 export type Reals = (number | null)[];
@@ -18,7 +18,7 @@ export interface Column {
 }
 
 export interface TableSpec extends Picture {
-  mark: 'table';
+  mark: "table";
   columns: Column[];
   rows: Cell[][];
   total: number | null;
@@ -32,7 +32,7 @@ export interface Fact {
 }
 
 export interface FactsSpec extends Picture {
-  mark: 'facts';
+  mark: "facts";
   facts: Fact[];
 }
 
@@ -45,7 +45,7 @@ export interface Curve {
 }
 
 export interface LineSpec extends Picture {
-  mark: 'line';
+  mark: "line";
   x: Reals;
   x_title: string;
   x_unit: string;
@@ -63,14 +63,14 @@ export interface Part {
 }
 
 export interface BarsSpec extends Picture {
-  mark: 'bars';
+  mark: "bars";
   labels: string[];
   parts: Part[];
   unit: string;
 }
 
 export interface StackedBarsSpec extends Picture {
-  mark: 'stacked_bars';
+  mark: "stacked_bars";
   labels: string[];
   parts: Part[];
   unit: string;
@@ -78,7 +78,7 @@ export interface StackedBarsSpec extends Picture {
 }
 
 export interface HistogramSpec extends Picture {
-  mark: 'histogram';
+  mark: "histogram";
   edges: Reals;
   parts: Part[];
   unit: string;
@@ -99,7 +99,7 @@ export interface Box {
 }
 
 export interface BoxPlotSpec extends Picture {
-  mark: 'box_plot';
+  mark: "box_plot";
   boxes: Box[];
   unit: string;
   low: number | null;
@@ -107,7 +107,7 @@ export interface BoxPlotSpec extends Picture {
 }
 
 export interface HeatmapSpec extends Picture {
-  mark: 'heatmap';
+  mark: "heatmap";
   rows: string[];
   x: Reals;
   x_title: string;
@@ -128,25 +128,25 @@ export interface LaneSpan {
 }
 
 export interface LanesSpec extends Picture {
-  mark: 'lanes';
+  mark: "lanes";
   lanes: { label: string; spans: LaneSpan[] }[];
   start: number;
   end: number;
 }
 
 export interface FlameSpec extends Picture {
-  mark: 'flame';
+  mark: "flame";
   frames: { name: string; value: number; parent: number; tone: string }[];
   unit: string;
 }
 
 export interface TextSpec extends Picture {
-  mark: 'text';
+  mark: "text";
   paragraphs: string[];
 }
 
 export interface GroupSpec extends Picture {
-  mark: 'group';
+  mark: "group";
   parts: Spec[];
 }
 

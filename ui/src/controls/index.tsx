@@ -1,7 +1,27 @@
-// What a person can do to a job from its header.
+// What a person can do to a job from its header: stop it, watch it differently, look deeper, take its report along.
 
 import type { JSX } from "preact";
+import { jobPath } from "../api";
+import { isLive, job } from "../state";
+import { MonitoringSelect } from "./monitoring";
+import { ProfileButton } from "./profile";
+import { StopButton } from "./stop";
 
+/** A job that is over has only its report to give. */
 export function HeaderControls(): JSX.Element | null {
-  return null;
+  const document = job.value;
+  if (document === null) return null;
+  const { job: name, controls } = document;
+  return (
+    <div class="controls" role="group" aria-label="Controls of the job">
+      {isLive.value && (
+        <>
+          <MonitoringSelect job={name} interval={document.interval_seconds} isMonitoring={document.is_monitoring} isRunning={controls.set} />
+          <ProfileButton job={name} isRunning={controls.profile} />
+        </>
+      )}
+      <a class="button" href={jobPath(name, "report")} download data-control="report">Download report</a>
+      {isLive.value && <StopButton job={name} isRunning={controls.stop} />}
+    </div>
+  );
 }

@@ -1,8 +1,174 @@
-// The page "Jobs".
+// All jobs of the store: what became of each, to search, to sort, to compare and to delete.
 
-import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { type JobRow, jobPath, send } from "../api";
+import { Dialog } from "../controls/dialog";
+import { say } from "../controls/notice";
+import { errorWords } from "../controls/request";
+import { formatCount } from "../format";
+import { JobsSource } from "../jobs_source";
+import { linkTo, route, setParameters } from "../router";
+import { rowsInSight } from "../scrolling";
 import { Notice } from "../states";
+import { toggled } from "../views/legend";
+import { isRunning, JobLine } from "./job_line";
+import { COLUMNS, JobsHead } from "./jobs_head";
+import "./pages.css";
 
-export function JobsPage(): JSX.Element {
-  return <Notice state="empty">This page is not there yet.</Notice>;
+const ROW = 44;
+const STATES = ["running", "completed", "failed", "stopped", "lost"];
+const REFRESH_MS = 3000;
+
+export function JobsPage() {
+  const { search = "", state = "", sort = "-start" } = route.value.parameters;
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [doomed, setDoomed] = useState<JobRow | null>(null);
+  const source = useMemo(() => new JobsSource({ search, state, sort }), [search, state, sort]);
+  return (
+    <div class="jobs-page">
+      <div class="jobs-tools">
+        <span class="sub" role="status">{source.total.value === null ? "" : `${formatCount(source.total.value)} ${source.total.value === 1 ? "job" : "jobs"}`}</span>
+        <SearchField value={search} />
+        <label class="control">
+          State{" "}
+          <select value={state} onChange={(event) => setParameters({ state: event.currentTarget.value })}>
+            <option value="">all</option>
+            {STATES.map((one) => <option key={one} value={one}>{one}</option>)}
+          </select>
+        </label>
+        <CompareLink chosen={chosen} onClear={() => setChosen(new Set())} />
+      </div>
+      <JobsTable
+        source={source}
+        sort={sort}
+        chosen={chosen}
+        onChoose={(name) => setChosen(toggled(chosen, name))}
+        onDelete={setDoomed}
+      />
+      {doomed && (
+        <DeleteDialog
+          row={doomed}
+          onClose={() => setDoomed(null)}
+          onGone={() => {
+            setDoomed(null);
+            setChosen(new Set([...chosen].filter((name) => name !== doomed.name)));
+            source.reload();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function SearchField({ value }: { value: string }) {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const change = (text: string): void => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setParameters({ search: text }), 200);
+  };
+  return (
+    <input type="search" class="search" placeholder="Search names and verdicts" aria-label="Search jobs" value={value} onInput={(event) => change(event.currentTarget.value)} />
+  );
+}
+
+function CompareLink({ chosen, onClear }: { chosen: ReadonlySet<string>; onClear: () => void }) {
+  if (chosen.size === 0) return <span class="sub push">Choose two or more jobs to compare them.</span>;
+  return (
+    <span class="push compare-choice">
+      <span role="status">{chosen.size} chosen</span>
+      <button type="button" class="quiet" onClick={onClear}>Clear</button>
+      {chosen.size > 1
+        ? <a class="button primary" href={linkTo("compare", "", { jobs: [...chosen].join(",") })}>Compare</a>
+        : <button type="button" disabled>Compare</button>}
+    </span>
+  );
+}
+
+type TableProps = {
+  source: JobsSource;
+  sort: string;
+  chosen: ReadonlySet<string>;
+  onChoose: (name: string) => void;
+  onDelete: (row: JobRow) => void;
+};
+
+function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(800);
+  const total = source.total.value ?? 0;
+  const rows = rowsInSight(top, height, ROW, total);
+  useEffect(() => {
+    const observer = new ResizeObserver((entries) => setHeight(entries[0]?.contentRect.height ?? 800));
+    if (box.current) observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    box.current?.scrollTo({ top: 0 });
+  }, [source]);
+  useEffect(() => void source.want(rows.first, rows.end || 1), [source, rows.first, rows.end]);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || source.reload(), REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [source]);
+  if (source.error.value) return <Notice state="error">{source.error.value}</Notice>;
+  if (source.total.value === null) return <Notice state="loading">Loading…</Notice>;
+  if (total === 0) return <NoJobs />;
+  return (
+    <div class="jobs-box" ref={box} onScroll={(event) => setTop(event.currentTarget.scrollTop)} data-state="ready" data-chart="jobs">
+      <table class="jobs" aria-rowcount={total + 1}>
+        <JobsHead sort={sort} />
+        <tbody>
+          <Spacer height={rows.first * ROW} />
+          {source.rows(rows.first, rows.end).map((row, index) => (
+            <JobLine
+              key={row?.name ?? rows.first + index}
+              row={row}
+              number={rows.first + index + 2}
+              isChosen={row !== null && chosen.has(row.name)}
+              onChoose={onChoose}
+              onDelete={onDelete}
+            />
+          ))}
+          <Spacer height={(total - rows.end) * ROW} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Spacer({ height }: { height: number }) {
+  if (height <= 0) return null;
+  return <tr aria-hidden="true" class="spacer"><td colSpan={COLUMNS.length} style={{ height: `${height}px` }} /></tr>;
+}
+
+function NoJobs() {
+  const { search, state } = route.value.parameters;
+  if (search || state) return <Notice state="empty">No job fits this search.</Notice>;
+  return (
+    <Notice state="empty">
+      No jobs in this store yet. Start one with <code>sonde run -- python train.py</code>, or see what it is like with <code>sonde demo</code>.
+    </Notice>
+  );
+}
+
+function DeleteDialog({ row, onClose, onGone }: { row: JobRow; onClose: () => void; onGone: () => void }) {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState(isRunning(row) ? "It still runs: stop it first." : "");
+  const remove = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await send("DELETE", jobPath(row.name));
+      say(`${row.name} is deleted.`);
+      onGone();
+    } catch (problem) {
+      setError(errorWords(problem));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={`Delete ${row.name}?`} action="Delete" isDangerous isBusy={isBusy} error={error} onAct={() => void remove()} onClose={onClose}>
+      <p>Everything recorded of it is removed from the store, for good.</p>
+    </Dialog>
+  );
 }

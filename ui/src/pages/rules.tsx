@@ -1,8 +1,40 @@
-// The page "Rules".
+// The page "Rules": every rule that was asked about the job, and what each has to say.
 
 import type { JSX } from "preact";
-import { Notice } from "../states";
+import { useEffect, useRef } from "preact/hooks";
+import type { RuleDocument } from "../api";
+import { route, setParameters } from "../router";
+import { RuleList } from "../rules/rule_list";
+import { job } from "../state";
+import "./pages.css";
 
-export function RulesPage(): JSX.Element {
-  return <Notice state="empty">This page is not there yet.</Notice>;
+/** Rules whose name or words hold every word of a search. */
+export function matching(rules: readonly RuleDocument[], search: string): RuleDocument[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return rules.filter((rule) => {
+    const text = [rule.rule, rule.description, ...rule.findings.map((one) => one.message)].join(" ").toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+export function RulesPage(): JSX.Element | null {
+  const document = job.value;
+  const { search = "", rule } = route.value.parameters;
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  if (!document) return null;
+  const change = (text: string): void => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setParameters({ search: text }), 150);
+  };
+  return (
+    <section class="card rules-page" aria-labelledby="rules-title">
+      <header>
+        <h2 id="rules-title">Rules and findings</h2>
+        <input type="search" class="search end" placeholder="Search rules" aria-label="Search rules" value={search} onInput={(event) => change(event.currentTarget.value)} />
+      </header>
+      {document.findings.sentence && <p class="sentence">{document.findings.sentence}</p>}
+      <RuleList rules={matching(document.rules, search)} opened={rule} />
+    </section>
+  );
 }

@@ -1,6 +1,6 @@
-/** A histogram for the eye: few enough bins that each can be seen. */
+// A histogram for the eye: few enough bins that each can be seen.
 
-import type { Part, Reals } from '../specs';
+import type { Part, Reals } from "../specs";
 
 export interface Bins {
   edges: number[];

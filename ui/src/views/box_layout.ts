@@ -1,6 +1,6 @@
-/** Where the parts of a box plot lie, in percent of its width. */
+// Where the parts of a box plot lie, in percent of its width.
 
-import type { Box } from '../specs';
+import type { Box } from "../specs";
 
 export interface BoxPlaces {
   whisker: [number, number];

@@ -1,0 +1,48 @@
+// A question in front of everything else: what it means, and a way back.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+
+type Props = {
+  title: string;
+  action: string;
+  isDangerous?: boolean;
+  isBusy?: boolean;
+  error?: string;
+  onAct: () => void;
+  onClose: () => void;
+  children: ComponentChildren;
+};
+
+/** A dialog that is open as long as it is there; Escape closes it, and the focus goes back. */
+export function Dialog({ title, action, isDangerous, isBusy, error, onAct, onClose, children }: Props) {
+  const element = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    element.current?.showModal();
+    return () => element.current?.close();
+  }, []);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (!isBusy) onAct();
+  };
+  const cancel = (event: Event): void => {
+    event.preventDefault();
+    onClose();
+  };
+  return (
+    <dialog ref={element} class="dialog" aria-labelledby={heading} onCancel={cancel}>
+      <form onSubmit={submit}>
+        <h2 id={heading}>{title}</h2>
+        <div class="dialog-body">{children}</div>
+        {error && <p class="error-text" role="alert">{error}</p>}
+        <div class="dialog-buttons">
+          <button type="button" onClick={onClose}>Cancel</button>
+          <button type="submit" class={isDangerous ? "danger" : "primary"} disabled={Boolean(isBusy)}>
+            {isBusy ? "Waiting for an answer…" : action}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

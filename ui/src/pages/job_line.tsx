@@ -1,0 +1,77 @@
+// One job in the list.
+
+import { type JobRow, type Severity, unixOf } from "../api";
+import { formatCount, formatDuration, formatStamp, formatValue } from "../format";
+import { SEVERITIES } from "../judged";
+import { linkTo } from "../router";
+import { sparkPath, sparkWords } from "../sparkline";
+import { zone } from "../state";
+import { StateChip } from "../state_chip";
+import { COLUMNS } from "./jobs_head";
+
+const SPARK = { width: 96, height: 22 };
+
+type Props = {
+  row: JobRow | null;
+  number: number;
+  isChosen: boolean;
+  onChoose: (name: string) => void;
+  onDelete: (row: JobRow) => void;
+};
+
+export const isRunning = (row: JobRow): boolean => row.state === "running" || row.state === "starting";
+
+export function JobLine({ row, number, isChosen, onChoose, onDelete }: Props) {
+  if (row === null) return <tr aria-rowindex={number} class="coming"><td colSpan={COLUMNS.length}>…</td></tr>;
+  const verdict = verdictOf(row);
+  const steps = row.steps.train ?? Object.values(row.steps)[0];
+  return (
+    <tr aria-rowindex={number} data-job={row.name} class={isChosen ? "chosen" : ""}>
+      <td class="col-choose">
+        <input type="checkbox" checked={isChosen} aria-label={`Choose ${row.name} for comparison`} onChange={() => onChoose(row.name)} />
+      </td>
+      <td class="col-name"><a href={linkTo("overview", row.name)} title={row.name}>{row.name}</a></td>
+      <td class="col-state"><StateChip state={row.state} /></td>
+      <td class="col-started">{formatStamp(unixOf(row.start_time), zone.value)}</td>
+      <td class="col-duration r">{row.duration_seconds === null ? "–" : formatDuration(row.duration_seconds)}</td>
+      <td class="col-steps r">{steps === undefined ? "–" : formatCount(steps)}</td>
+      <td class="col-findings"><Findings findings={row.findings} /></td>
+      <td class="col-verdict" title={verdict}>{verdict}</td>
+      <td class="col-spark"><Spark spark={row.spark} /></td>
+      <td class="col-delete">
+        <button type="button" class="quiet icon" aria-label={`Delete ${row.name}`} disabled={isRunning(row)} onClick={() => onDelete(row)}>✕</button>
+      </td>
+    </tr>
+  );
+}
+
+/** Why it ended, else what rules say, else that it is well. */
+export function verdictOf(row: JobRow): string {
+  const isWell = row.state === "completed" || isRunning(row);
+  return isWell ? (row.finding ?? "") : row.verdict;
+}
+
+function Findings({ findings }: { findings: Partial<Record<Severity, number>> }) {
+  const known = SEVERITIES.filter((severity) => (findings[severity] ?? 0) > 0);
+  if (known.length === 0) return <span class="sub">none</span>;
+  return (
+    <>
+      {known.map((severity) => (
+        <span key={severity} class={`count ${severity}`}>{findings[severity]} {severity}</span>
+      ))}
+    </>
+  );
+}
+
+function Spark({ spark }: { spark: JobRow["spark"] }) {
+  if (!spark) return null;
+  const path = sparkPath(spark.values, SPARK.width - 4, SPARK.height - 4);
+  if (!path) return null;
+  const words = sparkWords(spark.label, spark.values, (value) => formatValue(value, ""));
+  return (
+    <svg class="spark" width={SPARK.width} height={SPARK.height} viewBox={`-2 -2 ${SPARK.width} ${SPARK.height}`} role="img" aria-label={words}>
+      <title>{words}</title>
+      <path d={path} />
+    </svg>
+  );
+}

@@ -1,0 +1,62 @@
+// One rule: in a line what it found, opened everything that is behind it.
+
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { RuleDocument } from "../api";
+import { evidenceRows } from "../evidence";
+import { formatCount, formatDuration } from "../format";
+import { STATUS_WORDS, worstOf } from "../judged";
+import { FindingView } from "./finding_view";
+import { RulePage } from "./rule_page";
+
+export function RuleItem({ rule, isOpen }: { rule: RuleDocument; isOpen: boolean }): JSX.Element {
+  const element = useRef<HTMLDetailsElement>(null);
+  const [isRead, setRead] = useState(isOpen);
+  useEffect(() => {
+    if (!isOpen || !element.current) return;
+    element.current.open = true;
+    element.current.scrollIntoView({ block: "nearest" });
+  }, [isOpen]);
+  return (
+    <li data-rule={rule.rule} data-status={rule.status}>
+      <details ref={element} open={isOpen} onToggle={(event) => event.currentTarget.open && setRead(true)}>
+        <summary><Headline rule={rule} /></summary>
+        {isRead && <Opened rule={rule} />}
+      </details>
+    </li>
+  );
+}
+
+function Headline({ rule }: { rule: RuleDocument }): JSX.Element {
+  const worst = worstOf(rule.findings);
+  const first = rule.findings.find((one) => one.severity === worst);
+  const words = first?.message ?? rule.reason ?? rule.description;
+  return (
+    <span class="rule-line">
+      <span class={`mark ${worst ?? (rule.status === "Error" ? "critical" : "quiet")}`}>{worst ?? STATUS_WORDS[rule.status] ?? rule.status}</span>
+      <b>{rule.rule}</b>
+      <span class="rule-words">{words}</span>
+      {rule.triggered > 0 && <span class="times" title="times triggered">{formatCount(rule.triggered)}×</span>}
+    </span>
+  );
+}
+
+function Opened({ rule }: { rule: RuleDocument }): JSX.Element {
+  const summary = evidenceRows(rule.summary);
+  return (
+    <div class="rule-body">
+      <p>{rule.description}</p>
+      {rule.reason && <p class="sub">{STATUS_WORDS[rule.status] ?? rule.status}: {rule.reason}</p>}
+      {rule.findings.length > 0 && <ul class="findings">{rule.findings.map((one) => <FindingView key={one.id} finding={one} />)}</ul>}
+      {rule.traceback && <pre tabIndex={0} aria-label="Traceback">{rule.traceback}</pre>}
+      <RulePage rule={rule} />
+      <dl class="fact-list">
+        <div><dt>Times triggered</dt><dd>{formatCount(rule.triggered)}</dd></div>
+        <div><dt>Datapoints</dt><dd>{formatCount(rule.datapoints)}</dd></div>
+        <div><dt>Setting</dt><dd>{rule.setting}</dd></div>
+        <div><dt>CPU time it took</dt><dd>{formatDuration(rule.seconds)}</dd></div>
+        {summary.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+      </dl>
+    </div>
+  );
+}

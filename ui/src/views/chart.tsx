@@ -1,0 +1,43 @@
+// A chart of the server by its name: asked for when it is in sight, and again when there is news.
+
+import type { ComponentChildren, JSX } from "preact";
+import { useRef } from "preact/hooks";
+import { getJson, jobPath } from "../api";
+import { useResource, useVisible } from "../resource";
+import { slowNews } from "../slow_news";
+import type { Spec } from "../specs";
+import { Notice } from "../states";
+import { SpecView } from "./spec";
+
+export type ChartAnswer = { name: string; title: string; spec: Spec | null };
+
+type Props = {
+  job: string;
+  name: string;
+  title?: string;
+  query?: Record<string, string | null>;
+  /** What is said where nothing was measured; without it, nothing stands there at all. */
+  empty?: string;
+  className?: string;
+  /** Changes what is drawn, such as its title or which rows it has. */
+  adapt?: (spec: Spec) => Spec;
+  more?: ComponentChildren;
+};
+
+export function Chart({ job, name, title, query = {}, empty, className = "card", adapt, more }: Props): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const isVisible = useVisible(box);
+  const load = (signal: AbortSignal): Promise<ChartAnswer> => {
+    void slowNews.value;
+    return getJson<ChartAnswer>(jobPath(job, "charts", name), query, signal);
+  };
+  const { state, value, error } = useResource(load, isVisible, [job, name, JSON.stringify(query)]).value;
+  const isNothing = value !== null && value.spec === null && empty === undefined;
+  return (
+    <div ref={box} class={className} hidden={isNothing} data-chart-name={name} data-state={value === null ? state : value.spec === null ? "empty" : "ready"}>
+      {value === null && <Notice state={state === "error" ? "error" : "loading"}>{state === "error" ? error : "Loading…"}</Notice>}
+      {value !== null && value.spec === null && empty && <><header><h2>{title ?? value.title}</h2></header><p class="sub">{empty}</p></>}
+      {value?.spec && <SpecView spec={adapt ? adapt(value.spec) : value.spec} name={name} {...(title ? { title } : {})} more={more} />}
+    </div>
+  );
+}

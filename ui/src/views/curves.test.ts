@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import type { LineSpec } from "../specs";
+import { curveTable, valueAxis, valuesAt } from "./curves";
+
+const spec: LineSpec = {
+  mark: "line", title: "Loss", note: "", coarsened: "", x: [0, 10, 20], x_title: "step", x_unit: "", unit: "",
+  is_logarithmic: false, low: null, high: null,
+  curves: [
+    { label: "train", values: [4, 2, 1], low: [3, 1.5, 0.5], high: [5, 3, 2], tone: "" },
+    { label: "eval", values: [null, 2.5, null], low: null, high: null, tone: "" },
+  ],
+};
+const everything = new Set<string>();
+
+test("bands come before the curves that are drawn over them", () => {
+  const table = curveTable(spec, everything);
+  expect(table.columns).toEqual([[0, 10, 20], [5, 3, 2], [3, 1.5, 0.5], [4, 2, 1], [null, 2.5, null]]);
+  expect(table.extent).toEqual([0, 20]);
+});
+
+test("a curve that is hidden keeps the color of the others in its place", () => {
+  const table = curveTable(spec, new Set(["train"]));
+  expect(table.shown).toEqual([{ label: "eval", place: 1, tone: "", hasBand: false }]);
+  expect(table.columns.length).toBe(2);
+});
+
+test("the axis begins at zero where that is near, and at what is told", () => {
+  const table = curveTable(spec, everything);
+  expect(valueAxis(spec, table, false)[0]).toBe(0);
+  expect(valueAxis({ low: -1, high: 10 }, table, false)).toEqual([-1, 10]);
+  expect(valueAxis(spec, table, true)[0]).toBeCloseTo(0.5 / 1.2);
+});
+
+test("curves far from zero fill the axis", () => {
+  const far = { ...spec, curves: [{ label: "accuracy", values: [90, 91, 92], low: null, high: null, tone: "" }] };
+  const [low, high] = valueAxis(far, curveTable(far, everything), false);
+  expect(low).toBeCloseTo(89.9);
+  expect(high).toBeCloseTo(92.1);
+});
+
+test("without a cursor the last known values are read", () => {
+  const found = valuesAt(spec, curveTable(spec, everything), null);
+  expect(found).toEqual({ x: 20, values: [{ label: "train", value: 1 }, { label: "eval", value: 2.5 }] });
+});
+
+test("under the cursor only what is there is read", () => {
+  const found = valuesAt(spec, curveTable(spec, everything), 0);
+  expect(found?.values).toEqual([{ label: "train", value: 4 }, { label: "eval", value: null }]);
+});
+
+test("a single step has an axis, too", () => {
+  expect(curveTable({ ...spec, x: [7], curves: [] }, everything).extent).toEqual([6.5, 7.5]);
+});

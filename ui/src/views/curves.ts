@@ -1,0 +1,75 @@
+// The columns of a line chart, as its drawing needs them.
+
+import type { LineSpec } from "../specs";
+
+export type CurveTable = {
+  /** The axis, then high and low of each curve that has a band, then the curves. */
+  columns: (number | null)[][];
+  shown: { label: string; place: number; tone: string; hasBand: boolean }[];
+  extent: [number, number];
+};
+
+export function curveTable(spec: LineSpec, hidden: ReadonlySet<string>): CurveTable {
+  const x = spec.x.map((one) => one ?? 0);
+  const shown = spec.curves
+    .map((curve, place) => ({ curve, place }))
+    .filter(({ curve }) => !hidden.has(curve.label));
+  const bands = shown.filter(({ curve }) => curve.low !== null && curve.high !== null);
+  const [first = 0, last = 1] = [x[0], x[x.length - 1]];
+  return {
+    columns: [
+      x,
+      ...bands.flatMap(({ curve }) => [curve.high ?? [], curve.low ?? []]),
+      ...shown.map(({ curve }) => curve.values),
+    ],
+    shown: shown.map(({ curve, place }) => ({
+      label: curve.label, place, tone: curve.tone, hasBand: curve.low !== null && curve.high !== null,
+    })),
+    extent: last > first ? [first, last] : [first - 0.5, first + 0.5],
+  };
+}
+
+/** The least and the most of what is drawn. */
+export function valueRange(table: CurveTable, isPositiveOnly: boolean): [number, number] {
+  let low = Infinity, high = -Infinity;
+  for (const column of table.columns.slice(1)) {
+    for (const value of column) {
+      if (value === null || !Number.isFinite(value) || (isPositiveOnly && value <= 0)) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+  }
+  return low <= high ? [low, high] : [0, 1];
+}
+
+/** The ends of the value axis: as told, else all that is drawn, with zero where it is near. */
+export function valueAxis(spec: Pick<LineSpec, "low" | "high">, table: CurveTable, isLogarithmic: boolean): [number, number] {
+  const [least, most] = valueRange(table, isLogarithmic);
+  if (isLogarithmic) return [least / 1.2, most * 1.2];
+  const span = most - least || Math.abs(most) || 1;
+  const low = spec.low ?? (least >= 0 && least < most * 0.6 ? 0 : least - span * 0.05);
+  const high = spec.high ?? most + span * 0.05;
+  return high > low ? [low, high] : [low, low + 1];
+}
+
+/** What each curve has at an index; without one, the last that it has. */
+export function valuesAt(spec: LineSpec, table: CurveTable, index: number | null):
+  { x: number; values: { label: string; value: number | null }[] } | null {
+  const last = spec.x.length - 1;
+  if (last < 0) return null;
+  const at = index === null || index < 0 || index > last ? last : index;
+  const values = table.shown.map(({ label, place }) => {
+    const curve = spec.curves[place]?.values ?? [];
+    const exact = curve[at] ?? null;
+    return { label, value: exact ?? (index === null ? lastKnown(curve) : null) };
+  });
+  return { x: spec.x[at] ?? 0, values };
+}
+
+function lastKnown(values: readonly (number | null)[]): number | null {
+  for (let index = values.length - 1; index >= 0; index--) {
+    const value = values[index];
+    if (value !== null && value !== undefined) return value;
+  }
+  return null;
+}

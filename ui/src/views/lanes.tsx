@@ -1,0 +1,40 @@
+// Stretches of time, lane by lane, with their names beside them.
+
+import { formatDuration, formatElapsed } from "../format";
+import type { LanesSpec } from "../specs";
+import { elapsedTicks } from "../ticks";
+import { toneColor } from "../tones";
+
+const TICKS = 8;
+
+/** A lane per row on one axis of seconds since the start. */
+export function Lanes({ spec }: { spec: LanesSpec }) {
+  const length = spec.end - spec.start || 1;
+  const place = (at: number): string => `${((at - spec.start) / length) * 100}%`;
+  return (
+    <div class="lanes">
+      <ul>
+        {spec.lanes.map((lane) => (
+          <li key={lane.label}>
+            <span class="label">{lane.label}</span>
+            <span class="track">
+              {lane.spans.map((span, index) => (
+                <i
+                  key={`${span.start} ${index}`}
+                  class={span.tone === "interruption" ? "gap" : ""}
+                  title={`${span.label}: ${formatElapsed(span.start)} – ${formatElapsed(span.end)}, ${formatDuration(span.end - span.start)}`}
+                  style={{ left: place(span.start), width: `${((span.end - span.start) / length) * 100}%`, background: toneColor(span.tone, index) }}
+                />
+              ))}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <div class="axis" aria-hidden="true">
+        {elapsedTicks(spec.start, spec.end, TICKS).map((tick) => (
+          <span key={tick.at} style={{ left: place(tick.at) }}>{tick.label}</span>
+        ))}
+      </div>
+    </div>
+  );
+}

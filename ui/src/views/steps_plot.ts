@@ -1,0 +1,67 @@
+// How uPlot draws curves over steps.
+
+import uPlot from "uplot";
+import type { LineSpec } from "../specs";
+import { niceTicks } from "../ticks";
+import { axisLabels } from "./axis_labels";
+import { type CurveTable, valueAxis } from "./curves";
+
+type Plan = {
+  spec: LineSpec;
+  table: CurveTable;
+  width: number;
+  height: number;
+  isLogarithmic: boolean;
+  range: [number, number];
+  color: (variable: string) => string;
+  variable: (tone: string, place: number) => string;
+};
+
+const FONT = "11px Inter, system-ui, -apple-system, 'Segoe UI', sans-serif";
+const LOGARITHMIC = 3; // uPlot's number for such a scale
+const LETTER = 6.2; // pixels, as wide as most
+const LEAST_LEFT = 44;
+
+export function plotOptions(plan: Plan): uPlot.Options {
+  const { spec, table, width, height, isLogarithmic, range, color } = plan;
+  const [low, high] = valueAxis(spec, table, isLogarithmic);
+  const axis = { stroke: () => color("--muted"), grid: { stroke: () => color("--grid"), width: 1 }, ticks: { show: false }, font: FONT };
+  return {
+    width, height, padding: [8, 14, 0, 0], legend: { show: false },
+    cursor: { sync: { key: `over ${spec.x_title}` }, y: false, points: { size: 6 }, drag: { x: true, y: false, setScale: false } },
+    scales: { x: { time: false, min: range[0], max: range[1] }, y: isLogarithmic ? { distr: LOGARITHMIC, range: [low, high] } : { range: [low, high] } },
+    axes: [
+      { ...axis, size: 24, splits: (_plot, _axis, from, to) => niceTicks(from, to, Math.max(2, width / 110)), values: (_plot, splits) => axisLabels(splits, spec.x_unit) },
+      {
+        ...axis, size: (_plot, values) => labelWidth(values),
+        ...(isLogarithmic ? {} : { splits: (_plot: uPlot, _axis: number, from: number, to: number) => niceTicks(from, to, height < 120 ? 2 : 4) }),
+        values: (_plot, splits) => axisLabels(splits, spec.unit),
+      },
+    ],
+    ...seriesOf(plan),
+  };
+}
+
+/** Room for the longest label beside the plot. */
+function labelWidth(values: readonly string[] | null): number {
+  const longest = Math.max(0, ...(values ?? []).map((one) => one?.length ?? 0));
+  return Math.max(LEAST_LEFT, Math.round(longest * LETTER) + 14);
+}
+
+function seriesOf({ table, color, variable }: Plan): Pick<uPlot.Options, "series" | "bands"> {
+  const invisible: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
+  const series: uPlot.Series[] = [{}];
+  const bands: uPlot.Band[] = [];
+  for (const { tone, place } of table.shown.filter((one) => one.hasBand)) {
+    const name = variable(tone, place);
+    bands.push({ series: [series.length, series.length + 1], fill: () => `color-mix(in srgb, ${color(name)} 18%, transparent)` });
+    series.push(invisible, invisible);
+  }
+  const isShort = (table.columns[0]?.length ?? 0) <= 40;
+  for (const { tone, place } of table.shown) {
+    const name = variable(tone, place);
+    const points = isShort ? { show: true, size: 5, fill: () => color(name) } : { show: false };
+    series.push({ stroke: () => color(name), width: 1.75, points, spanGaps: true });
+  }
+  return { series, bands };
+}
