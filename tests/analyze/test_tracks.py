@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from sonde.analyze.tracks import (
     Folded,
+    Named,
     Pixels,
     Sums,
     fold,
     lanes_of,
+    nested,
     side_by_side,
-    sums_by_name,
 )
 
 
@@ -120,5 +121,13 @@ def test_nothing_is_lost_between_slices_and_shares(
 def test_sums_are_cut_at_the_range_and_the_most_comes_first() -> None:
     names = np.array([0, 1, 1, 0, 2])
     starts, ends = np.array([0, 10, 20, 30, 90]), np.array([15, 18, 24, 80, 95])
-    found = sums_by_name(names, starts, ends, (12, 50))
-    assert found == [Sums(0, 2, 23, 50), Sums(1, 2, 10, 8)]
+    found = Named(names, starts, ends, np.full(5, -1)).sums(12, 50)
+    assert found == [Sums(0, 2, 23, 23, 50), Sums(1, 2, 10, 10, 8)]
+
+
+def test_what_lies_in_a_slice_is_not_its_own_time() -> None:
+    starts, ends = np.array([0, 10, 12, 20]), np.array([40, 20, 14, 35])
+    parents = nested(starts, ends).parents
+    assert parents.tolist() == [-1, 0, 1, 0]
+    found = Named(np.array([0, 1, 2, 1]), starts, ends, parents).sums(5, 30)
+    assert found == [Sums(1, 2, 20, 18, 15), Sums(0, 1, 25, 5, 40), Sums(2, 1, 2, 2, 2)]

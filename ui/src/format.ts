@@ -79,7 +79,7 @@ function formatPlain(value: number, sign: string): string {
 
 /** Seconds since the start as a clock: 0:07.5, 12:30, 3:20:05, 2 d 04:00. `span` is the width of the view. */
 export function formatElapsed(seconds: number, span: number = Infinity): string {
-  const places = span < 0.02 ? 4 : span < 0.2 ? 3 : span < 2 ? 2 : span < 20 ? 1 : 0;
+  const places = span < 20 ? Math.min(7, Math.floor(1e-9 - Math.log10(span / 20)) + 1) : 0;
   const factor = 10 ** places;
   const units = Math.round(Math.abs(seconds) * factor);
   const whole = Math.floor(units / factor);

@@ -26,33 +26,49 @@ def lanes_of(starts_ns: Numbers, ends_ns: Numbers) -> Numbers:
         starts_ns: In order; of those that begin together the longest first.
         ends_ns: When they end.
     """
-    rows, depths = _placed(starts_ns, ends_ns)
+    return nested(starts_ns, ends_ns).lanes
+
+
+@dataclass(frozen=True)
+class Nested:
+    """Slices of one track, and how they lie in each other."""
+
+    lanes: Numbers  # in which each is drawn
+    parents: Numbers  # the slice that each lies in, or -1
+
+
+def nested(starts_ns: Numbers, ends_ns: Numbers) -> Nested:
+    """The lane of each slice, and the one that it lies in; arguments as for `lanes_of`."""
+    rows, depths, parents = _placed(starts_ns, ends_ns)
     if not len(rows):
-        return rows
+        return Nested(rows, parents)
     deepest = np.zeros(int(rows.max()) + 1, dtype=np.int64)
     np.maximum.at(deepest, rows, depths + 1)
     firsts = np.cumsum(deepest) - deepest
-    return np.asarray(firsts[rows] + depths)
+    return Nested(np.asarray(firsts[rows] + depths), parents)
 
 
-def _placed(starts_ns: Numbers, ends_ns: Numbers) -> tuple[Numbers, Numbers]:
-    """Rows, and how many slices of its row each lies in."""
-    rows: list[list[int]] = []  # per row the ends of what is open there, the outermost first
+def _placed(starts_ns: Numbers, ends_ns: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """Rows, how many slices of its row each lies in, and the last of these."""
+    # per row the ends and places of what is open there, the outermost first
+    rows: list[list[tuple[int, int]]] = []
     found = np.zeros(len(starts_ns), dtype=np.int64)
     depths = np.zeros(len(starts_ns), dtype=np.int64)
+    parents = np.full(len(starts_ns), -1, dtype=np.int64)
     for place, (start, end) in enumerate(zip(starts_ns.tolist(), ends_ns.tolist(), strict=True)):
-        for number, open_ends in enumerate(rows):
-            while open_ends and open_ends[-1] <= start:
-                open_ends.pop()
-            if not open_ends or end <= open_ends[-1]:
-                depths[place] = len(open_ends)
-                open_ends.append(end)
+        for number, open_ones in enumerate(rows):
+            while open_ones and open_ones[-1][0] <= start:
+                open_ones.pop()
+            if not open_ones or end <= open_ones[-1][0]:
+                depths[place] = len(open_ones)
+                parents[place] = open_ones[-1][1] if open_ones else -1
+                open_ones.append((end, place))
                 found[place] = number
                 break
         else:
             found[place] = len(rows)
-            rows.append([end])
-    return found, depths
+            rows.append([(end, place)])
+    return found, depths, parents
 
 
 @dataclass(frozen=True)
@@ -107,21 +123,33 @@ class Sums:
     name: int
     count: int
     total_ns: int  # inside of the range
+    self_ns: int  # likewise, less what lies in them
     longest_ns: int  # the whole of the longest one
 
 
-def sums_by_name(
-    names: Numbers, starts_ns: Numbers, ends_ns: Numbers, within: tuple[int, int]
-) -> list[Sums]:
-    """Exact sums over the slices that reach into a range, what took most first."""
-    start_ns, end_ns = within
-    seen = np.flatnonzero((ends_ns > start_ns) & (starts_ns < end_ns))
-    inside = np.minimum(ends_ns[seen], end_ns) - np.maximum(starts_ns[seen], start_ns)
-    known, places = np.unique(names[seen], return_inverse=True)
-    counts = np.bincount(places, minlength=len(known))
-    totals = np.zeros(len(known), dtype=np.int64)
-    longest = np.zeros(len(known), dtype=np.int64)
-    np.add.at(totals, places, inside)
-    np.maximum.at(longest, places, ends_ns[seen] - starts_ns[seen])
-    rows = zip(known.tolist(), counts.tolist(), totals.tolist(), longest.tolist(), strict=True)
-    return sorted((Sums(*row) for row in rows), key=lambda one: (-one.total_ns, one.name))
+@dataclass(frozen=True)
+class Named:
+    """Slices of one track with their names as numbers, in order of time."""
+
+    names: Numbers
+    starts_ns: Numbers
+    ends_ns: Numbers
+    parents: Numbers  # the slice that each lies in, or -1
+
+    def sums(self, start_ns: int, end_ns: int) -> list[Sums]:
+        """Exact sums over the slices that reach into a range, what took most itself first."""
+        inside = np.minimum(self.ends_ns, end_ns) - np.maximum(self.starts_ns, start_ns)
+        inside = np.maximum(inside, 0)
+        own = inside.copy()
+        held = np.flatnonzero(self.parents >= 0)
+        np.subtract.at(own, self.parents[held], inside[held])
+        seen = np.flatnonzero((self.ends_ns > start_ns) & (self.starts_ns < end_ns))
+        known, places = np.unique(self.names[seen], return_inverse=True)
+        counts = np.bincount(places, minlength=len(known))
+        totals, selves, longest = (np.zeros(len(known), dtype=np.int64) for _ in range(3))
+        np.add.at(totals, places, inside[seen])
+        np.add.at(selves, places, own[seen])
+        np.maximum.at(longest, places, (self.ends_ns - self.starts_ns)[seen])
+        columns = (one.tolist() for one in (known, counts, totals, selves, longest))
+        found = [Sums(*row) for row in zip(*columns, strict=True)]
+        return sorted(found, key=lambda one: (-one.self_ns, -one.total_ns, one.name))

@@ -78,6 +78,8 @@ def test_sums_are_exact_and_cut_at_the_range() -> None:
     assert wait["seconds"] == pytest.approx(0.25)
     assert wait["longest_seconds"] == pytest.approx(0.25)
     assert rows["cuda:0 stream 7", "gemm<float>"]["seconds"] == pytest.approx(0.2001)
+    assert rows["thread 1", "aten::mm"]["seconds"] == pytest.approx(0.1)
+    assert rows["thread 1", "aten::mm"]["self_seconds"] == pytest.approx(0.06)
     of_phases = Asked(trained()).document("timeline/totals", start=0, end=2, track="phases")
     assert [row["name"] for row in of_phases["rows"]] == ["forward", "data_wait"]
 
@@ -118,7 +120,7 @@ def test_what_grows_is_read_again() -> None:
     worker.step(0, {"forward": 1.0}).flush()
     asked = Asked(job)
     assert names(asked.frame("timeline", start=0, end=5), "steps") == ["step 0"]
-    worker.step(1, {"forward": 1.0}).flush()
+    worker.step(1, {"forward": 3.0}).flush()
     assert names(asked.frame("timeline", start=0, end=5), "steps") == ["step 0", "step 1"]
 
 

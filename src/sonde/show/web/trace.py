@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sonde.analyze.tracks import Folded, Pixels, Sums, fold, lanes_of, sums_by_name
+from sonde.analyze.tracks import Folded, Named, Pixels, Sums, fold, nested
 from sonde.read.timeline import PHASES, WorkerSlices
 from sonde.records.profile import DEVICE_CATEGORIES, NO_CORRELATION, OperationCategory
 from sonde.records.step import NO_STEP, EventCategory
@@ -31,6 +31,7 @@ class Track:
     title: str
     places: Numbers
     lanes: Numbers
+    parents: Numbers  # the slice that each lies in, by its place in the track, or -1
 
     @property
     def lane_count(self) -> int:
@@ -50,7 +51,8 @@ class WorkerTrace:
         self.steps: Numbers = to_numpy(table["step"])
         self.categories, self.category_numbers = texts_of(table["category"])
         names, numbers = texts_of(table["name"])
-        self.names, self.name_numbers = self._titled(names, numbers.astype(np.int64))
+        self._plain_numbers: Numbers = numbers.astype(np.int64)
+        self.names, self.name_numbers = self._titled(names, self._plain_numbers)
         self._table = table
         self.tracks = self._find_tracks()
 
@@ -72,13 +74,14 @@ class WorkerTrace:
         return np.asarray(track.lanes[np.searchsorted(track.places, places)])
 
     def totals(self, track: Track, within: tuple[int, int]) -> list[tuple[str, str, Sums]]:
-        """Category, name and sums of what a track did in a range, the most first."""
+        """Category, name and sums of what a track did in a range; all steps have one name."""
         mine = track.places
         kinds = len(self.categories) or 1
-        both = self.name_numbers[mine].astype(np.int64) * kinds + self.category_numbers[mine]
-        found = sums_by_name(both, self.starts_ns[mine], self.ends_ns[mine], within)
+        both = self._plain_numbers[mine] * kinds + self.category_numbers[mine]
+        named = Named(both, self.starts_ns[mine], self.ends_ns[mine], track.parents)
         return [
-            (self.categories[one.name % kinds], self.names[one.name // kinds], one) for one in found
+            (self.categories[one.name % kinds], self.names[one.name // kinds], one)
+            for one in named.sums(*within)
         ]
 
     def matching(self, text: str) -> Numbers:
@@ -159,8 +162,8 @@ class WorkerTrace:
         found = []
         for number in sorted(set(tracks.tolist()), key=lambda one: track_order(titles[one])):
             mine = np.flatnonzero(tracks == number)
-            lanes = lanes_of(self.starts_ns[mine], self.ends_ns[mine])
-            found.append(Track(titles[number], mine, lanes))
+            found_in = nested(self.starts_ns[mine], self.ends_ns[mine])
+            found.append(Track(titles[number], mine, found_in.lanes, found_in.parents))
         return tuple(found)
 
 

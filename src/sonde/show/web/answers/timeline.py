@@ -13,7 +13,7 @@ from sonde.analyze.tracks import Pixels
 from sonde.clock import NANOSECONDS
 from sonde.errors import UsageError
 from sonde.read.system import SystemReader
-from sonde.read.timeline import Sources
+from sonde.read.timeline import STEPS, WINDOWS, Sources
 from sonde.records.metric import Series
 from sonde.records.ranges import TimeRange
 from sonde.show.timeline_views import TimelineView
@@ -28,6 +28,8 @@ _FIRST_WORKERS = 4  # shown where nobody is named
 _MOST_HITS = 2000
 _MOST_NAMES = 200
 _MOST_COUNTERS = 12
+_AROUND = (STEPS, WINDOWS)
+_FRESH_SECONDS = 3  # so old may be what is shown of a job that runs
 _COUNTERS = (
     *("cpu.utilization_percent", "gpu.utilization_percent", "gpu.memory_used_percent"),
     *("memory.used_percent", "disk.busy_percent"),
@@ -75,9 +77,10 @@ class Timeline(Answers):
         with question.job.view() as view:
             for trace in self._traces(question, view.timeline()):
                 for track in trace.tracks:
-                    if wanted in ("", track.title):
+                    # steps and windows hold all the rest, and are nobody's work
+                    if track.title == wanted or not (wanted or track.title in _AROUND):
                         rows += [_sums(trace, track, *one) for one in trace.totals(track, extent)]
-        rows.sort(key=lambda row: -float(row["seconds"]))
+        rows.sort(key=lambda row: -float(row["self_seconds"]))
         return json_reply({"names": len(rows), "rows": rows[:_MOST_NAMES]})
 
     def _search(self, question: Question) -> Reply:
@@ -128,7 +131,10 @@ class Timeline(Answers):
             sources = Sources(readers, (), timeline.clocks.offsets_ns)
             return WorkerTrace(sources.slices()[0])
 
-        return self._kept.find((question.job.backend.uri, rank, question.job.mark), make)
+        job = question.job
+        is_over = job.facts.state.is_over
+        mark = job.mark if is_over else job.clock.seconds() // _FRESH_SECONDS
+        return self._kept.find((job.backend.uri, rank, mark), make)
 
 
 def _start_ns(question: Question) -> int:
@@ -246,6 +252,7 @@ def _sums(trace: WorkerTrace, track: Track, category: str, name: str, one: Any) 
         "name": name,
         "count": one.count,
         "seconds": one.total_ns / NANOSECONDS,
+        "self_seconds": one.self_ns / NANOSECONDS,
         "mean_seconds": one.total_ns / one.count / NANOSECONDS,
         "longest_seconds": one.longest_ns / NANOSECONDS,
     }

@@ -1,0 +1,64 @@
+// Everything known of the chosen slice.
+
+import type { JSX } from "preact";
+import { formatDuration } from "../format";
+import { always, useResource } from "../resource";
+import { setSelection, setView } from "../state";
+import { phaseName } from "../colors";
+import { Notice, Waiting } from "../states";
+import { exactTime } from "../time_axis";
+import { loadSlice, placeText, type SliceDetails } from "./source";
+import { choose, chosen, setFind } from "./state";
+
+export function DetailsCard(): JSX.Element {
+  const place = chosen.value;
+  return (
+    <section class="card" data-chart="timeline-details" aria-labelledby="details-title" aria-live="polite">
+      <header>
+        <h2 id="details-title">Chosen slice</h2>
+        {place && <span class="end"><button onClick={() => choose(null)}>Close</button></span>}
+      </header>
+      {place ? <Details key={placeText(place)} /> : <Notice state="empty">Click a slice to see its name, duration, step, phase, module and device.</Notice>}
+    </section>
+  );
+}
+
+function Details(): JSX.Element {
+  const place = chosen.peek()!;
+  const found = useResource((signal) => loadSlice(place, signal), always);
+  return <Waiting resource={found.value}>{(slice) => <Known slice={slice} />}</Waiting>;
+}
+
+function Known({ slice }: { slice: SliceDetails }): JSX.Element {
+  const facts: [string, string | null][] = [
+    ["Duration", formatDuration(slice.seconds)],
+    ["Starts", exactTime(slice.start)],
+    ["Kind", phaseName(slice.category)],
+    ["Step", slice.step === null ? null : String(slice.step)],
+    ["Phase", slice.phase === null ? null : phaseName(slice.phase)],
+    ["Module", slice.module || null],
+    ["Track", slice.track],
+    ["Worker", `${slice.worker} on ${slice.node || "an unknown node"}`],
+    ["Device", slice.device || null],
+    ["Launched by", slice.launched_by],
+    ["After launch", slice.launch_seconds === null ? null : formatDuration(slice.launch_seconds)],
+    ...Object.entries(slice.detail).map(([name, value]): [string, string] => [phaseName(name), typeof value === "string" ? value : JSON.stringify(value)]),
+  ];
+  const show = (): void => {
+    const room = slice.seconds;
+    setView([slice.start - room, slice.start + slice.seconds + room]);
+  };
+  return (
+    <>
+      <p class="slice-name">{slice.name}</p>
+      <dl class="slice-facts">
+        {facts.filter(([, value]) => value !== null && value !== "").map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+      </dl>
+      <p class="buttons">
+        <button onClick={show}>Zoom to it</button>
+        <button onClick={() => setSelection([slice.start, slice.start + slice.seconds])}>Select its time</button>
+        <button onClick={() => setFind(slice.name)}>Find all of this name</button>
+      </p>
+    </>
+  );
+}
