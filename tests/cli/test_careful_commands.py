@@ -40,7 +40,7 @@ def test_an_export_into_a_pipe_leaves_it_a_pipe(tmp_path: Path) -> None:
     reader.start()
     words = ["export", str(tmp_path / "job"), "--format", "csv", "-o", str(pipe)]
     assert run_command_line(words) == 0
-    reader.join(10)
+    reader.join(60)
     assert pipe.is_fifo()
     assert "cpu.user_percent" in read[0]
 

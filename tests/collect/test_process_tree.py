@@ -170,9 +170,11 @@ def test_real_children_and_grandchildren_are_found_and_their_end_is_noticed() ->
             tree.update(0.0)
             return len(tree.members)
 
+        def marked() -> set[int]:
+            return {one.pid for one in processes_marked(Path("/proc"), "SONDE_TEST_MARK=x")}
+
         assert eventually(lambda: members() == 2)
-        marked = {process.pid for process in processes_marked(Path("/proc"), "SONDE_TEST_MARK=x")}
-        assert marked == set(tree.members)
+        assert eventually(lambda: marked() == set(tree.members))
         assert job.stdin is not None
         job.stdin.close()
         job.wait()

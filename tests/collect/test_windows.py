@@ -246,16 +246,16 @@ def test_an_evaluation_in_a_window_is_marked_too() -> None:
 
 def test_what_it_takes_to_switch_a_profiler_belongs_to_no_step() -> None:
     with fake_profilers(*ALL) as told, watched(profile=(Window(PYTHON, 3, 1),)) as recorded:
-        told.seconds = 0.2
+        told.seconds = 1.0
         Script().train(8)
 
     steps = {row["step"]: row for row in recorded.rows["events"] if row["category"] == "step"}
-    assert all(row["duration_ns"] < 150_000_000 for row in steps.values())
+    assert all(row["duration_ns"] < 900_000_000 for row in steps.values())
     apart = steps[4]["start_ns"] - steps[3]["start_ns"] - steps[3]["duration_ns"]
-    assert apart >= 200_000_000
-    assert recorded.session.budget.hook_seconds < 0.2
+    assert apart >= 1_000_000_000
+    assert recorded.session.budget.hook_seconds < 1
     [row] = [row for row in recorded.rows["events"] if row["category"] == "window"]
-    assert json.loads(row["detail"])["cost_seconds"] >= 0.4
+    assert json.loads(row["detail"])["cost_seconds"] >= 2
 
 
 def test_a_loop_of_several_optimizers_marks_every_step_that_was_under_way() -> None:

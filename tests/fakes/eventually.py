@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 
-def eventually(condition: Callable[[], object], within_seconds: float = 10.0) -> bool:
+def eventually(condition: Callable[[], object], within_seconds: float = 90.0) -> bool:
     """Whether the condition came true before the deadline; looks every few milliseconds."""
     deadline = time.monotonic() + within_seconds
     while not condition():

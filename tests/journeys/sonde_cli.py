@@ -137,7 +137,7 @@ class Sonde:
         options["env"] = {**plain_environment(), **extra}
         options.setdefault("cwd", self.folder)
         if wait:
-            options.setdefault("timeout", 60)
+            options.setdefault("timeout", 150)
             if "stdout" not in options and "stderr" not in options:
                 options.setdefault("capture_output", True)
             if "input" not in options:

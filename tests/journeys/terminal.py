@@ -63,11 +63,11 @@ class Terminal:
         """Waits until the shell wants to know more."""
         return self.expect(_PROMPT)
 
-    def expect(self, text: str, within_seconds: float = 15.0) -> str:
+    def expect(self, text: str, within_seconds: float = 90.0) -> str:
         """Waits until the text is shown; all that was shown before it."""
         return self.expect_match(re.escape(text), within_seconds).string_before
 
-    def expect_match(self, pattern: str, within_seconds: float = 15.0) -> "Shown":
+    def expect_match(self, pattern: str, within_seconds: float = 90.0) -> "Shown":
         """Waits until something that fits is shown."""
         deadline = time.monotonic() + within_seconds
         while (found := re.search(pattern, self._unread)) is None:
@@ -79,7 +79,7 @@ class Terminal:
         self._unread = self._unread[found.end() :]
         return Shown(found, before)
 
-    def wait(self, within_seconds: float = 15.0) -> int:
+    def wait(self, within_seconds: float = 90.0) -> int:
         """The exit code of what was started; the terminal is read meanwhile."""
         assert self._process is not None
         deadline = time.monotonic() + within_seconds

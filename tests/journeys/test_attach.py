@@ -14,7 +14,7 @@ from tests.journeys.sonde_cli import Sonde, is_alive, plain_environment
 @pytest.fixture
 def stranger(sonde: Sonde) -> Iterator["subprocess.Popen[bytes]"]:
     process = subprocess.Popen(
-        ["sh", "-c", "sleep 60 & sleep 60 & wait"], cwd=sonde.folder, env=plain_environment()
+        ["sh", "-c", "sleep 600 & sleep 600 & wait"], cwd=sonde.folder, env=plain_environment()
     )
     yield process
     process.kill()
@@ -29,11 +29,11 @@ def test_a_running_process_tree_is_recorded_until_it_ends(
     assert sonde.runs()
     stranger.terminate()
     stranger.wait()
-    assert watcher.wait(20) == 0
+    assert watcher.wait(120) == 0
     status = sonde.status()
     assert (status["state"], status["exit"]["code"]) == ("ended", None)
     assert status["exit"]["message"].startswith("the process is over")
-    assert status["runs"][0]["command"] == ["sh", "-c", "sleep 60 & sleep 60 & wait"]
+    assert status["runs"][0]["command"] == ["sh", "-c", "sleep 600 & sleep 600 & wait"]
 
 
 def test_control_c_leaves_the_process_alone(
@@ -42,7 +42,7 @@ def test_control_c_leaves_the_process_alone(
     watcher = sonde.start("attach", str(stranger.pid), "--name", "job", stderr=subprocess.PIPE)
     assert eventually(sonde.runs)
     os.killpg(watcher.pid, signal.SIGINT)
-    assert watcher.wait(20) == 0
+    assert watcher.wait(120) == 0
     assert is_alive(stranger.pid)
     assert sonde.status()["exit"]["message"].endswith("the process runs on")
     assert watcher.stderr is not None
@@ -55,8 +55,8 @@ def test_an_attached_process_can_be_stopped(
     watcher = sonde.start("attach", str(stranger.pid), "--name", "job")
     assert eventually(sonde.runs)
     assert sonde.run("stop", "job").returncode == 0
-    assert stranger.wait(20) == -signal.SIGTERM
-    assert watcher.wait(20) == 0
+    assert stranger.wait(120) == -signal.SIGTERM
+    assert watcher.wait(120) == 0
     assert sonde.state() == "stopped"
 
 
@@ -71,7 +71,7 @@ def test_a_hang_up_does_not_end_an_attachment_under_nohup(
     os.kill(watcher.pid, signal.SIGHUP)
     stranger.terminate()
     stranger.wait()
-    assert watcher.wait(20) == 0
+    assert watcher.wait(120) == 0
     assert sonde.status()["exit"]["message"].startswith("the process is over")
 
 

@@ -46,9 +46,9 @@ def small_group() -> Iterator[Path]:
 
 
 def test_a_kill_from_outside_is_a_signal(sonde: Sonde) -> None:
-    launcher = sonde.start("run", "--name", "job", "sleep", "60")
+    launcher = sonde.start("run", "--name", "job", "sleep", "600")
     os.kill(sonde.command_pid(), signal.SIGKILL)
-    assert launcher.wait(20) == 137
+    assert launcher.wait(120) == 137
     exit_ = sonde.status()["exit"]
     assert (exit_["reason"], exit_["signal"]) == ("signal", "SIGKILL")
 

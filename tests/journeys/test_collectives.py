@@ -1,4 +1,4 @@
-"""Two workers under torchrun, one of which comes 30 ms late to the collectives of some steps."""
+"""Two workers under torchrun, one of which comes 100 ms late to the collectives of some steps."""
 
 import fcntl
 import json
@@ -14,7 +14,7 @@ from tests.fakes.perfetto import check_trace
 from tests.journeys.scripts import Scripts
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
-DELAY = 0.030
+DELAY = 0.100
 SCRIPT = """
 import time
 import torch, torch.distributed as dist
@@ -26,12 +26,12 @@ model = DistributedDataParallel(torch.nn.Linear(32, 8))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 for step in range(24):
     if is_late and step < 14:
-        time.sleep(0.030)
+        time.sleep(0.100)
     optimizer.zero_grad()
     loss = model(torch.ones(4, 32)).mean()
     loss.backward()
     if is_late and step < 14:
-        time.sleep(0.030)
+        time.sleep(0.100)
     optimizer.step()
     dist.all_reduce(torch.ones(1000))
     gathered = [torch.empty(10), torch.empty(10)]
@@ -84,8 +84,8 @@ def test_a_late_worker_is_named_and_what_it_costs_the_other_is_right(job: Job) -
     assert {(row["bytes"], row["asynchronous"]) for row in rows} == {(4000.0, False)}
     assert len({row["collective"] for row in rows}) == 5, "each call has its counterpart"
     # a busy machine adds to a wait, and takes nothing from it
-    assert min(waits(collectives, "waiting_seconds")) == pytest.approx(DELAY, abs=0.005)
-    assert min(waits(collectives, "exposed_seconds")) == pytest.approx(DELAY, abs=0.008)
+    for column in ("waiting_seconds", "exposed_seconds"):
+        assert DELAY - 0.008 < min(waits(collectives, column)) < 2 * DELAY
     assert collectives.slow_worker == 1
     assert "worker 1 is slow" in repr(collectives)
 
@@ -112,8 +112,8 @@ def test_collectives_that_ddp_starts_itself_are_in_the_trace(job: Job) -> None:
     assert {row["worker"] for row in rows} == {0, 1}
     reduced = [row for row in rows if row["operation"] == "all_reduce"]
     waited = [row["waiting_seconds"] for row in reduced if row["worker"] == 0]
-    assert min(waited) < DELAY + 0.008
-    assert max(waited) > DELAY - 0.005
+    assert min(waited) < 2 * DELAY
+    assert max(waited) > DELAY - 0.008
     assert collectives.slow_worker == 1
 
 

@@ -83,7 +83,7 @@ def test_the_status_command_prints_one_json_document(sonde: Sonde, tmp_path: Pat
     assert document["exit"]["left_running"] == []
     assert document["runs"][0]["command"] == ["sh", "-c", "exit 4"]
     assert document["runs"][0]["folder"] == str(tmp_path)
-    assert document["duration_seconds"] < 30
+    assert 0 < document["duration_seconds"] < 150
 
 
 def test_the_code_is_known_even_if_the_caller_ignores_the_end_of_children(sonde: Sonde) -> None:

@@ -195,14 +195,14 @@ def test_a_forked_child_does_not_end_the_job(sonde: Sonde) -> None:
 
 
 def test_it_can_be_stopped_on_request(sonde: Sonde) -> None:
-    code = f"{BEGIN}{LOOP}import time\ntime.sleep(100)"
+    code = f"{BEGIN}{LOOP}import time\ntime.sleep(600)"
     (sonde.folder / "script.py").write_text(code)
     process = subprocess.Popen(
         [PYTHON, "script.py"], cwd=sonde.folder, env=plain_environment(), stdin=subprocess.DEVNULL
     )
     assert eventually(sonde.runs)
     assert sonde.run("stop", "job").returncode == 0
-    assert process.wait(60) == -15
+    assert process.wait(120) == -15
     assert sonde.state() == "stopped"
 
 

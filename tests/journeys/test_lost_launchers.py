@@ -30,7 +30,7 @@ def test_a_killed_launcher_leaves_the_command_running_and_the_job_lost(sonde: So
 
 
 def test_a_lost_job_is_continued_as_a_second_attempt(sonde: Sonde) -> None:
-    launcher = sonde.start("run", "--name", "job", "sleep", "60")
+    launcher = sonde.start("run", "--name", "job", "sleep", "600")
     command = sonde.command_pid()
     os.kill(launcher.pid, signal.SIGKILL)
     os.kill(command, signal.SIGKILL)
@@ -46,7 +46,7 @@ def test_a_lost_job_is_continued_as_a_second_attempt(sonde: Sonde) -> None:
 
 
 def test_a_running_job_is_not_continued(sonde: Sonde) -> None:
-    sonde.start("run", "--name", "job", "sleep", "60")
+    sonde.start("run", "--name", "job", "sleep", "600")
     sonde.command_pid()
     done = sonde.run("run", "--name", "job", "--resume", "touch", "started")
     assert done.returncode == 1
@@ -66,7 +66,7 @@ def test_a_job_whose_folder_is_removed_runs_on(sonde: Sonde) -> None:
     sonde.command_pid()
     subprocess.run(["rm", "-rf", str(sonde.job_folder("job"))], check=True)
     (sonde.folder / "end").touch()
-    assert launcher.wait(20) == 0
+    assert launcher.wait(120) == 0
     assert launcher.stderr is not None
     assert b"Traceback" not in launcher.stderr.read()
 

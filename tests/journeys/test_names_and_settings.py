@@ -39,7 +39,7 @@ def test_a_bad_name_is_a_usage_error(sonde: Sonde, name: str) -> None:
 
 def test_jobs_that_start_together_get_names_of_their_own(sonde: Sonde) -> None:
     together = [sonde.start("run", PYTHON, "-c", "pass") for _ in range(3)]
-    assert [process.wait(30) for process in together] == [0, 0, 0]
+    assert [process.wait(120) for process in together] == [0, 0, 0]
     names = job_names(sonde)
     assert len(set(names)) == 3
     assert all(re.fullmatch(r"python[\d.]*-\d{8}-\d{6}(-\d)?", name) for name in names)

@@ -1,5 +1,6 @@
 """Output that nobody can take: told in one line, or not at all."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -47,8 +48,7 @@ def test_where_nobody_reads_nothing_is_said(recorded: Sonde, line: str) -> None:
 
 def test_the_summary_and_the_status_say_the_same(sonde: Sonde) -> None:
     done = sonde.run("run", "--name", "job", "--no-rules", "--no-report", "false")
-    assert b"sonde: job failed after 0." in done.stderr
-    assert b" s: exit code 1; watching took" in done.stderr
+    assert re.search(rb"sonde: job failed after [\d.]+ s: exit code 1; watching took", done.stderr)
 
 
 def test_the_summary_of_a_long_exception_is_one_line(sonde: Sonde) -> None:
@@ -58,7 +58,7 @@ def test_the_summary_of_a_long_exception_is_one_line(sonde: Sonde) -> None:
 
 def test_a_name_in_use_is_no_reason_to_resume_an_attachment(sonde: Sonde) -> None:
     sonde.run("run", "--name", "job", "true")
-    sleeper = sonde.start("run", "--name", "other", "sleep", "60")
+    sleeper = sonde.start("run", "--name", "other", "sleep", "600")
     done = sonde.run("attach", str(sleeper.pid), "--name", "job")
     assert done.returncode == 1
     assert b"Choose another --name." in done.stderr

@@ -36,7 +36,7 @@ def shell(sonde: Sonde, line: str) -> "subprocess.CompletedProcess[bytes]":
         env=plain_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=60,
+        timeout=150,
         check=False,
     )
 

@@ -14,7 +14,7 @@ if os.fork() == 0:
         for stream in (0, 1, 2):
             os.dup2(os.open(os.devnull, os.O_RDWR), stream)
         pathlib.Path("daemon").write_text(str(os.getpid()))
-        time.sleep(60)
+        time.sleep(600)
     os._exit(0)
 os.wait()
 while not pathlib.Path("daemon").exists() or not pathlib.Path("daemon").read_text():
@@ -49,14 +49,14 @@ def test_workers_are_counted_with_the_command(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", "--interval", "100ms", PYTHON, "-c", WORKERS)
     assert eventually(lambda: max(sonde.samples("process_tree.processes")[1], default=0) >= 5)
     (sonde.folder / "end").touch()
-    assert launcher.wait(20) == 0
+    assert launcher.wait(120) == 0
     assert max(sonde.samples("process_tree.processes")[1]) == 5
     assert max(sonde.samples("process_tree.rss_bytes")[1]) > 1e6
 
 
 def test_neither_the_launcher_nor_the_canary_is_counted_as_the_job(sonde: Sonde) -> None:
-    launcher = sonde.start("run", "--name", "job", "--interval", "100ms", "sleep", "60")
+    launcher = sonde.start("run", "--name", "job", "--interval", "100ms", "sleep", "600")
     assert eventually(lambda: len(sonde.samples("process_tree.processes")[1]) >= 2)
     os.kill(launcher.pid, signal.SIGTERM)
-    launcher.wait(20)
+    launcher.wait(120)
     assert max(sonde.samples("process_tree.processes")[1]) == 1

@@ -25,7 +25,7 @@ def test_a_job_is_removed_by_its_path_too(sonde: Sonde) -> None:
 
 
 def test_a_running_job_is_not_removed(sonde: Sonde) -> None:
-    sonde.start("run", "--name", "job", "sleep", "60")
+    sonde.start("run", "--name", "job", "sleep", "600")
     sonde.command_pid()
     done = sonde.run("rm", "job", "--yes")
     assert done.returncode == 2

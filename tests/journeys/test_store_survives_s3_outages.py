@@ -53,7 +53,7 @@ def test_an_outage_that_ends_before_the_job_costs_nothing(
     store = f"s3://{BUCKET}/{outage}"
     words = ("--store", store, "--name", "job", "--interval", "100ms", PYTHON, "-c", WAIT)
     launcher = sonde.start("run", *words)
-    assert eventually(lambda: runs(store), 30)
+    assert eventually(lambda: runs(store))
 
     getattr(proxy, outage)()
     began, beginning = time.monotonic(), datetime.now(UTC)
@@ -62,14 +62,15 @@ def test_an_outage_that_ends_before_the_job_costs_nothing(
     proxy.recover()
     (sonde.folder / "end").touch()
 
-    assert launcher.wait(60) == 7
+    assert launcher.wait(120) == 7
     job = job_in(store)
     assert (job.state.value, job.summary["exit_code"]) == ("failed", 7)
     assert job.summary["lost"] == []
     samples = job.system("cpu.*").to_arrow()["time"].to_pylist()
     during = [sample for sample in samples if beginning < sample < ending]
     instants = [beginning, *during, ending]
-    assert max((late - early).total_seconds() for early, late in pairwise(instants)) < 1.5
+    # of four seconds; a busy machine takes some between two
+    assert max((late - early).total_seconds() for early, late in pairwise(instants)) < 3
 
 
 @pytest.mark.parametrize("outage", ["refuse", "hang"])
@@ -78,14 +79,14 @@ def test_an_outage_that_outlasts_the_job_leaves_its_exit_code_and_ends_in_time(
 ) -> None:
     store = f"s3://{BUCKET}/{outage}-to-the-end"
     launcher = sonde.start("run", "--store", store, "--name", "job", PYTHON, "-c", WAIT)
-    assert eventually(lambda: runs(store), 30)
+    assert eventually(lambda: runs(store))
 
     getattr(proxy, outage)()
     (sonde.folder / "end").touch()
     began = time.monotonic()
 
-    assert launcher.wait(60) == 7
-    assert time.monotonic() - began < 25
+    assert launcher.wait(120) == 7
+    assert time.monotonic() - began < 60
     proxy.recover()
     assert job_in(store).state.value in ("running", "lost", "failed")
 

@@ -18,7 +18,7 @@ from tests.fakes.eventually import eventually
 from tests.fakes.job import FakeJob, all_samples
 from tests.journeys.sonde_cli import COMMAND, PYTHON, Sonde, plain_environment
 
-SLACK_SECONDS = 1.5  # a tick, and what a busy machine takes
+SLACK_SECONDS = 3.0  # a tick, and what a busy machine takes
 JOBS = 5
 
 
@@ -36,7 +36,7 @@ def test_a_launcher_killed_at_any_moment_loses_the_last_flush_at_most(sonde: Son
         )
         for number in range(JOBS)
     }
-    assert eventually(lambda: all(sonde.runs(name) for name in launchers), 30)
+    assert eventually(lambda: all(sonde.runs(name) for name in launchers))
     began = time.monotonic()
     killed_ns = {}
     for due, (name, launcher) in sorted(zip(moments, launchers.items(), strict=True)):
@@ -63,7 +63,7 @@ def test_a_launcher_killed_at_any_moment_loses_the_last_flush_at_most(sonde: Son
 def test_a_lost_job_can_be_sealed_and_reads_the_same(sonde: Sonde) -> None:
     words = ("--interval", "100ms", PYTHON, "-c", "input()")
     launcher = sonde.start("run", "--name", "job", *words, stdin=subprocess.PIPE)
-    assert eventually(lambda: sonde.runs() and sonde.samples("cpu.*")[0], 20)
+    assert eventually(lambda: sonde.runs() and sonde.samples("cpu.*")[0])
     os.kill(launcher.pid, signal.SIGKILL)
     launcher.wait()
     before = recorded(sonde.job_folder("job"))

@@ -55,7 +55,7 @@ def test_two_nodes_make_one_job_and_one_failure_fails_it(sonde: Sonde) -> None:
     assert eventually(lambda: sonde.state() != "none" and sonde.status()["nodes"] == ["a", "b"])
     assert sonde.runs()
     (sonde.folder / "end").touch()
-    assert [process.wait(20) for process in nodes] == [0, 4]
+    assert [process.wait(120) for process in nodes] == [0, 4]
     status = sonde.status()
     assert (status["state"], status["exit_code"]) == ("failed", 4)
     assert {run["node"]: run["state"] for run in status["runs"]} == {
@@ -67,20 +67,22 @@ def test_two_nodes_make_one_job_and_one_failure_fails_it(sonde: Sonde) -> None:
 
 def test_a_node_takes_part_only_once(sonde: Sonde) -> None:
     together = [
-        sonde.start("run", "--name", "job", "--node", name, "sleep", "0.5")
+        sonde.start("run", "--name", "job", "--node", name, "sh", "-c", WAIT)
         for name in ("a", "a", "b", "b")
     ]
-    codes = sorted(process.wait(30) for process in together)
+    assert eventually(lambda: [process.poll() for process in together].count(1) == 2)
+    (sonde.folder / "end").touch()
+    codes = sorted(process.wait(120) for process in together)
     assert codes == [0, 0, 1, 1]
     assert sonde.status()["nodes"] == ["a", "b"]
 
 
 def test_all_nodes_are_stopped_together(sonde: Sonde) -> None:
     nodes = [
-        sonde.start("run", "--name", "job", "--node", name, "sleep", "60") for name in ("a", "b")
+        sonde.start("run", "--name", "job", "--node", name, "sleep", "600") for name in ("a", "b")
     ]
     assert eventually(lambda: sonde.state() != "none" and sonde.status()["nodes"] == ["a", "b"])
     done = sonde.run("stop", "job", "--json")
     assert sorted(json.loads(done.stdout)["replies"]) == ["a", "b"]
-    assert [process.wait(20) for process in nodes] == [143, 143]
+    assert [process.wait(120) for process in nodes] == [143, 143]
     assert sonde.state() == "stopped"

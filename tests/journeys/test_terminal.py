@@ -16,7 +16,7 @@ import sys, time
 for attempt in range(2):
     try:
         print("begun", flush=True)
-        time.sleep(60)
+        time.sleep(600)
     except KeyboardInterrupt:
         print("interrupted", attempt, flush=True)
         if sys.argv[1] == str(attempt):
@@ -59,7 +59,7 @@ def test_control_c_twice_is_twice(sonde: Sonde, terminal: Terminal) -> None:
 
 
 def test_control_c_kills_a_command_that_does_not_care(sonde: Sonde, terminal: Terminal) -> None:
-    terminal.start(words("job", "sh", "-c", "echo begun; exec sleep 60"))
+    terminal.start(words("job", "sh", "-c", "echo begun; exec sleep 600"))
     terminal.expect("begun")
     terminal.type("\x03")
     assert terminal.wait() == 130
@@ -67,7 +67,7 @@ def test_control_c_kills_a_command_that_does_not_care(sonde: Sonde, terminal: Te
 
 
 def test_control_backslash_quits(sonde: Sonde, terminal: Terminal) -> None:
-    terminal.start(words("job", "sh", "-c", "ulimit -c 0; echo begun; exec sleep 60"))
+    terminal.start(words("job", "sh", "-c", "ulimit -c 0; echo begun; exec sleep 600"))
     terminal.expect("begun")
     terminal.type("\x1c")
     assert terminal.wait() == 131
@@ -130,8 +130,8 @@ def test_python_is_interactive_under_watch(sonde: Sonde, terminal: Terminal) -> 
     terminal.expect(">>> ")
     terminal.type("6 * 7\n")
     terminal.expect("42")
-    terminal.type("import time; time.sleep(60)\n")
-    terminal.expect("sleep(60)")
+    terminal.type("import time; time.sleep(600)\n")
+    terminal.expect("sleep(600)")
     assert eventually(lambda: process_state(sonde.command_pid()) == "S")
     terminal.type("\x03")
     terminal.expect("KeyboardInterrupt")
@@ -143,7 +143,7 @@ def test_python_is_interactive_under_watch(sonde: Sonde, terminal: Terminal) -> 
 def test_a_shell_under_watch_has_job_control_of_its_own(sonde: Sonde, terminal: Terminal) -> None:
     terminal.start(words("job", *SHELL))
     terminal.expect_prompt()
-    terminal.type("sh -c 'echo be\"\"gun; exec sleep 60'\n")
+    terminal.type("sh -c 'echo be\"\"gun; exec sleep 600'\n")
     terminal.expect("begun")
     terminal.type("\x1a")
     terminal.expect("Stopped")
@@ -157,7 +157,7 @@ def test_a_shell_under_watch_has_job_control_of_its_own(sonde: Sonde, terminal: 
 
 def test_a_closed_terminal_hangs_up_on_the_command(sonde: Sonde) -> None:
     terminal = Terminal(sonde.folder)
-    terminal.start(words("job", "sh", "-c", "echo begun; exec sleep 60"))
+    terminal.start(words("job", "sh", "-c", "echo begun; exec sleep 600"))
     terminal.expect("begun")
     command = sonde.command_pid()
     terminal.close()
@@ -165,7 +165,7 @@ def test_a_closed_terminal_hangs_up_on_the_command(sonde: Sonde) -> None:
 
 
 def test_suspended_means_suspended_for_the_canary_too(sonde: Sonde, terminal: Terminal) -> None:
-    launcher = terminal.start(words("job", "sh", "-c", "echo begun; exec sleep 60"))
+    launcher = terminal.start(words("job", "sh", "-c", "echo begun; exec sleep 600"))
     terminal.expect("begun")
     command = sonde.command_pid()
     os.killpg(launcher.pid, signal.SIGSTOP)

@@ -93,12 +93,12 @@ def test_the_device_out_of_memory_is_told_from_other_exceptions(sonde: Sonde) ->
 def test_an_interrupt_is_a_signal_and_says_where_it_came(sonde: Sonde) -> None:
     (sonde.folder / "script.py").write_text(
         "import pathlib, time\ndef train():\n    pathlib.Path('ready').touch()\n"
-        "    time.sleep(60)\ntrain()\n"
+        "    time.sleep(600)\ntrain()\n"
     )
     launcher = sonde.start("run", "--name", "job", PYTHON, "script.py")
     assert eventually((sonde.folder / "ready").exists)
     os.kill(sonde.command_pid(), signal.SIGINT)
-    assert launcher.wait(30) == 128 + signal.SIGINT
+    assert launcher.wait(120) == 128 + signal.SIGINT
     exit_ = sonde.status()["exit"]
     assert (exit_["reason"], exit_["signal"]) == ("signal", "SIGINT")
     assert "in train" in exit_["traceback"]
@@ -146,7 +146,7 @@ RANKS = """
 import os, sys, time
 if os.environ["RANK"] == "1":
     {}
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -176,10 +176,12 @@ def test_a_collective_that_fails_is_said_to_be_one(sonde: Sonde) -> None:
         sonde,
         "import datetime, os, sys, time, torch\n"
         "import torch.distributed as dist\n"
-        "dist.init_process_group('gloo', timeout=datetime.timedelta(seconds=3))\n"
+        "dist.init_process_group('gloo')\n"
+        "dist.barrier()\n"
+        "both = dist.new_group(timeout=datetime.timedelta(seconds=4))\n"
         "if os.environ['RANK'] == '1':\n"
-        "    time.sleep(30)\n"
-        "dist.all_reduce(torch.ones(1))\n",
+        "    time.sleep(600)\n"
+        "dist.all_reduce(torch.ones(1), group=both)\n",
         *(TORCHRUN, "--nproc-per-node", "2"),
     )
     assert (exit_["reason"], exit_["worker"]) == ("exception", 0)

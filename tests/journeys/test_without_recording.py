@@ -11,7 +11,7 @@ from tests.journeys.sonde_cli import PYTHON, Sonde
 def test_disabled_means_as_if_we_were_not_there(sonde: Sonde) -> None:
     script = "echo $$; exit 6"
     launcher = sonde.start("run", "--name", "job", "sh", "-c", script, env={"SONDE_DISABLE": "1"})
-    assert launcher.wait(20) == 6
+    assert launcher.wait(120) == 6
     assert not (sonde.folder / "sonde-jobs").exists()
 
 
@@ -22,7 +22,7 @@ def test_disabled_we_become_the_command(sonde: Sonde) -> None:
             env={"SONDE_DISABLE": "1"},
             stdout=output,
         )
-        assert launcher.wait(20) == 0
+        assert launcher.wait(120) == 0
     pid, _, ignored = (sonde.folder / "output").read_text().split()
     assert int(pid) == launcher.pid
     assert not int(ignored, 16) & (1 << (signal.SIGPIPE - 1))

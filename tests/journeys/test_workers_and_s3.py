@@ -72,10 +72,10 @@ def test_what_does_not_arrive_in_time_is_kept_and_said(
         env={"TMPDIR": str(temporary), "RANK": "0"},
         stderr=subprocess.PIPE,
     )
-    assert eventually((sonde.folder / "ready").exists, 30)
+    assert eventually((sonde.folder / "ready").exists)
     proxy.refuse()
     (sonde.folder / "end").touch()
-    assert launcher.wait(90) == 1
+    assert launcher.wait(120) == 1
     assert launcher.stderr is not None
     (left,) = folders_of_relays(temporary)
     assert str(left).encode() in launcher.stderr.read()

@@ -32,7 +32,7 @@ class FickleStore(Memory):
 
     def append(self, key: str, offset: int, data: bytes) -> None:
         self.arrived.set()
-        self.gate.wait(10)
+        self.gate.wait(60)
         if self.is_full:
             raise StoreError("Cannot write: no space left on device")
         super().append(key, offset, data)
@@ -158,7 +158,7 @@ def test_the_thread_writes_what_is_posted() -> None:
     case.post(1, 2, 3)
 
     assert eventually(lambda: case.outbox.bytes_written == len(b"schema;1;2;3;"))
-    case.outbox.close(5)
+    case.outbox.close(60)
     assert case.store.read(KEY) == b"schema;1;2;3;"
 
 
@@ -167,7 +167,7 @@ def test_closing_gives_up_after_its_time_and_what_hangs_is_told_once() -> None:
     case.store.gate.clear()
     case.outbox.start()
     case.post(1, 2)
-    assert case.store.arrived.wait(5)
+    assert case.store.arrived.wait(60)
 
     case.outbox.close(0.05)
 
@@ -186,7 +186,7 @@ def test_closing_while_the_thread_looks_at_the_queue_raises_nothing(
         closer.start()
         case.post(*range(50))
         closer.join()
-        case.outbox.close(5)
+        case.outbox.close(60)
 
     assert caplog.records == []
 
@@ -197,12 +197,12 @@ def test_a_queue_that_is_cleared_under_the_writer_ends_the_writing() -> None:
     case.post(1, 2, 3)
     writer = threading.Thread(target=case.outbox.write_waiting)
     writer.start()
-    assert case.store.arrived.wait(5)
+    assert case.store.arrived.wait(60)
 
     case.outbox._thread = writer
     case.outbox.close(0)
     case.store.gate.set()
-    writer.join(5)
+    writer.join(60)
 
     assert not writer.is_alive()
     assert case.store.read(KEY) == b"schema;1;"

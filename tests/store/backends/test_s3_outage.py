@@ -75,7 +75,7 @@ def test_a_refusing_server_that_comes_back_gets_everything_without_being_asked(
     proxy.recover()
 
     assert eventually(lambda: recording.outbox.bytes_written == len(frames(range(20))))
-    recording.outbox.close(10)
+    recording.outbox.close(60)
     assert recording.trouble() is None
     assert recording.content() == frames(range(20))
     assert recording.lost == []
@@ -94,7 +94,7 @@ def test_puts_that_were_given_up_and_arrive_late_do_no_harm(
     assert eventually(recording.trouble)
     assert recording.trouble() == f"Cannot write {uri}/{KEY}: no answer in time"
     proxy.recover()
-    recording.outbox.close(10)
+    recording.outbox.close(60)
 
     assert recording.content() == frames(range(20))
     assert recording.lost == []
@@ -105,7 +105,7 @@ def test_posting_never_waits_for_a_hanging_server(uri: str, proxy: FlakyProxy) -
     recording.outbox.start()
     proxy.hang()
     recording.post(0)
-    assert proxy.wait_for_a_held_request(10)
+    assert proxy.wait_for_a_held_request(60)
 
     longest_seconds = 0.0
     for number in range(1, 50):
@@ -113,10 +113,10 @@ def test_posting_never_waits_for_a_hanging_server(uri: str, proxy: FlakyProxy) -
         recording.post(number)
         longest_seconds = max(longest_seconds, time.monotonic() - started)
 
-    assert longest_seconds < 0.5
+    assert longest_seconds < s3.SILENCE_SECONDS
     assert recording.outbox.bytes_written == 0
     proxy.recover()
-    recording.outbox.close(10)
+    recording.outbox.close(60)
     assert recording.content() == frames(range(50))
 
 
@@ -128,12 +128,12 @@ def test_closing_is_bounded_by_its_time_out_and_tells_what_was_given_up(
     proxy.hang()
     for number in range(3):
         recording.post(number)
-    assert proxy.wait_for_a_held_request(10)
+    assert proxy.wait_for_a_held_request(60)
 
     started = time.monotonic()
     recording.outbox.close(0.2)
 
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < s3.SILENCE_SECONDS
     assert [(lost.start_ns, lost.end_ns) for lost in recording.lost] == [(0, 9), (10, 19), (20, 29)]
     assert {lost.what for lost in recording.lost} == {"system samples"}
 
@@ -148,7 +148,7 @@ def test_what_does_not_fit_into_the_outbox_is_told_from_when_to_when(
     for number in range(1, 10):
         recording.post(number)
     proxy.recover()
-    recording.outbox.close(10)
+    recording.outbox.close(60)
 
     # the first may be on its way, the last three fit, and those between them are gone
     assert recording.content() == frames([0, 7, 8, 9])
@@ -176,7 +176,7 @@ def test_a_dead_server_is_an_error_after_the_silence_and_the_retries(
     with pytest.raises(StoreError, match="Cannot read") as caught:
         backend.read("job/job.json")
 
-    assert time.monotonic() - started < 0.5 + s3.RETRY_SECONDS + 2
+    assert time.monotonic() - started < 0.5 + s3.RETRY_SECONDS + 30
     assert "\n" not in str(caught.value)
     assert "test-secret" not in str(caught.value)
     assert "test-key-id" not in str(caught.value)
