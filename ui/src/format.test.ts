@@ -50,6 +50,8 @@ describe("durations", () => {
     expect(format.formatElapsed(7.52, 5)).toBe("0:07.5");
     expect(format.formatElapsed(7.5234, 0.05)).toBe("0:07.523");
     expect(format.formatElapsed(59.99)).toBe("1:00");
+    expect(format.formatElapsed(0.0219384, 0.001)).toBe("0:00.02194");
+    expect(format.formatElapsed(0.0219384, 0.00001)).toBe("0:00.0219384");
     expect(plain(format.formatElapsed(187200))).toBe("2 d 04:00");
   });
 });
@@ -78,12 +80,4 @@ describe("moments", () => {
     expect(format.formatAgo(1)).toBe("just now");
     expect(plain(format.formatAgo(42.3))).toBe("42.0 s ago");
   });
-});
-
-test("elapsed time is as fine as the view, down to a tenth of a microsecond", () => {
-  expect(formatElapsed(7.54321, 30)).toBe("0:08");
-  expect(formatElapsed(7.54321, 10)).toBe("0:07.5");
-  expect(formatElapsed(7.54321, 1)).toBe("0:07.54");
-  expect(formatElapsed(0.0219384, 0.001)).toBe("0:00.02194");
-  expect(formatElapsed(0.0219384, 0.00001)).toBe("0:00.0219384");
 });
