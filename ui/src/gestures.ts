@@ -5,7 +5,7 @@ import { clampRange, ordered, zoomRange, type Range } from "./range";
 
 /** Left and right margins of every chart over time, in pixels, so that all share one time axis. */
 export const GUTTER = 76;
-export const RIGHT = 92;
+export const RIGHT = 124;
 
 export type DragMeans = "zoom" | "select";
 export type Point = { x: number; y: number; time: number; isInside: boolean };

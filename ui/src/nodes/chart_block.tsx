@@ -23,7 +23,7 @@ export function ChartBlock({ title, sub, controls, twin, children }: Props): JSX
         {sub && <span class="sub">{sub}</span>}
         {controls}
         <span class="end">
-          <button class="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isOpen ? "Hide table" : "Show as table"}</button>
+          <button class="quiet faint" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isOpen ? "Hide table" : "Show as table"}</button>
         </span>
       </div>
       {children}

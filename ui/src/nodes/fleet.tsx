@@ -16,6 +16,7 @@ import { ChartBlock, numberColumn, tableSpec, textColumn } from "./chart_block";
 import { fleetOrder, fleetRowHeight, loadFleet, type FleetData } from "./fleet_data";
 import { drawColorBar, drawHeat, heatTable } from "./heat_drawing";
 import { codeExtent, heatAt } from "./heat_image";
+import { labelStep } from "./heat_layout";
 import { Choice } from "./heatmap";
 import { showNode } from "./node_choice";
 import { Ranking } from "./ranking";
@@ -110,7 +111,7 @@ function FleetCanvas({ data, isRanked, isRelative }: CanvasProps): JSX.Element {
 }
 
 function drawNames(g: CanvasRenderingContext2D, area: Area, shown: FleetData, order: readonly number[], height: number): void {
-  const every = Math.max(1, Math.ceil(13 / height));
+  const every = labelStep(height);
   const outliers = new Set(shown.ranking.filter((one) => one.is_outlier).map((one) => one.node));
   g.font = FONT;
   g.textAlign = "right";
@@ -123,7 +124,7 @@ function drawNames(g: CanvasRenderingContext2D, area: Area, shown: FleetData, or
     }
     if (place % every) return;
     g.fillStyle = color("--muted");
-    g.fillText(shortened(g, name, area.left - 12), area.left - 8, Math.max(6, y));
+    g.fillText(shortened(g, name, area.left - 12), area.left - 8, Math.min(area.height - 6, Math.max(6, y)));
   });
 }
 

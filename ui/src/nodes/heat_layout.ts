@@ -37,3 +37,12 @@ export function rowAt(layout: RowLayout, y: number): number {
   }
   return -1;
 }
+
+const LABEL_PIXELS = 13;
+
+/** Which rows have a label: every one, every 2nd, 4th, 8th … so that they do not touch. */
+export function labelStep(rowHeight: number): number {
+  let step = 1;
+  while (step * rowHeight < LABEL_PIXELS) step *= 2;
+  return step;
+}

@@ -14,7 +14,7 @@ import { shownTime } from "../time_axis";
 import { ChartBlock, numberColumn, tableSpec, textColumn } from "./chart_block";
 import { drawColorBar, drawHeat, heatTable } from "./heat_drawing";
 import { codeExtent, heatAt } from "./heat_image";
-import { layoutRows, rowAt, type RowLayout } from "./heat_layout";
+import { labelStep, layoutRows, rowAt, type RowLayout } from "./heat_layout";
 import { picks, pickColor, togglePick } from "./picks";
 import type { By, NodeHeat } from "./source";
 
@@ -84,7 +84,7 @@ function drawLabels(g: CanvasRenderingContext2D, area: Area, group: RowLayout["g
   g.font = FONT;
   g.textAlign = "right";
   g.textBaseline = "middle";
-  const every = Math.max(1, Math.ceil(13 / group.rowHeight));
+  const every = labelStep(group.rowHeight);
   const first = shown.devices.findIndex((one) => one.kind === group.kind);
   group.order.forEach((row, y) => {
     const middle = group.top + (y + 0.5) * group.rowHeight;
@@ -95,7 +95,7 @@ function drawLabels(g: CanvasRenderingContext2D, area: Area, group: RowLayout["g
     }
     if (y % every) return;
     g.fillStyle = color("--muted");
-    g.fillText(shown.devices[row]!.device, area.left - 8, Math.max(6, middle));
+    g.fillText(shown.devices[row]!.device, area.left - 8, Math.min(area.height - 6, Math.max(6, middle)));
   });
 }
 

@@ -39,7 +39,7 @@ export function Lanes({ node, pixels }: { node: string; pixels: ReadonlySignal<n
   );
   const sub = `of worker ${worker.value ?? "–"}; ${style === "share" ? "height is the share of time" : "a stretch each"}; drag to select`;
   return (
-    <div ref={box}>
+    <div ref={box} class="ruled">
       <ChartBlock title="Framework phases" sub={sub} controls={controls} twin={() => lanesTwin(lanes)}>
         <Waiting resource={data.value} empty={(one) => (one.lanes.length ? null : "No step was recorded in this window.")}>
           {() => (style === "share" ? <ShareCanvas data={data.value.value!} /> : <LanesCanvas data={data.value.value!} />)}
@@ -184,6 +184,6 @@ function drawShareLegend(g: CanvasRenderingContext2D, area: Area, data: LaneData
     g.fillStyle = color(phaseColor(lane.name));
     g.fillRect(x, y - 4, 8, 8);
     g.fillStyle = color("--ink2");
-    g.fillText(`${formatPercent((lane.seconds / span) * 100)} ${phaseName(lane.name)}`, x + 12, y, 70);
+    g.fillText(`${formatPercent((lane.seconds / span) * 100)} ${phaseName(lane.name)}`, x + 12, y, 104);
   });
 }

@@ -44,7 +44,7 @@ export function StepBars({ node }: { node: string }): JSX.Element {
           {modes.length > 1 && <Choice label="mode" value={mode.value} options={modes} onChange={(next) => { mode.value = next; before.value = null; }} />}
           <button aria-label="Earlier steps" disabled={!value?.steps.length || first === 0} onClick={() => (before.value = first)}>◀</button>
           <button aria-label="Later steps" disabled={before.value === null} onClick={() => (before.value = before.value! + SHOWN >= (job.value?.steps[mode.value] ?? 0) ? null : before.value! + SHOWN)}>▶</button>
-          <button class="quiet" aria-expanded={hasTable} onClick={() => setTable(!hasTable)}>{hasTable ? "Hide table" : "Show as table"}</button>
+          <button class="quiet faint" aria-expanded={hasTable} onClick={() => setTable(!hasTable)}>{hasTable ? "Hide table" : "Show as table"}</button>
         </span>
       </header>
       <Waiting resource={data.value} empty={(one) => (one.steps.length ? null : "No step has been recorded.")}>

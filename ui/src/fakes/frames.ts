@@ -1,0 +1,12 @@
+// Frames for tests.
+
+/** A frame as the server builds it: the header padded, arrays behind it. */
+export function frameOf(header: object, bytes: Uint8Array): ArrayBuffer {
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const length = text.length + ((8 - ((4 + text.length) % 8)) % 8);
+  const frame = new Uint8Array(4 + length + bytes.length).fill(32);
+  new DataView(frame.buffer).setUint32(0, length, true);
+  frame.set(text, 4);
+  frame.set(bytes, 4 + length);
+  return frame.buffer;
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { laneShares, shareColumns, stretchAt, styleFor, type Lane, type Lanes } from "./phases";
+import { barParts, phaseOrder, stepCeiling, type StepRow } from "./step_layout";
+
+function lane(part: Partial<Lane>): Lane {
+  return {
+    name: "forward", category: "phase", count: 0, seconds: 0,
+    starts: new Float64Array(), lengths: new Float64Array(), steps: new Float64Array(), coverage: null, ...part,
+  };
+}
+
+describe("shares of phases", () => {
+  it("are taken from stretches and from cover alike", () => {
+    const stretches = lane({ starts: new Float64Array([0, 6]), lengths: new Float64Array([1, 4]) });
+    expect([...laneShares(stretches, [0, 10], 5, [0, 10])]).toEqual([0.5, 0, 0, 1, 1]);
+    const covered = lane({ coverage: new Float64Array([1, 0, 0.5, 0.5]) });
+    expect([...laneShares(covered, [0, 8], 2, [0, 8])]).toEqual([0.5, 0.5]);
+  });
+
+  it("of a part of the window hold only what lies in it", () => {
+    const stretches = lane({ starts: new Float64Array([0]), lengths: new Float64Array([10]) });
+    expect([...laneShares(stretches, [0, 10], 2, [8, 12])]).toEqual([1, 0]);
+  });
+
+  it("are shown where stretches are too many to be told apart", () => {
+    const lanes = (count: number): Lanes => ({ window: [0, 10], columns: 100, lanes: [lane({ count })] });
+    expect(styleFor(lanes(40), undefined)).toBe("lanes");
+    expect(styleFor(lanes(4000), undefined)).toBe("share");
+    expect(styleFor(lanes(4000), "lanes")).toBe("lanes");
+    expect(shareColumns(lanes(400), 900, [0, 10])).toBe(100);
+    expect(shareColumns(lanes(400_000), 900, [0, 10])).toBe(300);
+  });
+
+  it("know the stretch under a pointer", () => {
+    const stretches = lane({ starts: new Float64Array([1, 3]), lengths: new Float64Array([1, 1]) });
+    expect(stretchAt(stretches, 3.5)).toBe(1);
+    expect(stretchAt(stretches, 2.5)).toBe(-1);
+  });
+});
+
+describe("bars of steps", () => {
+  const row = (step: number, phases: Record<string, number>): StepRow => ({
+    step, start: 0, phases, seconds: Object.values(phases).reduce((a, b) => a + b, 0), profiled: false,
+  });
+
+  it("fill the chart, but for one that is far longer", () => {
+    expect(stepCeiling([0.5, 0.6, 8], 0.5)).toBeCloseTo(0.63);
+    expect(stepCeiling([], null)).toBeGreaterThan(0);
+  });
+
+  it("stack phases in the order of a step, one's own after them", () => {
+    expect(phaseOrder([row(0, { between: 1, backward: 1, augment: 1, data_wait: 1 })])).toEqual(["data_wait", "backward", "augment", "between"]);
+  });
+
+  it("are as high as their time, and never above the chart", () => {
+    const parts = barParts(row(0, { forward: 1, backward: 3 }), ["forward", "backward"], 8);
+    expect(parts.map((part) => part.percent)).toEqual([12.5, 37.5]);
+    const cut = barParts(row(1, { forward: 10, backward: 30 }), ["forward", "backward"], 8);
+    expect(cut.reduce((sum, part) => sum + part.percent, 0)).toBeCloseTo(100);
+  });
+});

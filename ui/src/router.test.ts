@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { formatHash, parseHash } from "./router";
+
+describe("addresses", () => {
+  it("name a page of a job and what it shows", () => {
+    const route = parseHash("#/jobs/gpt2/nodes?t=420-700&sel=480-630&cores=0-3,11");
+    expect(route).toEqual({ page: "nodes", job: "gpt2", parameters: { t: "420-700", sel: "480-630", cores: "0-3,11" } });
+    expect(formatHash(route)).toBe("#/jobs/gpt2/nodes?t=420-700&sel=480-630&cores=0-3,11");
+  });
+
+  it("lead to the list of jobs, to a comparison, and to a job's overview", () => {
+    expect(parseHash("")).toEqual({ page: "jobs", job: "", parameters: {} });
+    expect(parseHash("#/?search=a%20b").parameters).toEqual({ search: "a b" });
+    expect(parseHash("#/compare?jobs=a,b")).toEqual({ page: "compare", job: "", parameters: { jobs: "a,b" } });
+    expect(parseHash("#/jobs/x").page).toBe("overview");
+  });
+
+  it("carry any name unharmed", () => {
+    for (const job of ["a b", "<img src=x>", "ü/ö?&=#", "100%"]) {
+      const route = { page: "nodes", job, parameters: { node: job } };
+      expect(parseHash(formatHash(route))).toEqual(route);
+    }
+  });
+
+  it("that are broken are read as far as they go", () => {
+    expect(parseHash("#/jobs/%E0%A4%A/nodes").job).toBe("%E0%A4%A");
+  });
+});
