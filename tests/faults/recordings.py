@@ -79,7 +79,7 @@ def _train(run: Run, folder: Path) -> int:
     launcher = (*_TORCHRUN, f"--nproc-per-node={workers}") if workers > 1 else ()
     script = (str(run.program.path), run.variant.value, str(run.seed))
     # rules are asked afterwards: what they need is recorded all the same
-    options = ("--quiet", "--no-rules", "--name", "job", "--store", ".")
+    options = ("--quiet", "--no-rules", "--no-report", "--name", "job", "--store", ".")
     watched = (sys.executable, "-m", "sonde", "run", *options)
     with (folder / "output.txt").open("w") as output:
         done = subprocess.run(

@@ -19,7 +19,7 @@ ALONE = "alone"
 AS_USUAL = "as usual"
 ALL_KEPT = "with everything kept"
 
-_SONDE = (*COMMAND, "run", "--quiet", "--no-rules", "--name", "job")
+_SONDE = (*COMMAND, "run", "--quiet", "--no-rules", "--no-report", "--name", "job")
 WAYS = {
     ALONE: (),
     AS_USUAL: _SONDE,

@@ -4,7 +4,7 @@ from sonde.errors import StoreError
 from sonde.records.finding import Episode, Verdict
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts
-from sonde.store.layout import rules_key
+from sonde.store.layout import report_key, rules_key
 
 _MOST_LINES = 3
 
@@ -30,6 +30,11 @@ def verdict_lines(verdict: Verdict | None, job: str) -> list[str]:
         goes_on = f"sonde check {job} --record goes on once the job is over"
         lines.append(f"rules have not seen everything: {goes_on}")
     return lines
+
+
+def report_place(backend: Backend) -> str:
+    """Where the job's report lies."""
+    return f"{backend.uri.rstrip('/')}/{report_key('report.html')}"
 
 
 def _line(episode: Episode) -> str:

@@ -1,14 +1,22 @@
 """What `run` and `attach` share: how a recording is set on the command line."""
 
+import argparse
 from dataclasses import replace
 
 from sonde.cli._command import Options
 from sonde.settings import RunSettings, parse_interval
 
 
+def add_no_report(parser: argparse.ArgumentParser) -> None:
+    """The switch for those who want no page."""
+    parser.add_argument("--no-report", action="store_true", help="write no report at the end")
+
+
 def with_options(settings: RunSettings, options: Options) -> RunSettings:
     """The settings with the options on top that were given."""
     interval = options.interval
+    if options.no_report:
+        settings = replace(settings, report_at_end=False)
     given = {
         "name": options.name,
         "store": options.store,

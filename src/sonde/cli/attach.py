@@ -5,7 +5,7 @@ import argparse
 from sonde.cli._acting import add_actions, with_actions
 from sonde.cli._command import Command, Options, add_json, remark, say_json, store_uri
 from sonde.cli._last_words import read_verdict, verdict_lines
-from sonde.cli._recording import with_options
+from sonde.cli._recording import add_no_report, with_options
 from sonde.cli._rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
 from sonde.collect.attach import Attached, attach
@@ -32,6 +32,7 @@ class Attach(Command):
         add_no_rules(parser)
         add_actions(parser)
         add_fail_on(parser)
+        add_no_report(parser)
         parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
         add_json(parser)
 

@@ -10,12 +10,14 @@ from sonde.cli._judging import print_judgement
 from sonde.cli._rules import add_fail_on, add_rules, exit_code, names_in
 from sonde.client.findings import Judgement
 from sonde.client.job import Job
+from sonde.client.reports import report_of
 from sonde.clock import SystemClock
 from sonde.errors import UsageError
 from sonde.records.finding import Evaluation
 from sonde.rules import Rule
 from sonde.rules._selection import parse_assignments, select_rules
 from sonde.settings import load_settings, placement
+from sonde.show.report.kept import has_report, keep_report
 from sonde.store.backends import Backend
 from sonde.store.lease import Leasing
 from sonde.store.places import find_job
@@ -61,6 +63,8 @@ class Check(Command):
             engine = engine_for(EngineKind(options.engine), backend)
             evaluations = ask(engine, backend.uri, question, len(rules))
         judgement = Judgement(Job(backend).name, evaluations)
+        if options.record and has_report(backend):
+            keep_report(report_of(Job(backend), backend), backend)
         if options.json:
             document = {"job": judgement.job, "verdict": judgement.verdict}
             say_json({**document, "rules": judgement.documents()})

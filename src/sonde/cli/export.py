@@ -1,14 +1,11 @@
 """`sonde export`: a job in other programs' formats."""
 
 import argparse
-import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import Progress
-
+from sonde.cli._bar import progress_bar
 from sonde.cli._command import Command, Options, add_job, add_json, remark, say_json
 from sonde.client.job import Job
 from sonde.clock import from_iso, iso
@@ -74,7 +71,7 @@ class ExportJob(Command):
         if not (export.needs_timeline or export.needs_python) and _has_steps(options):
             raise UsageError(f"{options.format} holds no steps: leave out --worker and steps.")
         selection = _selection(options, export)
-        with _progress(selection) as advance:
+        with progress_bar("exporting", selection.values) as advance:
             tally = _Tally(advance)
             if options.output is None:
                 with writing():
@@ -170,18 +167,6 @@ def _timeline(job: Job, options: Options, metrics: tuple[str, ...]) -> Timeline:
         metrics=metrics,
     )
     return (timeline if options.node is None else timeline.on(options.node)).data
-
-
-@contextlib.contextmanager
-def _progress(selection: Selection) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, nothing in a pipe."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _count: None
-        return
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("exporting", total=selection.values)
-        yield lambda count: progress.advance(task, count)
 
 
 def _document(options: Options, selection: Selection) -> dict[str, object]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from sonde.cli._acting import add_actions, with_actions
 from sonde.cli._command import Command, Options, remark, store_uri
-from sonde.cli._last_words import read_verdict, verdict_lines
-from sonde.cli._recording import with_options
+from sonde.cli._last_words import read_verdict, report_place, verdict_lines
+from sonde.cli._recording import add_no_report, with_options
 from sonde.cli._rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
 from sonde.collect.child import become
@@ -71,9 +71,7 @@ class Run(Command):
         add_no_rules(parser)
         add_actions(parser)
         add_fail_on(parser)
-        # Nothing is reported yet: it changes nothing, and scripts that were written for the
-        # contract keep working.
-        parser.add_argument("--no-report", action="store_true", help=argparse.SUPPRESS)
+        add_no_report(parser)
         parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
         parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND …")
 
@@ -150,4 +148,7 @@ def _summary(
     if not outcome.is_exit_recorded:
         lines.append("the store did not take it: how it ended is not recorded")
     reference = _reference(registration, wish)
-    return [*lines, *verdict_lines(verdict, reference), f"details: sonde status {reference}"]
+    lines += verdict_lines(verdict, reference)
+    if outcome.is_reported:
+        lines.append(f"report: {report_place(registration.backend)}")
+    return [*lines, f"details: sonde status {reference}"]

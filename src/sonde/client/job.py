@@ -2,6 +2,7 @@
 
 import logging
 import os
+from pathlib import Path
 from typing import Any
 
 from sonde.client.events import Events, Stages
@@ -9,6 +10,7 @@ from sonde.client.judged import Judged
 from sonde.client.moments import Moment, instant_of
 from sonde.client.observations import Observations
 from sonde.client.profiled import Profiled
+from sonde.client.reports import report_of
 from sonde.client.scalars import Scalars
 from sonde.client.steps import Steps
 from sonde.client.system import SystemMetrics
@@ -30,6 +32,7 @@ from sonde.records.job import JobState
 from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.step import Mode
 from sonde.settings import default_store
+from sonde.show.report.kept import keep_report, write_report
 from sonde.store.backends import Backend, open_backend
 from sonde.store.places import find_job, job_uri
 
@@ -229,6 +232,19 @@ class Job(Profiled, Judged):
     def tensor(self, name: str) -> Tensor:
         """One tensor: its statistics over steps, its histograms, its full values."""
         return tensor_of(name, self._workers_of(None), self._known_tensors())
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> Path | str:
+        """Writes the report: one page that stands alone, and the same as JSON beside it.
+
+        Args:
+            path: A file such as `report.html`; into the job's folder by default.
+        """
+        report = report_of(self, clock=self._clock)
+        if path is None:
+            return keep_report(report, self._backend)
+        file = Path(path)
+        write_report(report, file)
+        return file
 
     def _known_tensors(self) -> dict[str, Holders]:
         if self._tensors is None:

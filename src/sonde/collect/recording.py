@@ -14,6 +14,7 @@ from sonde.collect.decoding import Decoder, decoding_command
 from sonde.collect.disk_budget import DiskBudget
 from sonde.collect.masking import MASK
 from sonde.collect.registration import Registration
+from sonde.collect.reporting import Reporter, reporting_command
 from sonde.collect.sampler import FAILED, Sampler, open_collectors
 from sonde.collect.sealer import Sealer, sealing_command
 from sonde.collect.surroundings import find_surroundings, variables_of
@@ -45,6 +46,7 @@ class Outcome:
     lost: tuple[Notice, ...]
     overhead: Overhead
     is_exit_recorded: bool
+    is_reported: bool = False
 
 
 class Recording:
@@ -76,6 +78,8 @@ class Recording:
         self._sealer = Sealer(sealing_command(uri, node, settings.disk_bytes), clock)
         self._decoder = Decoder(self._backend, decoding_command(uri, node), clock)
         self._watching = self._watcher()
+        is_wanted = settings.report_at_end
+        self._reporter = Reporter(reporting_command(uri), clock, is_wanted=is_wanted)
         self._beside = (self._sealer, self._decoder, self._watching)
         self._disk_budget = DiskBudget(
             self._backend,
@@ -174,6 +178,8 @@ class Recording:
             self._guard.attempt("decoding", lambda: self._decoder.finish(left), None)
             left = self._left(deadline)
             self._guard.attempt("rules", lambda: self._watching.finish(left), None)
+            left = self._left(deadline)
+            self._guard.attempt("the report", lambda: self._reporter.write(left), None)
         else:
             self._guard.attempt("rules", self._watching.switch_off, None)
         is_long = self._clock.seconds() - self._started_seconds >= SEGMENT_SECONDS
@@ -183,7 +189,8 @@ class Recording:
         if self._is_exit_recorded and any(one.cpu_seconds for one in self._beside):
             # now with what all of that cost
             within(self._left(deadline), "heartbeat", self._write_heartbeat, None)
-        return Outcome(tuple(lost), self._overhead(), self._is_exit_recorded)
+        is_reported = self._reporter.is_written
+        return Outcome(tuple(lost), self._overhead(), self._is_exit_recorded, is_reported)
 
     def _left(self, deadline: float) -> float:
         return max(0.0, deadline - self._clock.seconds())

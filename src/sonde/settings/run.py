@@ -9,7 +9,7 @@ from typing import Any
 from sonde.errors import UsageError
 from sonde.records.profile import ProfileKind
 from sonde.settings.actions import ACTIONS_SECTION, ActionsSettings, read_actions
-from sonde.settings.checks import Key, interval, percent, read_table, size, text
+from sonde.settings.checks import Key, flag, interval, percent, read_table, size, text
 from sonde.settings.hook import SAVE_KEYS, HookSettings
 from sonde.settings.profile import PROFILE_KEYS, replaced
 from sonde.settings.rules import RULES_SECTION, AskedRules, RulesSettings, read_rules
@@ -27,6 +27,7 @@ class RunSettings:
     interval_seconds: float = 0.5
     overhead_percent: float = 1.0
     disk_bytes: int = 20_000_000_000
+    report_at_end: bool = True
     hook: HookSettings = field(default_factory=HookSettings)
     rules: RulesSettings = field(default_factory=RulesSettings)
     actions: ActionsSettings = field(default_factory=ActionsSettings)
@@ -56,6 +57,10 @@ RUN_KEYS = (
     Key(
         *("budget", "disk", "disk_bytes", size, '"20GB"'),
         "the most a job may take; the oldest raw data goes first, roll-ups stay",
+    ),
+    Key(
+        *("report", "at_end", "report_at_end", flag, "true"),
+        "write the report when the job ends",
     ),
 )
 

@@ -52,6 +52,7 @@ class Table(Spec):
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     total: int | None = None  # rows there are, where not all are shown
+    is_quiet: bool = False  # for who looks it up: folded to its title
 
     def records(self) -> list[dict[str, Any]]:
         """The rows by the names of their columns."""

@@ -56,6 +56,11 @@ def reserve_key(node: str, number: int) -> str:
     return f"{node_folder(node)}/attempt-{number:03d}/reserve"
 
 
+def report_key(file: str) -> str:
+    """A file of the job's report."""
+    return f"report/{file}"
+
+
 def rules_key(what: str) -> str:
     """A document about the rules of a job: how they stand, or how far they have come."""
     return f"rules/{what}.json"

@@ -9,7 +9,8 @@ _PARTS = {
     "compute": "gpu",
     "communication": "communication",
     "copies": "memory",
-    "idle": "interruption",
+    "idle": "data_wait",
+    "not_covered": "interruption",
 }
 
 

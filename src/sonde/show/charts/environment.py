@@ -48,6 +48,7 @@ class Environment(Chart):
                             Column(name="value", title="Value", is_number=False),
                         ),
                         rows=tuple((name, str(value)) for name, value in run[group].items()),
+                        is_quiet=True,
                     )
                 )
         return Group(title=self.title, parts=tuple(parts))

@@ -8,6 +8,7 @@ from sonde.show.specs import Cell, Column, Spec, Table
 from sonde.store.tables import texts_of, to_numpy
 
 _SHOWN = 20
+_CATEGORIES = {EventCategory.USER: "", EventCategory.WINDOW: "profiler of "}
 
 
 class GeneralOperations(Chart):
@@ -19,18 +20,18 @@ class GeneralOperations(Chart):
     takes_worker = True
 
     def build(self, job: JobView) -> Spec | None:
-        parts = [
-            job.events(category=category, worker=self.worker).to_arrow()
-            for category in (EventCategory.USER.value, EventCategory.WINDOW.value)
-        ]
+        parts = {
+            prefix: job.events(category=category.value, worker=self.worker).to_arrow()
+            for category, prefix in _CATEGORIES.items()
+        }
         rows: list[tuple[Cell, ...]] = []
-        for part in parts:
+        for prefix, part in parts.items() if job.workers else ():
             names, which = texts_of(part["name"].dictionary_encode())
             seconds = to_numpy(part["seconds"])
             for number, name in enumerate(names):
                 mine = seconds[which == number]
                 if len(mine):
-                    rows.append((name, *_numbers(mine)))
+                    rows.append((f"{prefix}{name}", *_numbers(mine)))
         rows.sort(key=lambda row: -float(row[1] or 0.0))
         if not rows:
             return None

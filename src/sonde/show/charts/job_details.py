@@ -11,7 +11,7 @@ from sonde.show.units import duration, local_time
 class JobDetails(Chart):
     """When a job began and ended, and how much of it was initialization, training, the rest."""
 
-    title = "Training job summary"
+    title = "Job details"
     pages = ("overview",)
     section = "summary"
 

@@ -20,7 +20,7 @@ class Losses(Chart):
         if chart is None:
             return None
         said = [
-            f"{label}: {one['value']:.4g} at step {one['step']:,}"
+            f"{label} {one['value']:.4g} at step {one['step']:,}"
             for label, one in job.summary["losses"].items()
         ]
-        return replace(chart, note=f"Last {'; '.join(said)}." if said else "")
+        return replace(chart, note=f"The last loss: {'; '.join(said)}." if said else "")

@@ -5,7 +5,7 @@ from typing import Any
 from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView, OperatorsView
 from sonde.show.specs import Cell, Column, Group, Spec, Table
-from sonde.show.units import percent, short_time
+from sonde.show.units import counted, percent, short_time
 
 _SHOWN = 20
 _DEVICES = {"gpu": "GPU operators", "cpu": "CPU operators"}
@@ -59,5 +59,6 @@ def _sentence(first: dict[str, Any], operators: OperatorsView, device: str) -> s
     return (
         f"The most expensive operator on the {device.upper()} was {name}: "
         f"{percent(first['percent'], 1)} of the time, {short_time(first['self_seconds'])} "
-        f"in {first['calls']:,} calls. Measured in {operators.steps:,} steps that were profiled."
+        f"in {counted(first['calls'], 'call')}. "
+        f"Measured in {counted(operators.steps, 'profiled step')}."
     )

@@ -71,7 +71,9 @@ def _attempt(
     if not trained:
         yield first_ns, last_ns, Stage.INITIALIZATION.value
         return
-    loop = (min(first for first, _ in trained), max(last for _, last in trained))
+    is_over = all(one.state.is_over for one in nodes)
+    trained_ns = max(last for _, last in trained) if is_over else last_ns
+    loop = (min(first for first, _ in trained), trained_ns)
     yield first_ns, loop[0], Stage.INITIALIZATION.value
     yield *loop, Stage.TRAINING_LOOP.value
     yield loop[1], last_ns, Stage.FINALIZATION.value

@@ -45,7 +45,7 @@ _RESOURCES = (
 class Resources(Chart):
     """How much of each node was used, from the least to the most."""
 
-    title = "System usage statistics"
+    title = "Resource utilization"
     pages = ("overview",)
     section = "system"
     takes_node = True

@@ -1,0 +1,83 @@
+"""Static pictures of heat: a bitmap with names beside and an axis below."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sonde.show.report.axes import Scale, label, number_text, shortened, width_of
+from sonde.show.report.html import Element, element
+from sonde.show.report.png import MISSING, data_uri, encode_png, places_of
+from sonde.show.report.svg_lines import WIDTH, bottom_axis, picture
+from sonde.show.specs import Heatmap
+
+_NAMES = 30
+_TALLEST = 420.0
+_TOP = 8.0
+_BOTTOM = 30.0
+_RIGHT = 84.0
+_LETTER = 12.0
+
+
+def heatmap(spec: Heatmap) -> Element:
+    """A color per row and column."""
+    count = len(spec.rows)
+    names = [shortened(one, _NAMES) for one in spec.rows]
+    left = max([30.0, *(width_of(one) + 12 for one in names)])
+    row = min(16.0, max(1.5, _TALLEST / max(1, count)))
+    body = row * count
+    height = _TOP + body + _BOTTOM
+    right = WIDTH - _RIGHT
+    if spec.columns:
+        right = min(right, left + max(row, 14.0) * len(spec.columns))
+    marks = [_bitmap(spec, (left, _TOP, right - left, body))]
+    every = max(1, round(_LETTER / row + 0.49))
+    marks += [
+        label(name, left - 6, _TOP + row * (place + 0.5) + 4, "end")
+        for place, name in enumerate(names)
+        if place % every == 0
+    ]
+    if not spec.columns:
+        x = [float(one or 0.0) for one in spec.x]
+        width = (x[-1] - x[0]) / max(1, len(x) - 1) if len(x) > 1 else 1.0
+        across = Scale(x[0], x[-1] + width, left, right)
+        marks += list(bottom_axis(across, spec.x_title, spec.x_unit, height))
+    marks += list(_key(spec, body))
+    return picture(marks, height, spec.title)
+
+
+def _bitmap(spec: Heatmap, place: tuple[float, float, float, float]) -> Element:
+    values = np.array(
+        [[np.nan if one is None else one for one in row] for row in spec.values], dtype=np.float64
+    )
+    picked = places_of(values, spec.low, spec.high, is_logarithmic=spec.is_logarithmic)
+    x, y, width, height = place
+    return element(
+        "image",
+        href=data_uri(encode_png(picked)),
+        x=x,
+        y=y,
+        width=width,
+        height=height,
+        preserveAspectRatio="none",
+        class_="heat",
+    )
+
+
+def _key(spec: Heatmap, body: float) -> Iterator[Element]:
+    """What the colors mean."""
+    height = max(40.0, min(110.0, body))
+    ramp = np.arange(MISSING - 1, -1, -1, dtype=np.uint8)[:, None]
+    x = WIDTH - _RIGHT + 16
+    yield element(
+        "image",
+        href=data_uri(encode_png(ramp)),
+        x=x,
+        y=_TOP,
+        width=10,
+        height=height,
+        preserveAspectRatio="none",
+        class_="heat",
+    )
+    for value, y in ((spec.high, _TOP + 8), (spec.low, _TOP + height)):
+        text = number_text(float(f"{value:.3g}"), spec.unit)
+        yield label(text, x + 14, y)

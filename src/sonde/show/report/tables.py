@@ -1,0 +1,87 @@
+"""Tables, single figures and sentences as elements that need no script."""
+
+from collections.abc import Sequence
+
+from sonde.show.report.cells import symbol, written
+from sonde.show.report.html import Element, element, prose
+from sonde.show.report.tones import color_of
+from sonde.show.specs import Cell, Column, Facts, Table, Text
+
+_BAR = 60.0
+_SHORT = 26
+_LONG = 40
+
+
+def table(spec: Table) -> Element:
+    """Rows of values, numbers flush right; what they are sorted by is with each."""
+    units = [place for place, one in enumerate(spec.columns) if one.name == "unit"]
+    heads = [
+        element("th", one.title, scope="col", class_="r" if one.is_number else None)
+        for one in spec.columns
+    ]
+    rows = [
+        element("tr", *_cells(spec.columns, row, row[units[0]] if units else ""))
+        for row in spec.rows
+    ]
+    body = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
+    scrolled = element("div", body, class_="wide")
+    if spec.is_quiet:
+        scrolled = element("details", element("summary", spec.title), scrolled)
+    more = None
+    if spec.total is not None and spec.total > len(spec.rows):
+        text = f"{len(spec.rows):,} of {spec.total:,} are shown."
+        more = element("p", text, class_="quiet")
+    return element("div", scrolled, more)
+
+
+def facts(spec: Facts) -> Element:
+    """Single figures, each below its name."""
+    parts = [
+        element("div", element("dt", one.title), element("dd", written(one.value, one.unit)))
+        for one in spec.facts
+    ]
+    return element("dl", *parts, class_="facts")
+
+
+def paragraphs(spec: Text) -> Element:
+    """Sentences."""
+    return element("div", *(element("p", *prose(one)) for one in spec.paragraphs))
+
+
+def _cells(columns: Sequence[Column], row: Sequence[Cell], unit: Cell) -> list[Element]:
+    cells = []
+    for column, value in zip(columns, row, strict=True):
+        own = str(unit) if column.unit == "row" else column.unit
+        bar = _bar(column, value, row) if column.tone else None
+        said = symbol(str(value)) if column.name == "unit" else written(value, own)
+        sortable = None if isinstance(value, str) or value is None else float(value)
+        cells.append(
+            element(
+                "td",
+                bar,
+                said,
+                class_="r" if column.is_number else _width(said),
+                data_value=sortable,
+            )
+        )
+    return cells
+
+
+def _width(text: str) -> str | None:
+    """A short text stays in one line, a long one needs some room."""
+    if len(text) > _LONG:
+        return "long"
+    return "short" if len(text) <= _SHORT else None
+
+
+def _bar(column: Column, value: Cell, row: Sequence[Cell]) -> Element | None:
+    """A share as a length, beside its number."""
+    if not isinstance(value, float | int):
+        return None
+    width = _BAR * min(1.0, max(0.0, float(value) / 100))
+    tone = str(row[0]) if column.tone == "phase" else column.tone
+    back = element("rect", width=_BAR, height=8, rx=2, class_="track")
+    front = element("rect", width=width, height=8, rx=2, class_=f"f-{color_of(tone, 0)}")
+    return element(
+        "svg", back, front, viewBox=f"0 0 {_BAR:g} 8", class_="share", aria_hidden="true"
+    )
