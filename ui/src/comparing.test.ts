@@ -41,7 +41,7 @@ test("the mean step is divided as its phases are", () => {
 test("utilization is the median over the nodes", () => {
   const column = (name: string) => ({ name, title: name, unit: "", is_number: false, tone: "" });
   const spec: TableSpec = {
-    mark: "table", title: "", note: "", coarsened: "", total: null,
+    mark: "table", title: "", note: "", coarsened: "", total: null, is_quiet: false,
     columns: ["metric", "unit", "p50"].map(column),
     rows: [["Total CPU", "percent", 10], ["Total CPU", "percent", 90], ["Total CPU", "percent", 30], ["Network in", "bytes_per_second", 5]],
   };

@@ -22,6 +22,7 @@ export interface TableSpec extends Picture {
   columns: Column[];
   rows: Cell[][];
   total: number | null;
+  is_quiet?: boolean;
 }
 
 export interface Fact {

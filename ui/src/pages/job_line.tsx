@@ -48,7 +48,11 @@ export function JobLine({ row, number, isChosen, onChoose, onDelete }: Props) {
 /** Why it ended, else what rules say, else that it is well. */
 export function verdictOf(row: JobRow): string {
   const isWell = row.state === "completed" || isRunning(row);
-  return isWell ? (row.finding ?? "") : row.verdict;
+  return isWell ? (row.finding ?? "") : row.verdict.replace(`${row.name} `, "");
+}
+
+function counted(severity: Severity, count: number): string {
+  return `${count} ${severity === "warning" && count !== 1 ? "warnings" : severity}`;
 }
 
 function Findings({ findings }: { findings: Partial<Record<Severity, number>> }) {
@@ -57,7 +61,7 @@ function Findings({ findings }: { findings: Partial<Record<Severity, number>> })
   return (
     <>
       {known.map((severity) => (
-        <span key={severity} class={`count ${severity}`}>{findings[severity]} {severity}</span>
+        <span key={severity} class={`count ${severity}`}>{counted(severity, findings[severity] ?? 0)}</span>
       ))}
     </>
   );

@@ -71,7 +71,7 @@ function heatTable(spec: Extract<Spec, { mark: "heatmap" }>): TableSpec {
 
 function table(spec: Spec, columns: Column[], rows: Cell[][]): TableSpec {
   const { title, note, coarsened } = spec;
-  return { mark: "table", title, note, coarsened, columns, rows, total: null };
+  return { mark: "table", title, note, coarsened, columns, rows, total: null, is_quiet: false };
 }
 
 function column(title: string, unit: string): Column {

@@ -201,7 +201,7 @@ def _spark(backend: Backend, facts: JobFacts) -> dict[str, Any] | None:
     names, named = texts_of(rows["name"])
     if not rows.num_rows:
         return None
-    first = min(range(len(names)), key=lambda number: names[number])
+    first = min(np.unique(named).tolist(), key=lambda number: names[number])
     mine = np.flatnonzero(named == first)
     steps, values = to_numpy(rows["step"])[mine], to_numpy(rows["value"])[mine]
     values = values[np.argsort(steps, kind="stable")]

@@ -1,0 +1,32 @@
+// The picture itself, by its mark.
+
+import type { JSX } from "preact";
+import type { Spec } from "../specs";
+import { Bars } from "./bars";
+import { BoxPlot } from "./box_plot";
+import { Facts } from "./facts";
+import { Heatmap } from "./heatmap";
+import { Histogram } from "./histogram";
+import { Lanes } from "./lanes";
+import { StackedBars } from "./stacked_bars";
+import { StepsLine } from "./steps_line";
+import { Table } from "./table";
+import { Sentences } from "./text";
+import "./views.css";
+
+/** Null for marks that have a page of their own. */
+export function MarkView({ spec }: { spec: Spec }): JSX.Element | null {
+  switch (spec.mark) {
+    case "table": return <Table spec={spec} />;
+    case "facts": return <Facts spec={spec} />;
+    case "line": return <StepsLine spec={spec} />;
+    case "bars": return <Bars spec={spec} />;
+    case "stacked_bars": return <StackedBars spec={spec} />;
+    case "histogram": return <Histogram spec={spec} />;
+    case "box_plot": return <BoxPlot spec={spec} />;
+    case "heatmap": return <Heatmap spec={spec} />;
+    case "lanes": return <Lanes spec={spec} />;
+    case "text": return <Sentences spec={spec} />;
+    default: return null;
+  }
+}
