@@ -1,6 +1,7 @@
 """Every journey has a folder, and signals as an interactive shell would have set them."""
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.scripts import Scripts
-from tests.journeys.sonde_cli import Sonde
+from tests.journeys.sonde_cli import PYTHON, STORE, Sonde
 from tests.journeys.terminal import Terminal
 
 _SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGTSTP)
@@ -30,6 +31,22 @@ def sonde(tmp_path: Path) -> Iterator[Sonde]:
     sonde = Sonde(tmp_path)
     yield sonde
     sonde.close()
+
+
+@pytest.fixture(scope="session")
+def store_of_finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one job in it that is over: recorded once for all who only need any."""
+    sonde = Sonde(tmp_path_factory.mktemp("finished"))
+    done = sonde.run("run", "--name", "job", PYTHON, "-c", "import time; time.sleep(1)")
+    assert done.returncode == 0
+    return sonde.folder / STORE
+
+
+@pytest.fixture
+def finished(sonde: Sonde, store_of_finished: Path) -> Sonde:
+    """A folder with a job of its own, `job`, that is over."""
+    shutil.copytree(store_of_finished, sonde.folder / STORE)
+    return sonde
 
 
 @pytest.fixture

@@ -267,7 +267,6 @@ def test_a_python_that_cannot_be_entered_is_said_to_be_one(sonde: Sonde) -> None
 
 
 LAUNCHERS = {
-    "torchrun": ["torchrun", "--nproc-per-node", "2"],
     "torch.distributed.run": [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", "2"],
     "accelerate": ["accelerate", "launch", "--cpu", "--num_processes", "1", "--num_machines", "1"],
 }

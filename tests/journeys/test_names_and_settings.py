@@ -25,10 +25,9 @@ def job_names(sonde: Sonde) -> list[str]:
     return [job["job"] for job in json.loads(done.stdout)]
 
 
-def test_a_name_in_use_is_refused_before_the_command_starts(sonde: Sonde) -> None:
-    sonde.run("run", "--name", "taken", "true")
-    line = refuse(sonde, 1, "--name", "taken")
-    assert "'taken' exists" in line
+def test_a_name_in_use_is_refused_before_the_command_starts(finished: Sonde) -> None:
+    line = refuse(finished, 1, "--name", "job")
+    assert "'job' exists" in line
     assert "--resume" in line
 
 

@@ -9,12 +9,6 @@ import pytest
 from tests.journeys.sonde_cli import COMMAND, PYTHON, Sonde, plain_environment
 
 
-@pytest.fixture
-def recorded(sonde: Sonde) -> Sonde:
-    sonde.run("run", "--name", "job", PYTHON, "-c", "import time; time.sleep(1)")
-    return sonde
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -27,9 +21,9 @@ def recorded(sonde: Sonde) -> Sonde:
     ],
     ids=" ".join,
 )
-def test_a_full_disk_is_one_line(recorded: Sonde, words: list[str]) -> None:
+def test_a_full_disk_is_one_line(finished: Sonde, words: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = recorded.run(*words, stdout=full, stderr=subprocess.PIPE)
+        done = finished.run(*words, stdout=full, stderr=subprocess.PIPE)
     assert done.stderr == b"sonde: Cannot write the output: no space left on device\n"
     assert done.returncode == 1
 
@@ -37,10 +31,10 @@ def test_a_full_disk_is_one_line(recorded: Sonde, words: list[str]) -> None:
 @pytest.mark.parametrize(
     "line", ["watch job >&-", "jobs >&-", "status job --json >&-", "jobs | true; echo $PIPESTATUS"]
 )
-def test_where_nobody_reads_nothing_is_said(recorded: Sonde, line: str) -> None:
+def test_where_nobody_reads_nothing_is_said(finished: Sonde, line: str) -> None:
     shell = ["bash", "-c", f"{COMMAND[0]} -m sonde {line}"]
     done = subprocess.run(
-        shell, cwd=recorded.folder, env=plain_environment(), capture_output=True, check=False
+        shell, cwd=finished.folder, env=plain_environment(), capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout in (b"", b"0\n")
@@ -56,10 +50,9 @@ def test_the_summary_of_a_long_exception_is_one_line(sonde: Sonde) -> None:
     assert b": ValueError: one; watching took" in done.stderr
 
 
-def test_a_name_in_use_is_no_reason_to_resume_an_attachment(sonde: Sonde) -> None:
-    sonde.run("run", "--name", "job", "true")
-    sleeper = sonde.start("run", "--name", "other", "sleep", "600")
-    done = sonde.run("attach", str(sleeper.pid), "--name", "job")
+def test_a_name_in_use_is_no_reason_to_resume_an_attachment(finished: Sonde) -> None:
+    sleeper = finished.start("run", "--name", "other", "sleep", "600")
+    done = finished.run("attach", str(sleeper.pid), "--name", "job")
     assert done.returncode == 1
     assert b"Choose another --name." in done.stderr
     assert b"--resume" not in done.stderr

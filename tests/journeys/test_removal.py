@@ -18,10 +18,9 @@ def test_a_job_is_removed_whole(sonde: Sonde) -> None:
     assert sonde.state("kept") == "completed"
 
 
-def test_a_job_is_removed_by_its_path_too(sonde: Sonde) -> None:
-    sonde.run("run", "--name", "old", "true")
-    assert sonde.run("rm", "sonde-jobs/old/", "--yes").returncode == 0
-    assert not sonde.job_folder("old").exists()
+def test_a_job_is_removed_by_its_path_too(finished: Sonde) -> None:
+    assert finished.run("rm", "sonde-jobs/job/", "--yes").returncode == 0
+    assert not finished.job_folder("job").exists()
 
 
 def test_a_running_job_is_not_removed(sonde: Sonde) -> None:
@@ -33,17 +32,15 @@ def test_a_running_job_is_not_removed(sonde: Sonde) -> None:
     assert sonde.runs()
 
 
-def test_nothing_is_removed_without_a_yes(sonde: Sonde) -> None:
-    sonde.run("run", "--name", "job", "true")
-    done = sonde.run("rm", "job")
+def test_nothing_is_removed_without_a_yes(finished: Sonde) -> None:
+    done = finished.run("rm", "job")
     assert done.returncode == 2
     assert b"add --yes" in done.stderr
     assert b"Confirm" not in done.stderr
-    assert sonde.job_folder("job").exists()
+    assert finished.job_folder("job").exists()
 
 
-def test_on_a_terminal_the_question_can_be_answered(sonde: Sonde, terminal: Terminal) -> None:
-    sonde.run("run", "--name", "job", "true")
+def test_on_a_terminal_the_question_can_be_answered(finished: Sonde, terminal: Terminal) -> None:
     terminal.start([*COMMAND, "rm", "job"])
     terminal.expect("for good? [y/N] ")
     terminal.type("\x04")  # the end of input is a no, not an accident
@@ -54,11 +51,10 @@ def test_on_a_terminal_the_question_can_be_answered(sonde: Sonde, terminal: Term
     terminal.expect("for good? [y/N] ")
     terminal.type("y\n")
     assert terminal.wait() == 0
-    assert not sonde.job_folder("job").exists()
+    assert not finished.job_folder("job").exists()
 
 
-def test_if_one_of_several_is_unknown_none_is_removed(sonde: Sonde) -> None:
-    sonde.run("run", "--name", "job", "true")
-    done = sonde.run("rm", "job", "nobody", "--yes")
+def test_if_one_of_several_is_unknown_none_is_removed(finished: Sonde) -> None:
+    done = finished.run("rm", "job", "nobody", "--yes")
     assert done.returncode == 1
-    assert sonde.job_folder("job").exists()
+    assert finished.job_folder("job").exists()

@@ -100,17 +100,15 @@ def test_monitoring_can_be_switched_off_and_on(sonde: Sonde) -> None:
 
 
 @pytest.mark.parametrize("change", ["interval=1ms", "speed=fast", "interval"])
-def test_an_impossible_change_is_a_usage_error(sonde: Sonde, change: str) -> None:
-    sonde.run("run", "--name", "job", "true")
-    done = sonde.run("set", "job", change)
+def test_an_impossible_change_is_a_usage_error(finished: Sonde, change: str) -> None:
+    done = finished.run("set", "job", change)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_requests_to_a_job_that_is_over_are_refused(sonde: Sonde) -> None:
-    sonde.run("run", "--name", "job", "true")
+def test_requests_to_a_job_that_is_over_are_refused(finished: Sonde) -> None:
     for words in (("stop", "job"), ("set", "job", "interval=100ms")):
-        done = sonde.run(*words)
+        done = finished.run(*words)
         assert done.returncode == 1
         assert done.stderr == b"sonde: Job 'job' does not run: it is completed.\n"
 

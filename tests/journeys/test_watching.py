@@ -59,26 +59,24 @@ def test_in_a_pipe_one_frame_is_printed(sonde: Sonde) -> None:
 
 
 def test_an_output_that_knows_no_blocks_gets_question_marks_instead_of_an_error(
-    sonde: Sonde,
+    finished: Sonde,
 ) -> None:
-    assert sonde.run("run", "--name", "job", "true").returncode == 0
-    done = sonde.run("watch", "job", env={"PYTHONIOENCODING": "ascii"})
+    done = finished.run("watch", "job", env={"PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_parquet_is_not_poured_onto_a_terminal(sonde: Sonde, terminal: Terminal) -> None:
-    assert sonde.run("run", "--name", "job", "true").returncode == 0
+def test_parquet_is_not_poured_onto_a_terminal(finished: Sonde, terminal: Terminal) -> None:
+    assert finished.state() == "completed"
     terminal.start([*COMMAND, "export", "job", "--format", "parquet"])
     terminal.expect("name a file with -o FILE")
     assert terminal.wait() == 2
 
 
-def test_a_reader_that_goes_away_is_no_error(sonde: Sonde) -> None:
-    assert sonde.run("run", "--name", "job", "true").returncode == 0
+def test_a_reader_that_goes_away_is_no_error(finished: Sonde) -> None:
     read, write = os.pipe()
     os.close(read)
     try:
-        done = sonde.run("export", "job", "--format", "prometheus", stdout=write, stderr=-1)
+        done = finished.run("export", "job", "--format", "prometheus", stdout=write, stderr=-1)
     finally:
         os.close(write)
     assert (done.returncode, done.stderr) == (0, b"")
