@@ -47,7 +47,7 @@ export function useVisible(element: RefObject<Element | null>): ReadonlySignal<b
   const isVisible = useMemo(() => signal(false), []);
   useEffect(() => {
     if (!element.current) return;
-    const observer = new IntersectionObserver((entries) => (isVisible.value = entries.some((entry) => entry.isIntersecting)), { rootMargin: "600px" });
+    const observer = new IntersectionObserver((entries) => (isVisible.value = entries.some((entry) => entry.isIntersecting)), { rootMargin: "1000px" });
     observer.observe(element.current);
     return () => observer.disconnect();
   }, []);

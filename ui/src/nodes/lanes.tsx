@@ -13,7 +13,7 @@ import { Waiting } from "../states";
 import { shownTime } from "../time_axis";
 import { ChartBlock, numberColumn, tableSpec, textColumn } from "./chart_block";
 import { Choice } from "./heatmap";
-import { isPhase, laneShares, shareColumns, loadLanes, stretchAt, styleFor, type Lane, type Lanes as LaneData } from "./phases";
+import { isPhase, loadLanes, phaseShares, shareColumns, stretchAt, styleFor, type Lane, type Lanes as LaneData } from "./phases";
 import { chosenWorker, workersOf } from "./workers";
 import { job } from "../state";
 
@@ -119,7 +119,7 @@ function drawStretch(g: CanvasRenderingContext2D, area: Area, lane: Lane, i: num
   g.fillRect(x, top + 3, Math.max(1, wide - (wide > 3 ? 1 : 0)), LANE - 6);
   if (to - from < 46) return;
   const before = g.fillStyle;
-  g.fillStyle = color("--on-phase");
+  g.fillStyle = color(lane.category === "step" ? "--ink2" : "--on-phase");
   const label = lane.category === "step" ? `step ${lane.steps[i]}` : formatDuration(seconds);
   if (g.measureText(label).width < to - from - 8) g.fillText(label, from + 5, top + LANE / 2);
   g.fillStyle = before;
@@ -129,36 +129,40 @@ function ShareCanvas({ data }: { data: LaneData }): JSX.Element {
   const phases = data.lanes.filter(isPhase);
   const draw = useCallback((g: CanvasRenderingContext2D, area: Area) => {
     drawShareAxis(g, area);
-    const columns = shareColumns(data, area.plot, area.window);
-    let below = new Float64Array(columns);
-    for (const lane of phases) {
-      const above = laneShares(lane, data.window, columns, area.window).map((share, i) => Math.min(1, below[i]! + share));
+    const shares = phaseShares(data, shareColumns(area.plot), area.window);
+    let below = new Float64Array(shareColumns(area.plot));
+    phases.forEach((lane, place) => {
+      const above = shares[place]!.map((share, i) => Math.min(1, below[i]! + share));
       g.fillStyle = color(phaseColor(lane.name));
       fillBetween(g, area, below, above);
       below = above;
-    }
+    });
     drawShareLegend(g, area, data, phases);
     drawSelectionFrame(g, area);
   }, [data]);
   const tip = (point: Point, area: Area): string => {
-    const width = (area.window[1] - area.window[0]) / shareColumns(data, area.plot, area.window);
-    const window = [point.time - width / 2, point.time + width / 2] as const;
-    const rows = phases.map((lane) => [phaseName(lane.name), laneShares(lane, data.window, 1, window)[0]!] as const).filter(([, share]) => share > 0.001);
+    const columns = shareColumns(area.plot);
+    const column = Math.min(columns - 1, Math.max(0, Math.floor(((point.x - area.left) / area.plot) * columns)));
+    const shares = phaseShares(data, columns, area.window);
+    const rows = phases.map((lane, i) => [phaseName(lane.name), shares[i]![column]!] as const).filter(([, share]) => share > 0.001);
     return [shownTime(point.time), ...rows.map(([name, share]) => `${formatPercent(share * 100)}  ${name}`)].join("\n");
   };
   return <TimeCanvas name="phases" label="Share of time that each phase takes over time" height={SHARE_HEIGHT} draw={draw} tip={tip} dragMeans="select" data={() => ({ style: "share", ...data })} />;
 }
 
-/** The area between two lines of shares, drawn through the middles of their columns. */
+/** The area between two lines of shares, a step per column. */
 function fillBetween(g: CanvasRenderingContext2D, area: Area, below: Float64Array, above: Float64Array): void {
-  const x = (i: number): number => area.left + (Math.min(below.length, Math.max(0, i + 0.5)) * area.plot) / below.length;
+  const x = (i: number): number => area.left + (i * area.plot) / below.length;
   const y = (share: number): number => 4 + (1 - share) * (area.height - 8);
   g.beginPath();
-  g.moveTo(area.left, y(below[0]!));
-  above.forEach((share, i) => g.lineTo(x(i), y(share)));
-  g.lineTo(area.left + area.plot, y(above.at(-1)!));
-  g.lineTo(area.left + area.plot, y(below.at(-1)!));
-  for (let i = below.length - 1; i >= 0; i--) g.lineTo(x(i), y(below[i]!));
+  above.forEach((share, i) => {
+    g.lineTo(x(i), y(share));
+    g.lineTo(x(i + 1), y(share));
+  });
+  for (let i = below.length - 1; i >= 0; i--) {
+    g.lineTo(x(i + 1), y(below[i]!));
+    g.lineTo(x(i), y(below[i]!));
+  }
   g.closePath();
   g.fill();
 }

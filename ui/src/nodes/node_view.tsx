@@ -35,9 +35,9 @@ function devicesOf(metrics: Metrics, metric: string): string[] {
 }
 
 /** The mean of all devices with its band, and the picked ones. */
-export function deviceLines(metric: string, devices: readonly string[], picked: readonly number[], noun: string): Wanted[] {
+export function deviceLines(metric: string, devices: readonly string[], picked: readonly number[]): Wanted[] {
   const mean: Wanted = devices.length
-    ? { keys: [`${metric}:*mean`], label: devices.length > 1 ? `mean of ${devices.length} ${noun}` : devices[0]!, color: "--c1", hasBand: true }
+    ? { keys: [`${metric}:*mean`], label: devices.length > 1 ? "mean" : devices[0]!, color: "--c1", hasBand: true }
     : { keys: [metric], label: "all", color: "--c1", hasBand: true };
   const chosen = picked.map((device, place) => ({ keys: [`${metric}:${devices[device]}`], label: devices[device]!, color: pickColor(place) }));
   return [mean, ...chosen.filter((_, place) => devices[picked[place]!] !== undefined)];
@@ -66,10 +66,10 @@ type Plan = Record<"cpu" | "network" | "gpu" | "gpuMemory" | "system", Wanted[]>
 function planOf(metrics: Metrics): Plan {
   const gpus = devicesOf(metrics, GPU);
   return {
-    cpu: metrics.has(CPU) ? deviceLines(CPU, devicesOf(metrics, CPU), picks.cpu.value, "cores") : [],
+    cpu: metrics.has(CPU) ? deviceLines(CPU, devicesOf(metrics, CPU), picks.cpu.value) : [],
     network: trafficLines(metrics),
-    gpu: gpus.length ? deviceLines(GPU, gpus, picks.gpu.value, "GPUs") : [],
-    gpuMemory: gpus.length && metrics.has(GPU_MEMORY) ? deviceLines(GPU_MEMORY, devicesOf(metrics, GPU_MEMORY), picks.gpu.value, "GPUs") : [],
+    gpu: gpus.length ? deviceLines(GPU, gpus, picks.gpu.value) : [],
+    gpuMemory: gpus.length && metrics.has(GPU_MEMORY) ? deviceLines(GPU_MEMORY, devicesOf(metrics, GPU_MEMORY), picks.gpu.value) : [],
     system: systemLines(metrics),
   };
 }

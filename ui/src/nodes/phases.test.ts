@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { laneShares, shareColumns, stretchAt, styleFor, type Lane, type Lanes } from "./phases";
+import { laneShares, phaseShares, shareColumns, smoothed, stretchAt, styleFor, type Lane, type Lanes } from "./phases";
 import { barParts, phaseOrder, stepCeiling, type StepRow } from "./step_layout";
 
 function lane(part: Partial<Lane>): Lane {
@@ -12,14 +12,29 @@ function lane(part: Partial<Lane>): Lane {
 describe("shares of phases", () => {
   it("are taken from stretches and from cover alike", () => {
     const stretches = lane({ starts: new Float64Array([0, 6]), lengths: new Float64Array([1, 4]) });
-    expect([...laneShares(stretches, [0, 10], 5, [0, 10])]).toEqual([0.5, 0, 0, 1, 1]);
+    const found = laneShares(stretches, [0, 10], 5, [0, 10], 2);
+    expect([...found.rest]).toEqual([0.5, 0, 0, 0, 0]);
+    expect([...found.long]).toEqual([0, 0, 0, 1, 1]);
     const covered = lane({ coverage: new Float64Array([1, 0, 0.5, 0.5]) });
-    expect([...laneShares(covered, [0, 8], 2, [0, 8])]).toEqual([0.5, 0.5]);
+    expect([...laneShares(covered, [0, 8], 2, [0, 8], 9).rest]).toEqual([0.5, 0.5]);
   });
 
   it("of a part of the window hold only what lies in it", () => {
     const stretches = lane({ starts: new Float64Array([0]), lengths: new Float64Array([10]) });
-    expect([...laneShares(stretches, [0, 10], 2, [8, 12])]).toEqual([1, 0]);
+    expect([...laneShares(stretches, [0, 10], 2, [8, 12], 99).rest]).toEqual([1, 0]);
+  });
+
+  it("are taken over some steps, of what a long stretch leaves", () => {
+    expect([...smoothed(new Float64Array([1, 0, 1, 0]), new Float64Array([1, 1, 1, 1]), 9)]).toEqual([0.5, 0.5, 0.5, 0.5]);
+    const coverage = new Float64Array(40).map((_, i) => (i < 20 ? i % 2 : 0));
+    const lanes: Lanes = {
+      window: [0, 40], columns: 40,
+      lanes: [lane({ coverage, count: 20 }), lane({ name: "checkpoint", count: 1, starts: new Float64Array([20]), lengths: new Float64Array([20]) })],
+    };
+    const [forward, checkpoint] = phaseShares(lanes, 40, [0, 40]);
+    expect([...checkpoint!.slice(18, 22)]).toEqual([0, 0, 1, 1]);
+    expect(forward![10]).toBeCloseTo(0.5, 0);
+    expect(forward![21]).toBe(0);
   });
 
   it("are shown where stretches are too many to be told apart", () => {
@@ -27,8 +42,7 @@ describe("shares of phases", () => {
     expect(styleFor(lanes(40), undefined)).toBe("lanes");
     expect(styleFor(lanes(4000), undefined)).toBe("share");
     expect(styleFor(lanes(4000), "lanes")).toBe("lanes");
-    expect(shareColumns(lanes(400), 900, [0, 10])).toBe(100);
-    expect(shareColumns(lanes(400_000), 900, [0, 10])).toBe(300);
+    expect(shareColumns(900)).toBe(300);
   });
 
   it("know the stretch under a pointer", () => {

@@ -43,23 +43,55 @@ export async function loadLanes(worker: number, pixels: number, signal: AbortSig
 
 export const isPhase = (lane: Lane): boolean => lane.category === "phase" || lane.category === "user";
 
-/** The share of each of `columns` equal parts of a window that a lane takes. */
-export function laneShares(lane: Lane, source: Range, columns: number, window: Range): Float64Array {
-  const shares = new Float64Array(columns);
-  const width = (window[1] - window[0]) / columns;
-  const add = (from: number, to: number, weight: number): void => {
-    const a = Math.max(0, (from - window[0]) / width), b = Math.min(columns, (to - window[0]) / width);
-    for (let i = Math.floor(a); i < b; i++) shares[i] = shares[i]! + weight * (Math.min(b, i + 1) - Math.max(a, i));
-  };
+/** Adds the share of each of `into.length` equal parts of a window that a stretch takes. */
+function addStretch(into: Float64Array, window: Range, from: number, to: number, weight: number): void {
+  const width = (window[1] - window[0]) / into.length;
+  const a = Math.max(0, (from - window[0]) / width), b = Math.min(into.length, (to - window[0]) / width);
+  for (let i = Math.floor(a); i < b; i++) into[i] = into[i]! + weight * (Math.min(b, i + 1) - Math.max(a, i));
+}
+
+/** What a lane takes of each column: stretches of at least `long` seconds, and the rest. */
+export function laneShares(lane: Lane, source: Range, columns: number, window: Range, long: number): { long: Float64Array; rest: Float64Array } {
+  const shares = { long: new Float64Array(columns), rest: new Float64Array(columns) };
   if (lane.coverage) {
     const step = (source[1] - source[0]) / lane.coverage.length;
     lane.coverage.forEach((share, i) => {
-      if (share > 0) add(source[0] + i * step, source[0] + (i + 1) * step, share);
+      if (share > 0) addStretch(shares.rest, window, source[0] + i * step, source[0] + (i + 1) * step, share);
     });
   }
-  lane.starts.forEach((at, i) => add(at, at + lane.lengths[i]!, 1));
-  for (let i = 0; i < columns; i++) if (shares[i]! > 1) shares[i] = 1;
+  lane.starts.forEach((at, i) => addStretch(lane.lengths[i]! >= long ? shares.long : shares.rest, window, at, at + lane.lengths[i]!, 1));
   return shares;
+}
+
+/** Means over `reach` columns to each side of `part` as a share of `whole`. */
+export function smoothed(part: Float64Array, whole: Float64Array, reach: number): Float64Array {
+  const sums = (values: Float64Array): Float64Array => {
+    const total = new Float64Array(values.length + 1);
+    values.forEach((value, i) => (total[i + 1] = total[i]! + value));
+    return total;
+  };
+  const parts = sums(part), wholes = sums(whole);
+  return part.map((_, i) => {
+    const from = Math.max(0, i - reach), to = Math.min(part.length, i + reach + 1);
+    const room = wholes[to]! - wholes[from]!;
+    return room > 1e-9 ? Math.min(1, (parts[to]! - parts[from]!) / room) : 0;
+  });
+}
+
+const STEPS_TOGETHER = 4;
+const LONG_COLUMNS = 3;
+
+/**
+ * The share of time of each phase over `columns` parts of a window. Some steps are taken together, else
+ * neighbours would differ by where a column cuts a step; what lasts long, such as a checkpoint, keeps its edges.
+ */
+export function phaseShares(lanes: Lanes, columns: number, window: Range): Float64Array[] {
+  const width = (window[1] - window[0]) / columns;
+  const found = lanes.lanes.filter(isPhase).map((lane) => laneShares(lane, lanes.window, columns, window, LONG_COLUMNS * width));
+  const free = new Float64Array(columns).fill(1).map((one, i) => Math.max(0, one - found.reduce((sum, lane) => sum + lane.long[i]!, 0)));
+  const steps = Math.max(1, ...lanes.lanes.map((lane) => lane.count)) * ((window[1] - window[0]) / (lanes.window[1] - lanes.window[0]));
+  const reach = Math.min(Math.round(columns / 20), Math.round((STEPS_TOGETHER * columns) / steps / 2));
+  return found.map(({ long, rest }) => smoothed(rest, free, reach).map((share, i) => share * free[i]! + long[i]!));
 }
 
 /** The stretch of a lane at a time; −1 where there is none. */
@@ -78,11 +110,5 @@ export function styleFor(lanes: Lanes, wanted: string | undefined): "lanes" | "s
 }
 
 const SHARE_PIXELS = 3;
-const STEPS_PER_COLUMN = 4;
 
-/** How many columns shares are taken over: each holds some steps, else neighbours differ by chance. */
-export function shareColumns(lanes: Lanes, plot: number, window: Range): number {
-  const inView = (window[1] - window[0]) / (lanes.window[1] - lanes.window[0]);
-  const steps = Math.max(0, ...lanes.lanes.map((lane) => lane.count)) * inView;
-  return Math.max(8, Math.min(Math.floor(plot / SHARE_PIXELS), Math.round(steps / STEPS_PER_COLUMN)));
-}
+export const shareColumns = (plot: number): number => Math.max(8, Math.floor(plot / SHARE_PIXELS));

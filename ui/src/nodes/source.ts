@@ -18,10 +18,16 @@ export function askedWindow(): Asked {
   return { t0: jobStart.value + from, t1: jobStart.value + to };
 }
 
+/** The asked window and a little more, so that lines go on to the edges of the chart. */
+function widened({ t0, t1 }: Asked): Asked {
+  const more = Math.max((t1 - t0) * 0.01, 2 * (job.peek()?.interval_seconds ?? 0.5));
+  return { t0: Math.max(jobStart.peek(), t0 - more), t1: t1 + more };
+}
+
 export async function loadSeries(node: string, keys: readonly string[], pixels: number, signal: AbortSignal): Promise<Curves> {
   const name = job.peek()?.job ?? "";
   const start = jobStart.peek();
-  const frame = await getFrame<SeriesHeader>(jobPath(name, "series"), { node, keys: keys.join(","), ...askedWindow(), px: pixels }, signal);
+  const frame = await getFrame<SeriesHeader>(jobPath(name, "series"), { node, keys: keys.join(","), ...widened(askedWindow()), px: pixels }, signal);
   return decodeCurves(frame, start);
 }
 
