@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -108,13 +108,25 @@ class _Block:
     # those that were recorded at the same steps together: mostly all of them were
     alike: Sequence[tuple[Numbers, Mapping[str, TensorRows]]]
 
-    def between(self, start: int, end: int) -> Iterator[tuple[str, TensorRows]]:
+    # windows of many widths hold the same few rows
+    known: dict[tuple[int, int, int], Mapping[str, TensorRows]] = field(default_factory=dict)
+
+    def between(self, start: int, end: int) -> Iterator[Mapping[str, TensorRows]]:
         """Those of fewer steps; mostly there are none at all."""
-        for steps, tensors in self.alike:
+        for place, (steps, tensors) in enumerate(self.alike):
             first, last = steps.searchsorted((start, end)).tolist()
             if first < last:
-                for name, rows in tensors.items():
-                    yield name, rows.take(slice(first, last))
+                yield self._taken((place, first, last), tensors)
+
+    def _taken(
+        self, key: tuple[int, int, int], tensors: Mapping[str, TensorRows]
+    ) -> Mapping[str, TensorRows]:
+        if key not in self.known:
+            while len(self.known) >= _MOST_CUTS:
+                self.known.pop(next(iter(self.known)))
+            which = slice(*key[1:])
+            self.known[key] = {name: rows.take(which) for name, rows in tensors.items()}
+        return self.known[key]
 
 
 class JobData:
@@ -271,14 +283,13 @@ class JobData:
         start, end = within.start or 0, within.end or 0
         key = (leg.number, rank, mode, start, end, with_histogram)
         if key not in self._cuts:
-            parts: dict[str, list[TensorRows]] = {}
+            parts: list[Mapping[str, TensorRows]] = []
             for number in range(start // BLOCK_STEPS, (end - 1) // BLOCK_STEPS + 1):
                 block = self._block(leg, rank, mode, number, with_histogram=with_histogram)
-                for name, rows in block.between(start, end):
-                    parts.setdefault(name, []).append(rows)
+                parts += block.between(start, end)
             while len(self._cuts) >= _MOST_CUTS * max(1, len(leg.ranks)):
                 self._cuts.pop(next(iter(self._cuts)))
-            self._cuts[key] = {name: joined(rows) for name, rows in parts.items()}
+            self._cuts[key] = parts[0] if len(parts) == 1 else _together(parts)
         return self._cuts[key]
 
     def beside(self, job: str) -> "JobData":
@@ -324,6 +335,15 @@ class JobData:
         if key not in self._parts:
             self._parts[key] = read()
         return cast("Part", self._parts[key])
+
+
+def _together(parts: Sequence[Mapping[str, TensorRows]]) -> dict[str, TensorRows]:
+    """Rows of tensors that follow each other."""
+    found: dict[str, list[TensorRows]] = {}
+    for part in parts:
+        for name, rows in part.items():
+            found.setdefault(name, []).append(rows)
+    return {name: joined(rows) for name, rows in found.items()}
 
 
 def _scalars(reader: WorkerReader, within: TimeRange) -> tuple[ScalarRows, ...]:

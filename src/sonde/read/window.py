@@ -235,13 +235,15 @@ class Window:
             parts: dict[str, list[TensorRows]] = {}
             for rank in self.leg.ranks if members else ():
                 rows_of = self._statistics(rank, mode, with_histogram=with_histogram)
-                for name in rows_of.keys() & members.keys():
-                    parts.setdefault(name, []).append(rows_of[name])
+                for name, rows in rows_of.items():
+                    if name in members:
+                        parts.setdefault(name, []).append(rows)
             for name in sorted(parts):
                 if regex is None or re.search(regex, name):
                     yield from _tensors(name, members[name], parts[name], each_worker=each_worker)
 
-        key = ("tensors", collection, mode, regex, each_worker, with_histogram)
+        is_each = each_worker and len(self.leg.ranks) > 1  # of one worker it is the same
+        key = ("tensors", collection, mode, regex, is_each, with_histogram)
         return self._given(Statistics(collection), key, read, lambda one: len(one.steps))
 
     def observations(self, kind: str = "*") -> tuple[Observation, ...]:

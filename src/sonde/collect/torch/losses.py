@@ -45,6 +45,11 @@ class _Root(NamedTuple):
     is_sure: bool  # who divided it said so
     factor: float = 1.0  # by what a framework divided it after that
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nobody but the loop itself has changed it."""
+        return not self.is_sure and self.factor == 1 and self.unscaled is self.value
+
 
 class Losses:
     """Collects the roots of a step and records their values when it is over."""
@@ -163,8 +168,14 @@ class Losses:
         if step.mode != "train":
             return
         by_optimizer, self._by_optimizer = self._by_optimizer, {}
-        with_roots = {index: roots for index, roots in by_optimizer.items() if roots}
         at = (step.mode, step.number)
+        if len(by_optimizer) == 1:
+            [roots] = by_optimizer.values()
+            if len(roots) == 1 and roots[0].is_plain:  # as mostly
+                self._scalars.record("loss", [(roots[0].value, 1.0)], at)
+                self._explain("loss", roots[0], 1.0)
+                return
+        with_roots = {index: roots for index, roots in by_optimizer.items() if roots}
         for index, roots in with_roots.items():
             name = "loss" if len(with_roots) == 1 else f"loss/{index}"
             self._record(name, roots, at)

@@ -45,7 +45,7 @@ class Values:
         self._kept_bytes += copied.nbytes
 
     def _step_over(self, step: FinishedStep) -> None:
-        for at in [at for at in self._kept if _is_over(at, step)]:
+        for at in [at for at in self._kept if _is_over(at, step)] if self._kept else ():
             self._hand_over(at, self._kept.pop(at))
 
     def _write_all(self) -> None:
