@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ class _Known:
     row: Row
     is_over: bool
     seconds: float
+    is_whole: bool  # with its curve, which takes the most time
 
 
 class Catalogue:
@@ -63,7 +65,7 @@ class Catalogue:
         names = [one for one in self._listed() if all(word in one.lower() for word in words)]
         key = sort.removeprefix("-")
         if state or key in _SORTED_BY:
-            rows = {row["name"]: row for row in self._read(names, _OLDEST_SECONDS)}
+            rows = {row["name"]: row for row in self._read(names, is_whole=False)}
             names = [name for name in names if name in rows and _fits(rows[name], state)]
             if key in _SORTED_BY:
                 names.sort(key=lambda name: (_SORTED_BY[key](rows[name]), name))
@@ -74,7 +76,7 @@ class Catalogue:
 
     def rows(self, names: Sequence[str]) -> list[Row]:
         """What the list shows of some jobs; one that is gone meanwhile is left out."""
-        return self._read(names, _FRESH_SECONDS_WHEN_OVER)
+        return self._read(names, is_whole=True)
 
     def forget(self, name: str) -> None:
         """A job is gone."""
@@ -109,35 +111,39 @@ class Catalogue:
         except (DamagedError, KeyMissingError, StoreError):
             return 0
 
-    def _read(self, names: Sequence[str], oldest: float) -> list[Row]:
+    def _read(self, names: Sequence[str], *, is_whole: bool) -> list[Row]:
         now = self._clock.seconds()
         with self._lock:
-            stale = [name for name in names if not self._is_fresh(name, now, oldest)]
+            stale = [name for name in names if not self._is_fresh(name, now, is_whole=is_whole)]
+        look = partial(self._look, is_whole=is_whole)
         if len(stale) > 1:
             with ThreadPoolExecutor(_AT_ONCE) as pool:
-                found = list(pool.map(self._look, stale))
+                found = list(pool.map(look, stale))
         else:
-            found = [self._look(name) for name in stale]
+            found = [look(name) for name in stale]
         with self._lock:
-            self._known |= {one.row["name"]: one for one in found if one is not None}
+            self._known |= {one.row["name"]: one for one in found}
             return [self._known[name].row for name in names if name in self._known]
 
-    def _is_fresh(self, name: str, now: float, oldest: float) -> bool:
+    def _is_fresh(self, name: str, now: float, *, is_whole: bool) -> bool:
         known = self._known.get(name)
-        if known is None:
+        if known is None or (is_whole and not known.is_whole):
             return False
+        oldest = _FRESH_SECONDS_WHEN_OVER if is_whole else _OLDEST_SECONDS
         return now < known.seconds + (oldest if known.is_over else _FRESH_SECONDS)
 
-    def _look(self, name: str) -> _Known | None:
+    def _look(self, name: str, *, is_whole: bool) -> _Known:
         now_ns = self._clock.now_ns()
         backend = open_backend(job_uri(self._store, name))
         try:
             facts = read_job(backend, now_ns)
             row = _row(backend, facts, now_ns)
+            row["spark"] = _spark(backend, facts) if is_whole else None
         except StoreError as error:  # the other jobs are there all the same
             row = {**_EMPTY, "name": name, "verdict": str(error)}
-            return _Known(row, is_over=True, seconds=self._clock.seconds())
-        return _Known({**row, "name": name}, facts.state.is_over, self._clock.seconds())
+            return _Known(row, is_over=True, seconds=self._clock.seconds(), is_whole=True)
+        seconds = self._clock.seconds()
+        return _Known({**row, "name": name}, facts.state.is_over, seconds, is_whole)
 
 
 _EMPTY: Row = {
@@ -184,7 +190,6 @@ def _row(backend: Backend, facts: JobFacts, now_ns: int) -> Row:
         "steps": steps_told(facts),
         "nodes": len(facts.nodes),
         "workers": len(facts.workers),
-        "spark": _spark(backend, facts),
     }
 
 

@@ -18,6 +18,7 @@ from sonde.store.backends import Backend
 _FRESH_SECONDS = 0.5  # what was read so recently is not looked at again
 _FRESH_SECONDS_WHEN_OVER = 5.0  # it may be continued
 _MOST_SHARE = 0.2  # of the time may go into looking at what a job says of itself
+_MOST_SHARE_WHEN_OVER = 0.01
 
 Part = TypeVar("Part")
 
@@ -89,7 +90,7 @@ class OpenJob:
         """The same as long as nothing has come since: of a job that is over, for ever."""
         facts = self.facts
         moment = None if facts.state.is_over else self.clock.seconds() // _FRESH_SECONDS
-        return (facts.state, facts.end_ns, len(facts.attempts), moment)
+        return (*self._standing, moment)
 
     @contextmanager
     def node(self, name: str) -> Iterator[SystemReader]:
@@ -139,7 +140,7 @@ class OpenJob:
         Two threads that ask at once both find it out: that costs less than to wait in line.
         """
         facts, began = self.facts, self.clock.seconds()
-        mark = (facts.state.is_over, facts.end_ns, len(facts.attempts))
+        mark = self._standing
         with self._lock:
             known = self._memory.get(key)
         if known and known[0] == mark and (facts.state.is_over or began < known[1]):
@@ -177,9 +178,13 @@ class OpenJob:
     def _look(self) -> None:
         began = self.clock.seconds()
         self._facts = read_job(self.backend, self.clock.now_ns())
+        facts = self._facts
+        self._standing = (facts.state, facts.end_ns, len(facts.attempts))
         took = self.clock.seconds() - began
-        fresh = _FRESH_SECONDS_WHEN_OVER if self._facts.state.is_over else _FRESH_SECONDS
-        self._due = self.clock.seconds() + max(fresh, took / _MOST_SHARE)
+        fresh, share = _FRESH_SECONDS, _MOST_SHARE
+        if facts.state.is_over:
+            fresh, share = _FRESH_SECONDS_WHEN_OVER, _MOST_SHARE_WHEN_OVER
+        self._due = self.clock.seconds() + max(fresh, took / share)
 
 
 def _refresher(reader: WorkerReader, job: OpenJob) -> Callable[[], None]:

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from sonde.clock import NANOSECONDS
 from sonde.read.scalars import Matching, ScalarQuestion, read_scalars, reduce_scalars
-from sonde.read.steps import read_steps
 from sonde.read.workers import WorkerReader
 from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.frames import FrameBuilder
 from sonde.show.web.question import Question
 from sonde.show.web.replies import Reply, frame_reply
+from sonde.show.web.stretches import STEP, Stretches
 from sonde.store.tables import texts_of, to_numpy
 
 THROUGHPUT = "throughput"
@@ -49,7 +49,10 @@ def _scalars(question: Question) -> Reply:
         ranks = [question.worker]
     frame = FrameBuilder()
     with question.job.workers(ranks) as readers:
-        curves = [one for one in _curves(readers, names) if len(one.steps)]
+        curves = list(_curves(readers, names))
+    if ranks and (not names or THROUGHPUT in names):
+        curves.append(_throughput(question.job.stretches(ranks[0])))
+    curves = [one for one in curves if len(one.steps)]
     header = {"scalars": [_described(frame, one, pixels) for one in curves]}
     return frame_reply(frame.build(header))
 
@@ -71,16 +74,17 @@ def _curves(readers: Sequence[WorkerReader], names: Sequence[str]) -> Iterator[_
         assert len(parts) == 3
         source = texts[2][0][number % sizes[2]]
         yield _Curve(name, mode, source, steps[mine].astype(np.float64), parts)
-    if readers and (not names or THROUGHPUT in names):
-        yield from _throughput(readers[0])
 
 
-def _throughput(reader: WorkerReader) -> Iterator[_Curve]:
-    """Steps per second, as one worker does them."""
-    table = read_steps(reader, "train")
+def _throughput(every: Stretches) -> _Curve:
+    """Steps per second, as one worker does them; of one that was done twice, the last."""
+    done = every.of(STEP, mode="train")
+    order = np.lexsort((done.ends_ns, done.steps))
+    last = order[np.append(np.diff(done.steps[order]) != 0, True)[: len(order)]]
+    done = done.take(last)
     with np.errstate(divide="ignore"):
-        rates = NANOSECONDS / table.durations_ns.astype(np.float64)
-    yield _Curve(THROUGHPUT, "train", "hook", table.steps.astype(np.float64), (rates,) * 3)
+        rates = NANOSECONDS / (done.ends_ns - done.starts_ns).astype(np.float64)
+    return _Curve(THROUGHPUT, "train", "hook", done.steps.astype(np.float64), (rates,) * 3)
 
 
 def _described(frame: FrameBuilder, curve: _Curve, most: int) -> dict[str, Any]:
