@@ -1,11 +1,8 @@
 """Puts a report together: asks every chart once, and lays out what came back."""
 
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from sonde import __version__
@@ -15,7 +12,8 @@ from sonde.show.job_view import JobView
 from sonde.show.report.documents import report_document, rule_documents
 from sonde.show.report.figures import figures
 from sonde.show.report.findings import death, finding_cards
-from sonde.show.report.html import Element, Raw, element
+from sonde.show.report.html import Element, element
+from sonde.show.report.page import whole_page
 from sonde.show.report.sections import SECTIONS, Filled, charts_by_section, fill
 from sonde.show.report.sentences import in_short, opening
 from sonde.show.report.trimmed import trimmed
@@ -23,8 +21,6 @@ from sonde.show.specs import Spec
 from sonde.show.units import local_time
 
 MOST_BYTES = 3_000_000
-_PAGE_STYLE = Path(__file__).with_name("page.css")
-_ASSETS = Path(__file__).parent.parent / "assets"
 
 Advance = Callable[[int], None]
 
@@ -111,7 +107,7 @@ class _Page:
             said += " To keep the page small, some pictures are static only."
         said += "".join(f" {name} could not be drawn: {why}." for name, why in self.failed.items())
         body = element("body", top, element("main", verdict, *cards), element("footer", said))
-        return _whole(body, str(self.status["job"]))
+        return whole_page(body, f"{self.status['job']}: Sonde report")
 
     def _verdict(self, sentences: list[str]) -> Element:
         return element(
@@ -148,34 +144,3 @@ def _inside(one: Filled, kept: set[str] | None, tag: str) -> list[Element]:
         if not part.is_empty
     ]
     return [title, *drawn, *parts]
-
-
-def _whole(body: Element, job: str) -> str:
-    style = _PAGE_STYLE.read_text(encoding="utf-8") + _asset("report.css")
-    script = _asset("report.js")
-    policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; "
-        f"script-src {repr(_hash(script)) if script else repr('none')}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{job}: Sonde report"),
-        element("style", Raw(style)),
-    )
-    if script:
-        body = Element("body", body.attributes, (*body.children, element("script", Raw(script))))
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
-
-
-def _asset(name: str) -> str:
-    file = _ASSETS / name
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
