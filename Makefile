@@ -7,9 +7,12 @@ FAST := tests --ignore=tests/journeys --ignore=tests/browser
 # The same order, random numbers and examples each time: a change passes or does not. Others are
 # tried by `make check`.
 STEADY := --randomly-seed=1 --hypothesis-profile=steady
-# The machine is shared with others. A test that fails is named and run once more, by itself;
-# failing twice it fails.
-AGAIN = --last-failed --last-failed-no-failures=none
+# The machine is shared with others. Tests that fail are named and run once more, by themselves;
+# what fails twice fails. What is wrong beyond that (exit codes above 1) is not tried again.
+define passes
+$(BIN)/pytest $(1) $(STEADY) --cache-clear --numprocesses=$(2) --dist=worksteal || \
+{ test $$? -eq 1 && $(BIN)/pytest $(1) $(STEADY) --last-failed --last-failed-no-failures=none; }
+endef
 
 # Modules are compiled when they are first imported, and not again in hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
@@ -42,8 +45,8 @@ test: $(READY) ## Run everything that CI runs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest $(FAST) $(STEADY) --numprocesses=2 --dist=worksteal || $(BIN)/pytest $(FAST) $(STEADY) $(AGAIN)
-	$(BIN)/pytest tests/journeys $(STEADY) --numprocesses=3 --dist=worksteal || $(BIN)/pytest tests/journeys $(STEADY) $(AGAIN)
+	$(call passes,$(FAST),2)
+	$(call passes,tests/journeys,3)
 
 .PHONY: lint
 lint: $(READY) ## Format, lint and check types

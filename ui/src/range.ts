@@ -36,7 +36,7 @@ export function isSame(a: Range | null, b: Range | null): boolean {
 /** As it stands in the address: 420-700. */
 export function rangeText(range: Range): string {
   const width = range[1] - range[0];
-  const places = Math.min(6, Math.max(0, Math.ceil(3 - Math.log10(width))));
+  const places = Math.min(6, Math.max(0, Math.ceil(4 - Math.log10(width))));
   return range.map((value) => Number(value.toFixed(places)).toString()).join("-");
 }
 

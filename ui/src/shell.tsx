@@ -12,7 +12,7 @@ import { connection, follow, isPaused, lastUpdate, setPaused, unfollow } from ".
 import { pages } from "./pages";
 import type { Resource } from "./resource";
 import { linkTo, route } from "./router";
-import { isLive, job, localZone, showJob, theme, timeStyle, zone, type Theme } from "./state";
+import { isLive, isOpened, job, localZone, showJob, theme, timeStyle, zone, type Theme } from "./state";
 import { Notice } from "./states";
 import { TimeBar } from "./time_bar";
 
@@ -30,7 +30,6 @@ function followAddress(): () => void {
     abort.current.abort();
     abort.current = new AbortController();
     unfollow();
-    job.value = null;
     loaded.value = { state: "loading", value: null, error: "" };
     if (name) void load(name, abort.current.signal);
   });
@@ -62,8 +61,8 @@ export function Shell(): JSX.Element {
     <>
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
       <Top />
-      {name && job.value && <FindingsStrip />}
-      {name && job.value && shown && ["nodes", "timeline"].includes(page) && <TimeBar />}
+      {isOpened.value && <FindingsStrip />}
+      {isOpened.value && shown && ["nodes", "timeline"].includes(page) && <TimeBar />}
       <LostConnection />
       <main id="main" tabIndex={-1} data-page={page}>
         <Body />
@@ -80,7 +79,7 @@ function Body(): JSX.Element {
     return <Notice state="error">There is no page named “{page}”. <a href="#/">See all jobs</a></Notice>;
   }
   if (name && loaded.value.state === "error") return <Notice state="error">{loaded.value.error} <a href="#/">See all jobs</a></Notice>;
-  if (name && !job.value) return <Notice state="loading">Opening {name}…</Notice>;
+  if (name && !isOpened.value) return <Notice state="loading">Opening {name}…</Notice>;
   const Component = shown.component;
   return <Component key={`${page}/${name}`} />;
 }
@@ -91,11 +90,11 @@ function Top(): JSX.Element {
     <header class="top">
       <div class="title">
         <div class="crumb"><a href="#/">Sonde</a>{name ? <> / <a href="#/">jobs</a></> : null}</div>
-        <h1>{name || pages[page]?.title || "Sonde"} {name && job.value && <StateChip />}</h1>
+        <h1>{name || pages[page]?.title || "Sonde"} {isOpened.value && <StateChip />}</h1>
       </div>
       {name && <Tabs />}
       <div class="right">
-        {name && job.value && <HeaderControls />}
+        {isOpened.value && <HeaderControls />}
         <Preferences />
       </div>
     </header>

@@ -33,6 +33,8 @@ export const timeStyle = signal<TimeStyle>("elapsed");
 export const zone = signal("UTC");
 
 export const job = signal<JobDocument | null>(null);
+/** Whether the job of the address is there; until then `job` may still be another one. */
+export const isOpened = computed(() => job.value !== null && job.value.job === route.value.job);
 export const jobStart = computed(() => job.value?.t0 ?? 0);
 /** From the start to the last sample, or to now. */
 export const extent = signal<Range>([0, 1]);
@@ -59,14 +61,17 @@ export function setView(range: Range): void {
   const next = clampRange(range, extent.peek());
   batch(() => {
     windowMode.value = modeOf(next);
-    view.value = next;
-    setParameters({ t: windowMode.value === "all" ? null : rangeText(next) });
+    view.value = windowMode.peek() === "all" ? next : asWritten(next);
+    setParameters({ t: windowMode.peek() === "all" ? null : rangeText(next) });
   });
 }
 
+/** As the address will say it, so that who follows the address sees the same. */
+const asWritten = (range: Range): Range => parseRange(rangeText(range)) ?? range;
+
 export function setSelection(range: Range | null): void {
   batch(() => {
-    selection.value = range;
+    selection.value = range && asWritten(range);
     setParameters({ sel: range ? rangeText(range) : null });
   });
 }

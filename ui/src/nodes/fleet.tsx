@@ -63,7 +63,7 @@ export function Fleet({ nodes }: { nodes: readonly NodeDocument[] }): JSX.Elemen
 function MetricChoice({ metrics, shown }: { metrics: readonly MetricDocument[]; shown: string }): JSX.Element {
   const names = metrics.map((one) => one.metric).filter((name) => !name.startsWith("sonde.") && !name.startsWith("process."));
   if (shown && !names.includes(shown)) names.unshift(shown);
-  return <Choice label="" value={shown} options={names} onChange={(next) => setParameters({ metric: next })} />;
+  return <Choice label="metric" value={shown} options={names} onChange={(next) => setParameters({ metric: next })} />;
 }
 
 function fleetTwin(data: FleetData | null): ReturnType<typeof tableSpec> {

@@ -26,7 +26,7 @@ import { StepBars } from "./step_bars";
 const CPU = "cpu.utilization_percent", GPU = "gpu.utilization_percent", GPU_MEMORY = "gpu.memory_used_percent";
 const RECEIVED = "network.receive_bytes_per_second", SENT = "network.transmit_bytes_per_second";
 const IO_WAIT = "cpu.iowait_percent", MEMORY = "memory.used_percent";
-const SAMPLES_PER_COLUMN = 2;
+const PIXELS_PER_POINT = 1.5;
 
 type Metrics = ReadonlyMap<string, MetricDocument>;
 
@@ -91,7 +91,7 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
   const plan = useComputed(() => planOf(metrics));
   const more = useComputed(() => moreWanted(metrics));
   const keys = useComputed(() => [...new Set([...Object.values(plan.value).flat(), ...more.value.flatMap((one) => one.lines)].flatMap((one) => one.keys))].join(","));
-  const curves = useResource((signal) => loadSeries(node.name, keys.value.split(","), Math.round(pixels.value / SAMPLES_PER_COLUMN), signal), isReady, [node.name]);
+  const curves = useResource((signal) => loadSeries(node.name, keys.value.split(","), Math.round(pixels.value / PIXELS_PER_POINT), signal), isReady, [node.name]);
   const by = useComputed<By>(() => (["mean", "max", "min"] as const).find((one) => one === route.value.parameters.by) ?? "mean");
   const heat = useResource((signal) => loadHeat(node.name, by.value, pixels.value, signal), isReady, [node.name]);
   const means = useComputed(() => (heat.value.value ? rowMeans(heat.value.value.heat, ...askedView.value) : null));
@@ -107,7 +107,7 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
         <Lines name="network" title="Network" sub="bytes per second, all interfaces" curves={curves} plan={plan} unit="bytes_per_second" height={84} />
         <Lines name="gpu" title="GPU" sub={busySentence(node, gpuLoads.value)} curves={curves} plan={plan} top={100} unit="percent"
           controls={<Picker kind="gpu" count={devicesOf(metrics, GPU).length} loads={gpuLoads} />} />
-        <Lines name="gpuMemory" title="GPU memory" sub={`used, mean of ${node.gpus.length}, band from lowest to highest`} curves={curves} plan={plan} top={100} unit="percent" height={90} />
+        <Lines name="gpuMemory" title="GPU memory" sub={`used, mean of ${node.gpus.length}, band from lowest to highest`} curves={curves} plan={plan} top={100} unit="percent" />
         <MoreCharts metrics={metrics} wanted={more} curves={curves} />
         <TimeAxis name="axis-system" />
         <HeatmapChart data={heat} by={by} means={means} />
