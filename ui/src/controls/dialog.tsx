@@ -19,8 +19,11 @@ export function Dialog({ title, action, isDangerous, isBusy, error, onAct, onClo
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
+    const before = document.activeElement;
     element.current?.showModal();
-    return () => element.current?.close();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
   }, []);
   const submit = (event: Event): void => {
     event.preventDefault();

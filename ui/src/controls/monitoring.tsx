@@ -1,33 +1,46 @@
 // Monitoring on or off, and how often the machines are sampled, while the job runs.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { formatDuration } from "../format";
 import { say } from "./notice";
 import { errorWords, isDone, replyWords, request } from "./request";
 
 export const INTERVALS = [0.1, 0.2, 0.5, 1, 5, 60] as const;
 
+const PATIENCE_MS = 10_000;
+
 type Props = { job: string; interval: number | null; isMonitoring: boolean; isRunning: boolean };
 
 export function MonitoringSelect({ job, interval, isMonitoring, isRunning }: Props) {
   const [asked, setAsked] = useState<string | null>(null);
-  const shown = asked ?? (isMonitoring ? String(interval ?? "") : "off");
+  const [isBusy, setBusy] = useState(false);
+  const current = isMonitoring ? String(interval ?? "") : "off";
+  // What was asked for is shown until the job says the same of itself, which takes it a few seconds.
+  useEffect(() => {
+    if (asked === null || isBusy) return;
+    if (asked === current) return setAsked(null);
+    const timer = setTimeout(() => setAsked(null), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [asked, current, isBusy]);
   const known = intervalChoices(interval);
   const change = async (value: string): Promise<void> => {
     setAsked(value);
+    setBusy(true);
     try {
       const answer = await request(job, "set", changeFor(value, isMonitoring));
       say(replyWords(answer), !isDone(answer));
+      if (!isDone(answer)) setAsked(null);
     } catch (problem) {
       say(errorWords(problem), true);
-    } finally {
       setAsked(null);
+    } finally {
+      setBusy(false);
     }
   };
   return (
     <label class="control">
       Monitoring{" "}
-      <select value={shown} disabled={!isRunning || asked !== null} aria-busy={asked !== null} data-control="monitoring" onChange={(event) => void change(event.currentTarget.value)}>
+      <select value={asked ?? current} disabled={!isRunning || isBusy} aria-busy={isBusy} data-control="monitoring" onChange={(event) => void change(event.currentTarget.value)}>
         <option value="off">off</option>
         {known.map((seconds) => (
           <option key={seconds} value={String(seconds)}>every {intervalWords(seconds)}</option>

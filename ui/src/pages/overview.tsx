@@ -51,13 +51,13 @@ export function OverviewPage(): JSX.Element | null {
 /** Stages as shares and over time beside the eleven figures. */
 function Summary({ document }: { document: JobDocument }): JSX.Element {
   return (
-    <section class="card summary" aria-label="Job summary">
+    <div class="card summary">
       <div>
         <Chart job={document.job} name="stages" title="Job summary" className="part" empty="Nothing has trained in this job." />
         <Chart job={document.job} name="progress" className="part" />
       </div>
       <Chart job={document.job} name="job_details" title="Job details" className="part" />
-    </section>
+    </div>
   );
 }
 

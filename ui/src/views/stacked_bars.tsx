@@ -41,7 +41,8 @@ function Parts({ spec, whole }: { spec: StackedBarsSpec; whole: number }) {
         return (
           <span key={label}>
             <i class="swatch" style={{ background: toneColor(tone, place) }} />
-            {label} <b>{cellText(whole ? (value / whole) * 100 : 0, "percent")}</b> {cellText(value, spec.unit)}
+            {label} <b>{cellText(whole ? (value / whole) * 100 : 0, "percent")}</b>
+            {spec.unit !== "percent" && ` ${cellText(value, spec.unit)}`}
           </span>
         );
       })}

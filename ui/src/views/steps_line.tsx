@@ -6,6 +6,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { cellText } from "../cells";
 import { color } from "../colors";
+import { formatElapsed } from "../format";
 import { useWidth } from "../resource";
 import type { LineSpec } from "../specs";
 import { shownTheme } from "../state";
@@ -97,7 +98,7 @@ function Readout({ spec, table, at }: { spec: LineSpec; table: CurveTable; at: {
   if (found === null) return null;
   return (
     <span class="line-readout">
-      {spec.x_title.toLowerCase()} <b>{cellText(found.x, spec.x_unit)}</b>
+      {spec.x_title.toLowerCase()} <b>{spec.x_unit === "seconds" ? formatElapsed(found.x) : cellText(found.x, spec.x_unit)}</b>
       {found.values.map(({ label, value }) => (
         <span key={label}>{spec.curves.length > 1 ? ` ${label} ` : " "}<b>{cellText(value, spec.unit)}</b></span>
       ))}

@@ -1,8 +1,10 @@
 // How uPlot draws curves over steps.
 
 import uPlot from "uplot";
+import { cellText } from "../cells";
+import { formatElapsed } from "../format";
 import type { LineSpec } from "../specs";
-import { niceTicks } from "../ticks";
+import { elapsedTicks, niceTicks } from "../ticks";
 import { axisLabels } from "./axis_labels";
 import { type CurveTable, valueAxis } from "./curves";
 
@@ -26,12 +28,15 @@ export function plotOptions(plan: Plan): uPlot.Options {
   const { spec, table, width, height, isLogarithmic, range, color } = plan;
   const [low, high] = valueAxis(spec, table, isLogarithmic);
   const axis = { stroke: () => color("--muted"), grid: { stroke: () => color("--grid"), width: 1 }, ticks: { show: false }, font: FONT };
+  const isTime = spec.x_unit === "seconds";
+  const marks = (from: number, to: number, count: number): number[] => (isTime ? elapsedTicks(from, to, count).map((tick) => tick.at) : niceTicks(from, to, count));
+  const label = (at: number): string => (isTime ? formatElapsed(at) : cellText(at, spec.x_unit));
   return {
     width, height, padding: [8, 14, 0, 0], legend: { show: false },
     cursor: { sync: { key: `over ${spec.x_title}` }, y: false, points: { size: 6 }, drag: { x: true, y: false, setScale: false } },
     scales: { x: { time: false, min: range[0], max: range[1] }, y: isLogarithmic ? { distr: LOGARITHMIC, range: [low, high] } : { range: [low, high] } },
     axes: [
-      { ...axis, size: 24, splits: (_plot, _axis, from, to) => niceTicks(from, to, Math.max(2, width / 110)), values: (_plot, splits) => axisLabels(splits, spec.x_unit) },
+      { ...axis, size: 24, splits: (_plot, _axis, from, to) => marks(from, to, Math.max(2, width / 110)), values: (_plot, splits) => splits.map(label) },
       {
         ...axis, size: (_plot, values) => labelWidth(values),
         ...(isLogarithmic ? {} : { splits: (_plot: uPlot, _axis: number, from: number, to: number) => niceTicks(from, to, height < 120 ? 2 : 4) }),
