@@ -2,6 +2,7 @@
 
 import importlib
 import secrets
+import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,17 @@ LOOPBACK = "127.0.0.1"
 _TOKEN_BYTES = 24
 
 
-def open_server(store: str, host: str, port: int) -> "tuple[DashboardServer, str]":
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that is ours from now on; port 0 takes any that is free."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"Cannot listen on {host}:{port}: {reason}. Try another --port.") from None
+
+
+def open_server(store: str, listening: socket.socket, host: str) -> "tuple[DashboardServer, str]":
     """A server that listens, and its address; what it needs is loaded only now."""
     try:
         server = importlib.import_module("sonde.show.web.server")
@@ -33,7 +44,7 @@ def open_server(store: str, host: str, port: int) -> "tuple[DashboardServer, str
     token = None if is_local else secrets.token_urlsafe(_TOKEN_BYTES)
     clock = SystemClock()
     shelf = library.Library(store, clock, lambda backend: job.Job(backend, clock), _rule_page)
-    opened: DashboardServer = server.DashboardServer(shelf, server.listen(host, port), token)
+    opened: DashboardServer = server.DashboardServer(shelf, listening, token)
     return opened, _address(host, opened.port, token)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sonde.cli._acting import add_actions, with_actions
+from sonde.cli._beside import check_installed, dashboard_beside
 from sonde.cli._command import Command, Options, remark, store_uri
 from sonde.cli._last_words import read_verdict, report_place, verdict_lines
 from sonde.cli._recording import add_no_report, with_options
@@ -72,6 +73,11 @@ class Run(Command):
         add_actions(parser)
         add_fail_on(parser)
         add_no_report(parser)
+        parser.add_argument(
+            "--ui",
+            action="store_true",
+            help="the dashboard beside it; on a terminal it stays after the job until Ctrl-C",
+        )
         parser.add_argument("--quiet", action="store_true", help="print nothing of our own")
         parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND …")
 
@@ -92,18 +98,22 @@ class Run(Command):
             return _run_plainly(command)
         tell = (lambda _text: None) if options.quiet else remark
         tell(f"recording {registration.job} (sonde watch {_reference(registration, wish)})")
-        launcher = Launcher(registration, wish.settings, clock)
         is_first_here = wish.placement.local_rank == 0
-        launched = launcher.run(command, None if is_first_here else _OWN_COLLECTORS)
-        verdict = None if wish.settings.asked.is_off else read_verdict(registration.backend)
-        for line in _summary(launched, registration, wish, verdict if is_first_here else None):
-            tell(line)
-        if options.quiet and launched.problem:
-            remark(launched.problem)
+        launcher = Launcher(registration, wish.settings, clock)
+        store = wish.settings.store if options.ui and is_first_here else None
+        with dashboard_beside(store, tell):
+            launched = launcher.run(command, None if is_first_here else _OWN_COLLECTORS)
+            verdict = None if wish.settings.asked.is_off else read_verdict(registration.backend)
+            for line in _summary(launched, registration, wish, verdict if is_first_here else None):
+                tell(line)
+            if options.quiet and launched.problem:
+                remark(launched.problem)
         return launched.code or exit_code(options, verdict.worst if verdict else None)
 
 
 def _wish(options: Options, command: tuple[str, ...]) -> Wish:
+    if options.ui:
+        check_installed()
     settings = with_options(load_settings(options.config, command), options)
     settings = with_rules(with_actions(settings, options), options)
     saved = [parse_save(text) for text in options.save]

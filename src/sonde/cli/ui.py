@@ -1,11 +1,16 @@
 """`sonde ui`: the dashboard over a store."""
 
 import argparse
+import os
+import socket
+import sys
 import webbrowser
 
 from sonde.cli._command import Command, Options, add_store, say
-from sonde.cli._dashboard import DEFAULT_PORT, LOOPBACK, open_server
+from sonde.cli._dashboard import DEFAULT_PORT, LOOPBACK, listen, open_server
 from sonde.store.places import check_store
+
+_NICENESS = 10
 
 
 class Ui(Command):
@@ -29,16 +34,31 @@ class Ui(Command):
             "--host", default=LOOPBACK, help=f"the address to listen on (default: {LOOPBACK})"
         )
         parser.add_argument("--open", action="store_true", help="open it in a browser")
+        # a socket that `sonde run --ui` has opened; its end of our input ends us
+        parser.add_argument("--socket", type=int, help=argparse.SUPPRESS)
 
     def execute(self, options: Options) -> int:
+        if options.socket is not None:
+            return _serve_beside(options.store, options.socket)
         check_store(options.store)
-        server, address = open_server(options.store, options.host, options.port)
+        listening = listen(options.host, options.port)
+        server, address = open_server(options.store, listening, options.host)
         say(f"Sonde's dashboard over {options.store}: {address}")
         say("Ctrl-C ends it; jobs go on.")
         if options.open:
             webbrowser.open(address)
         server.serve()
         return 0
+
+
+def _serve_beside(store: str, number: int) -> int:
+    """Beside a job, which goes first; until the job's launcher is gone."""
+    os.nice(_NICENESS)
+    server, _ = open_server(store, socket.socket(fileno=number), LOOPBACK)
+    with server:
+        while sys.stdin.buffer.read(1):
+            continue
+    return 0
 
 
 def _port(text: str) -> int:

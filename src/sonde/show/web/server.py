@@ -6,29 +6,11 @@ from types import TracebackType
 
 import uvicorn
 
-from sonde.errors import UsageError
 from sonde.show.web.app import create_app
 from sonde.show.web.library import Library
 from sonde.show.web.security import Door
 
 _GRACE_SECONDS = 1  # pages that listen never end by themselves
-_BACKLOG = 128
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that is ours from now on; port 0 takes any that is free."""
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        found = socket.socket(family, kind)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(_BACKLOG)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"Cannot listen on {host}:{port}: {reason}. Try another --port.") from None
-    return found
 
 
 class DashboardServer:
