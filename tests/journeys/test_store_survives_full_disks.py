@@ -30,10 +30,20 @@ exit $code
 """
 SMALL_DISK = ("unshare", "-m", "sh", "-c", IN_A_SMALL_DISK, "sh")
 
-FILL = """
+# What every trouble waits for: something of the job is stored.
+ONCE_RECORDED = """
 import os, sys, time
+from glob import glob
+def once_recorded(job):
+    while not any(os.path.getsize(one) for one in glob(job + "/nodes/*/system/*.frames")):
+        time.sleep(0.05)
+"""
+
+FILL = (
+    ONCE_RECORDED
+    + """
 disk, is_freed = sys.argv[1], sys.argv[2] == "freed"
-time.sleep(2.5)
+once_recorded(disk + "/job")
 with open(disk + "/filling", "wb", buffering=0) as file:
     try:
         while True:
@@ -46,11 +56,14 @@ if is_freed:
     time.sleep(2)
 sys.exit(7)
 """
+)
 
-MAKE_READ_ONLY = """
-import subprocess, sys, time
+MAKE_READ_ONLY = (
+    ONCE_RECORDED
+    + """
+import subprocess
 disk, is_freed = sys.argv[1], sys.argv[2] == "freed"
-time.sleep(2.5)
+once_recorded(disk + "/job")
 subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
 time.sleep(3)
 if is_freed:
@@ -58,14 +71,18 @@ if is_freed:
     time.sleep(2)
 sys.exit(7)
 """
+)
 
-REMOVE = """
-import shutil, sys, time
-time.sleep(2.5)
+REMOVE = (
+    ONCE_RECORDED
+    + """
+import shutil
+once_recorded(sys.argv[1])
 shutil.rmtree(sys.argv[1])
 time.sleep(float(sys.argv[2]))
 sys.exit(7)
 """
+)
 
 
 def run_in_a_small_disk(folder: Path, trouble: str, ending: str) -> tuple[int, float]:
