@@ -23,13 +23,13 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], float]] = {
 }
 
 
-def h200_job(*stretches: str) -> FakeJob:
+def h200_job(*stretches: str, uri: str = "") -> FakeJob:
     """The job as it was recorded, or only some stretches of it that follow each other."""
     rows, starts, steps = _recording()
     names = list(starts)
     chosen = stretches or tuple(names[:-1])
     end = starts[names[names.index(chosen[-1]) + 1]]
-    job = FakeJob()
+    job = FakeJob(uri)
     shift = job.clock.now_ns() / NANOSECONDS - starts[chosen[0]]
     worker = job.worker(device="cuda:0")
     number = 0
