@@ -1,5 +1,7 @@
 """What the demo finds of its planted faults in a record."""
 
+import json
+
 from sonde.cli._demo_inside import traces
 from tests.fakes.job import FakeJob
 
@@ -19,8 +21,13 @@ def trained(rate_at: dict[int, float], wait_at: dict[int, float]) -> FakeJob:
 
 def test_each_planted_fault_is_found_where_it_is() -> None:
     job = trained(rate_at={13: 4.0, 14: 4.0}, wait_at=dict.fromkeys(range(4, 8), 2.0))
-    job.worker(restart=1).observation("unowned-parameter", "head.bias", 6).flush()
-    forgotten, slow, spike = (trace.document for trace in traces(job.job()))
+    hook = job.worker(restart=1).observation("unowned-parameter", "head.bias", 6)
+    for name, silent in (("dead_output_0", 8), ("relu_output_0", 1)):
+        detail = json.dumps({"inactive": {"0.1": silent}, "samples": 4})
+        hook.observation("unit-activity", name, 6, detail, value=8.0)
+    hook.flush()
+    dead, forgotten, slow, spike = (trace.document for trace in traces(job.job()))
+    assert dead["outputs"] == ["dead_output_0"]
     assert forgotten["parameters"] == ["head.bias"]
     assert [slow[name] for name in ("first_step", "last_step")] == [4, 7]
     assert [slow[name] for name in ("usual", "during")] == [0.125, 2.0]
@@ -29,4 +36,4 @@ def test_each_planted_fault_is_found_where_it_is() -> None:
 
 
 def test_a_fault_that_left_no_trace_is_said_to_be_not_seen() -> None:
-    assert [trace.text for trace in traces(trained({}, {}).job())] == ["not seen"] * 3
+    assert [trace.text for trace in traces(trained({}, {}).job())] == ["not seen"] * 4

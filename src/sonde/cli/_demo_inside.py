@@ -1,6 +1,7 @@
 """What `sonde demo` tells of a PyTorch training: the planted faults, found again in the record."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,6 +33,7 @@ class Trace:
 def traces(job: Job) -> list[Trace]:
     """One per fault, in the order in which they begin."""
     looks: tuple[tuple[str, str, Callable[[Job], tuple[str, dict[str, object]]]], ...] = (
+        ("dead layer", "job.observations('unit-activity')", _dead),
         ("forgotten layer", "job.observations('unowned-parameter')", _unowned),
         ("slow data loader", "job.steps().slowest()", _slow_steps),
         ("spike of the learning rate", "job.scalars('learning_rate/*'), job.losses", _spike),
@@ -51,6 +53,21 @@ def inside(job: Job) -> Iterator[str]:
 
 def _tensors(job: Job) -> str:
     return counted(len(list(job.tensors())), "tensor")
+
+
+def _dead(job: Job) -> tuple[str, dict[str, object]]:
+    rows = job.observations(ObservationKind.UNIT_ACTIVITY).to_arrow().to_pylist()
+    dead = {row["subject"]: int(row["value"]) for row in rows if _silent(row) == row["value"]}
+    if not dead:
+        return "not seen", {"outputs": []}
+    [(name, units), *_] = dead.items()
+    return f"{name}: none of its {units} units is ever above zero", {"outputs": sorted(dead)}
+
+
+def _silent(row: Mapping[str, str]) -> float:
+    """Units of an activation function that are nought in all samples."""
+    silent: float = json.loads(row["detail"])["inactive"]["0.1"]
+    return silent
 
 
 def _unowned(job: Job) -> tuple[str, dict[str, object]]:
