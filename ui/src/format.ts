@@ -140,5 +140,6 @@ export function formatClock(unix: number, zone: string, span: number = Infinity)
 
 /** "just now", "3 min ago". */
 export function formatAgo(seconds: number): string {
-  return seconds < 3 ? "just now" : `${formatDuration(seconds < 90 ? Math.round(seconds) : seconds)} ago`;
+  if (seconds < 3) return "just now";
+  return seconds < 90 ? `${Math.round(seconds)}${NARROW}s ago` : `${formatDuration(seconds)} ago`;
 }

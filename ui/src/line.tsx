@@ -142,7 +142,6 @@ export function LineChart(props: LineProps): JSX.Element {
           plot!.shown = data;
           if (shown !== data) plot!.setData(columnsOf(data), false);
           plot!.setScale("x", { min: from, max: to });
-          plot!.redraw(true, true);
         });
       }
       plot.shown = data;

@@ -12,6 +12,8 @@ export const connection = signal<Connection>("none");
 export const isPaused = signal(false);
 /** Unix seconds of the last news, by this machine's clock. */
 export const lastUpdate = signal<number | null>(null);
+/** Counts up when the server is there again: what failed is asked anew. */
+export const returns = signal(0);
 /** Each counts up when there is news of its kind; views that show the end depend on it. */
 export const news = { samples: signal(0), steps: signal(0), findings: signal(0), status: signal(0) };
 
@@ -81,7 +83,9 @@ function open(): void {
   opened.onopen = () => {
     const wasLost = connection.peek() === "lost";
     connection.value = "live";
-    if (wasLost) void refresh(name);
+    if (!wasLost) return;
+    returns.value += 1;
+    void refresh(name);
   };
   opened.onerror = failed;
   opened.addEventListener("samples", (event) => {

@@ -3,6 +3,7 @@
 import { effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { RefObject } from "preact";
+import { returns } from "./live";
 
 /** While `state` is loading, `value` may still hold what was shown before. */
 export type Resource<T> = { state: "loading" | "ready" | "error"; value: T | null; error: string };
@@ -16,6 +17,7 @@ type Load<T> = (signal: AbortSignal) => Promise<T>;
 export function loadWhile<T>(load: Load<T>, isWanted: ReadonlySignal<boolean>, into: Signal<Resource<T>>): () => void {
   return effect(() => {
     if (!isWanted.value) return;
+    void returns.value;
     const abort = new AbortController();
     const before = into.peek();
     if (before.state !== "ready") into.value = { ...before, state: "loading" };

@@ -7,7 +7,7 @@ import { getJson, jobPath, type JobDocument } from "./api";
 import { HeaderControls } from "./controls";
 import { Said } from "./controls/said";
 import { FindingsStrip } from "./findings_strip";
-import { formatAgo, formatDuration } from "./format";
+import { formatAgo, formatDuration, formatElapsed } from "./format";
 import { connection, follow, isPaused, lastUpdate, setPaused, unfollow } from "./live";
 import { pages } from "./pages";
 import type { Resource } from "./resource";
@@ -109,7 +109,7 @@ function StateChip(): JSX.Element | null {
   return (
     <span class="facts">
       <span class={`chip state-${document.state}`}>{document.state.replaceAll("_", " ")}</span>
-      <span class="fact">{formatDuration(seconds)}</span>
+      <span class="fact">{running ? formatElapsed(Math.floor(seconds)) : formatDuration(seconds)}</span>
       {running && <LiveState />}
     </span>
   );
@@ -145,7 +145,7 @@ function LostConnection(): JSX.Element | null {
 
 /** Theme and how time is shown. */
 function Preferences(): JSX.Element {
-  const times = [["elapsed", "since start"], ["local", localZone()], ["utc", "UTC"]] as const;
+  const times = [["elapsed", "time since start"], ["local", localZone()], ["utc", "UTC"]] as const;
   const current = timeStyle.value === "elapsed" ? "elapsed" : zone.value === "UTC" ? "utc" : "local";
   const setTime = (value: string): void => {
     timeStyle.value = value === "elapsed" ? "elapsed" : "clock";
@@ -153,11 +153,11 @@ function Preferences(): JSX.Element {
   };
   return (
     <>
-      <label class="choice">Time <select value={current} onChange={(event) => setTime(event.currentTarget.value)}>
+      <label class="choice"><span class="unseen">How time is shown</span><select value={current} onChange={(event) => setTime(event.currentTarget.value)}>
         {times.filter(([key], i) => key !== "local" || times[i]![1] !== "UTC").map(([key, text]) => <option key={key} value={key}>{text}</option>)}
       </select></label>
-      <label class="choice">Theme <select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as Theme)}>
-        <option value="system">system</option><option value="light">light</option><option value="dark">dark</option>
+      <label class="choice"><span class="unseen">Theme</span><select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as Theme)}>
+        <option value="system">system theme</option><option value="light">light</option><option value="dark">dark</option>
       </select></label>
     </>
   );

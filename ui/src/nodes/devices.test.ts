@@ -41,7 +41,8 @@ describe("rows of a heatmap", () => {
   });
 
   it("are never lower than two pixels, and have labels that do not touch", () => {
-    expect(rowHeight(2, "cpu")).toBe(9);
+    expect(rowHeight(2, "cpu")).toBe(16);
+    expect(rowHeight(32, "cpu")).toBe(9);
     expect(rowHeight(256, "cpu")).toBe(2);
     expect(labelStep(9)).toBe(2);
     expect(labelStep(2)).toBe(8);

@@ -9,7 +9,7 @@ const GAP = 8;
 
 /** Few rows are high, many are low, but never below two pixels. */
 export function rowHeight(count: number, kind: "cpu" | "gpu"): number {
-  const most = kind === "gpu" ? 12 : 9;
+  const most = count <= 8 ? 16 : kind === "gpu" ? 12 : 9;
   return Math.max(2, Math.min(most, Math.floor((kind === "gpu" ? 160 : 288) / Math.max(1, count))));
 }
 

@@ -37,7 +37,7 @@ export function Lanes({ node, pixels }: { node: string; pixels: ReadonlySignal<n
       <Choice label="as" value={route.value.parameters.phases ?? "auto"} options={["auto", "lanes", "share"]} onChange={(value) => setParameters({ phases: value === "auto" ? null : value })} />
     </>
   );
-  const sub = `of worker ${worker.value ?? "–"}; ${style === "share" ? "height is the share of time" : "a stretch each"}; drag to select`;
+  const sub = worker.value === null ? "" : `of worker ${worker.value}; ${style === "share" ? "height is the share of time" : "a stretch each"}; drag to select`;
   return (
     <div ref={box} class="ruled">
       <ChartBlock title="Framework phases" sub={sub} controls={controls} twin={() => lanesTwin(lanes)}>

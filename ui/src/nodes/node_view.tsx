@@ -9,7 +9,7 @@ import { LineChart } from "../line";
 import { useResource, useVisible, useWidth } from "../resource";
 import { route } from "../router";
 import { askedView, isLive } from "../state";
-import { Notice } from "../states";
+import { Notice, Stale } from "../states";
 import { TimeAxis } from "../time_axis";
 import { Breakdown } from "./breakdown";
 import { ChartBlock } from "./chart_block";
@@ -101,7 +101,7 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
   return (
     <>
       <div class="card flush" ref={box} data-state={curves.value.value ? "ready" : curves.value.state}>
-        {curves.value.state === "error" && <div class="stale" role="alert">{curves.value.error}</div>}
+        <Stale resource={curves.value} />
         <Lines name="cpu" title="CPU" sub={`busy, mean of ${node.cores} cores, band from lowest to highest`} curves={curves} plan={plan} top={100} unit="percent"
           controls={<Picker kind="cpu" count={devicesOf(metrics, CPU).length} loads={cpuLoads} />} />
         <Lines name="network" title="Network" sub="bytes per second, all interfaces" curves={curves} plan={plan} unit="bytes_per_second" height={84} />
