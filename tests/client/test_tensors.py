@@ -250,7 +250,7 @@ def test_histograms_over_steps_share_their_edges_and_hold_every_value_once() -> 
     assert found.edges[0] == -4.0
     assert found.edges[-1] == 3.0
     assert found.counts.shape == (2, len(found.edges) - 1)
-    place = int(np.searchsorted(found.edges, 1.0, side="right")) - 1
+    place = int(np.searchsorted(found.edges, 1.0, side="right")) - 1  # from 1 to 1.5
     assert found.counts[:, place].tolist() == [2, 0]
     assert repr(found) == "histograms of a at 2 steps from 0 to 4"
 

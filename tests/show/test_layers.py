@@ -24,7 +24,7 @@ def test_a_row_per_tensor_and_a_column_per_step_at_which_any_was_recorded() -> N
     worker = job.worker()
     worker.statistics("l.2", 0, [3.0, 4.0]).statistics("l.10", 0, [1.0])
     worker.statistics("l.2", 7, [0.0, 2.0]).flush()
-    found = layers(job, "l2_norm")
+    found = layers(job, "l2_norm", "l.2", "l.10")
     assert found.names == ("l.2", "l.10")
     assert found.steps.tolist() == [0, 7]
     assert found.values[0].tolist() == [5.0, 2.0]

@@ -299,7 +299,9 @@ def _histogram(text: str, zeros: int) -> Histogram:
 
 def _histograms(name: str, series: TensorSeries) -> Histograms:
     texts, zeros = series.columns[HISTOGRAM], series.columns["zeros"]
-    taken = [place for place, text in enumerate(texts) if text or zeros[place]]
+    finite = series.columns["count"] - series.columns["nans"] - series.columns["infinities"]
+    # one of nothing but zeros has no bins either way
+    taken = [place for place, text in enumerate(texts) if text or 0 < zeros[place] == finite[place]]
     counts = np.zeros((len(taken), BINS), dtype=np.int64)
     for row, place in enumerate(taken):
         for bin_, count in decode_histogram(texts[place]).items():

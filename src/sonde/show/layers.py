@@ -61,12 +61,12 @@ def read_layers(
 ) -> Layers:
     """A reduction of some tensors at every step at which any of them was recorded.
 
-    What several workers hold as parts of one is put together; of what every worker has, the first
-    one's. `update_ratio` is how far a tensor has moved since the step recorded before, at least,
-    by its norm then.
+    Tensors keep their order. What several workers hold as parts of one is put together; of what
+    every worker has, the first one's. `update_ratio` is how far a tensor has moved since the step
+    recorded before, at least, by its norm then.
     """
     rows = _rows_by_name(readers, holders, mode, reduction)
-    names = tuple(in_order(name for name, parts in rows.items() if parts))
+    names = tuple(name for name, parts in rows.items() if parts)
     found = {name: _reduced(rows[name], reduction) for name in names}
     nothing = np.empty(0, dtype=np.int64)
     steps = np.unique(np.concatenate([nothing, *(one[0] for one in found.values())]))

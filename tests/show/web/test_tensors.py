@@ -101,15 +101,15 @@ def test_a_saved_value_is_a_table_a_picture_and_figures() -> None:
         asked.document("tensors/value", name="fc.2.weight", step=6)
 
 
-def test_layers_over_steps_say_where_nothing_is_known() -> None:
+def test_layers_over_steps_stand_in_the_order_of_the_model() -> None:
     asked = Asked(trained())
     frame = asked.frame("tensors/layers", collection="weights", reduction="zero_fraction")
-    assert frame["names"] == ["fc.2.weight", "fc.10.weight"]
+    assert frame["names"] == ["fc.10.weight", "fc.2.weight"]
     assert frame["steps"] == [0, 5, 10]
-    assert frame["values"] == [1.0, 0.5, 0.5, 0.0, 0.0, 0.0]
+    assert frame["values"] == [0.0, 0.0, 0.0, 1.0, 0.5, 0.5]
     ratios = asked.frame("tensors/layers", collection="weights", reduction="update_ratio")
     assert np.isnan(ratios["values"][0])
-    assert ratios["values"][2] == pytest.approx(1.0)
+    assert ratios["values"][5] == pytest.approx(1.0)
 
 
 def test_what_is_asked_wrongly_is_said() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.errors import UsageError
-from sonde.read.tensors import Holders
+from sonde.read.tensors import Holders, read_infos
 from sonde.records.step import Mode
 from sonde.show.job_view import JobView
 from sonde.show.layers import UPDATE_RATIO, Layers, in_order, read_layers
@@ -147,7 +147,7 @@ def _layers(question: Question) -> Reply:
     mode = question.choice("mode", _MODES)
     with question.job.view() as view:
         holders = view.tensors().holders
-        names = _chosen(holders, question)
+        names = _as_recorded(question, _chosen(holders, question))
         wanted = {name: holders[name] for name in names[:_MOST_LAYERS]}
         ranks = sorted({rank for one in wanted.values() for rank in one})
         found = _read(question, ranks, wanted, (mode, reduction))
@@ -175,6 +175,14 @@ def _read(
 ) -> Layers:
     with question.job.workers(ranks) as readers:
         return read_layers(readers, wanted, *how)
+
+
+def _as_recorded(question: Question, names: list[str]) -> list[str]:
+    """In the order of the model, as its first worker met them."""
+    ranks = sorted(map(int, question.job.facts.workers))
+    with question.job.workers(ranks[:1]) as readers:
+        order = {name: place for place, name in enumerate(read_infos(readers, []))}
+    return sorted(names, key=lambda name: order.get(name, len(order)))
 
 
 def _marks(view: JobView, names: Sequence[str]) -> dict[str, list[dict[str, str]]]:

@@ -1,0 +1,60 @@
+// Numbers of layers as shares of a color scale. Knows no canvas.
+
+/** Above these numbers, and only there, a share is a color; zero, not a number and unknown have their own. */
+export const ZERO = -1, NOT_FINITE = -2, UNKNOWN = -3;
+export type HeatScale = { low: number; high: number; isLogarithmic: boolean };
+
+const LOGARITHMIC = new Set(["l2_norm", "l1_norm", "abs_mean", "abs_max", "abs_min", "abs_std", "abs_variance", "abs_sum", "std", "variance", "update_ratio"]);
+const WIDEST = 1e12;
+
+/** The scale of a statistic: logarithmic for sizes, from 0 to 1 for fractions. */
+export function scaleFor(reduction: string, values: ArrayLike<number>): HeatScale {
+  if (reduction === "zero_fraction") return { low: 0, high: 1, isLogarithmic: false };
+  let low = Infinity, high = -Infinity, isPositive = true;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (!Number.isFinite(value) || value === 0) continue;
+    isPositive &&= value > 0;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  if (low > high) return { low: 0, high: 1, isLogarithmic: false };
+  if (LOGARITHMIC.has(reduction) && isPositive) return { low: Math.max(low, high / WIDEST), high, isLogarithmic: true };
+  return { low: Math.min(0, low), high: Math.max(0, high), isLogarithmic: false };
+}
+
+/** Where a value lies on the scale, 0..1; or one of ZERO, NOT_FINITE, UNKNOWN. */
+export function shareOn(scale: HeatScale, value: number): number {
+  if (Number.isNaN(value)) return UNKNOWN;
+  if (!Number.isFinite(value)) return NOT_FINITE;
+  if (scale.isLogarithmic) {
+    if (value <= 0) return ZERO;
+    if (scale.high <= scale.low) return 1;
+    return Math.min(1, Math.max(0, Math.log(value / scale.low) / Math.log(scale.high / scale.low)));
+  }
+  return scale.high > scale.low ? (value - scale.low) / (scale.high - scale.low) : 0;
+}
+
+/** First, last, least and largest number of a row; NaN of none. */
+export function rowFigures(values: ArrayLike<number>, row: number, columns: number): { first: number; last: number; low: number; high: number } {
+  const found = { first: NaN, last: NaN, low: NaN, high: NaN };
+  for (let i = row * columns; i < (row + 1) * columns; i++) {
+    const value = values[i]!;
+    if (Number.isNaN(value)) continue;
+    if (Number.isNaN(found.first)) found.first = value;
+    found.last = value;
+    if (!(found.low <= value)) found.low = value;
+    if (!(found.high >= value)) found.high = value;
+  }
+  return found;
+}
+
+/** Rows as high as all of them fit into a height, within reason. */
+export function rowHeight(rows: number, height: number): number {
+  return Math.max(4, Math.min(17, Math.floor(height / Math.max(1, rows))));
+}
+
+/** The end of a name matters most: layers differ there. */
+export function shortTensor(name: string, letters: number): string {
+  return name.length <= letters ? name : `…${name.slice(name.length - letters + 1)}`;
+}
