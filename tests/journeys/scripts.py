@@ -27,9 +27,7 @@ WAYS = {
 }
 
 # a process takes seconds to load PyTorch: the others are watched in the harder way only
-_ALSO_AS_USUAL = (
-    *("accumulation_clipping", "compiled_model", "ddp", "gan", "loader_workers", "plain_loop"),
-)
+_ALSO_AS_USUAL = ("compiled_model", "ddp", "loader_workers", "plain_loop")
 
 _TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 
