@@ -43,6 +43,14 @@ def shares(values: npt.NDArray[np.floating], bins: int = BINS) -> Reals:
     return counts / max(1, len(known))
 
 
+def unlike_the_mean(histograms: Sequence[Reals], most: int) -> list[int]:
+    """The places of those that are furthest from the mean of all, in their order."""
+    summed = np.cumsum(np.array(histograms), axis=1)
+    apart = np.abs(summed - summed.mean(axis=0)).sum(axis=1)
+    chosen = np.argsort(-apart, kind="stable")[:most]
+    return sorted(int(place) for place in chosen)
+
+
 def distances(histograms: Sequence[Reals]) -> Reals:
     """How far, in the mean, one would have to be moved to become the other, for every pair.
 

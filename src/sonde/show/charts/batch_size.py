@@ -20,7 +20,8 @@ class BatchSize(Chart):
     takes_node = True
 
     def build(self, job: JobView) -> Spec | None:
-        rows = [row for reader in readers_of(job, self.node) for row in _rows(reader, job.nodes)]
+        nodes = job.nodes
+        rows = [row for reader in readers_of(job, self.node) for row in _rows(reader, nodes)]
         if not rows:
             return None
         fullest = max(rows, key=lambda row: float(row[2] or 0.0))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sonde.analyze.balance import BINS, Reals, distances, shares
+from sonde.analyze.balance import BINS, Reals, distances, shares, unlike_the_mean
 from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView
 from sonde.show.machines import GPU, device_label, each_node
@@ -21,25 +21,25 @@ class GpuBalance(Chart):
 
     def build(self, job: JobView) -> Spec | None:
         found: dict[str, Reals] = {}
+        nodes = job.nodes
         for samples in each_node(job, GPU, self.node):
             for device, values in zip(samples.devices, samples.values, strict=True):
                 if not np.isnan(values).all():
-                    found[device_label(samples.node, device, job.nodes)] = shares(values)
+                    found[device_label(samples.node, device, nodes)] = shares(values)
         if len(found) < 2:
             return None
         labels = tuple(found)
-        apart = distances(list(found.values()))
-        chosen = sorted(np.argsort(-apart.mean(axis=1), kind="stable")[:_MOST].tolist())
-        is_cut = len(chosen) < len(labels)
-        cut = f"The {len(chosen)} that differ most, of {len(labels):,} GPUs." if is_cut else ""
-        names = tuple(labels[place] for place in chosen)
+        names = tuple(labels[place] for place in unlike_the_mean(list(found.values()), _MOST))
+        apart = distances([found[name] for name in names])
+        is_cut = len(names) < len(labels)
+        cut = f"The {len(names)} that differ most, of {len(labels):,} GPUs." if is_cut else ""
         edges = tuple(np.linspace(0, 100, BINS + 1).tolist())
         parts = tuple(
             Part(label=name, values=tuple((100 * found[name]).tolist())) for name in names
         )
         return Group(
             title=self.title,
-            note=_sentence(labels, apart),
+            note=_sentence(names, apart),
             coarsened=cut,
             parts=(
                 Histogram(
@@ -55,7 +55,7 @@ class GpuBalance(Chart):
                     columns=names,
                     x=tuple(range(len(names))),
                     x_title="GPU",
-                    values=tuple(map(tuple, apart[np.ix_(chosen, chosen)].tolist())),
+                    values=tuple(map(tuple, apart.tolist())),
                     low=0.0,
                     high=max(0.2, float(apart.max())),
                 ),

@@ -24,6 +24,7 @@ class GpuMemory(Chart):
     def build(self, job: JobView) -> Spec | None:
         start_ns = job.facts.start_ns or 0
         found: list[tuple[float, str, Reals, Reals]] = []
+        nodes = job.nodes
         for reader in readers_of(job, self.node):
             series = series_of(reader, GPU_MEMORY)
             if not series:
@@ -34,7 +35,7 @@ class GpuMemory(Chart):
                 known = row[~np.isnan(row)]
                 if len(known):
                     grown = float(known[-1] - known[0])
-                    label = device_label(reader.node, one.device, job.nodes)
+                    label = device_label(reader.node, one.device, nodes)
                     found.append((grown, label, x, tuple(row.tolist())))
         if not found:
             return None

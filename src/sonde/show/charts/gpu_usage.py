@@ -20,12 +20,13 @@ class GpuUsage(Chart):
 
     def build(self, job: JobView) -> Spec | None:
         boxes = []
+        nodes = job.nodes
         for samples in each_node(job, GPU, self.node):
             for device, values in zip(samples.devices, samples.values, strict=True):
                 found = quartiles_of(values)
                 if found.count:
                     numbers = {name: getattr(found, name) for name in found.__slots__}
-                    label = device_label(samples.node, device, job.nodes)
+                    label = device_label(samples.node, device, nodes)
                     boxes.append(Box(label=label, tone="gpu", **numbers))
         if not boxes:
             return None

@@ -63,7 +63,7 @@ def _where(one: Mapping[str, Any]) -> str:
     parts = [f"{name} {one[name]}" for name in ("node", "worker") if one[name] is not None]
     parts += [str(one[name]) for name in ("device", "tensor") if one[name]]
     if one["step"]:
-        first, last = one["step"]
+        first, last = one["step"][0], one["step"][1] or one["step"][0]
         parts.append(f"step {first:,}" if first == last else f"steps {first:,}–{last:,}")
     parts.append(f"from {local_time(one['time'][0])}")
     parts.append("still so at the end" if one["is_open"] else "it recovered")

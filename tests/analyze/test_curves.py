@@ -1,0 +1,31 @@
+"""Values over steps in few stretches."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.analyze.curves import bucketed
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=80), st.integers(1, 20))
+def test_every_value_is_in_one_stretch(values: list[float], count: int) -> None:
+    steps = np.arange(len(values), dtype=np.int64)
+    edges = np.linspace(0, len(values), count + 1)
+    found = bucketed(steps, np.array(values), edges)
+    places = np.clip(np.searchsorted(edges, steps, side="right") - 1, 0, count - 1)
+    for place in range(count):
+        mine = np.array(values)[places == place]
+        if len(mine):
+            assert found.mean[place] == pytest.approx(mine.mean(), abs=1e-6)
+            assert (found.low[place], found.high[place]) == (mine.min(), mine.max())
+        else:
+            assert np.isnan(found.mean[place])
+
+
+def test_what_is_not_finite_is_left_out() -> None:
+    found = bucketed(
+        np.array([0, 1, 2]), np.array([1.0, np.inf, np.nan]), np.array([0.0, 1.0, 3.0])
+    )
+    assert found.mean[0] == 1.0
+    assert np.isnan(found.mean[1])

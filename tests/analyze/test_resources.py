@@ -1,0 +1,41 @@
+"""How much of a machine was used."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from sonde.analyze.resources import Reals, busy_devices, mean_of_devices, spread_of, sum_of_devices
+
+measured = arrays(
+    np.float64, st.tuples(st.integers(1, 5), st.integers(1, 20)), elements=st.floats(0, 100)
+)
+
+
+@given(measured)
+def test_means_and_sums_of_devices_are_those_of_numpy(
+    values: Reals,
+) -> None:
+    assert mean_of_devices(values) == pytest.approx(values.mean(axis=0))
+    assert sum_of_devices(values) == pytest.approx(values.sum(axis=0))
+
+
+def test_a_device_that_is_unknown_does_not_count() -> None:
+    values = np.array([[10.0, np.nan, np.nan], [30.0, 50.0, np.nan]])
+    assert mean_of_devices(values)[:2].tolist() == [20.0, 50.0]
+    assert np.isnan(mean_of_devices(values)[2])
+    assert np.isnan(sum_of_devices(values)[2])
+
+
+def test_one_of_several_devices_is_busy() -> None:
+    values = np.array([[90.0, 95.0], [0.0, 1.0], [np.nan, np.nan]])
+    assert busy_devices(values) == 1
+
+
+@given(measured)
+def test_a_spread_is_in_order(values: Reals) -> None:
+    found = spread_of(values[0])
+    numbers = [found.minimum, found.p50, found.p90, found.p95, found.p99, found.maximum]
+    assert numbers == sorted(numbers)
+    assert found.minimum - 1e-9 <= found.mean <= found.maximum + 1e-9

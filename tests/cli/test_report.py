@@ -1,0 +1,86 @@
+"""`sonde report`: into the job's folder, into a file, at the end of a job, and on paper."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sonde.cli import report as command
+from sonde.cli._main import run_command_line
+from sonde.clock import SystemClock
+from sonde.store.layout import report_key
+from tests.fakes.clock import FakeClock
+from tests.fakes.job import FakeJob
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> FakeJob:
+    made = FakeJob(str(tmp_path / "job"))
+    return made.record({"cpu.utilization_percent": [10.0, 20.0, 30.0, 40.0]})
+
+
+def test_it_goes_into_the_folder_of_the_job(
+    job: FakeJob, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["report", job.end().backend.uri]) == 0
+    page = Path(job.backend.uri) / "report/report.html"
+    assert capsys.readouterr().out.startswith(str(page))
+    assert "25.0 %" in page.read_text()
+    rows = json.loads(page.with_suffix(".json").read_text())["tables"]["resources"]["rows"]
+    assert rows[0]["p50"] == 25.0
+    assert (page.parent / "rules" / "StepOutlier.json").exists()
+
+
+def test_or_where_one_says(
+    job: FakeJob, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["report", job.backend.uri, "-o", str(tmp_path / "page.html"), "--json"]
+    assert run_command_line(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["html"] == str(tmp_path / "page.html")
+    assert told["bytes"] == Path(told["html"]).stat().st_size
+    assert json.loads(Path(told["json"]).read_text())["state"] == "lost"
+
+
+def test_the_page_has_a_name_of_its_own(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["report", job.backend.uri, "-o", "report.json"]) == 2
+    assert "Name the page" in capsys.readouterr().err
+
+
+def test_at_the_end_rules_are_not_asked_again(job: FakeJob) -> None:
+    assert run_command_line(["report", job.end().backend.uri, "--at-end"]) == 0
+    document = json.loads(job.backend.read(report_key("report.json")))
+    assert document["rules"] == []
+
+
+def test_while_another_node_runs_it_is_left_to_that(tmp_path: Path) -> None:
+    later = FakeClock(SystemClock().now_ns() + 10**15)  # what begins then is not over yet
+    job = FakeJob(str(tmp_path / "job"), clock=later)
+    assert run_command_line(["report", job.backend.uri, "--at-end"]) == 1
+    assert not job.backend.exists(report_key("report.html"))
+
+
+def test_recording_what_rules_say_rewrites_a_report_that_is_there(job: FakeJob) -> None:
+    uri = job.end().backend.uri
+    assert run_command_line(["check", uri, "--record", "--rules", "StepOutlier"]) == 0
+    assert not job.backend.exists(report_key("report.html"))
+    assert run_command_line(["report", uri, "--at-end"]) == 0
+    assert run_command_line(["check", uri, "--record", "--rules", "IdleGPU"]) == 0
+    rules = json.loads(job.backend.read(report_key("report.json")))["rules"]
+    assert [one["rule"] for one in rules] == ["IdleGPU", "StepOutlier"]
+
+
+def test_without_a_browser_there_is_no_pdf(
+    job: FakeJob, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command.shutil, "which", lambda _name: None)
+    assert run_command_line(["report", job.backend.uri, "--pdf"]) == 1
+    assert "--pdf needs Chromium" in capsys.readouterr().err
+
+
+def test_a_job_writes_its_report_from_python(job: FakeJob, tmp_path: Path) -> None:
+    place = job.end().job().report(tmp_path / "page.html")
+    assert place == tmp_path / "page.html"
+    assert (tmp_path / "page.json").exists()
+    kept = job.job().report()
+    assert str(kept).endswith("report/report.html")

@@ -1,0 +1,34 @@
+"""The report at the end of a real job: where the summary says, or left to `sonde report`."""
+
+import json
+
+from tests.journeys.sonde_cli import PYTHON, Sonde
+
+SCRIPT = """
+import sonde
+for step in range(20):
+    sonde.log(loss=1 / (step + 1))
+    sonde.step()
+raise SystemExit(7)
+"""
+RULES = ("--rules", "LossNotDecreasing")
+
+
+def test_a_job_ends_with_its_report_and_its_own_exit_code(sonde: Sonde) -> None:
+    done = sonde.run("run", "--name", "job", *RULES, PYTHON, "-c", SCRIPT)
+    assert done.returncode == 7
+    page = sonde.job_folder("job") / "report" / "report.html"
+    # on a machine that is busy its ten seconds may be over before it is written
+    assert (b"sonde: report: " in done.stderr) == page.exists()
+    if not page.exists():
+        assert sonde.run("report", "job").returncode == 0
+    document = json.loads(page.with_suffix(".json").read_text())
+    assert document["exit_code"] == 7
+    assert document["notes"]["losses"] == "The last loss: train 0.05 at step 19."
+    assert "job failed after" in page.read_text()
+
+
+def test_where_none_is_wanted_there_is_none(sonde: Sonde) -> None:
+    done = sonde.run("run", "--name", "job", "--no-report", PYTHON, "-c", "pass")
+    assert b"report" not in done.stderr
+    assert not (sonde.job_folder("job") / "report").exists()
