@@ -78,7 +78,8 @@ REMOVE = (
     + """
 import shutil
 once_recorded(sys.argv[1])
-shutil.rmtree(sys.argv[1])
+os.rename(sys.argv[1], "gone")  # at once: files that come meanwhile would be in the way
+shutil.rmtree("gone", ignore_errors=True)
 time.sleep(float(sys.argv[2]))
 sys.exit(7)
 """
@@ -173,7 +174,8 @@ def test_a_store_whose_folder_is_removed_comes_back_too(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", PYTHON, "-c", "input()", stdin=subprocess.PIPE)
     assert eventually(lambda: sonde.runs() and sonde.samples("cpu.*")[0])
 
-    shutil.rmtree(sonde.folder / "sonde-jobs")
+    (sonde.folder / "sonde-jobs").rename(sonde.folder / "gone")
+    shutil.rmtree(sonde.folder / "gone", ignore_errors=True)
 
     assert eventually(lambda: sonde.runs() and sonde.samples("cpu.*")[0])
     launcher.communicate(b"\n", 120)
