@@ -149,10 +149,10 @@ _ABOUT_RULES = {"--rules", "--set", "--no-rules", "--fail-on", "--action"}
 
 
 def _cheap(words: Sequence[str]) -> list[str]:
-    """The command without rules, which take a second each time, unless it says anything of them."""
+    """The command without rules and report, a second each, unless it says anything of rules."""
     if words[0] != "run" or _ABOUT_RULES & {*words}:
         return list(words)
-    return ["run", "--no-rules", *words[1:]]
+    return ["run", "--no-rules", "--no-report", *words[1:]]
 
 
 def is_alive(pid: int) -> bool:

@@ -17,6 +17,7 @@ for number in range(3):
     sonde.log(loss=1 / (number + 1))
     sonde.step()
 """
+CHEAP = "[rules]\nlive = false\n[report]\nat_end = false\n"  # a second each, every time
 BEGIN = "import sys, sonde\nsonde.start(name='job', quiet=True)\n"
 
 
@@ -27,7 +28,7 @@ def run(
     (folder / "script.py").write_text(code)
     is_begun = "sonde.start" in code and "SONDE_DISABLE" not in (env or {})
     if is_begun and not (folder / "sonde.toml").exists():
-        (folder / "sonde.toml").write_text("[rules]\nlive = false\n")  # a second each time
+        (folder / "sonde.toml").write_text(CHEAP)
     return subprocess.run(
         [PYTHON, *(words or ("script.py",))],
         cwd=folder,

@@ -2,13 +2,12 @@
 
 import json
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from sonde.show.charts import CHARTS
-from sonde.show.job_view import JobView
 from sonde.show.specs import (
     BoxPlot,
     Facts,
@@ -23,6 +22,9 @@ from sonde.show.specs import (
 )
 from tests.fakes.job import FakeJob
 from tests.fakes.reported import GPUS, LEAD_SECONDS, PHASES, STEPS, Reported, reported_job
+
+if TYPE_CHECKING:
+    from sonde.show.job_view import JobView
 
 
 @pytest.fixture(scope="module")
