@@ -34,6 +34,8 @@ type LineProps = {
   hasBands?: boolean;
 };
 
+type Plot = uPlot & { shown?: LineData };
+
 const EMPTY: LineData = { x: new Float64Array(0), lines: [], unit: "" };
 
 /** Index of the last x at or before a time; −1 before the first. */
@@ -60,11 +62,16 @@ function shapeOf(data: LineData, hasBands: boolean): string {
   return JSON.stringify([hasBands, data.unit, ...data.lines.map((line) => [line.key, line.color, line.low !== undefined])]);
 }
 
+/** uPlot draws a gap at null, and a line over NaN. */
+function withGaps(values: Float64Array): (number | null)[] {
+  return Array.from(values, (value) => (Number.isNaN(value) ? null : value));
+}
+
 function columnsOf(data: LineData): uPlot.AlignedData {
-  const columns: ArrayLike<number>[] = [data.x];
-  for (const line of data.lines) if (line.low && line.high) columns.push(line.high, line.low);
-  for (const line of [...data.lines].reverse()) columns.push(line.mean);
-  return columns as unknown as uPlot.AlignedData;
+  const columns: (Float64Array | (number | null)[])[] = [data.x];
+  for (const line of data.lines) if (line.low && line.high) columns.push(withGaps(line.high), withGaps(line.low));
+  for (const line of [...data.lines].reverse()) columns.push(withGaps(line.mean));
+  return columns as uPlot.AlignedData;
 }
 
 function seriesOf(data: LineData, hasBands: boolean): Pick<uPlot.Options, "series" | "bands"> {
@@ -95,7 +102,7 @@ function optionsOf(data: LineData, props: LineProps, width: number): uPlot.Optio
     width, height, padding: [8, RIGHT, 4, 0], legend: { show: false }, cursor: { show: false },
     scales: {
       x: { time: false, min: view.peek()[0], max: view.peek()[1] },
-      y: { range: (u, _low, high) => [0, props.top ?? niceCeiling(Number.isFinite(high ?? NaN) ? highest((u as uPlot & { shown?: LineData }).shown ?? data) : 1)] },
+      y: { range: (u) => [0, props.top ?? niceCeiling(highest((u as Plot).shown ?? data))] },
     },
     axes: [
       { ...axis, size: 0, splits: (u) => shownTicks([u.scales.x!.min!, u.scales.x!.max!], u.width - GUTTER - RIGHT).map((tick) => tick.at), values: (_u, splits) => splits.map(() => "") },
@@ -124,7 +131,7 @@ export function LineChart(props: LineProps): JSX.Element {
   const isVisible = useVisible(box);
   const width = useWidth(box);
   useEffect(() => {
-    let plot: (uPlot & { shown?: LineData }) | null = null;
+    let plot: Plot | null = null;
     let shape = "", shown: LineData | null = null;
     const stop = effect(() => {
       const data = props.data.value ?? EMPTY;

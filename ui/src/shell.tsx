@@ -88,14 +88,14 @@ function Top(): JSX.Element {
   const { job: name, page } = route.value;
   return (
     <header class="top">
-      <div class="title">
+      <div class="where">
         <div class="crumb"><a href="#/">Sonde</a>{name ? <> / <a href="#/">jobs</a></> : null}</div>
-        <h1>{name || pages[page]?.title || "Sonde"} {isOpened.value && <StateChip />}</h1>
-      </div>
-      {name && <Tabs />}
-      <div class="right">
-        {isOpened.value && <HeaderControls />}
         <Preferences />
+      </div>
+      <div class="what">
+        <h1>{name || pages[page]?.title || "Sonde"} {isOpened.value && <StateChip />}</h1>
+        {name && <Tabs />}
+        {isOpened.value && <div class="controls"><HeaderControls /></div>}
       </div>
     </header>
   );
@@ -121,7 +121,7 @@ function LiveState(): JSX.Element {
   return (
     <>
       <span class={`fact live ${connection.value}`} title="News of the job, as they come">
-        {words}{age !== null && connection.value !== "connecting" ? ` · updated ${formatAgo(age)}` : ""}
+        {words}{age !== null && age >= 3 && connection.value !== "connecting" ? ` · updated ${formatAgo(age)}` : ""}
       </span>
       <button class="quiet" aria-pressed={isPaused.value} onClick={() => setPaused(!isPaused.value)}>{isPaused.value ? "Resume" : "Pause"}</button>
     </>
@@ -152,13 +152,13 @@ function Preferences(): JSX.Element {
     if (value !== "elapsed") zone.value = value === "utc" ? "UTC" : localZone();
   };
   return (
-    <>
+    <div class="preferences">
       <label class="choice"><span class="unseen">How time is shown</span><select value={current} onChange={(event) => setTime(event.currentTarget.value)}>
         {times.filter(([key], i) => key !== "local" || times[i]![1] !== "UTC").map(([key, text]) => <option key={key} value={key}>{text}</option>)}
       </select></label>
       <label class="choice"><span class="unseen">Theme</span><select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as Theme)}>
         <option value="system">system theme</option><option value="light">light</option><option value="dark">dark</option>
       </select></label>
-    </>
+    </div>
   );
 }
