@@ -14,8 +14,8 @@ test("a short list is in sight as a whole, an empty one not at all", () => {
   expect(rowsInSight(0, 400, 40, 0)).toEqual({ first: 0, end: 0 });
 });
 
-test("a list that has become shorter has no rows beyond its end", () => {
-  expect(rowsInSight(90000, 400, 40, 10)).toEqual({ first: 10, end: 10 });
+test("a list that has become shorter is seen at its end", () => {
+  expect(rowsInSight(90000, 400, 40, 100, 2)).toEqual({ first: 88, end: 100 });
 });
 
 test("rows lie on the pages that hold them", () => {

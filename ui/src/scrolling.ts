@@ -13,8 +13,10 @@ export function rowsInSight(
   total: number,
   around = 8,
 ): Rows {
-  const first = Math.floor(Math.max(0, top) / rowHeight) - around;
-  const end = Math.ceil((Math.max(0, top) + height) / rowHeight) + around;
+  // a list that has become shorter is seen at its end
+  const seen = Math.max(0, Math.min(top, total * rowHeight - height));
+  const first = Math.floor(seen / rowHeight) - around;
+  const end = Math.ceil((seen + height) / rowHeight) + around;
   return { first: Math.max(0, Math.min(first, total)), end: Math.max(0, Math.min(end, total)) };
 }
 

@@ -16,7 +16,7 @@ import { COLUMNS, JobsHead } from "./jobs_head";
 import "./pages.css";
 
 const ROW = 44;
-const STATES = ["running", "completed", "failed", "stopped", "lost"];
+const STATES = ["running", "completed", "failed", "stopped", "lost", "ended"];
 const REFRESH_MS = 3000;
 
 export function JobsPage() {
@@ -104,6 +104,7 @@ function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
     return () => observer.disconnect();
   }, []);
   useEffect(() => {
+    setTop(0);
     box.current?.scrollTo({ top: 0 });
   }, [source]);
   useEffect(() => void source.want(rows.first, rows.end || 1), [source, rows.first, rows.end]);

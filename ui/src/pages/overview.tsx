@@ -1,6 +1,6 @@
 // The page "Overview": how the job ended, how its time divides, what was found, how training went, what it used.
 
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import type { JobDocument } from "../api";
 import { linkTo } from "../router";
 import { RuleList } from "../rules/rule_list";
@@ -10,7 +10,11 @@ import { Death } from "./death";
 import "./pages.css";
 
 const CURVES = ["losses", "metrics", "gradient_norms", "learning_rate", "throughput"];
+const STEPS = ["phase_time", "step_histogram", "step_statistics", "outlier_phases", "outlier_system", "step_outliers", "loaders", "loading_times"];
+const WIDE = new Set(["step_statistics", "step_outliers", "loaders", "loading_times"]);
 const DEVICES = ["gpu_usage", "gpu_balance", "gpu_memory", "batch_size", "cpu_bottleneck", "io_bottleneck"];
+
+const NOT_PROFILED = "No operators were profiled. “Profile now” looks at the next steps of a job that runs, sonde run --profile at those of a new one.";
 
 export function OverviewPage(): JSX.Element | null {
   const document = job.value;
@@ -21,31 +25,33 @@ export function OverviewPage(): JSX.Element | null {
       <Death document={document} />
       <Summary document={document} />
       <Insights document={document} />
-      <h2 class="page-part">Training</h2>
-      <div class="chart-grid">{CURVES.map((chart) => <Chart key={chart} job={name} name={chart} />)}</div>
-      <h2 class="page-part">Resources</h2>
-      <Chart job={name} name="resources" title="Resource utilization summary" empty="No machine was sampled." />
-      <div class="chart-grid">{DEVICES.map((chart) => <Chart key={chart} job={name} name={chart} />)}</div>
-      <h2 class="page-part">Operations and steps</h2>
-      <Chart job={name} name="operators" empty="No operators were profiled: “Profile now” looks at the next steps of a running job, sonde run --profile operators at those of a new one." />
-      <div class="chart-grid">
-        <Chart job={name} name="phase_time" />
-        <Chart job={name} name="step_histogram" />
-        <Chart job={name} name="step_statistics" className="card wide" />
-        <Chart job={name} name="outlier_phases" />
-        <Chart job={name} name="outlier_system" />
-        <Chart job={name} name="step_outliers" className="card wide" />
-        <Chart job={name} name="loaders" className="card wide" />
-        <Chart job={name} name="loading_times" className="card wide" />
-      </div>
-      <h2 class="page-part">Recording</h2>
-      <div class="chart-grid">
-        <Chart job={name} name="overhead" title="What Sonde itself costs" />
-        <Chart job={name} name="lost" />
-        <Chart job={name} name="environment" className="card wide" />
-      </div>
+      <Part title="Training">
+        <div class="chart-grid">{CURVES.map((chart) => <Chart key={chart} job={name} name={chart} />)}</div>
+      </Part>
+      <Part title="Resources">
+        <Chart job={name} name="resources" title="Resource utilization summary" empty="No machine was sampled." />
+        <div class="chart-grid">{DEVICES.map((chart) => <Chart key={chart} job={name} name={chart} />)}</div>
+      </Part>
+      <Part title="Operations and steps">
+        <Chart job={name} name="operators" empty={NOT_PROFILED} />
+        <div class="chart-grid">
+          {STEPS.map((chart) => <Chart key={chart} job={name} name={chart} className={WIDE.has(chart) ? "card wide" : "card"} />)}
+        </div>
+      </Part>
+      <Part title="Recording">
+        <div class="chart-grid">
+          <Chart job={name} name="overhead" title="What Sonde itself costs" />
+          <Chart job={name} name="lost" />
+          <Chart job={name} name="environment" className="card wide" />
+        </div>
+      </Part>
     </>
   );
+}
+
+/** Charts under a heading, which goes where none of them has anything to show. */
+function Part({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  return <section class="page-part" aria-label={title}><h2>{title}</h2>{children}</section>;
 }
 
 /** Stages as shares and over time beside the eleven figures. */

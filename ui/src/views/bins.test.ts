@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { binsFor, highestCount } from "./bins";
+import { binsFor, highestCount, outline } from "./bins";
 
 const parts = [
   { label: "worker 0", tone: "", values: [1, 2, 3, 4, 5] },
@@ -16,6 +16,10 @@ test("many bins become fewer, and none of what was counted is lost", () => {
   const found = binsFor([0, 1, 2, 3, 4, 5], parts, 3);
   expect(found.edges).toEqual([0, 2, 4, 5]);
   expect(found.parts[0]?.counts).toEqual([3, 7, 5]);
+});
+
+test("an outline goes up and down at the edges", () => {
+  expect(outline([0, 1, 2], [5, 10], 10, (edge) => edge * 50)).toBe("M0 100V50H50V0H100V100");
 });
 
 test("the highest bin is that of what is shown", () => {

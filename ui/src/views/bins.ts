@@ -30,6 +30,19 @@ export function highestCount(bins: Bins, isShown: (label: string) => boolean): n
   return Math.max(1, ...shown.flatMap((part) => part.counts));
 }
 
+/** The outline of a part over a box of 100 by 100: up and down at the edges. */
+export function outline(edges: readonly number[], counts: readonly number[], most: number, x: (edge: number) => number): string {
+  const points = counts.map((count, bin) => {
+    const y = round(100 - (count / most) * 100);
+    return `V${y}H${round(x(edges[bin + 1] ?? 0))}`;
+  });
+  return `M${round(x(edges[0] ?? 0))} 100${points.join("")}V100`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
 function summed(values: Reals, together: number): number[] {
   const found: number[] = [];
   values.forEach((value, index) => {

@@ -1,19 +1,24 @@
 // Where most values of each group lie: boxes with whiskers, on one axis.
 
+import { useState } from "preact/hooks";
 import { cellText } from "../cells";
 import type { Box, BoxPlotSpec } from "../specs";
 import { niceTicks } from "../ticks";
 import { toneColor } from "../tones";
 import { boxDomain, boxPlaces } from "./box_layout";
 
+const FIRST_BOXES = 16;
+
 /** A row per group; the median stands beside it. */
 export function BoxPlot({ spec }: { spec: BoxPlotSpec }) {
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole || spec.boxes.length <= FIRST_BOXES + 2 ? spec.boxes : spec.boxes.slice(0, FIRST_BOXES);
   const domain = boxDomain(spec.boxes, spec.low, spec.high);
   const ticks = niceTicks(domain[0], domain[1], 5);
   return (
     <div class="box-plot">
       <ul>
-        {spec.boxes.map((box, place) => (
+        {shown.map((box, place) => (
           <Row key={box.label} box={box} place={place} domain={domain} unit={spec.unit} />
         ))}
       </ul>
@@ -27,6 +32,9 @@ export function BoxPlot({ spec }: { spec: BoxPlotSpec }) {
           </span>
         ))}
       </div>
+      {shown.length < spec.boxes.length && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>Show all {spec.boxes.length}</button>
+      )}
     </div>
   );
 }

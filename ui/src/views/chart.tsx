@@ -1,7 +1,8 @@
 // A chart of the server by its name: asked for when it is in sight, and again when there is news.
 
+import { computed, signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { getJson, jobPath } from "../api";
 import { useResource, useVisible } from "../resource";
 import { slowNews } from "../slow_news";
@@ -27,12 +28,16 @@ type Props = {
 export function Chart({ job, name, title, query = {}, empty, className = "card", adapt, more }: Props): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const isVisible = useVisible(box);
+  const isHidden = useMemo(() => signal(false), []);
+  // What has nothing to show takes no room, so it is never in sight: it is asked again all the same.
+  const isWanted = useMemo(() => computed(() => isVisible.value || isHidden.value), []);
   const load = (signal: AbortSignal): Promise<ChartAnswer> => {
     void slowNews.value;
     return getJson<ChartAnswer>(jobPath(job, "charts", name), query, signal);
   };
-  const { state, value, error } = useResource(load, isVisible, [job, name, JSON.stringify(query)]).value;
+  const { state, value, error } = useResource(load, isWanted, [job, name, JSON.stringify(query)]).value;
   const isNothing = value !== null && value.spec === null && empty === undefined;
+  useEffect(() => void (isHidden.value = isNothing), [isNothing]);
   return (
     <div ref={box} class={className} hidden={isNothing} data-chart-name={name} data-state={value === null ? state : value.spec === null ? "empty" : "ready"}>
       {value === null && <Notice state={state === "error" ? "error" : "loading"}>{state === "error" ? error : "Loading…"}</Notice>}

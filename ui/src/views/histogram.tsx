@@ -2,13 +2,15 @@
 
 import { useState } from "preact/hooks";
 import { cellText } from "../cells";
+import { formatValue } from "../format";
 import type { HistogramSpec } from "../specs";
 import { niceTicks } from "../ticks";
 import { toneColor } from "../tones";
-import { binsFor, highestCount } from "./bins";
+import { binsFor, highestCount, outline } from "./bins";
 import { Legend, toggled } from "./legend";
 
 const MOST_BINS = 60;
+const MOST_FILLED = 2; // more would cover each other
 
 /** Columns from edge to edge, those of several parts over each other. */
 export function Histogram({ spec }: { spec: HistogramSpec }) {
@@ -25,7 +27,7 @@ export function Histogram({ spec }: { spec: HistogramSpec }) {
         hidden={hidden}
         onToggle={(label) => setHidden(toggled(hidden, label))}
       />
-      <p class="hist-read">{read || `${most.toLocaleString("en")} ${spec.counted} at most`}</p>
+      <p class="hist-read">{read || `${formatValue(most, "")} ${spec.counted} at most`}</p>
       <svg
         viewBox="0 0 100 100"
         preserveAspectRatio="none"
@@ -33,21 +35,14 @@ export function Histogram({ spec }: { spec: HistogramSpec }) {
         aria-label={`${spec.title}: ${spec.counted} by value`}
         onMouseLeave={() => setRead("")}
       >
-        {bins.parts.map((part, place) =>
-          hidden.has(part.label)
-            ? null
-            : part.counts.map((count, bin) => (
-                <rect
-                  key={`${part.label} ${bins.edges[bin]}`}
-                  x={x(bins.edges[bin] ?? 0)}
-                  width={Math.max(0, x(bins.edges[bin + 1] ?? 0) - x(bins.edges[bin] ?? 0) - 0.15)}
-                  y={100 - (count / most) * 100}
-                  height={(count / most) * 100}
-                  style={{ fill: toneColor(part.tone, place) }}
-                  class={bins.parts.length > 1 ? "over" : ""}
-                />
-              )),
-        )}
+        {bins.parts.map((part, place) => hidden.has(part.label) ? null : (
+          <path
+            key={part.label}
+            class={bins.parts.length > MOST_FILLED ? "outline" : bins.parts.length > 1 ? "over" : ""}
+            d={outline(bins.edges, part.counts, most, x)}
+            style={{ "--tone": toneColor(part.tone, place) }}
+          />
+        ))}
         {bins.edges.slice(0, -1).map((edge, bin) => (
           <rect
             key={edge}
@@ -75,7 +70,7 @@ function wordsOf(bins: ReturnType<typeof binsFor>, bin: number, spec: HistogramS
   const from = cellText(bins.edges[bin] ?? null, spec.unit);
   const to = cellText(bins.edges[bin + 1] ?? null, spec.unit);
   const counts = bins.parts.map((part) =>
-    bins.parts.length > 1 ? `${part.label} ${part.counts[bin]}` : `${part.counts[bin]}`,
+    bins.parts.length > 1 ? `${part.label} ${formatValue(part.counts[bin], "")}` : formatValue(part.counts[bin], ""),
   );
   return `${from} – ${to}: ${counts.join(", ")} ${spec.counted}`;
 }

@@ -22,6 +22,8 @@ export const showSteps = (axis: string, range: [number, number] | null): void =>
   windows.value = { ...windows.peek(), [axis]: range };
 };
 
+const MOST_READ = 4; // without a pointer over them
+
 type Props = { spec: LineSpec; height?: number };
 
 /** A line per curve; dragging zooms, a double click shows all, the legend hides and reads. */
@@ -99,7 +101,7 @@ function Readout({ spec, table, at }: { spec: LineSpec; table: CurveTable; at: {
   return (
     <span class="line-readout">
       {spec.x_title.toLowerCase()} <b>{spec.x_unit === "seconds" ? formatElapsed(found.x) : cellText(found.x, spec.x_unit)}</b>
-      {found.values.map(({ label, value }) => (
+      {(at.value !== null || found.values.length <= MOST_READ) && found.values.map(({ label, value }) => (
         <span key={label}>{spec.curves.length > 1 ? ` ${label} ` : " "}<b>{cellText(value, spec.unit)}</b></span>
       ))}
     </span>

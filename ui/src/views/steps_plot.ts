@@ -28,8 +28,9 @@ export function plotOptions(plan: Plan): uPlot.Options {
   const { spec, table, width, height, isLogarithmic, range, color } = plan;
   const [low, high] = valueAxis(spec, table, isLogarithmic);
   const axis = { stroke: () => color("--muted"), grid: { stroke: () => color("--grid"), width: 1 }, ticks: { show: false }, font: FONT };
+  const isWhole = spec.x.every((at) => Number.isInteger(at));
   const isTime = spec.x_unit === "seconds";
-  const marks = (from: number, to: number, count: number): number[] => (isTime ? elapsedTicks(from, to, count).map((tick) => tick.at) : niceTicks(from, to, count));
+  const marks = (from: number, to: number, count: number): number[] => (isTime ? elapsedTicks(from, to, count).map((tick) => tick.at) : niceTicks(from, to, count).filter((at) => !isWhole || Number.isInteger(at)));
   const label = (at: number): string => (isTime ? formatElapsed(at) : cellText(at, spec.x_unit));
   return {
     width, height, padding: [8, 14, 0, 0], legend: { show: false },

@@ -7,6 +7,7 @@ import { toneColor } from "../tones";
 import { nextOrder, type Order, sortedIndices } from "./sorting";
 
 const FIRST_ROWS = 12;
+const LONG_TEXT = 48;
 
 /** Rows of values; long ones are folded. */
 export function Table({ spec, first = FIRST_ROWS }: { spec: TableSpec; first?: number }) {
@@ -84,7 +85,7 @@ function Head({ column, direction, onSort }: HeadProps) {
 type ValueProps = { column: Column; value: Cell; text: string; tone: string };
 
 function Value({ column, value, text, tone }: ValueProps) {
-  if (!column.is_number) return <td class="name">{text}</td>;
+  if (!column.is_number) return <td class={text.length > LONG_TEXT ? "text" : "name"}>{text}</td>;
   const share = tone && typeof value === "number" ? Math.min(100, Math.max(0, value)) : null;
   return (
     <td class="r">
