@@ -32,7 +32,7 @@ class Windowed:
 
     def helper(self, inputs: Any) -> Any:
         self.helped.append(threading.current_thread().name)
-        threading.Event().wait(0.02)  # what is planted here has to take time
+        threading.Event().wait(0.1)  # what is planted here has to take time
         return inputs
 
     def train(self) -> None:
