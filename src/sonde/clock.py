@@ -61,8 +61,9 @@ def wall_offset_ns() -> int:
     return time.time_ns() - time.clock_gettime_ns(_MONOTONIC)
 
 
-ticks_ns = time.perf_counter_ns  # the cheapest reading there is, for what a hook costs
-thread_cpu_ns = time.thread_time_ns  # CPU time of the calling thread
+ticks_ns = time.perf_counter_ns  # the cheapest reading there is
+# CPU time of the calling thread: what a hook costs, also on a machine that is busy with others
+thread_cpu_ns = time.thread_time_ns
 
 
 def thread_cpu_seconds() -> float:

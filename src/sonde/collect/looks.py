@@ -7,7 +7,7 @@ allows.
 
 from collections.abc import Callable
 
-from sonde.clock import NANOSECONDS, ticks_ns
+from sonde.clock import NANOSECONDS, thread_cpu_ns
 from sonde.collect.budget import Price
 from sonde.collect.session import Session
 
@@ -87,9 +87,9 @@ class Looks:
         shielded = self._session.guard.shield(name, function, None)
 
         def timed(*arguments: object) -> None:
-            began_ns = ticks_ns()
+            began_ns = thread_cpu_ns()
             shielded(*arguments)
-            self.took((ticks_ns() - began_ns) / NANOSECONDS)
+            self.took((thread_cpu_ns() - began_ns) / NANOSECONDS)
 
         return timed
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Optional, TypeVar
 
-from sonde.clock import NANOSECONDS, Clock, SystemClock, ticks_ns
+from sonde.clock import NANOSECONDS, Clock, SystemClock, thread_cpu_ns
 from sonde.collect.backroom import Backroom
 from sonde.collect.beat import beat_of
 from sonde.collect.budget import Budget
@@ -169,11 +169,11 @@ class Session:
                 return default
             if get_ident() != self.thread_id and not self._claim_training():
                 return default
-            began_ns = ticks_ns()
+            began_ns = thread_cpu_ns()
             if self.is_behind:
                 self.guard.call("notes", self.catch_up, None)
             result = shielded(*arguments)
-            self.hook_ns += ticks_ns() - began_ns
+            self.hook_ns += thread_cpu_ns() - began_ns
             return result
 
         return timed
@@ -208,9 +208,9 @@ class Session:
         Where the queue is full it waits for the training's own work, which costs the training
         nothing: what is counted is the least that such a call has ever taken.
         """
-        began_ns = ticks_ns()
+        began_ns = thread_cpu_ns()
         result = function(*arguments)
-        took_ns = ticks_ns() - began_ns
+        took_ns = thread_cpu_ns() - began_ns
         least_ns = min(took_ns, self._least_ns.get(kind, took_ns))
         self._least_ns[kind] = least_ns
         self.hook_ns -= took_ns - least_ns

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sonde.clock import NANOSECONDS, ticks_ns
+from sonde.clock import NANOSECONDS, thread_cpu_ns, ticks_ns
 from sonde.collect.profilers import PROFILERS, Profiler
 from sonde.collect.steps import FinishedStep
 from sonde.records.notice import NoticeKind
@@ -176,7 +176,9 @@ class Windows:
         if step.mode != _TRAIN and step.end_ns - one.latest_ns >= _EVALUATION_NS:
             cut = "an evaluation took too long"
         if is_done or cut or step.end_ns >= one.end_ns:
-            self._session.hook_ns -= self._end(one, cut)
+            began_ns = thread_cpu_ns()
+            self._end(one, cut)
+            self._session.hook_ns -= thread_cpu_ns() - began_ns
 
     def _place_plan(self, first: int) -> None:
         """The plan counts from the first step there is: training may have been resumed."""
@@ -203,9 +205,9 @@ class Windows:
                 self._waiting.remove(due[0])
             self._set_alarm()
         if due:
-            began_ns = ticks_ns()
+            began_ns = thread_cpu_ns()
             self._begin(due[0], number)
-            session.hook_ns -= ticks_ns() - began_ns
+            session.hook_ns -= thread_cpu_ns() - began_ns
         self._make_ready()
 
     def _is_due(self, asked: Asked, number: int) -> bool:
@@ -252,20 +254,18 @@ class Windows:
         session.backroom.hand("beat", session.tell)
         return True
 
-    def _end(self, one: _Open, cut: str) -> int:
-        """Switches the profiler off; what that took."""
+    def _end(self, one: _Open, cut: str) -> None:
+        """Switches the profiler off."""
         session, kind = self._session, one.window.kind
         end_ns, began_ns = session.clock.now_ns(), ticks_ns()
         profiler = self._profilers[kind]
         assert profiler is not None
         session.guard.call(_part(kind), lambda: profiler.end(one.window), None)
-        took_ns = ticks_ns() - began_ns
-        one.cost_ns += took_ns
+        one.cost_ns += ticks_ns() - began_ns
         self._record(one, cut, end_ns)
         session.steps.profile("")
         self._ended_step, self._is_settled = session.steps.counts[_TRAIN] - 1, False
         session.backroom.hand(_PART, self._settled)
-        return took_ns
 
     def _record(self, one: _Open, cut: str, end_ns: int | None = None) -> None:
         window, first = one.window, one.window.start_step or 0

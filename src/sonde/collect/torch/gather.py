@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.clock import NANOSECONDS
+from sonde.clock import thread_cpu_seconds
 from sonde.collect.budget import Measurement
 from sonde.collect.looks import Looks
 from sonde.collect.session import Session
@@ -92,9 +92,9 @@ class Gather:
         due = self._due(optimizer)
         if not due:
             return
-        began_ns = self._session.clock.now_ns()
+        began = thread_cpu_seconds()
         at = (Mode.TRAIN.value, self._decision.step)
-        taken = self._follow(self._recipe(optimizer, due), at, began_ns)
+        taken = self._follow(self._recipe(optimizer, due), at, self._session.clock.now_ns())
         if any(TensorKind.OPTIMIZER_STATE in one.kinds for one in due):
             self._add(taken, self._states(optimizer), due)
         if taken.is_empty:
@@ -104,7 +104,7 @@ class Gather:
         routine = self._routine if self._decision.is_budgeted else None
         is_over = self._records.keep(taken, routine)
         if routine is not None and is_over:
-            routine.inline.learn((self._session.clock.now_ns() - began_ns) / NANOSECONDS)
+            routine.inline.learn(thread_cpu_seconds() - began)
 
     def offer(
         self, name: str, kinds: Kinds, tensor: Tensor, at: tuple[str, int], is_look: bool

@@ -9,7 +9,7 @@ from torch import Tensor, _foreach_norm
 from torch.nn import utils
 from torch.optim import Optimizer
 
-from sonde.clock import NANOSECONDS
+from sonde.clock import thread_cpu_seconds
 from sonde.collect.budget import Measurement
 from sonde.collect.session import Session
 from sonde.collect.torch.gather import Gather
@@ -80,7 +80,7 @@ class Norms:
         return measured
 
     def _gradient_norm(self, optimizer: Optimizer, after: str, step: int) -> None:
-        began_ns = self._session.clock.now_ns()
+        began = thread_cpu_seconds()
         gradients = [
             local(one.grad.detach())
             for one in parameters_of(optimizer)
@@ -96,7 +96,7 @@ class Norms:
             total = torch.linalg.vector_norm(torch.stack(together))
         value = float(total) if total.device.type == "cpu" else total
         self._scalars.record(f"gradient_norm{after}", [(value, 1.0)], (_TRAIN, step))
-        seconds = (self._session.clock.now_ns() - began_ns) / NANOSECONDS
+        seconds = thread_cpu_seconds() - began
         self._cheap.inline.learn(seconds)
         self._session.budget.norm_took(seconds)
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch._C import _functorch
 
-from sonde.clock import NANOSECONDS, ticks_ns
+from sonde.clock import NANOSECONDS, thread_cpu_ns
 from sonde.collect.looks import Looks
 from sonde.collect.session import Session
 from sonde.collect.steps import At, Pass
@@ -92,13 +92,13 @@ class Offers:
 
     def offer(self, forward: ForwardPass, stem: str, kinds: Kinds, found: Iterable[Leaf]) -> None:
         """Tensors of one call; where their step is not certain yet, copies of them wait."""
-        began_ns = ticks_ns()
+        began_ns = thread_cpu_ns()
         leaves = list(found)[:_MOST_LEAVES]
         is_look = self._is_looked_at(forward)
         if leaves:
             self._take(forward, stem, kinds, leaves, is_look)
         if is_look:
-            self._looks.took((ticks_ns() - began_ns) / NANOSECONDS)
+            self._looks.took((thread_cpu_ns() - began_ns) / NANOSECONDS)
 
     def _take(
         self, forward: ForwardPass, stem: str, kinds: Kinds, leaves: list[Leaf], is_look: bool

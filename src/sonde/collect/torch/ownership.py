@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sonde.clock import NANOSECONDS
+from sonde.clock import thread_cpu_seconds
 from sonde.collect.budget import Measurement
 from sonde.collect.session import At, Session
 from sonde.collect.torch.modules import Modules
@@ -119,11 +119,11 @@ class Ownership:
         if watch.window is not None:
             self._go_on(watch, watch.window)
         elif watch.steps >= watch.due and self._may_begin(watch):
-            began_ns = self._session.clock.now_ns()
+            began = thread_cpu_seconds()
             watch.window = self._begin(optimizer, watch)
             if not self._are_said(watch.window.without):
                 self._uses.watch()
-            self._price.inline.learn((self._session.clock.now_ns() - began_ns) / NANOSECONDS)
+            self._price.inline.learn(thread_cpu_seconds() - began)
 
     def compare(self, done: _Comparison) -> None:
         """What has moved from the first to the last step; of devices, called in the backroom."""
