@@ -9,6 +9,7 @@ from benchmarks.report import Row, circumstances, save, table, write_page
 NAMES = (
     *("startup", "sampler", "writer", "follow", "sealed_size", "reader"),
     *("hook_overhead", "smdebug_comparison", "trace_decoding", "rules_cost"),
+    "report_speed",
 )
 
 

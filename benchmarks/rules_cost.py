@@ -6,10 +6,10 @@ import tempfile
 
 import numpy as np
 
-from benchmarks.recorded import record
 from benchmarks.report import Row
 from benchmarks.synthetic import INTERVAL_NS, Day, make_day
 from benchmarks.synthetic_training import NODE, MovedClock, Pace, Training
+from benchmarks.trained import trained_day
 from sonde.analyze.verdict import last_words
 from sonde.clock import NANOSECONDS, process_cpu_seconds
 from sonde.read.job_data import JobData
@@ -91,16 +91,8 @@ class _Samples:
 
 def _recorded(steps: int) -> list[Row]:
     """CPU time of all rules over a recorded job: on one core, as `sonde check` does it."""
-    day = make_day()
-    seconds = int(day.times_ns[-1] - day.times_ns[0]) // NANOSECONDS
-    pace = Pace(steps / seconds, parameters=20, statistics_every=60)
     with tempfile.TemporaryDirectory() as folder:
-        backend = record(f"{folder}/job", day)
-        clock = MovedClock(int(day.times_ns[0]))
-        training = Training(backend, clock, pace)
-        for instant_ns in range(int(day.times_ns[0]), int(day.times_ns[-1]), 60 * NANOSECONDS):
-            training.train_until(instant_ns)
-        training.end()
+        backend, clock = trained_day(f"{folder}/job", steps)
         before = process_cpu_seconds()
         runner = Runner(JobData(backend, clock), select_rules())
         runner.advance()
