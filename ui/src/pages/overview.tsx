@@ -10,7 +10,7 @@ import { Death } from "./death";
 import "./pages.css";
 
 const CURVES = ["losses", "metrics", "gradient_norms", "learning_rate", "throughput"];
-const STEPS = ["phase_time", "step_histogram", "step_statistics", "outlier_phases", "outlier_system", "step_outliers", "loaders", "loading_times"];
+const STEPS = ["operator_phases", "phase_time", "step_histogram", "step_statistics", "outlier_phases", "outlier_system", "step_outliers", "loaders", "loading_times"];
 const WIDE = new Set(["step_statistics", "step_outliers", "loaders", "loading_times"]);
 const DEVICES = ["gpu_usage", "gpu_balance", "gpu_memory", "batch_size", "cpu_bottleneck", "io_bottleneck"];
 

@@ -9,7 +9,8 @@ from sonde.show.specs import Spec
 _ORDER = (
     *("job_details", "stages", "progress"),
     *("resources", "node_heatmap", "fleet"),
-    *("mode_time", "phase_time", "device_time", "operators", "general_operations"),
+    *("mode_time", "phase_time", "device_time"),
+    *("operators", "operator_phases", "general_operations"),
     *("step_statistics", "step_histogram", "throughput"),
     *("step_outliers", "outlier_phases", "outlier_system"),
     *("loading_advice", "loaders", "loading_times"),
