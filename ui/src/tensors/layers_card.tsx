@@ -13,6 +13,7 @@ import { rowFigures } from "./heat_scale";
 import { loadLayers, type Layers, type TensorNames } from "./source";
 import { chooseTensor, chosenNames, collection, freshness, mode, search, statistic, statisticWords } from "./state";
 
+const MOST = 10_000;
 const FIRST = ["l2_norm", "zero_fraction", "update_ratio", "abs_mean", "std", "abs_max", "nan_count"];
 
 /** The collection that tells most, where none is chosen. */
@@ -53,7 +54,7 @@ export function LayersCard({ names }: { names: TensorNames }): JSX.Element {
       <Waiting resource={layers.value} empty={(value) => (value.steps.length ? null : `Nothing of this was recorded in ${mode.value}. Choose another collection, or record it: sonde run --save ${of.value || "gradients"}:every=10 …`)}>
         {(value) => (isTable ? <LayersTable layers={value} /> : <LayersHeat layers={value} chosen={chosenNames.value} onChoose={chooseTensor} />)}
       </Waiting>
-      {shown && shown.total > shown.names.length && <p class="sub">{formatCount(shown.names.length)} of {formatCount(shown.total)} tensors: the others were not recorded here, or are too many for one picture. Find by name shows fewer.</p>}
+      {shown && shown.total > shown.names.length && <p class="sub">{shown.total > MOST ? `The first ${formatCount(MOST)} of ${formatCount(shown.total)} tensors; find by name shows fewer.` : `${formatCount(shown.total - shown.names.length)} of ${formatCount(shown.total)} tensors have nothing of this recorded in ${mode.value}.`}</p>}
       {shown && shown.merged > 1 && <p class="sub">Each column is the mean of {shown.merged} recorded steps.</p>}
     </section>
   );

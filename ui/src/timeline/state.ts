@@ -13,7 +13,7 @@ export const ranks = computed(() => (job.value?.workers ?? []).map((one) => one.
 
 /** The ranks that are shown. */
 export const shownRanks = computed(() => {
-  const wanted = parseDevices(route.value.parameters.workers ?? "", 1 << 20);
+  const wanted = parseDevices(route.value.parameters.workers ?? route.value.parameters.worker ?? "", 1 << 20);
   const known = wanted?.filter((rank) => ranks.value.includes(rank)) ?? [];
   return known.length ? known : ranks.value.slice(0, FIRST_WORKERS);
 });

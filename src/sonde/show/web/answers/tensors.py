@@ -23,7 +23,8 @@ _PLAIN = tuple(one for one in REDUCTIONS if one != "quantiles")
 _MODES = tuple(one.value for one in Mode)
 _MOST_TENSORS = 12  # in one picture
 _MOST_NAMES = 50_000
-_MOST_LAYERS = 2000
+_MOST_LAYERS = 10_000
+_MOST_CELLS = 600_000  # layers × steps
 _MOST_STEPS = 1000  # of a histogram; more are put together
 
 
@@ -152,7 +153,8 @@ def _layers(question: Question) -> Reply:
         ranks = sorted({rank for one in wanted.values() for rank in one})
         found = _read(question, ranks, wanted, (mode, reduction))
         marks = _marks(view, found.names)
-    shown = found.coarser(question.pixels)
+    most = max(2, min(question.pixels, _MOST_CELLS // max(1, len(found.names))))
+    shown = found.coarser(most)
     builder = FrameBuilder()
     header = {
         "mode": mode,

@@ -1,0 +1,24 @@
+"""What a chart of the page draws, as its data."""
+
+from typing import Any
+
+from playwright.sync_api import Page
+
+from tests.browser.conftest import PATIENCE_MS
+
+_ASK = """
+async ([name, patience]) => {
+  const end = performance.now() + patience;
+  for (;;) {
+    const found = window.__sonde?.chart(name) ?? null;
+    if (found !== null || performance.now() > end) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+"""
+
+
+def drawn(page: Page, chart: str) -> Any:
+    """The data of a chart, once it is there; None where it never comes."""
+    page.locator(f'[data-chart="{chart}"]').first.wait_for()
+    return page.evaluate(_ASK, [chart, PATIENCE_MS])

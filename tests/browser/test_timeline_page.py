@@ -1,0 +1,118 @@
+"""The page Timeline: what it draws, finds, sums and hands out, in a real browser."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PATIENCE_MS, Open
+from tests.browser.drawn import drawn
+from tests.browser.served import Served
+from tests.fakes.job import FakeJob
+from tests.fakes.python_profile import FakeProfile
+
+expect.set_options(timeout=PATIENCE_MS)
+
+HOSTILE = "gemm<b onclick=alert(1)>"
+MAIN = ("main", "/home/user/train.py", 3)
+LOAD = ("load", "/home/user/data.py", 5)
+MODEL = ("forward", "/home/user/model.py", 8)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, served: Callable[[str], Served]) -> Served:
+    store = tmp_path_factory.mktemp("store")
+    job = FakeJob((store / "trained").as_uri())
+    worker = job.worker()
+    gpu = {"device": "cuda:0", "lane": "stream 7"}
+    worker.operation("aten::mm", "operator", 0.30, 0.10, module="body.0")
+    worker.operation("cudaLaunchKernel", "runtime", 0.33, 0.01, correlation=7, module="body.0")
+    worker.operation(HOSTILE, "kernel", 0.50, 0.20, correlation=7, **gpu)
+    worker.operation(HOSTILE, "kernel", 1.60, 0.10, **gpu)
+    profile = FakeProfile(worker)
+    profile.stands((MAIN, LOAD), 250).stands((MAIN, MODEL), 750)
+    for number in range(2):
+        worker.step(number, {"data_wait": 0.25, "forward": 0.75})
+    profile.write()
+    worker.flush()
+    job.record({"cpu.utilization_percent": [10.0, 20.0]})
+    job.end()
+    return served(str(store))
+
+
+def tracks(page: Page) -> list[dict[str, Any]]:
+    expect(page.locator('[data-chart="timeline"][data-state="ready"]')).to_be_visible()
+    found: list[dict[str, Any]] = drawn(page, "trace-worker-0")["tracks"]
+    return found
+
+
+def test_every_track_is_drawn_with_its_slices(open_page: Open, trained: Served) -> None:
+    page = open_page(trained.page("trained", "timeline"))
+    assert {one["title"]: one["count"] for one in tracks(page)} == {
+        "steps": 2,
+        "phases": 4,
+        "thread 1": 2,
+        "cuda:0 stream 7": 2,
+    }
+    machine = drawn(page, "timeline-machine-node-a")
+    assert [one["label"] for one in machine["lines"]] == ["CPU"]
+    assert list(machine["lines"][0]["mean"]) == [10, 20]
+
+
+def test_a_search_goes_to_the_next_hit_and_tells_all_about_it(
+    open_page: Open, trained: Served
+) -> None:
+    page = open_page(trained.page("trained", "timeline"))
+    tracks(page)
+    box = page.get_by_label("Find slices by name")
+    box.fill("gemm")
+    expect(page.locator("[data-hits='2']")).to_be_visible()
+    box.press("Enter")
+    details = page.locator('[data-chart="timeline-details"]')
+    expect(details).to_contain_text(HOSTILE)
+    for said in ("200\u202fms", "forward", "body.0", "cuda:0", "cudaLaunchKernel"):
+        expect(details).to_contain_text(said)
+    assert details.locator("b").count() == 0
+    page.get_by_label("Next hit").click()
+    expect(details).to_contain_text("100\u202fms")
+    expect(page).to_have_url(re.compile("slice=.*find=gemm|find=gemm.*slice="))
+
+
+def test_sums_of_a_selection_are_those_of_the_server(open_page: Open, trained: Served) -> None:
+    page = open_page(trained.page("trained", "timeline", "sel=0.1-1.1"))
+    totals = page.locator('[data-chart="timeline-totals"]')
+    expect(totals).to_contain_text("in the selection")
+    row = totals.locator("tr", has_text="data_wait")
+    expect(row).to_contain_text("250\u202fms")
+    expect(row.locator("td").nth(5)).to_have_text("2")
+    totals.get_by_label("Track").select_option("cuda:0 stream 7")
+    expect(totals.locator("tbody tr")).to_have_count(1)
+
+
+def test_the_flame_graph_follows_steps_and_zooms(open_page: Open, trained: Served) -> None:
+    page = open_page(trained.page("trained", "timeline", "steps=0"))
+    flame = page.locator('[data-chart="flame"]')
+    found = drawn(page, "flame")
+    assert found["names"] == ["main", "forward", "load"]
+    assert found["totals"] == pytest.approx([1.0, 0.75, 0.25])
+    flame.focus()
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        flame.press(key)
+    expect(page.get_by_role("button", name="Show all", exact=True)).to_be_visible()
+    assert page.evaluate("__sonde.chart('flame').zoom") == 1
+    page.get_by_label("Find functions").fill("load")
+    expect(page.locator(".flame-read")).to_contain_text("takes 25")
+
+
+def test_traces_can_be_kept(open_page: Open, trained: Served, tmp_path: Path) -> None:
+    page = open_page(trained.page("trained", "timeline"))
+    for link, key in (("Download trace for Perfetto", "traceEvents"), ("speedscope", "profiles")):
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name=link).click()
+        kept = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(kept)
+        assert json.loads(kept.read_text())[key]
