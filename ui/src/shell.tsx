@@ -55,7 +55,7 @@ export function Shell(): JSX.Element {
   const { page, job: name } = route.value;
   const shown = pages[page];
   useEffect(() => {
-    document.title = name ? `${name} · ${shown?.title ?? page} · Sonde` : `${shown?.title ?? "Jobs"} · Sonde`;
+    document.title = name ? `${name} · ${shown?.title ?? page} · Sonde` : `Sonde · ${shown?.title ?? page}`;
   }, [name, page]);
   return (
     <>
@@ -95,7 +95,7 @@ function Top(): JSX.Element {
       <div class="what">
         <h1>{name || pages[page]?.title || "Sonde"} {isOpened.value && <StateChip />}</h1>
         {name && <Tabs />}
-        {isOpened.value && <div class="controls"><HeaderControls /></div>}
+        {isOpened.value && <div class="acts"><HeaderControls /></div>}
       </div>
     </header>
   );

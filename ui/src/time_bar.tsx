@@ -1,8 +1,9 @@
 // Says which part of the job is shown, and changes it.
 
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { formatDuration } from "./format";
 import { extent, isFollowing, isLive, isWhole, selection, setSelection, setView, showAll, view, zoomBy } from "./state";
+import { Popover } from "./popover";
 import { shownTime } from "./time_axis";
 
 const WIDTHS = [86400, 3600, 900, 300, 60, 10, 1];
@@ -39,7 +40,21 @@ export function TimeBar(): JSX.Element {
         {usefulWidths(whole).map((width) => (
           <button key={width} aria-pressed={Math.abs(to - from - width) < width * 1e-3} onClick={() => showWidth(width)}>{short(width)}</button>
         ))}
+        <Popover label="Keys" title="What mouse and keys do" isRight><KeysHelp /></Popover>
       </span>
     </div>
   );
+}
+
+const HELP: [string, string][] = [
+  ["drag", "zoom, on phases select; with Shift the other of both"],
+  ["double-click, 0", "show the whole job"],
+  ["Ctrl + wheel, + −, two fingers", "zoom in and out"],
+  ["Shift + wheel, ← →", "move"],
+  [", .", "move the hover time"],
+  ["s, z, Esc", "select around the hover time, zoom to the selection, clear it"],
+];
+
+function KeysHelp(): JSX.Element {
+  return <dl class="keys">{HELP.map(([keys, what]) => <Fragment key={keys}><dt>{keys}</dt><dd>{what}</dd></Fragment>)}</dl>;
 }

@@ -8,22 +8,41 @@ import { paintCodes, parseColor, rampTable, type Heat } from "./heat_image";
 export type HeatScale = { low: number; high: number };
 const STOPS = ["--heat-0", "--heat-1", "--heat-2", "--heat-3", "--heat-4", "--heat-5"];
 
+const tables = new Map<string, Uint32Array>();
+
+/** The colors of codes in the theme that is shown; the same scale gives the same table. */
 export function heatTable(scale: HeatScale): Uint32Array {
-  return rampTable(STOPS.map((name) => parseColor(color(name))), parseColor(color("--heat-none")), scale.low, scale.high);
+  const key = [color("--heat-0"), scale.low, scale.high].join();
+  let table = tables.get(key);
+  if (!table) {
+    table = rampTable(STOPS.map((name) => parseColor(color(name))), parseColor(color("--heat-none")), scale.low, scale.high);
+    if (tables.size > 64) tables.clear();
+    tables.set(key, table);
+  }
+  return table;
 }
 
-let sheet: HTMLCanvasElement | null = null;
+type Sheet = { heat: Heat; table: Uint32Array; canvas: HTMLCanvasElement };
+const sheets = new WeakMap<readonly number[], Sheet>();
+
+/** Cells as pixels, painted once for the same data, rows and colors: a zoom only stretches them. */
+function sheetOf(heat: Heat, order: readonly number[], table: Uint32Array): HTMLCanvasElement {
+  const known = sheets.get(order);
+  if (known?.heat === heat && known.table === table) return known.canvas;
+  const canvas = known?.canvas ?? document.createElement("canvas");
+  canvas.width = heat.columns;
+  canvas.height = order.length;
+  const g = canvas.getContext("2d")!;
+  const image = g.createImageData(heat.columns, order.length);
+  paintCodes(heat, order, table, new Uint32Array(image.data.buffer));
+  g.putImageData(image, 0, 0);
+  sheets.set(order, { heat, table, canvas });
+  return canvas;
+}
 
 /** Rows in a given order, from `top`, `rowHeight` pixels each; the time axis is the area's. */
 export function drawHeat(g: CanvasRenderingContext2D, area: Area, heat: Heat, order: readonly number[], table: Uint32Array, place: { top: number; rowHeight: number }): void {
   if (!heat.columns || !order.length) return;
-  sheet ??= document.createElement("canvas");
-  sheet.width = heat.columns;
-  sheet.height = order.length;
-  const own = sheet.getContext("2d")!;
-  const image = own.createImageData(heat.columns, order.length);
-  paintCodes(heat, order, table, new Uint32Array(image.data.buffer));
-  own.putImageData(image, 0, 0);
   const from = xAt(heat.start, area.width, area.window);
   const to = xAt(heat.start + heat.columns * heat.width, area.width, area.window);
   g.save();
@@ -31,7 +50,7 @@ export function drawHeat(g: CanvasRenderingContext2D, area: Area, heat: Heat, or
   g.rect(area.left, place.top, area.plot, order.length * place.rowHeight);
   g.clip();
   g.imageSmoothingEnabled = place.rowHeight < 1;
-  g.drawImage(sheet, from, place.top, to - from, order.length * place.rowHeight);
+  g.drawImage(sheetOf(heat, order, table), from, place.top, to - from, order.length * place.rowHeight);
   g.restore();
 }
 

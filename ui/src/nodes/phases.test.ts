@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { laneShares, phaseShares, shareColumns, smoothed, stretchAt, styleFor, type Lane, type Lanes } from "./phases";
-import { barParts, phaseOrder, stepCeiling, type StepRow } from "./step_layout";
+import { barParts, labeledBars, phaseOrder, stepCeiling, type StepRow } from "./step_layout";
 
 function lane(part: Partial<Lane>): Lane {
   return {
@@ -60,6 +60,11 @@ describe("bars of steps", () => {
   it("fill the chart, but for one that is far longer", () => {
     expect(stepCeiling([0.5, 0.6, 8], 0.5)).toBeCloseTo(0.63);
     expect(stepCeiling([], null)).toBeGreaterThan(0);
+  });
+
+  it("that are cut say how long they are, where there is room", () => {
+    const rows = [8, 9, 1, 1, 7].map((seconds, i) => row(i, { forward: seconds }));
+    expect([...labeledBars(rows, 2)]).toEqual([1, 4]);
   });
 
   it("stack phases in the order of a step, one's own after them", () => {

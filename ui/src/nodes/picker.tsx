@@ -4,7 +4,7 @@ import { useSignal, type ReadonlySignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { busiest, formatDevices, parseDevices } from "./device_ranges";
 import { MOST_PICKS, pickColor, picks, setPicks, togglePick, type Kind } from "./picks";
-import { Popover } from "./popover";
+import { Popover } from "../popover";
 
 type Props = {
   kind: Kind;

@@ -14,7 +14,7 @@ import { Waiting } from "../states";
 import { Table } from "../views/table";
 import { numberColumn, tableSpec } from "./chart_block";
 import { Choice } from "./heatmap";
-import { barParts, phaseOrder, stepCeiling, type StepRow } from "./step_layout";
+import { barParts, labeledBars, phaseOrder, stepCeiling, type StepRow } from "./step_layout";
 import { chosenWorker } from "./workers";
 
 type StepsDocument = { worker: number | null; mode: string; total: number; median_seconds: number | null; steps: StepRow[] };
@@ -65,6 +65,7 @@ function Bars({ data }: { data: StepsDocument }): JSX.Element {
   const group = useRef<HTMLDivElement>(null);
   const order = phaseOrder(data.steps);
   const ceiling = stepCeiling(data.steps.map((row) => row.seconds), data.median_seconds);
+  const labeled = labeledBars(data.steps, ceiling);
   const shown = data.steps.find((row) => row.step === pointed) ?? data.steps.at(-1)!;
   const move = (event: KeyboardEvent): void => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -84,7 +85,9 @@ function Bars({ data }: { data: StepsDocument }): JSX.Element {
       <div class="step-plot">
         {data.median_seconds !== null && <div class="median" style={{ bottom: `${Math.min(100, (data.median_seconds / ceiling) * 100)}%` }}><span>median</span></div>}
         <div class="step-bars" role="group" aria-label="Steps; arrow keys move, Enter shows one in the charts" ref={group} onKeyDown={move} onPointerLeave={() => setPointed(null)}>
-          {data.steps.map((row, i) => <Bar key={row.step} row={row} order={order} ceiling={ceiling} isStop={i === data.steps.length - 1} onPoint={setPointed} />)}
+          {data.steps.map((row, i) => (
+            <Bar key={row.step} row={row} order={order} ceiling={ceiling} isStop={i === data.steps.length - 1} isLabeled={labeled.has(i)} onPoint={setPointed} />
+          ))}
         </div>
       </div>
       <div class="step-axis" aria-hidden="true">{[data.steps[0], data.steps[data.steps.length >> 1], data.steps.at(-1)].map((row, i) => <span key={i}>{row ? formatCount(row.step) : ""}</span>)}</div>
@@ -92,16 +95,16 @@ function Bars({ data }: { data: StepsDocument }): JSX.Element {
   );
 }
 
-type BarProps = { row: StepRow; order: string[]; ceiling: number; isStop: boolean; onPoint: (step: number) => void };
+type BarProps = { row: StepRow; order: string[]; ceiling: number; isStop: boolean; isLabeled: boolean; onPoint: (step: number) => void };
 
-function Bar({ row, order, ceiling, isStop, onPoint }: BarProps): JSX.Element {
+function Bar({ row, order, ceiling, isStop, isLabeled, onPoint }: BarProps): JSX.Element {
   const isCut = row.seconds > ceiling;
   const words = order.filter((name) => row.phases[name]).map((name) => `${phaseName(name)} ${formatDuration(row.phases[name]!)}`).join(", ");
   const from = row.start - jobStart.value;
   return (
     <button class="step-bar" tabIndex={isStop ? 0 : -1} aria-label={`Step ${row.step}: ${formatDuration(row.seconds)}; ${words}`}
       onPointerEnter={() => onPoint(row.step)} onFocus={() => onPoint(row.step)} onClick={() => showRange([from, from + row.seconds])}>
-      {isCut && <span class="cut">{formatDuration(row.seconds)}</span>}
+      {isLabeled && <span class="cut">{formatDuration(row.seconds)}</span>}
       {barParts(row, order, ceiling).reverse().map(({ name, percent }) => <i key={name} style={{ height: `${percent}%`, background: `var(${phaseColor(name)})` }} />)}
       {isCut && <span class="break" />}
     </button>

@@ -28,3 +28,13 @@ export function barParts(row: StepRow, order: readonly string[], ceiling: number
     return seconds > 0 ? [{ name, percent: ((seconds * squeeze) / ceiling) * 100 }] : [];
   });
 }
+
+const LABEL_BARS = 3;
+
+/** Which bars beyond the top carry their time: the longest first, and none so near another that they touch. */
+export function labeledBars(rows: readonly StepRow[], ceiling: number): Set<number> {
+  const cut = rows.flatMap((row, i) => (row.seconds > ceiling ? [i] : [])).sort((a, b) => rows[b]!.seconds - rows[a]!.seconds);
+  const labeled = new Set<number>();
+  for (const i of cut) if (![...labeled].some((other) => Math.abs(other - i) < LABEL_BARS)) labeled.add(i);
+  return labeled;
+}

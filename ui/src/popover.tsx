@@ -3,7 +3,9 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-export function Popover({ label, title, children }: { label: ComponentChildren; title: string; children: ComponentChildren }): JSX.Element {
+type Props = { label: ComponentChildren; title: string; isRight?: boolean; children: ComponentChildren };
+
+export function Popover({ label, title, isRight = false, children }: Props): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const box = useRef<HTMLSpanElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -28,7 +30,7 @@ export function Popover({ label, title, children }: { label: ComponentChildren; 
   return (
     <span class="popover-box" ref={box}>
       <button ref={button} aria-expanded={isOpen} aria-haspopup="dialog" onClick={() => setOpen(!isOpen)}>{label} <span aria-hidden="true">▾</span></button>
-      {isOpen && <div class="popover" role="dialog" aria-label={title}>{children}</div>}
+      {isOpen && <div class={isRight ? "popover right" : "popover"} role="dialog" aria-label={title}>{children}</div>}
     </span>
   );
 }
