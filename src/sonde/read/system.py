@@ -43,11 +43,12 @@ class SystemReader:
         return self._reader.damages
 
     def series(self, metric: str = "*", device: str | None = None) -> tuple[Series, ...]:
-        """The series whose metric fits a pattern (`gpu.*`), of one device or all."""
+        """The series whose metric and device fit patterns (`gpu.*`, `gpu0`); None is any device."""
         return tuple(
             one
             for one in self._reader.series
-            if fnmatchcase(one.metric.name, metric) and device in (None, one.device)
+            if fnmatchcase(one.metric.name, metric)
+            and (device is None or fnmatchcase(one.device, device))
         )
 
     def samples(

@@ -58,11 +58,13 @@ def create_app(library: Library, door: Door) -> Starlette:
         for address in ANSWERS.load(name)().addresses():
             endpoint = _endpoint(library, address, kept)
             routes.append(Route(f"/api{address.path}", endpoint, methods=[address.method]))
-    return Starlette(
+    app = Starlette(
         routes=routes,
         middleware=[Middleware(Security, door=door)],
         exception_handlers={HTTPException: _not_there},
     )
+    app.router.redirect_slashes = False
+    return app
 
 
 class _Kept:

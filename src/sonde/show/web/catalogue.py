@@ -122,8 +122,10 @@ class Catalogue:
         else:
             found = [look(name) for name in stale]
         with self._lock:
-            self._known |= {one.row["name"]: one for one in found}
-            return [self._known[name].row for name in names if name in self._known]
+            self._known |= {one.row["name"]: one for one in found if one is not None}
+            gone = {name for name, one in zip(stale, found, strict=True) if one is None}
+            there = [name for name in names if name not in gone]
+            return [self._known[name].row for name in there if name in self._known]
 
     def _is_fresh(self, name: str, now: float, *, is_whole: bool) -> bool:
         known = self._known.get(name)
@@ -132,11 +134,13 @@ class Catalogue:
         oldest = _FRESH_SECONDS_WHEN_OVER if is_whole else _OLDEST_SECONDS
         return now < known.seconds + (oldest if known.is_over else _FRESH_SECONDS)
 
-    def _look(self, name: str, *, is_whole: bool) -> _Known:
+    def _look(self, name: str, *, is_whole: bool) -> _Known | None:
         now_ns = self._clock.now_ns()
         backend = open_backend(job_uri(self._store, name))
         try:
             facts = read_job(backend, now_ns)
+            if facts.info is None and not facts.attempts:  # it was removed just now
+                return None
             row = _row(backend, facts, now_ns)
             row["spark"] = _spark(backend, facts) if is_whole else None
         except StoreError as error:  # the other jobs are there all the same

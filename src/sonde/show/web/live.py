@@ -1,7 +1,7 @@
 """Live news of jobs: one follower per job, however many pages listen; once a second at most."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from starlette.concurrency import run_in_threadpool
@@ -55,7 +55,7 @@ class Feed:
                 self._task = None
                 self._moment = None
 
-    async def news(self, cursor: str) -> AsyncIterator[bytes]:
+    async def news(self, cursor: str) -> AsyncGenerator[bytes, None]:
         """What somebody who stands at a cursor has to be told, as it happens."""
         async with self._listening():
             while True:

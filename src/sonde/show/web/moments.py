@@ -23,7 +23,6 @@ from sonde.show.web.open_job import OpenJob
 from sonde.store.format import EVENTS
 from sonde.store.tables import texts_of, to_numpy
 
-_MOST_NODES = 8  # whose newest sample is looked for: nodes of a job are sampled alike
 _RECENT_SECONDS = 30
 _PARTS = ("status", "steps", "findings")
 
@@ -88,7 +87,7 @@ def look_at(job: OpenJob) -> Moment:
         "steps": {"steps": _steps(job, facts)},
         "findings": findings_document(job),
     }
-    return Moment(now_ns, _newest_ns(job, facts), parts)
+    return Moment(now_ns, job.newest_ns, parts)
 
 
 def findings_document(job: OpenJob) -> dict[str, Any]:
@@ -143,14 +142,6 @@ def _steps(job: OpenJob, facts: JobFacts) -> dict[str, int]:
         if len(mine):
             found[mode] = max(found.get(mode, 0), int(np.max(mine)) + 1)
     return found
-
-
-def _newest_ns(job: OpenJob, facts: JobFacts) -> int:
-    newest = 0
-    for name in facts.nodes[:_MOST_NODES]:
-        with job.node(name) as reader:
-            newest = max(newest, reader.extent.last_ns if reader.extent else 0)
-    return newest
 
 
 def _mark(part: Document) -> str:

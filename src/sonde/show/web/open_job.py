@@ -10,6 +10,7 @@ from sonde.read.findings import EpisodesReader
 from sonde.read.jobs import JobFacts, read_job
 from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
+from sonde.records.job import JobState
 from sonde.records.ranges import TimeRange
 from sonde.show.job_view import JobView
 from sonde.show.web.stretches import Stretches, StretchLog
@@ -19,6 +20,7 @@ _FRESH_SECONDS = 0.5  # what was read so recently is not looked at again
 _FRESH_SECONDS_WHEN_OVER = 5.0  # it may be continued
 _MOST_SHARE = 0.2  # of the time may go into looking at what a job says of itself
 _MOST_SHARE_WHEN_OVER = 0.01
+_MOST_NODES = 8  # whose newest sample is looked for: nodes of a job are sampled alike
 
 Part = TypeVar("Part")
 
@@ -82,8 +84,19 @@ class OpenJob:
     def extent(self) -> TimeRange:
         """From its start to its end, or to now."""
         facts, now_ns = self.facts, self.clock.now_ns()
-        start_ns = facts.start_ns or 0
-        return TimeRange(start_ns, max(start_ns + 1, facts.end_ns or now_ns))
+        start_ns, end_ns = facts.start_ns or 0, facts.end_ns or now_ns
+        if facts.state is JobState.LOST:  # it went on after its last sign of life
+            end_ns = max(end_ns, self.newest_ns)
+        return TimeRange(start_ns, max(start_ns + 1, end_ns))
+
+    @property
+    def newest_ns(self) -> int:
+        """The instant of the newest sample; 0 where there is none."""
+        newest = 0
+        for name in self.facts.nodes[:_MOST_NODES]:
+            with self.node(name) as reader:
+                newest = max(newest, reader.extent.last_ns if reader.extent else 0)
+        return newest
 
     @property
     def mark(self) -> tuple[object, ...]:

@@ -138,7 +138,7 @@ class Security:
 def _host_name(host: str) -> str:
     """The name in a Host header, without its port."""
     if host.startswith("["):
-        return host[1:].partition("]")[0]
+        return host[1:].partition("]")[0] if "]" in host else host
     return host.rpartition(":")[0] if host.count(":") == 1 else host
 
 

@@ -71,10 +71,9 @@ class Stretches:
             self.steps[which],
         )
 
-    @property
-    def own_ns(self) -> Numbers:
-        """How much of each is its own: not covered by one that began later."""
-        return own_time_ns(self.starts_ns, self.ends_ns)
+    def own_ns(self, window: TimeRange) -> Numbers:
+        """How much of each lies in a window and is its own: not covered by one that began later."""
+        return own_time_ns(self.starts_ns, self.ends_ns, window)
 
 
 class StretchLog:

@@ -82,8 +82,8 @@ def phase_rows(every: Stretches, window: TimeRange) -> list[dict[str, Any]]:
 
     Time counts once: a collective inside a backward pass is the collective's.
     """
-    inside = every.of(PHASE, USER).clipped(window)
-    own_ns = inside.own_ns
+    inside = every.of(PHASE, USER).within(window)
+    own_ns = inside.own_ns(window)
     whole = ((window.end_ns or 0) - (window.start_ns or 0)) / NANOSECONDS
     names = np.array([one.name for one in inside.lanes], dtype=object)
     found = []

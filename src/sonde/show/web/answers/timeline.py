@@ -28,6 +28,7 @@ _FIRST_WORKERS = 4  # shown where nobody is named
 _MOST_HITS = 2000
 _MOST_NAMES = 200
 _MOST_COUNTERS = 12
+_MOST_WINDOWS = 40  # of a worker
 _AROUND = (STEPS, WINDOWS)
 _FRESH_SECONDS = 3  # so old may be what is shown of a job that runs
 _COUNTERS = (
@@ -66,6 +67,7 @@ class Timeline(Answers):
             "px": pixels.count,
             "workers": [frame.worker(one) for one in traces],
             "counters": [frame.counter(*one) for one in counters],
+            "windows": [one for trace in traces for one in _windows(trace, start_ns)],
             "clock_error_seconds": None if error_ns is None else error_ns / NANOSECONDS,
         }
         return frame_reply(frame.builder.build({**header, **frame.texts()}))
@@ -151,6 +153,21 @@ def _extent(question: Question) -> tuple[int, int]:
     if end_ns <= start_ns:
         raise UsageError("end comes after start: there is nothing between them.")
     return start_ns, end_ns
+
+
+def _windows(trace: WorkerTrace, start_ns: int) -> list[dict[str, Any]]:
+    """Where profilers looked deeper, which may be too short to be seen among hours."""
+    track = trace.track(WINDOWS)
+    return [
+        {
+            "worker": trace.worker,
+            "kind": trace.names[int(trace.name_numbers[place])],
+            "start": (int(trace.starts_ns[place]) - start_ns) / NANOSECONDS,
+            "end": (int(trace.ends_ns[place]) - start_ns) / NANOSECONDS,
+            "step": int(trace.steps[place]),
+        }
+        for place in (track.places[:_MOST_WINDOWS].tolist() if track else ())
+    ]
 
 
 def _counters(

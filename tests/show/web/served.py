@@ -1,0 +1,46 @@
+"""The server without a process or a port: a store, a clock, and a browser that is none."""
+
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from sonde.client.job import Job
+from sonde.clock import Clock
+from sonde.show.web.app import create_app
+from sonde.show.web.frames import column_of, decode_frame
+from sonde.show.web.library import Library
+from sonde.show.web.security import Door
+from tests.fakes.job import FakeJob
+
+PORT = 8765
+OURS = {"X-Sonde": "1"}
+
+
+def served(
+    store: str, clock: Clock, token: str | None = None, host: str = "localhost"
+) -> TestClient:
+    """A client of a server over a store."""
+    library = Library(store, clock, lambda backend: Job(backend, clock))
+    app = create_app(library, Door(PORT, token))
+    return TestClient(app, base_url=f"http://{host}:{PORT}", follow_redirects=False)
+
+
+def served_job(job: FakeJob) -> TestClient:
+    """A client of a server over the store that a job is in; its addresses begin at the job."""
+    store, _, name = job.backend.uri.rstrip("/").rpartition("/")
+    client = served(store, job.clock)
+    client.base_url = client.base_url.join(f"/api/jobs/{name}/")
+    return client
+
+
+def columns(client: TestClient, path: str) -> tuple[dict[str, Any], memoryview]:
+    """The header of a frame, and where its columns are."""
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return decode_frame(answer.content)
+
+
+def column(place: dict[str, Any], data: memoryview) -> list[float]:
+    """One column as numbers."""
+    found: list[float] = column_of(place, data).tolist()
+    return found

@@ -1,0 +1,104 @@
+"""The list of jobs: searched, filtered, sorted; a page of it is read, however long it is."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.read.jobs import JobFacts, read_job
+from sonde.records.finding import Finding, Severity
+from sonde.records.job import JobState
+from sonde.show.web import catalogue
+from sonde.show.web.catalogue import Catalogue
+from sonde.store.backends import Backend
+from tests.fakes.clock import FakeClock
+from tests.fakes.job import FakeJob
+from tests.fakes.stores import many_jobs, write_findings
+from tests.show.web.served import served
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Catalogue:
+    """Begun in this order; the second failed, the third took longest."""
+    clock = FakeClock()
+    for name, seconds in (("resnet-b", 10), ("bert", 20), ("resnet-a", 30)):
+        job = FakeJob(str(tmp_path / name), clock=clock)
+        worker = job.worker()
+        for step in range(200):
+            worker.scalar("loss", step, 200.0 - step)
+        worker.flush().beat()
+        clock.advance(seconds)
+        job.end(JobState.FAILED if name == "bert" else JobState.COMPLETED)
+    write_findings(job.backend, [Finding("Overfit", Severity.WARNING, "It learns by heart.")])
+    return Catalogue(str(tmp_path), clock)
+
+
+@pytest.mark.parametrize(
+    ("search", "state", "sort", "expected"),
+    [
+        ("", "", "-start", ["resnet-a", "bert", "resnet-b"]),
+        ("", "", "start", ["resnet-b", "bert", "resnet-a"]),
+        ("", "", "name", ["bert", "resnet-a", "resnet-b"]),
+        ("RES -a", "", "name", ["resnet-a"]),
+        ("", "failed", "name", ["bert"]),
+        ("", "over", "-duration", ["resnet-a", "bert", "resnet-b"]),
+        ("", "running", "name", []),
+        ("", "", "-findings", ["resnet-a", "resnet-b", "bert"]),
+        ("", "", "state", ["resnet-a", "resnet-b", "bert"]),
+    ],
+)
+def test_jobs_are_found_and_sorted(
+    three: Catalogue, search: str, state: str, sort: str, expected: list[str]
+) -> None:
+    assert three.find(search, state, sort) == expected
+
+
+def test_a_row_tells_what_became_of_a_job(three: Catalogue) -> None:
+    (row,) = three.rows(["resnet-a"])
+    assert (row["state"], row["duration_seconds"], row["nodes"]) == ("completed", 30.0, 1)
+    assert (row["worst"], row["findings"]) == ("warning", {"warning": 1})
+    assert "Overfit" in row["finding"]
+    assert len(row["spark"]["values"]) == 60
+    assert row["spark"]["values"][0] > row["spark"]["values"][-1]
+
+
+def test_only_the_page_that_is_asked_for_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many_jobs(str(tmp_path), 200)
+    looked: list[str] = []
+
+    def counted(backend: Backend, now_ns: int) -> JobFacts:
+        looked.append(backend.uri)
+        return read_job(backend, now_ns)
+
+    monkeypatch.setattr(catalogue, "read_job", counted)
+    client = served(str(tmp_path), FakeClock())
+    answer = client.get("/api/jobs?limit=20&offset=40").json()
+    assert (len(answer["jobs"]), answer["total"]) == (20, 200)
+    assert answer["jobs"][0]["name"] == "job-00159"
+    assert len(looked) == 20
+    client.get("/api/jobs?limit=20&offset=40")
+    assert len(looked) == 20
+
+
+def test_a_job_that_is_gone_leaves_the_list_and_a_new_one_joins_it(tmp_path: Path) -> None:
+    clock = FakeClock()
+    for name in ("one", "two"):
+        FakeJob(str(tmp_path / name), clock=clock).end()
+    found = Catalogue(str(tmp_path), clock)
+    assert found.find("", "", "name") == ["one", "two"]
+    FakeJob(str(tmp_path / "three"), clock=clock).end()
+    FakeJob(str(tmp_path / "one"), clock=clock).backend.erase()
+    clock.advance(5)
+    assert found.find("", "", "name") == ["three", "two"]
+    assert [row["name"] for row in found.rows(["one", "two"])] == ["two"]
+
+
+def test_a_damaged_job_is_a_row_that_says_so(tmp_path: Path) -> None:
+    FakeJob(str(tmp_path / "good")).end()
+    FakeJob(str(tmp_path / "bad")).end()
+    (tmp_path / "bad" / "job.json").write_bytes(b'{"crc32": "zz",\n"format": 99}')
+    found = Catalogue(str(tmp_path), FakeClock())
+    rows = found.rows(found.find("", "", "name"))
+    assert [row["name"] for row in rows] == ["bad", "good"]
+    assert rows[1]["state"] == "completed"

@@ -1,0 +1,188 @@
+"""Live news: what has changed since a cursor, once; one look for all who listen."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sonde.client.job import Job
+from sonde.records.finding import Finding, Severity
+from sonde.records.request import RequestKind
+from sonde.show.web.library import Library
+from sonde.show.web.live import Feed
+from sonde.show.web.moments import Event, Moment, look_at
+from sonde.show.web.open_job import OpenJob
+from sonde.store.control import send_request
+from tests.fakes.job import FakeJob
+from tests.fakes.stores import write_findings
+from tests.show.web.served import served_job
+
+
+def opened(job: FakeJob) -> OpenJob:
+    store, _, name = job.backend.uri.rpartition("/")
+    return Library(store, job.clock, lambda backend: Job(backend, job.clock)).job(name)
+
+
+def kinds(events: list[Event]) -> list[str]:
+    return [one.kind for one in events]
+
+
+def running() -> FakeJob:
+    """One that was seen alive a moment ago."""
+    return FakeJob().record({"cpu.utilization_percent": [1.0, 2.0]})
+
+
+def test_who_comes_first_is_told_everything_once() -> None:
+    moment = look_at(opened(running()))
+    events = moment.news("")
+    assert kinds(events) == ["status", "steps", "findings", "samples"]
+    assert [one.id for one in events] == ["", "", "", moment.cursor]
+    assert moment.news(moment.cursor) == []
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "1-2-3", "-1-a-b-c", "9" * 400, "0-a-b-c-d", "\n"])
+def test_a_cursor_of_somebody_else_is_no_cursor(cursor: str) -> None:
+    assert len(look_at(opened(running())).news(cursor)) == 4
+
+
+def test_only_what_is_new_is_told_after_a_cursor() -> None:
+    job = running()
+    shown = opened(job)
+    cursor = look_at(shown).cursor
+    job.record({"cpu.utilization_percent": [3.0, 4.0]})
+    (samples,) = look_at(shown).news(cursor)
+    assert samples.kind == "samples"
+    assert samples.data["to"] - samples.data["from"] == pytest.approx(1.0)
+
+
+def test_steps_are_told_as_they_are_written() -> None:
+    job = running()
+    worker = job.worker().step(0, {"forward": 0.1}).flush()
+    shown = opened(job)
+    cursor = look_at(shown).cursor
+    worker.step(1, {"forward": 0.5}).step(2, {"forward": 0.5}).flush()
+    events = {one.kind: one.data for one in look_at(shown).news(cursor)}
+    assert events["steps"]["steps"] == {"train": 3}
+
+
+def test_a_finding_is_told_with_the_sentence_about_all() -> None:
+    job = running()
+    shown = opened(job)
+    cursor = look_at(shown).cursor
+    write_findings(job.backend, [Finding("LossSpike", Severity.CRITICAL, "It jumped.")])
+    (event,) = look_at(shown).news(cursor)
+    assert event.kind == "findings"
+    assert event.data["counts"] == {"critical": 1}
+    assert event.data["findings"][0]["message"] == "It jumped."
+
+
+def test_the_end_is_told() -> None:
+    job = running()
+    shown = opened(job)
+    cursor = look_at(shown).cursor
+    job.clock.advance(5)
+    job.end()
+    job.clock.advance(5)
+    events = {one.kind: one.data for one in look_at(shown).news(cursor)}
+    assert events["status"]["state"] == "completed"
+
+
+def test_an_event_is_one_block_whatever_its_texts_hold() -> None:
+    event = Event("status", {"said": "a\n\ndata: b\r\u2028c", "nan": float("nan")}, "7")
+    text = event.encoded().decode()
+    assert text.startswith("event: status\nid: 7\ndata: ")
+    assert text.count("\n") == 4
+    assert json.loads(text.split("data: ", 1)[1]) == {"said": "a\n\ndata: b\r\u2028c", "nan": None}
+
+
+class Looks:
+    """A job that has changed whenever somebody lets a second pass."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.passed = asyncio.Semaphore(0)
+
+    def __call__(self) -> Moment:
+        self.count += 1
+        return Moment(
+            self.count, self.count, {name: {} for name in ("status", "steps", "findings")}
+        )
+
+    async def pause(self) -> None:
+        await self.passed.acquire()
+
+
+async def next_of(news: AsyncIterator[bytes]) -> str:
+    return (await asyncio.wait_for(anext(news), 20)).decode()
+
+
+def test_all_who_listen_share_one_look_and_nobody_looks_when_they_have_left() -> None:
+    async def listen() -> None:
+        looks = Looks()
+        feed = Feed(looks, looks.pause)
+        first, second = feed.news(""), feed.news("")
+        told = [await next_of(first), await next_of(second)]
+        assert told[0] == told[1]
+        assert looks.count == 1
+        looks.passed.release()
+        assert "event: samples" in await next_of(first)
+        assert "event: samples" in await next_of(second)
+        assert looks.count == 2
+        assert feed.listeners == 2
+        await first.aclose()
+        await second.aclose()
+        assert feed.listeners == 0
+        looks.passed.release()
+        await asyncio.sleep(0)
+        assert looks.count == 2
+
+    asyncio.run(listen())
+
+
+def test_who_comes_back_with_its_cursor_is_told_only_the_rest() -> None:
+    async def listen() -> None:
+        looks = Looks()
+        feed = Feed(looks, looks.pause)
+        first = feed.news("")
+        text = await next_of(first)
+        cursor = text.split("id: ")[1].split("\n")[0]
+        await first.aclose()
+        again = feed.news(cursor)  # a look finds one sample more
+        text = await next_of(again)
+        assert "event: status" not in text
+        assert "event: samples" in text
+        await again.aclose()
+
+    asyncio.run(listen())
+
+
+def test_a_look_that_fails_is_tried_again() -> None:
+    async def listen() -> None:
+        looks = Looks()
+
+        def sometimes() -> Moment:
+            moment = looks()
+            if looks.count == 1:
+                raise OSError("the store does not answer")
+            return moment
+
+        feed = Feed(sometimes, looks.pause)
+        news = feed.news("")
+        looks.passed.release()
+        assert "event: status" in await next_of(news)
+        await news.aclose()
+
+    asyncio.run(listen())
+
+
+def test_a_job_that_is_not_there_has_no_news() -> None:
+    client = served_job(running())
+    answer = client.get("/api/jobs/nobody/events")
+    assert (answer.status_code, "error" in answer.json()) == (404, True)
+
+
+def test_requests_are_seen_in_how_machines_are_sampled() -> None:
+    job = running()
+    send_request(job.backend, job.clock, RequestKind.SET, {"monitoring": "off"})
+    assert look_at(opened(job)).parts["status"]["is_monitoring"] is True

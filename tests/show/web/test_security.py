@@ -1,0 +1,136 @@
+"""Who may ask: pages of ours from this machine, or with the token; nobody else, nothing else."""
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from sonde.show.web.security import is_loopback
+from tests.fakes.clock import FakeClock
+from tests.fakes.job import FakeJob
+from tests.show.web.served import OURS, PORT, served
+
+TOKEN = "right-token"
+COOKIE = f"sonde-token-{PORT}"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    FakeJob(str(tmp_path / "one")).end()
+    return str(tmp_path)
+
+
+@pytest.fixture
+def local(store: str) -> TestClient:
+    return served(store, FakeClock())
+
+
+@pytest.fixture
+def remote(store: str) -> TestClient:
+    return served(store, FakeClock(), TOKEN, host="gpu-box")
+
+
+@pytest.mark.parametrize("path", ["/", "/api/jobs", "/api/nothing", "/assets/nothing.js"])
+def test_every_answer_tells_the_browser_to_run_and_fetch_nothing_else(
+    local: TestClient, path: str
+) -> None:
+    headers = local.get(path).headers
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert "require-trusted-types-for 'script'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert "cache-control" in headers
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:9000", "[::1]:8765", "x.localhost"])
+def test_this_machine_has_several_names(local: TestClient, host: str) -> None:
+    assert local.get("/api/jobs", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:8765", "", "[::1"]
+)
+def test_a_name_that_was_made_to_mean_this_machine_is_refused(local: TestClient, host: str) -> None:
+    answer = local.get("/api/jobs", headers={"Host": host})
+    assert answer.status_code in (400, 421)
+    assert "one" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"X-Sonde": "0"},
+        {**OURS, "Origin": "http://evil.example"},
+        {**OURS, "Origin": "null"},
+        {**OURS, "Origin": f"http://localhost.evil.example:{PORT}"},
+        {**OURS, "Origin": "http://localhost:1"},
+        {**OURS, "Sec-Fetch-Site": "cross-site"},
+    ],
+)
+@pytest.mark.parametrize(("method", "path"), [("POST", "one/stop"), ("DELETE", "one")])
+def test_pages_of_others_change_nothing(
+    local: TestClient, store: str, headers: dict[str, str], method: str, path: str
+) -> None:
+    answer = local.request(method, f"/api/jobs/{path}", headers=headers)
+    assert answer.status_code == 403
+    assert Path(store, "one", "job.json").exists()
+
+
+def test_our_own_page_may_remove_a_job(local: TestClient, store: str) -> None:
+    headers = {**OURS, "Origin": f"http://localhost:{PORT}", "Sec-Fetch-Site": "same-origin"}
+    assert local.delete("/api/jobs/one", headers=headers).status_code == 200
+    assert not Path(store, "one").exists()
+
+
+@pytest.mark.parametrize("path", ["/", "/api/jobs", "/api/jobs/one/events", "/assets/app.js"])
+def test_from_elsewhere_nothing_is_told_without_the_token(remote: TestClient, path: str) -> None:
+    answer = remote.get(path)
+    assert answer.status_code == 401
+    assert "token" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("wrong", ["", "wrong", TOKEN[:-1], f"{TOKEN}x", "ключ"])
+def test_a_wrong_token_is_no_token(remote: TestClient, wrong: str) -> None:
+    assert remote.get("/", params={"token": wrong}).status_code == 401
+    remote.cookies.set(COOKIE, wrong.encode("ascii", "ignore").decode() or "-")
+    assert remote.get("/api/jobs").status_code == 401
+
+
+def test_the_token_leaves_the_address_for_a_cookie_that_no_script_can_read(
+    remote: TestClient,
+) -> None:
+    answer = remote.get("/", params={"token": TOKEN, "more": "x"})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/?more=x"
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"{COOKIE}={TOKEN};")
+    assert "HttpOnly" in cookie
+    assert "SameSite" in cookie
+    assert remote.get("/api/jobs").status_code == 200
+
+
+def test_a_script_may_send_the_token_along(remote: TestClient) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    assert remote.get("/api/jobs", headers=headers).status_code == 200
+
+
+def test_a_token_in_the_address_changes_nothing_by_itself(remote: TestClient) -> None:
+    answer = remote.delete("/api/jobs/one", params={"token": TOKEN}, headers=OURS)
+    assert answer.status_code == 401
+
+
+def test_the_way_on_after_the_token_never_leaves_this_server(remote: TestClient) -> None:
+    answer = remote.get("http://gpu-box//evil.example/", params={"token": TOKEN})
+    assert answer.headers["location"] == "/evil.example/"
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("box", False)],
+)
+def test_loopback_is_what_only_this_machine_can_reach(host: str, expected: bool) -> None:
+    assert is_loopback(host) is expected
