@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO := .cache/demo
 FAST := tests --ignore=tests/journeys --ignore=tests/browser
 # The same order, random numbers and examples each time: a change passes or does not. Others are
 # tried by `make check`.
@@ -33,8 +34,9 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 .PHONY: demo
-demo: $(READY) ## Run a small real job with planted faults and show what was recorded
-	$(BIN)/sonde demo
+demo: $(READY) ## Run a small real job with planted faults; shows its dashboard and its report
+	$(BIN)/python -m examples.demo_jobs $(DEMO)
+	$(BIN)/sonde demo --store $(DEMO)
 
 .PHONY: check
 check: lint ## Format, lint, check types and run the fast tests

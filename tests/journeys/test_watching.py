@@ -89,6 +89,8 @@ def test_the_demo_shows_the_inside_of_a_training_and_what_it_planted(sonde: Sond
     assert "demo completed" in shown
     assert "60 train; a train step takes" in shown
     assert "l2_norm of gradient/body.0.weight" in shown
+    assert "dashboard: http://127.0.0.1:" in shown
+    assert "dead layer: relu_output_0: none of its 768 units is ever above zero" in shown
     assert "forgotten layer: head.bias, head.weight: gradients come" in shown
     slow = re.search(r"slow data loader: steps (\d+) to (\d+) waited", shown)
     assert slow is not None
@@ -96,7 +98,8 @@ def test_the_demo_shows_the_inside_of_a_training_and_what_it_planted(sonde: Sond
     assert int(slow[1]) <= 26
     assert int(slow[2]) >= 15
     assert "spike of the learning rate: 2 instead of 0.05 from step 33 on" in shown
-    assert (sonde.folder / "demos" / "demo").is_dir()
+    assert "ParameterNotUpdated: head.weight and 1 more: no optimizer owns it" in shown
+    assert (sonde.folder / "demos" / "demo" / "report" / "report.html").is_file()
 
 
 def test_where_pytorch_cannot_be_imported_the_demo_is_seen_from_outside(sonde: Sonde) -> None:

@@ -45,7 +45,7 @@ def inside(job: Job) -> Iterator[str]:
     """What was recorded from inside, under the questions that a person would ask."""
     yield f"job.losses\n{job.losses}"
     yield f"job.steps().slowest(3)\n{job.steps().slowest(3)}"
-    for name in list(job.tensors("gradient/*.weight"))[:1]:
+    for name in list(job.tensors("gradient/body*.weight"))[:1]:
         norms = job.tensor(name).reduction("l2_norm")
         yield f"job.tensor({name!r}).reduction('l2_norm')  # one of {_tensors(job)}\n{norms}"
     yield f"job.observations()\n{job.observations()}"

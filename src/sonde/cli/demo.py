@@ -1,4 +1,4 @@
-"""`sonde demo`: a small real job, watched, with faults that the recorded curves show."""
+"""`sonde demo`: a small real job with planted faults, its dashboard and its report."""
 
 import argparse
 import contextlib
@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from rich.text import Text
 
+from sonde.cli._beside import dashboard_beside
 from sonde.cli._command import Command, Options, add_json, say, say_json
 from sonde.cli._demo_inside import SAVE, inside, traces
 from sonde.cli.status import resources
@@ -39,10 +40,12 @@ _EDGE = 0.25  # of a fault's time, left out at both ends: what is slow to show i
 class Demo(Command):
     """Run a small real training job with planted faults, watch it, and show what was recorded.
 
-    With PyTorch: about 35 seconds of a classifier whose last layer no optimizer owns, a loader that
-    is slow for a while, and a few steps with a learning rate that is far too high. Without: 20
-    seconds of a perceptron in numpy, with a slow loader, a memory leak and a burst of disk writes.
-    On a terminal the live view is shown; q leaves it.
+    With PyTorch: about 35 seconds of a classifier with a dead layer and another that no optimizer
+    owns, a loader that is slow for a while, and a few steps with a learning rate that is far too
+    high. Without: 20 seconds of a perceptron in numpy, with a slow loader, a memory leak and a
+    burst of disk writes.
+    The dashboard runs beside it. On a terminal the live view is shown, q leaves it, and the
+    dashboard stays until Ctrl-C.
     """
 
     example = "sonde demo"
@@ -57,6 +60,7 @@ class Demo(Command):
             type=float,
             help="about how long it trains (default: 35, without PyTorch 20; at least 5)",
         )
+        parser.add_argument("--no-ui", action="store_true", help="no dashboard beside it")
         add_json(parser)
 
     def execute(self, options: Options) -> int:
@@ -66,26 +70,34 @@ class Demo(Command):
         if not _LEAST_SECONDS <= options.seconds < math.inf:
             raise UsageError(f"--seconds {options.seconds:g} is too short or endless: 5 or more.")
         store = absolute_store(options.store or tempfile.mkdtemp(prefix="sonde-demo-"))
-        name = _free_name(store)
-        training = _with_torch(options.seconds) if with_torch else _without(options.seconds)
-        with (
-            tempfile.TemporaryFile() as output,  # the view has the terminal for itself
-            _started(store, name, training, output) as process,
-        ):
-            if not options.json:
-                _accompany(process, store, name, options.seconds)
-            code = process.wait()
-            output.seek(0)
-            printed = output.read().decode(errors="replace").splitlines()
-        job = Job(find_job(name, store))
-        if options.json:
-            planted = _seen_inside(job) if with_torch else _seen(job, options)
-            say_json({"job": job.name, "uri": job_uri(store, name), "planted": planted})
-        else:
-            _tell(job, printed)
-            _tell_inside(job) if with_torch else _tell_curves(job, options)
-            _tell_more(options, job_uri(store, name), with_torch=with_torch)
+        shown = None if options.json or options.no_ui else store
+        with dashboard_beside(shown, say):
+            name = _free_name(store)
+            code, printed = _train(options, store, name, with_torch=with_torch)
+            job = Job(find_job(name, store))
+            if options.json:
+                planted = _seen_inside(job) if with_torch else _seen(job, options)
+                say_json({"job": job.name, "uri": job_uri(store, name), "planted": planted})
+            else:
+                _tell(job, printed)
+                _tell_inside(job) if with_torch else _tell_curves(job, options)
+                _tell_findings(job)
+                _tell_more(options, job_uri(store, name), with_torch=with_torch)
         return 0 if code == 0 else 1
+
+
+def _train(options: Options, store: str, name: str, *, with_torch: bool) -> tuple[int, list[str]]:
+    """Trains under `sonde run`; its exit code, and what it printed."""
+    training = _with_torch(options.seconds) if with_torch else _without(options.seconds)
+    with (
+        tempfile.TemporaryFile() as output,  # the view has the terminal for itself
+        _started(store, name, training, output) as process,
+    ):
+        if not options.json:
+            _accompany(process, store, name, options.seconds)
+        code = process.wait()
+        output.seek(0)
+        return code, output.read().decode(errors="replace").splitlines()
 
 
 def _has_torch() -> bool:
@@ -180,6 +192,13 @@ def _tell_curves(job: Job, options: Options) -> None:
     say("")
 
 
+def _tell_findings(job: Job) -> None:
+    say("What rules said:")
+    for one in job.findings():
+        print_lines([Text(f"  {one.severity.value}  {one.finding.rule}: {one.finding.message}")])
+    say("")
+
+
 def _tell_more(options: Options, uri: str, *, with_torch: bool) -> None:
     say(f"More: sonde export {shlex.quote(uri)} --format csv --metric 'process_tree.*'")
     say(f"      sonde watch {shlex.quote(uri)} --once")
@@ -188,6 +207,7 @@ def _tell_more(options: Options, uri: str, *, with_torch: bool) -> None:
     if with_torch:
         say("      job.steps().statistics(), job.scalars(), job.tensors(), job.stages")
         say(f"Its script: {_SCRIPT}")
+    say(f"Its report: {uri}/report/report.html")
     say(f"It is kept in {uri}")
     folder = shlex.quote(str(Path(uri).parent))  # a temporary one goes with its only job
     remove = f"sonde rm {shlex.quote(uri)} --yes" if options.store else f"rm -r {folder}"
