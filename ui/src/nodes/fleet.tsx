@@ -14,7 +14,7 @@ import { Waiting } from "../states";
 import { shownTime, TimeAxis } from "../time_axis";
 import { ChartBlock, numberColumn, tableSpec, textColumn } from "./chart_block";
 import { fleetOrder, fleetRowHeight, loadFleet, type FleetData } from "./fleet_data";
-import { drawColorBar, drawHeat, heatTable } from "./heat_drawing";
+import { drawColorBar, drawHeat, heatTable, Sheet } from "./heat_drawing";
 import { codeExtent, heatAt } from "./heat_image";
 import { labelStep } from "./heat_layout";
 import { Choice } from "./heatmap";
@@ -75,6 +75,7 @@ type CanvasProps = { data: ReadonlySignal<{ value: FleetData | null }>; isRanked
 
 function FleetCanvas({ data, isRanked, isRelative }: CanvasProps): JSX.Element {
   const order = useMemo(() => computed(() => (data.value.value ? fleetOrder(data.value.value, isRanked.value) : [])), []);
+  const sheet = useMemo(() => new Sheet(), []);
   const pointed = useSignal(-1);
   const rowHeight = fleetRowHeight(order.value.length);
   const draw = useCallback((g: CanvasRenderingContext2D, area: Area) => {
@@ -82,7 +83,7 @@ function FleetCanvas({ data, isRanked, isRelative }: CanvasProps): JSX.Element {
     if (!shown) return;
     const [low, high] = isRelative.peek() ? codeExtent(shown.heat.codes) : [0, 200];
     const height = fleetRowHeight(order.peek().length);
-    drawHeat(g, area, shown.heat, order.peek(), heatTable({ low, high }), { top: 0, rowHeight: height });
+    drawHeat(g, area, sheet, { heat: shown.heat, order: order.peek(), table: heatTable({ low, high }), top: 0, rowHeight: height });
     drawNames(g, area, shown, order.peek(), height);
     drawColorBar(g, area, heatTable({ low: 0, high: 200 }), [low, (low + high) / 2, high].map((code) => formatValue((code / 200) * shown.top, shown.unit)) as [string, string, string]);
     drawPointed(g, area, pointed.peek(), height);

@@ -22,35 +22,41 @@ export function heatTable(scale: HeatScale): Uint32Array {
   return table;
 }
 
-type Sheet = { heat: Heat; table: Uint32Array; canvas: HTMLCanvasElement };
-const sheets = new WeakMap<readonly number[], Sheet>();
-
 /** Cells as pixels, painted once for the same data, rows and colors: a zoom only stretches them. */
-function sheetOf(heat: Heat, order: readonly number[], table: Uint32Array): HTMLCanvasElement {
-  const known = sheets.get(order);
-  if (known?.heat === heat && known.table === table) return known.canvas;
-  const canvas = known?.canvas ?? document.createElement("canvas");
-  canvas.width = heat.columns;
-  canvas.height = order.length;
-  const g = canvas.getContext("2d")!;
-  const image = g.createImageData(heat.columns, order.length);
-  paintCodes(heat, order, table, new Uint32Array(image.data.buffer));
-  g.putImageData(image, 0, 0);
-  sheets.set(order, { heat, table, canvas });
-  return canvas;
+export class Sheet {
+  private painted: { heat: Heat; order: readonly number[]; table: Uint32Array } | null = null;
+  private canvas: HTMLCanvasElement | null = null;
+
+  paint(heat: Heat, order: readonly number[], table: Uint32Array): HTMLCanvasElement {
+    const { painted } = this;
+    this.canvas ??= document.createElement("canvas");
+    if (painted?.heat === heat && painted.order === order && painted.table === table) return this.canvas;
+    this.painted = { heat, order, table };
+    const { canvas } = this;
+    canvas.width = heat.columns;
+    canvas.height = order.length;
+    const g = canvas.getContext("2d")!;
+    const image = g.createImageData(heat.columns, order.length);
+    paintCodes(heat, order, table, new Uint32Array(image.data.buffer));
+    g.putImageData(image, 0, 0);
+    return canvas;
+  }
 }
 
-/** Rows in a given order, from `top`, `rowHeight` pixels each; the time axis is the area's. */
-export function drawHeat(g: CanvasRenderingContext2D, area: Area, heat: Heat, order: readonly number[], table: Uint32Array, place: { top: number; rowHeight: number }): void {
+export type Rows = { heat: Heat; order: readonly number[]; table: Uint32Array; top: number; rowHeight: number };
+
+/** Rows from `top`, `rowHeight` pixels each; the time axis is the area's. */
+export function drawHeat(g: CanvasRenderingContext2D, area: Area, sheet: Sheet, rows: Rows): void {
+  const { heat, order, table, top, rowHeight } = rows;
   if (!heat.columns || !order.length) return;
   const from = xAt(heat.start, area.width, area.window);
   const to = xAt(heat.start + heat.columns * heat.width, area.width, area.window);
   g.save();
   g.beginPath();
-  g.rect(area.left, place.top, area.plot, order.length * place.rowHeight);
+  g.rect(area.left, top, area.plot, order.length * rowHeight);
   g.clip();
-  g.imageSmoothingEnabled = place.rowHeight < 1;
-  g.drawImage(sheetOf(heat, order, table), from, place.top, to - from, order.length * place.rowHeight);
+  g.imageSmoothingEnabled = rowHeight < 1;
+  g.drawImage(sheet.paint(heat, order, table), from, top, to - from, order.length * rowHeight);
   g.restore();
 }
 

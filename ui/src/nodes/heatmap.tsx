@@ -2,7 +2,7 @@
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useCallback } from "preact/hooks";
+import { useCallback, useMemo } from "preact/hooks";
 import { drawSelectionFrame, FONT, TimeCanvas, type Area } from "../canvas";
 import { color } from "../colors";
 import { formatDuration, formatPercent } from "../format";
@@ -12,7 +12,7 @@ import { route, setParameters } from "../router";
 import { Waiting } from "../states";
 import { shownTime } from "../time_axis";
 import { ChartBlock, numberColumn, tableSpec, textColumn } from "./chart_block";
-import { drawColorBar, drawHeat, heatTable } from "./heat_drawing";
+import { drawColorBar, drawHeat, heatTable, Sheet } from "./heat_drawing";
 import { codeExtent, heatAt } from "./heat_image";
 import { labelStep, layoutRows, rowAt, type RowLayout } from "./heat_layout";
 import { picks, pickColor, togglePick } from "./picks";
@@ -50,13 +50,14 @@ function heatTwin(heat: NodeHeat | null, means: Float64Array | null): ReturnType
 type CanvasProps = { data: Props["data"]; layout: ReadonlySignal<RowLayout>; isRelative: ReadonlySignal<boolean> };
 
 function HeatCanvas({ data, layout, isRelative }: CanvasProps): JSX.Element {
+  const sheets = useMemo(() => ({ cpu: new Sheet(), gpu: new Sheet() }), []);
   const draw = useCallback((g: CanvasRenderingContext2D, area: Area) => {
     const shown = data.peek().value;
     if (!shown) return;
     const [low, high] = isRelative.peek() ? codeExtent(shown.heat.codes) : [0, 200];
     const table = heatTable({ low, high });
     for (const group of layout.peek().groups) {
-      drawHeat(g, area, shown.heat, group.order, table, group);
+      drawHeat(g, area, sheets[group.kind], { heat: shown.heat, table, ...group });
       drawLabels(g, area, group, shown);
     }
     drawColorBar(g, area, heatTable({ low: 0, high: 200 }), [low, (low + high) / 2, high].map((code) => formatPercent(code / 2)) as [string, string, string]);
