@@ -70,6 +70,15 @@ def test_machines_are_seen_on_the_same_clock() -> None:
     assert counter["mean"] == [10.0, 20.0]
 
 
+def test_windows_of_profilers_are_told_however_short_they_are() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    worker.stretch("operators", 1.0, 0.001, 3, "window").step(0, {"forward": 900.0}).flush()
+    [window] = Asked(job.end()).frame("timeline", px=10)["windows"]
+    assert (window["kind"], window["step"], window["start"]) == ("operators", 3, 1.0)
+    assert window["end"] == pytest.approx(1.001)
+
+
 def test_sums_are_exact_and_cut_at_the_range() -> None:
     document = Asked(trained()).document("timeline/totals", start=0.1, end=1.1)
     rows = {(row["track"], row["name"]): row for row in document["rows"]}

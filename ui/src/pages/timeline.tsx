@@ -14,6 +14,7 @@ import { TimeAxis } from "../time_axis";
 import { DetailsCard } from "../timeline/details";
 import { FlameCard } from "../timeline/flame_card";
 import { MachineChart } from "../timeline/machine";
+import { ProfiledStretches } from "../timeline/profiled";
 import { SearchBox } from "../timeline/search";
 import { loadTrace, type TraceWindow } from "../timeline/source";
 import { dragMeans, shownRanks, shownWorkers } from "../timeline/state";
@@ -40,6 +41,7 @@ export function TimelinePage(): JSX.Element {
           <SearchBox />
           <span class="end"><WorkerPicker /><DragChoice /><Download /></span>
         </div>
+        <ProfiledStretches data={data} />
         <Waiting resource={trace.value}>{() => <Tracks data={data} />}</Waiting>
       </section>
       <div class="trace-below">

@@ -48,6 +48,7 @@ export function When({ finding }: { finding: Finding }): JSX.Element {
         </a>
       )}
       {about.length > 0 && <span class="sub"> {about.join(" · ")}</span>}
+      {finding.tensor && <> <a href={linkTo("tensors", undefined, { tensors: finding.tensor })}>see this tensor</a></>}
     </p>
   );
 }

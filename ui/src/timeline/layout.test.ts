@@ -17,6 +17,7 @@ test("tracks stand below each other, a closed one is thin", () => {
   expect(placed.map((one) => one.top)).toEqual([0, HEAD + LANE + 5]);
   expect(height).toBe(2 * HEAD + 4 * LANE + 10);
   expect(placeTracks(two, new Set(["thread"])).height).toBeLessThan(height);
+  expect(placeTracks([track("nothing", [])], new Set()).height).toBe(HEAD + 5);
 });
 
 test("a height tells track and lane, or its title", () => {

@@ -11,13 +11,14 @@ const MOST_LANES = 40;
 /** A track from `top`: a line with its title, then `lanes` lanes of `lane` pixels. */
 export type Placed = { track: Track; top: number; lane: number; lanes: number; height: number; isClosed: boolean };
 
-/** Tracks below each other; closed ones are thin, and very deep ones show their first lanes. */
+/** Tracks below each other; closed ones are thin, very deep ones show their first lanes, those with nothing here only their titles. */
 export function placeTracks(tracks: readonly Track[], closed: ReadonlySet<string>): { placed: Placed[]; height: number } {
   let top = 0;
   const placed = tracks.map((track) => {
     const isClosed = closed.has(track.title);
     const lane = isClosed ? THIN : LANE;
-    const lanes = Math.min(track.lanes, isClosed ? 4 : MOST_LANES);
+    const isEmpty = !track.starts.length && !track.narrow;
+    const lanes = isEmpty ? 0 : Math.min(track.lanes, isClosed ? 4 : MOST_LANES);
     const one = { track, top, lane, lanes, height: HEAD + lanes * lane + GAP, isClosed };
     top += one.height;
     return one;

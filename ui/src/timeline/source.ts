@@ -13,19 +13,21 @@ export type Track = {
 };
 export type WorkerTracks = { worker: number; node: string; tracks: Track[] };
 export type Counter = { node: string; metric: string; device: string; unit: string; x: Float64Array; low: Float64Array; mean: Float64Array; high: Float64Array };
-export type TraceWindow = { window: Range; px: number; names: string[]; categories: string[]; workers: WorkerTracks[]; counters: Counter[]; clockError: number | null };
+/** Where a profiler looked deeper. */
+export type Profiled = { worker: number; kind: string; start: number; end: number; step: number };
+export type TraceWindow = { window: Range; profiled: Profiled[]; px: number; names: string[]; categories: string[]; workers: WorkerTracks[]; counters: Counter[]; clockError: number | null };
 
 type TrackHeader = { title: string; lanes_count: number; count: number; narrow: number; starts: Part; seconds: Part; lanes: Part; names: Part; categories: Part; covered?: Part };
 type CounterHeader = { node: string; metric: string; device: string; unit: string; width: number; starts: Part; minimum: Part; mean: Part; maximum: Part };
 export type TraceHeader = {
-  start: number; end: number; px: number; names: string[]; categories: string[]; clock_error_seconds: number | null;
+  start: number; end: number; px: number; names: string[]; categories: string[]; clock_error_seconds: number | null; windows: Profiled[];
   workers: { worker: number; node: string; tracks: TrackHeader[] }[]; counters: CounterHeader[];
 };
 
 export function decodeTrace(frame: Frame<TraceHeader>): TraceWindow {
   const { header } = frame;
   return {
-    window: [header.start, header.end], px: header.px, names: header.names, categories: header.categories,
+    window: [header.start, header.end], profiled: header.windows, px: header.px, names: header.names, categories: header.categories,
     workers: header.workers.map(({ worker, node, tracks }) => ({ worker, node, tracks: tracks.map((one) => decodeTrack(frame, one)) })),
     counters: header.counters.map((one) => decodeCounter(frame, one)),
     clockError: header.clock_error_seconds,

@@ -31,7 +31,7 @@ function RankField(): JSX.Element {
     if (wanted) showRanks(wanted.filter((rank) => ranks.peek().includes(rank)));
   };
   return (
-    <label class="choice">workers of {ranks.value.length}
+    <label class="choice">workers of {ranks.value.length}{" "}
       <input type="text" class="ranks" size={8} aria-invalid={isWrong} value={formatDevices(shownRanks.value)} title="Such as 0-3,8" onChange={(event) => take(event.currentTarget.value)} />
     </label>
   );

@@ -16,7 +16,7 @@ from sonde.read.system import SystemReader
 from sonde.read.timeline import STEPS, WINDOWS, Sources
 from sonde.records.metric import Series
 from sonde.records.ranges import TimeRange
-from sonde.show.timeline_views import TimelineView
+from sonde.show.timeline_views import ClocksView, TimelineView
 from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.frames import FrameBuilder, quantized
 from sonde.show.web.question import Question
@@ -31,6 +31,7 @@ _MOST_COUNTERS = 12
 _MOST_WINDOWS = 40  # of a worker
 _AROUND = (STEPS, WINDOWS)
 _FRESH_SECONDS = 3  # so old may be what is shown of a job that runs
+_STEADY_SECONDS = 120  # likewise, how far its clocks are apart
 _COUNTERS = (
     *("cpu.utilization_percent", "gpu.utilization_percent", "gpu.memory_used_percent"),
     *("memory.used_percent", "disk.busy_percent"),
@@ -42,6 +43,7 @@ class Timeline(Answers):
 
     def __init__(self) -> None:
         self._kept = KeptTraces()
+        self._clocks: dict[str, tuple[object, ClocksView]] = {}  # of each job the last ones
 
     def addresses(self) -> Sequence[Address]:
         """The window, and three questions about what it shows."""
@@ -58,8 +60,9 @@ class Timeline(Answers):
         with question.job.view() as view:
             timeline = view.timeline()
             traces = self._traces(question, timeline)
-            counters = list(_counters(timeline, {one.node for one in traces}, pixels))
-            error_ns = timeline.clocks.error_ns
+            clocks = self._clocks_of(question, timeline)
+            nodes = {one.node for one in traces}
+            counters = list(_counters(timeline.systems, clocks, nodes, pixels))
         frame = _Frame(start_ns, pixels)
         header = {
             "start": (pixels.start_ns - start_ns) / NANOSECONDS,
@@ -68,7 +71,7 @@ class Timeline(Answers):
             "workers": [frame.worker(one) for one in traces],
             "counters": [frame.counter(*one) for one in counters],
             "windows": [one for trace in traces for one in _windows(trace, start_ns)],
-            "clock_error_seconds": None if error_ns is None else error_ns / NANOSECONDS,
+            "clock_error_seconds": _seconds(clocks.error_ns),
         }
         return frame_reply(frame.builder.build({**header, **frame.texts()}))
 
@@ -130,13 +133,30 @@ class Timeline(Answers):
     def _trace(self, question: Question, timeline: TimelineView, rank: int) -> WorkerTrace:
         def make() -> WorkerTrace:
             readers = tuple(one for one in timeline.readers if one.rank == rank)
-            sources = Sources(readers, (), timeline.clocks.offsets_ns)
+            sources = Sources(readers, (), self._clocks_of(question, timeline).offsets_ns)
             return WorkerTrace(sources.slices()[0])
 
-        job = question.job
-        is_over = job.facts.state.is_over
-        mark = job.mark if is_over else job.clock.seconds() // _FRESH_SECONDS
-        return self._kept.find((job.backend.uri, rank, mark), make)
+        mark = _mark(question, _FRESH_SECONDS)
+        return self._kept.find((question.job.backend.uri, rank, mark), make)
+
+    def _clocks_of(self, question: Question, timeline: TimelineView) -> ClocksView:
+        """How far clocks are apart: that needs a look at every worker, so it is kept for long."""
+        uri, mark = question.job.backend.uri, _mark(question, _STEADY_SECONDS)
+        known = self._clocks.get(uri)
+        if known is None or known[0] != mark:
+            known = (mark, timeline.clocks)
+            self._clocks[uri] = known
+        return known[1]
+
+
+def _mark(question: Question, fresh_seconds: int) -> object:
+    """The same for as long as what was read may be shown."""
+    job = question.job
+    return job.mark if job.facts.state.is_over else job.clock.seconds() // fresh_seconds
+
+
+def _seconds(nanoseconds: int | None) -> float | None:
+    return None if nanoseconds is None else nanoseconds / NANOSECONDS
 
 
 def _start_ns(question: Question) -> int:
@@ -171,13 +191,13 @@ def _windows(trace: WorkerTrace, start_ns: int) -> list[dict[str, Any]]:
 
 
 def _counters(
-    timeline: TimelineView, nodes: set[str], pixels: Pixels
+    systems: Sequence[SystemReader], clocks: ClocksView, nodes: set[str], pixels: Pixels
 ) -> Iterator[tuple[str, Series, Any]]:
     """The metrics that tell most, of some nodes, in buckets of the corrected clock."""
-    for reader in timeline.systems:
+    for reader in systems:
         series = _chosen(reader)
         if reader.node in nodes and series:
-            offset_ns = timeline.clocks.offsets_ns.get(reader.node, 0)
+            offset_ns = clocks.offsets_ns.get(reader.node, 0)
             within = TimeRange(pixels.start_ns + offset_ns, pixels.end_ns + offset_ns)
             found = reader.buckets(series, pixels.count, within)
             moved = replace(found, starts_ns=found.starts_ns - offset_ns)
