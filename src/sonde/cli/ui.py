@@ -1,6 +1,7 @@
 """`sonde ui`: the dashboard over a store."""
 
 import argparse
+import contextlib
 import os
 import socket
 import sys
@@ -8,6 +9,7 @@ import webbrowser
 
 from sonde.cli._command import Command, Options, add_store, say
 from sonde.cli._dashboard import DEFAULT_PORT, LOOPBACK, listen, open_server
+from sonde.show.output import writing
 from sonde.store.places import check_store
 
 _NICENESS = 10
@@ -45,9 +47,12 @@ class Ui(Command):
         server, address = open_server(options.store, listening, options.host)
         say(f"Sonde's dashboard over {options.store}: {address}")
         say("Ctrl-C ends it; jobs go on.")
+        with writing():
+            sys.stdout.flush()  # now: nothing more comes until the end
         if options.open:
             webbrowser.open(address)
-        server.serve()
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve()
         return 0
 
 

@@ -1,7 +1,7 @@
 """The binary codec: what goes in comes out, at addresses that a browser can map."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -12,6 +12,7 @@ COLUMNS = st.lists(KINDS.flatmap(lambda kind: arrays.arrays(kind, st.integers(0,
 TEXTS = st.dictionaries(st.text(max_size=20), st.text(max_size=40), max_size=4)
 
 
+@settings(max_examples=40, deadline=None)
 @given(COLUMNS, TEXTS)
 def test_every_column_comes_back_bit_by_bit_whatever_the_header_says(
     given_columns: list[np.ndarray], said: dict[str, str]
@@ -26,6 +27,7 @@ def test_every_column_comes_back_bit_by_bit_whatever_the_header_says(
         assert found.tobytes() == one.tobytes()
 
 
+@settings(max_examples=40, deadline=None)
 @given(COLUMNS, TEXTS)
 def test_columns_lie_where_typed_arrays_may_begin(
     given_columns: list[np.ndarray], said: dict[str, str]
@@ -40,6 +42,7 @@ def test_columns_lie_where_typed_arrays_may_begin(
     assert all(start + end <= len(whole) for end in ends)
 
 
+@settings(max_examples=40, deadline=None)
 @given(arrays.arrays(np.float32, st.integers(1, 50), elements=st.floats(0, 650, width=32)))
 def test_percentages_are_told_to_a_hundredth(values: np.ndarray) -> None:
     values[0] = np.nan

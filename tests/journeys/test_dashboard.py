@@ -1,0 +1,100 @@
+"""The dashboard as a process: it serves a store, and what it asks of a job really happens."""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from typing import IO, Any
+
+import httpx
+
+from tests.fakes.eventually import eventually
+from tests.journeys.sonde_cli import Sonde
+
+OURS = {"X-Sonde": "1"}
+POLITE = "trap 'exit 9' TERM; touch ready; while :; do sleep 0.05; done"
+
+
+def address_in(stream: IO[bytes] | None) -> str:
+    """The first address that is printed."""
+    assert stream is not None
+    for line in stream:
+        found = re.search(rb"http://\S+", line)
+        if found:
+            return found[0].decode()
+    raise AssertionError("no address was printed")
+
+
+def client_of(address: str) -> httpx.Client:
+    return httpx.Client(base_url=address, trust_env=False, timeout=60)
+
+
+def is_gone(address: str) -> bool:
+    try:
+        httpx.get(address, trust_env=False, timeout=5)
+    except httpx.TransportError:
+        return True
+    return False
+
+
+def told(client: httpx.Client, job: str) -> Iterator[tuple[str, str]]:
+    """Kinds and contents of what the server tells, as it comes."""
+    with client.stream("GET", f"/api/jobs/{job}/events") as stream:
+        kind = ""
+        for line in stream.iter_lines():
+            name, _, value = line.partition(": ")
+            kind = value if name == "event" else kind
+            if name == "data":
+                yield kind, value
+
+
+def answer_of(client: httpx.Client, sent: httpx.Response) -> dict[str, Any]:
+    """What the job says to a request, once it has."""
+    assert sent.status_code == 202, sent.text
+    path = f"/api/jobs/job/requests/{sent.json()['request']}"
+    assert eventually(lambda: client.get(path).json()["replies"])
+    (reply,) = client.get(path).json()["replies"].values()
+    found: dict[str, Any] = reply
+    return found
+
+
+def test_a_running_job_is_seen_steered_and_stopped_from_the_dashboard(sonde: Sonde) -> None:
+    launcher = sonde.start("run", "--name", "job", "sh", "-c", POLITE)
+    assert eventually(sonde.runs)
+    server = sonde.start("ui", "--port", "0", stdout=subprocess.PIPE)
+    with client_of(address_in(server.stdout)) as client:
+        assert client.get("/").text.startswith("<!doctype html>")
+        (row,) = client.get("/api/jobs").json()["jobs"]
+        assert (row["name"], row["state"]) == ("job", "running")
+        sent = client.post("/api/jobs/job/set", json={"interval_seconds": 0.1}, headers=OURS)
+        assert answer_of(client, sent)["done"] is True
+        events = told(client, "job")
+        assert eventually(lambda: next(events)[0] == "samples")
+        sent = client.post("/api/jobs/job/stop", json={}, headers=OURS)
+        assert answer_of(client, sent)["message"].startswith("sent SIGTERM")
+        assert launcher.wait(120) == 9
+        assert eventually(lambda: '"state": "stopped"' in next(events)[1])
+    assert sonde.status()["exit"]["message"] == "stopped by the dashboard"
+    server.send_signal(signal.SIGINT)
+    assert server.wait(60) == 0
+
+
+def test_the_dashboard_beside_a_job_ends_with_it_however_that_ends(sonde: Sonde) -> None:
+    command = ("run", "--ui", "--name")
+    for name in ("stopped", "killed"):
+        job = ("sh", "-c", POLITE)
+        launcher = sonde.start(*command, name, *job, stderr=subprocess.PIPE)
+        address = address_in(launcher.stderr)
+        with client_of(address) as client:
+            assert eventually(partial(sonde.runs, name))
+            states = {one["name"]: one["state"] for one in client.get("/api/jobs").json()["jobs"]}
+            assert states[name] == "running"
+            if name == "killed":
+                os.kill(launcher.pid, signal.SIGKILL)
+                launcher.wait(60)
+            else:
+                assert client.post("/api/jobs/stopped/stop", headers=OURS).status_code == 202
+                assert launcher.wait(120) == 9
+        assert eventually(partial(is_gone, address))
