@@ -30,14 +30,14 @@ function spread(x: LineSpec["x"], values: readonly (number | null)[], place: Rea
   return found;
 }
 
-type Figure = { title: string; unit: string; of: (document: JobDocument) => Cell };
+type Figure = { title: string; unit: string; of: (document: JobDocument) => Cell; isCounted?: boolean };
 
 const FIGURES: readonly Figure[] = [
   { title: "State", unit: "", of: (one) => one.state },
   { title: "Started", unit: "time", of: (one) => one.start_time },
   { title: "Duration", unit: "seconds", of: (one) => one.duration_seconds },
-  { title: "Nodes", unit: "", of: (one) => one.nodes.length },
-  { title: "Workers", unit: "", of: (one) => one.workers.length },
+  { title: "Nodes", unit: "", of: (one) => one.nodes.length, isCounted: true },
+  { title: "Workers", unit: "", of: (one) => one.workers.length, isCounted: true },
   { title: "Training steps", unit: "", of: (one) => one.steps.train ?? null },
   { title: "Last loss", unit: "", of: (one) => one.losses.train?.value ?? null },
   { title: "Last eval loss", unit: "", of: (one) => one.losses.eval?.value ?? null },
@@ -46,7 +46,7 @@ const FIGURES: readonly Figure[] = [
   { title: "Step time, p95", unit: "seconds", of: (one) => one.phases.train?.seconds.p95 ?? null },
   { title: "Training loop", unit: "seconds", of: (one) => one.stages.training_loop?.seconds ?? null },
   { title: "Initialization", unit: "seconds", of: (one) => one.stages.initialization?.seconds ?? null },
-  { title: "Findings", unit: "", of: (one) => one.findings.findings.length },
+  { title: "Findings", unit: "", of: (one) => one.findings.findings.length, isCounted: true },
   { title: "Cost of watching", unit: "percent", of: (one) => one.overhead?.percent ?? null },
 ];
 
@@ -54,9 +54,9 @@ export type FigureRow = { title: string; unit: string; values: Cell[]; changes: 
 
 /** A row per figure that any of the jobs has; changes are against the first job, in percent. */
 export function figureRows(documents: readonly JobDocument[]): FigureRow[] {
-  return FIGURES.map(({ title, unit, of }) => {
+  return FIGURES.map(({ title, unit, of, isCounted }) => {
     const values = documents.map(of);
-    return { title, unit, values, changes: values.map((value, index) => (index === 0 ? null : change(values[0], value))) };
+    return { title, unit, values, changes: values.map((value, index) => (index === 0 || isCounted ? null : change(values[0], value))) };
   }).filter(({ values }) => values.some((value) => value !== null));
 }
 

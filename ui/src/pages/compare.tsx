@@ -1,6 +1,8 @@
 // The page "Compare": two or more jobs side by side; which ones, the address says.
 
+import { signal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
 import { getJson, type JobDocument, jobPath } from "../api";
 import { cellText } from "../cells";
 import { figureRows, findingRows, mergedLines, stepBars, utilizationBars } from "../comparing";
@@ -8,12 +10,14 @@ import { always, useResource } from "../resource";
 import { linkTo, route } from "../router";
 import type { LineSpec, Spec, TableSpec } from "../specs";
 import { StateChip } from "../state_chip";
+import { useStepsInAddress } from "../step_window";
 import { Notice, Waiting } from "../states";
 import type { ChartAnswer } from "../views/chart";
 import { SpecView } from "../views/spec";
 import "./pages.css";
 
 const MOST_JOBS = 8;
+const REFRESH_MS = 10_000; // while one of them runs
 const CHARTS = ["losses", "throughput", "gradient_norms", "learning_rate", "resources"] as const;
 
 type Compared = { documents: JobDocument[]; charts: Record<(typeof CHARTS)[number], { job: string; spec: Spec }[]> };
@@ -32,7 +36,18 @@ async function load(names: readonly string[], signal: AbortSignal): Promise<Comp
 export function ComparePage(): JSX.Element {
   const names = (route.value.parameters.jobs ?? "").split(",").filter(Boolean).slice(0, MOST_JOBS);
   const key = names.join(",");
-  const compared = useResource((signal) => load(names, signal), always, [key]);
+  useStepsInAddress();
+  const looks = useMemo(() => signal(0), []);
+  const compared = useResource((abort) => {
+    void looks.value;
+    return load(names, abort);
+  }, always, [key]);
+  const isMoving = compared.value.value?.documents.some((one) => one.state === "running") ?? false;
+  useEffect(() => {
+    if (!isMoving) return;
+    const timer = setInterval(() => document.hidden || (looks.value += 1), REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [isMoving]);
   if (names.length < 2) return <Notice state="empty">Choose two or more jobs in <a href="#/">the list of jobs</a>, then “Compare”.</Notice>;
   return (
     <Waiting resource={compared.value}>

@@ -5,6 +5,7 @@ import type { JobDocument } from "../api";
 import { linkTo } from "../router";
 import { RuleList } from "../rules/rule_list";
 import { job } from "../state";
+import { useStepsInAddress } from "../step_window";
 import { Chart } from "../views/chart";
 import { Death } from "./death";
 import "./pages.css";
@@ -18,6 +19,7 @@ const NOT_PROFILED = "No operators were profiled. “Profile now” looks at the
 
 export function OverviewPage(): JSX.Element | null {
   const document = job.value;
+  useStepsInAddress();
   if (!document) return null;
   const name = document.job;
   return (

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LineSpec } from "../specs";
-import { curveTable, valueAxis, valuesAt } from "./curves";
+import { curveTable, isPositive, valueAxis, valuesAt } from "./curves";
 
 const spec: LineSpec = {
   mark: "line", title: "Loss", note: "", coarsened: "", x: [0, 10, 20], x_title: "step", x_unit: "", unit: "",
@@ -25,17 +25,22 @@ test("a curve that is hidden keeps the color of the others in its place", () => 
 });
 
 test("the axis begins at zero where that is near, and at what is told", () => {
-  const table = curveTable(spec, everything);
-  expect(valueAxis(spec, table, false)[0]).toBe(0);
-  expect(valueAxis({ low: -1, high: 10 }, table, false)).toEqual([-1, 10]);
-  expect(valueAxis(spec, table, true)[0]).toBeCloseTo(0.5 / 1.2);
+  const free = { low: null, high: null };
+  expect(valueAxis(free, 0.5, 5, false)[0]).toBe(0);
+  expect(valueAxis({ low: -1, high: 10 }, 0.5, 5, false)).toEqual([-1, 10]);
+  expect(valueAxis(free, 0.5, 5, true)[0]).toBeCloseTo(0.5 / 1.2);
+  expect(valueAxis(free, null, null, false)).toEqual([0, 1]);
 });
 
-test("curves far from zero fill the axis", () => {
-  const far = { ...spec, curves: [{ label: "accuracy", values: [90, 91, 92], low: null, high: null, tone: "" }] };
-  const [low, high] = valueAxis(far, curveTable(far, everything), false);
-  expect(low).toBeCloseTo(89.9);
-  expect(high).toBeCloseTo(92.1);
+test("curves far from zero fill the axis, and one that never changes lies in its middle", () => {
+  const free = { low: null, high: null };
+  expect(valueAxis(free, 90, 92, false).map((one) => one.toFixed(1))).toEqual(["89.9", "92.1"]);
+  expect(valueAxis(free, 0.05, 0.05, false).map((one) => one.toFixed(4))).toEqual(["0.0475", "0.0525"]);
+});
+
+test("only what lies above zero has a logarithm", () => {
+  expect(isPositive(curveTable(spec, everything))).toBe(true);
+  expect(isPositive(curveTable({ ...spec, curves: [{ label: "a", values: [1, 0], low: null, high: null, tone: "" }] }, everything))).toBe(false);
 });
 
 test("without a cursor the last known values are read", () => {

@@ -29,26 +29,18 @@ export function curveTable(spec: LineSpec, hidden: ReadonlySet<string>): CurveTa
   };
 }
 
-/** The least and the most of what is drawn. */
-export function valueRange(table: CurveTable, isPositiveOnly: boolean): [number, number] {
-  let low = Infinity, high = -Infinity;
-  for (const column of table.columns.slice(1)) {
-    for (const value of column) {
-      if (value === null || !Number.isFinite(value) || (isPositiveOnly && value <= 0)) continue;
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
-  }
-  return low <= high ? [low, high] : [0, 1];
+/** Whether every value that is drawn has a logarithm. */
+export function isPositive(table: CurveTable): boolean {
+  return table.columns.slice(1).every((column) => column.every((value) => value === null || value > 0));
 }
 
-/** The ends of the value axis: as told, else all that is drawn, with zero where it is near. */
-export function valueAxis(spec: Pick<LineSpec, "low" | "high">, table: CurveTable, isLogarithmic: boolean): [number, number] {
-  const [least, most] = valueRange(table, isLogarithmic);
+/** The ends of the value axis: as told, else what is in sight, with zero where it is near. */
+export function valueAxis(ends: Pick<LineSpec, "low" | "high">, least: number | null, most: number | null, isLogarithmic: boolean): [number, number] {
+  if (least === null || most === null) return [ends.low ?? 0, ends.high ?? 1];
   if (isLogarithmic) return [least / 1.2, most * 1.2];
   const span = most - least || Math.abs(most) || 1;
-  const low = spec.low ?? (least >= 0 && least < most * 0.6 ? 0 : least - span * 0.05);
-  const high = spec.high ?? most + span * 0.05;
+  const low = ends.low ?? (least >= 0 && least < most * 0.6 ? 0 : least - span * 0.05);
+  const high = ends.high ?? most + span * 0.05;
   return high > low ? [low, high] : [low, low + 1];
 }
 

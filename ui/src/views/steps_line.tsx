@@ -1,26 +1,21 @@
 // Curves over steps, with a band where a value stands for several; all of a page share window and cursor.
 
-import { effect, signal } from "@preact/signals";
+import { effect, type ReadonlySignal, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { cellText } from "../cells";
 import { color } from "../colors";
 import { formatElapsed } from "../format";
+import type { Range } from "../range";
 import { useWidth } from "../resource";
 import type { LineSpec } from "../specs";
 import { shownTheme } from "../state";
+import { axisWindows, showOnAxis } from "../step_window";
 import { toneVariable } from "../tones";
-import { curveTable, type CurveTable, valuesAt, valueRange } from "./curves";
+import { curveTable, type CurveTable, isPositive, valuesAt } from "./curves";
 import { Legend, toggled } from "./legend";
 import { plotOptions } from "./steps_plot";
-
-/** The part of the axis that is shown, by what the axis counts; null is all of it. */
-const windows = signal<Record<string, [number, number] | null>>({});
-
-export const showSteps = (axis: string, range: [number, number] | null): void => {
-  windows.value = { ...windows.peek(), [axis]: range };
-};
 
 const MOST_READ = 4; // without a pointer over them
 
@@ -35,16 +30,16 @@ export function StepsLine({ spec, height = 170 }: Props) {
   const at = useMemo(() => signal<number | null>(null), []);
   const table = useMemo(() => curveTable(spec, hidden), [spec, hidden]);
   usePlot(box, width, { spec, table, height, isLogarithmic, onCursor: (index) => (at.value = index) });
-  const isZoomed = Boolean(windows.value[spec.x_title]);
+  const isZoomed = Boolean(axisWindows.value[spec.x_title]);
   return (
     <div class="steps-line">
       <div class="line-head">
         <Legend entries={spec.curves} hidden={hidden} onToggle={(label) => setHidden(toggled(hidden, label))} />
         <Readout spec={spec} table={table} at={at} />
-        {valueRange(table, false)[0] > 0 && (
+        {isPositive(table) && (
           <button type="button" class="small" aria-pressed={isLogarithmic} onClick={() => setLogarithmic(!isLogarithmic)}>log</button>
         )}
-        {isZoomed && <button type="button" class="small" onClick={() => showSteps(spec.x_title, null)}>all {spec.x_title.toLowerCase()}s</button>}
+        {isZoomed && <button type="button" class="small" onClick={() => showOnAxis(spec.x_title, null)}>all {spec.x_title.toLowerCase()}s</button>}
       </div>
       <div ref={box} class="plot-box" style={{ height: `${height}px` }} role="img" aria-label={lineWords(spec)} />
     </div>
@@ -53,45 +48,55 @@ export function StepsLine({ spec, height = 170 }: Props) {
 
 type Plotted = { spec: LineSpec; table: CurveTable; height: number; isLogarithmic: boolean; onCursor: (index: number | null) => void };
 
-function usePlot(box: { current: HTMLDivElement | null }, width: { value: number }, plotted: Plotted): void {
+/** Draws into the box; new values of the same curves are only drawn, other curves need a new plot. */
+function usePlot(box: { current: HTMLDivElement | null }, width: ReadonlySignal<number>, plotted: Plotted): void {
   const { spec, table, height, isLogarithmic } = plotted;
-  const latest = useRef(plotted);
-  latest.current = plotted;
+  const latest = useMemo(() => signal(plotted), []);
+  const shape = JSON.stringify([spec.unit, spec.x_unit, spec.x_title, table.shown]);
+  useEffect(() => void (latest.value = plotted), [table, height, isLogarithmic]);
   useEffect(() => {
     let plot: uPlot | null = null;
-    let drawn = 0;
+    let drawn: CurveTable | null = null;
     const stop = effect(() => {
       void shownTheme.value;
-      const range = windows.value[spec.x_title] ?? table.extent;
+      const now = latest.value.table;
+      const range = axisWindows.value[spec.x_title] ?? now.extent;
       if (width.value < 60 || !box.current) return;
       if (!plot) {
-        const options = plotOptions({ spec, table, width: width.value, height, isLogarithmic, range, color, variable: toneVariable });
-        options.hooks = {
-          setCursor: [(one) => latest.current.onCursor(one.cursor.idx ?? null)],
-          setSelect: [(one) => zoomTo(one, spec.x_title)],
-        };
-        plot = new uPlot(options, table.columns as uPlot.AlignedData, box.current);
-        plot.over.addEventListener("dblclick", () => showSteps(spec.x_title, null));
-        drawn = width.value;
+        plot = newPlot(box.current, latest, width.value, range);
+        drawn = now;
         return;
       }
-      if (drawn !== width.value) plot.setSize({ width: width.value, height });
-      drawn = width.value;
+      if (plot.width !== width.value) plot.setSize({ width: width.value, height });
+      if (drawn !== now) plot.setData(now.columns as uPlot.AlignedData, false);
+      drawn = now;
+      plot.redraw(true, false); // the theme may be another
       plot.setScale("x", { min: range[0], max: range[1] });
-      plot.redraw(true, true);
     });
     return () => {
       stop();
       plot?.destroy();
     };
-  }, [table, isLogarithmic, height]);
+  }, [shape, isLogarithmic, height]);
+}
+
+function newPlot(box: HTMLDivElement, latest: ReadonlySignal<Plotted>, width: number, range: Range): uPlot {
+  const { spec, table, height, isLogarithmic } = latest.peek();
+  const options = plotOptions({ spec, table, width, height, isLogarithmic, range, color, variable: toneVariable });
+  options.hooks = {
+    setCursor: [(one) => latest.peek().onCursor(one.cursor.idx ?? null)],
+    setSelect: [(one) => zoomTo(one, spec.x_title)],
+  };
+  const plot = new uPlot(options, table.columns as uPlot.AlignedData, box);
+  plot.over.addEventListener("dblclick", () => showOnAxis(spec.x_title, null));
+  return plot;
 }
 
 function zoomTo(plot: uPlot, axis: string): void {
   const { left, width } = plot.select;
   if (width < 5) return;
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-  showSteps(axis, [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
+  showOnAxis(axis, [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
 }
 
 /** The values under the cursor; without one, the last. */

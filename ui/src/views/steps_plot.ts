@@ -3,6 +3,7 @@
 import uPlot from "uplot";
 import { cellText } from "../cells";
 import { formatElapsed } from "../format";
+import type { Range } from "../range";
 import type { LineSpec } from "../specs";
 import { elapsedTicks, niceTicks } from "../ticks";
 import { axisLabels } from "./axis_labels";
@@ -14,7 +15,7 @@ type Plan = {
   width: number;
   height: number;
   isLogarithmic: boolean;
-  range: [number, number];
+  range: Range;
   color: (variable: string) => string;
   variable: (tone: string, place: number) => string;
 };
@@ -25,21 +26,21 @@ const LETTER = 6.2; // pixels, as wide as most
 const LEAST_LEFT = 44;
 
 export function plotOptions(plan: Plan): uPlot.Options {
-  const { spec, table, width, height, isLogarithmic, range, color } = plan;
-  const [low, high] = valueAxis(spec, table, isLogarithmic);
-  const axis = { stroke: () => color("--muted"), grid: { stroke: () => color("--grid"), width: 1 }, ticks: { show: false }, font: FONT };
+  const { spec, width, height, isLogarithmic, range, color } = plan;
+  const line = { stroke: () => color("--muted"), grid: { stroke: () => color("--grid"), width: 1 }, ticks: { show: false }, font: FONT };
   const isWhole = spec.x.every((at) => Number.isInteger(at));
+  const ends = (_plot: uPlot, least: number | null, most: number | null): [number, number] => valueAxis(spec, least, most, isLogarithmic);
   const isTime = spec.x_unit === "seconds";
   const marks = (from: number, to: number, count: number): number[] => (isTime ? elapsedTicks(from, to, count).map((tick) => tick.at) : niceTicks(from, to, count).filter((at) => !isWhole || Number.isInteger(at)));
   const label = (at: number): string => (isTime ? formatElapsed(at) : cellText(at, spec.x_unit));
   return {
     width, height, padding: [8, 14, 0, 0], legend: { show: false },
     cursor: { sync: { key: `over ${spec.x_title}` }, y: false, points: { size: 6 }, drag: { x: true, y: false, setScale: false } },
-    scales: { x: { time: false, min: range[0], max: range[1] }, y: isLogarithmic ? { distr: LOGARITHMIC, range: [low, high] } : { range: [low, high] } },
+    scales: { x: { time: false, min: range[0], max: range[1] }, y: isLogarithmic ? { distr: LOGARITHMIC, range: ends } : { range: ends } },
     axes: [
-      { ...axis, size: 24, splits: (_plot, _axis, from, to) => marks(from, to, Math.max(2, width / 110)), values: (_plot, splits) => splits.map(label) },
+      { ...line, size: 24, splits: (_plot, _axis, from, to) => marks(from, to, Math.max(2, width / 110)), values: (_plot, splits) => splits.map(label) },
       {
-        ...axis, size: (_plot, values) => labelWidth(values),
+        ...line, size: (_plot, values) => labelWidth(values),
         ...(isLogarithmic ? {} : { splits: (_plot: uPlot, _axis: number, from: number, to: number) => niceTicks(from, to, height < 120 ? 2 : 4) }),
         values: (_plot, splits) => axisLabels(splits, spec.unit),
       },
