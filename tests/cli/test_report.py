@@ -1,11 +1,11 @@
 """`sonde report`: into the job's folder, into a file, at the end of a job, and on paper."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from sonde.cli import report as command
 from sonde.cli._main import run_command_line
 from sonde.clock import SystemClock
 from sonde.store.layout import report_key
@@ -73,7 +73,7 @@ def test_recording_what_rules_say_rewrites_a_report_that_is_there(job: FakeJob) 
 def test_without_a_browser_there_is_no_pdf(
     job: FakeJob, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
     assert run_command_line(["report", job.backend.uri, "--pdf"]) == 1
     assert "--pdf needs Chromium" in capsys.readouterr().err
 

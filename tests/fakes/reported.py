@@ -86,7 +86,8 @@ def _train(job: FakeJob, rank: int, made: Reported, random: np.random.Generator)
 
 def _sample(job: FakeJob, random: np.random.Generator) -> dict[str, Reals]:
     def around(level: float, spread: float) -> Reals:
-        return np.clip(level + spread * random.standard_normal(TICKS), 0, 100).astype(np.float32)
+        values = np.clip(level + spread * random.standard_normal(TICKS), 0, 100)
+        return values.astype(np.float32).astype(np.float64)  # as a store keeps them
 
     curves: dict[str, Any] = {
         "cpu.utilization_percent": around(60, 20),

@@ -68,7 +68,7 @@ def _look(
     if worker is None or not one.is_low.any():
         return
     modes, phases = mode_track(worker), phase_track(worker)
-    kinds = {"held up": one.is_held_up, "other reasons": one.is_low & ~one.is_held_up}
+    kinds = {"host at its limit": one.is_held_up, "other reasons": one.is_low & ~one.is_held_up}
     for kind, marks in kinds.items():
         times_ns = host.times_ns[marks]
         found.modes.setdefault(kind, Counter()).update(modes.at(times_ns, OTHERS))

@@ -29,7 +29,11 @@ class Environment(Chart):
         ]
         for group in ("versions", "machine", "git"):
             facts += [
-                (f"{group}.{name}", name.replace("_", " "), str(value))
+                (
+                    f"{group}.{name}",
+                    name.removesuffix("_bytes").replace("_", " "),
+                    _said(name, value),
+                )
                 for name, value in run[group].items()
             ]
         parts: list[Spec] = [
@@ -52,3 +56,9 @@ class Environment(Chart):
                     )
                 )
         return Group(title=self.title, parts=tuple(parts))
+
+
+def _said(name: str, value: object) -> str:
+    """What is a size is told as one."""
+    text = str(value)
+    return quantity(float(text), "bytes") if name.endswith("_bytes") and text.isdigit() else text

@@ -8,7 +8,8 @@ from sonde.show.job_view import JobView
 from sonde.show.machines import GPU, device_label, each_node
 from sonde.show.specs import Group, Heatmap, Histogram, Part, Spec
 
-_MOST = 32
+_MOST = 32  # whose distances are shown
+_DRAWN = 8  # whose histograms are
 
 
 class GpuBalance(Chart):
@@ -34,8 +35,9 @@ class GpuBalance(Chart):
         is_cut = len(names) < len(labels)
         cut = f"The {len(names)} that differ most, of {len(labels):,} GPUs." if is_cut else ""
         edges = tuple(np.linspace(0, 100, BINS + 1).tolist())
+        drawn = [labels[place] for place in unlike_the_mean(list(found.values()), _DRAWN)]
         parts = tuple(
-            Part(label=name, values=tuple((100 * found[name]).tolist())) for name in names
+            Part(label=name, values=tuple((100 * found[name]).tolist())) for name in drawn
         )
         return Group(
             title=self.title,

@@ -7,7 +7,7 @@ from sonde.show.machines import GPU, device_label, each_node
 from sonde.show.specs import Box, BoxPlot, Spec
 from sonde.show.units import percent
 
-_MOST = 64
+_MOST = 32
 
 
 class GpuUsage(Chart):

@@ -29,8 +29,9 @@ class NodeHeatmap(Chart):
             rollup = reader.buckets(series, _COLUMNS)
             width = rollup.width_ns / NANOSECONDS
             is_one = len(job.nodes) == 1
+            title = self.title if series_of(reader, GPU) else "Every core"
             return Heatmap(
-                title=self.title if is_one else f"{self.title} of {reader.node}",
+                title=title if is_one else f"{title} of {reader.node}",
                 note=f"The mean of {width:g} s per column.",
                 coarsened=""
                 if is_one or self.node

@@ -1,7 +1,7 @@
 """Puts a report together: asks every chart once, and lays out what came back."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -128,10 +128,18 @@ def _card(one: Filled, kept: set[str] | None) -> Element:
     return element("section", *_inside(one, kept, "h2"), class_="card", id=one.section.name)
 
 
+def _untold(charts: Mapping[str, Spec], told: str) -> dict[str, Spec]:
+    return {
+        name: replace(spec, note="") if told and spec.note == told else spec
+        for name, spec in charts.items()
+    }
+
+
 def _inside(one: Filled, kept: set[str] | None, tag: str) -> list[Element]:
+    told = one.sentence if one.is_folded else ""  # in its line; not again inside
     drawn = [
         figure
-        for name, spec in one.charts.items()
+        for name, spec in _untold(one.charts, told).items()
         for figure in figures(name, spec, has_data=kept is None or name in kept)
     ]
     title = element(tag, one.section.title)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from sonde.show.charts import CHARTS
 from sonde.show.specs import Spec
@@ -87,6 +88,7 @@ class Filled:
         return next((one.note for one in self.charts.values() if one.note), "")
 
 
+@cache
 def charts_by_section() -> dict[str, list[str]]:
     """The names of all charts of the report, in their order; those of others come last."""
     found: dict[str, list[str]] = {}

@@ -100,7 +100,7 @@ def histogram(spec: Histogram) -> Element:
         marks.append(line(_LEFT, up.at(value), WIDTH - _RIGHT, up.at(value)))
         marks.append(label(f"{value:,g}", _LEFT - 6, up.at(value) + 4, "end"))
     marks += list(bottom_axis(across, "", spec.unit, _HEIGHT))
-    marks.append(label(spec.counted, _LEFT + 4, _TOP + 2, "start", "axis quiet"))
+    marks.append(label(spec.counted, WIDTH - _RIGHT, _TOP - 1, "end", "axis quiet"))
     for number, part in enumerate(spec.parts):
         marks += list(_bins(spec, part, number, (across, up)))
     return picture(marks, _HEIGHT, spec.title)

@@ -37,12 +37,25 @@ def heatmap(spec: Heatmap) -> Element:
         if place % every == 0
     ]
     if not spec.columns:
-        x = [float(one or 0.0) for one in spec.x]
-        width = (x[-1] - x[0]) / max(1, len(x) - 1) if len(x) > 1 else 1.0
-        across = Scale(x[0], x[-1] + width, left, right)
-        marks += list(bottom_axis(across, spec.x_title, spec.x_unit, height))
-    marks += list(_key(spec, body))
+        marks += list(_axis(spec, (left, right), height))
+    marks += list(_key(spec, body, right + 16))
     return picture(marks, height, spec.title)
+
+
+def _axis(spec: Heatmap, ends: tuple[float, float], height: float) -> Iterator[Element]:
+    """Round values where columns are evenly apart; else what stands at some of them."""
+    x = np.array([float(one or 0.0) for one in spec.x])
+    apart = np.diff(x)
+    width = float(apart.mean()) if len(apart) else 1.0
+    across = Scale(float(x[0]), float(x[-1]) + width, *ends)
+    if not len(apart) or np.allclose(apart, width, rtol=0.02):
+        yield from bottom_axis(across, spec.x_title, spec.x_unit, height)
+        return
+    base, cell = height - _BOTTOM, (ends[1] - ends[0]) / len(x)
+    for place in range(0, len(x), max(1, round(len(x) / 9))):
+        middle = ends[0] + (place + 0.5) * cell
+        yield label(number_text(float(x[place]), spec.x_unit), middle, base + 14, "middle")
+    yield label(spec.x_title, sum(ends) / 2, base + 27, "middle", "axis quiet")
 
 
 def _bitmap(spec: Heatmap, place: tuple[float, float, float, float]) -> Element:
@@ -63,11 +76,10 @@ def _bitmap(spec: Heatmap, place: tuple[float, float, float, float]) -> Element:
     )
 
 
-def _key(spec: Heatmap, body: float) -> Iterator[Element]:
+def _key(spec: Heatmap, body: float, x: float) -> Iterator[Element]:
     """What the colors mean."""
     height = max(40.0, min(110.0, body))
     ramp = np.arange(MISSING - 1, -1, -1, dtype=np.uint8)[:, None]
-    x = WIDTH - _RIGHT + 16
     yield element(
         "image",
         href=data_uri(encode_png(ramp)),

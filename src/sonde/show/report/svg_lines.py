@@ -94,7 +94,8 @@ def bottom_axis(across: Scale, title: str, unit: str, height: float) -> Iterator
         anchor = "end" if x > across.end - 20 else "middle"
         yield line(x, base, x, base + 4, "base")
         yield label(text, x, base + 16, anchor)
-    yield label(title, across.start, base + 28, "start", "axis quiet")
+    if title:
+        yield label(title, (across.start + across.end) / 2, base + 28, "middle", "axis quiet")
 
 
 def _curve(

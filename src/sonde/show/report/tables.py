@@ -37,8 +37,9 @@ def table(spec: Table) -> Element:
 def facts(spec: Facts) -> Element:
     """Single figures, each below its name."""
     parts = [
-        element("div", element("dt", one.title), element("dd", written(one.value, one.unit)))
+        element("div", element("dt", one.title), element("dd", said), class_=_fact_width(said))
         for one in spec.facts
+        for said in [written(one.value, one.unit)]
     ]
     return element("dl", *parts, class_="facts")
 
@@ -59,12 +60,16 @@ def _cells(columns: Sequence[Column], row: Sequence[Cell], unit: Cell) -> list[E
             element(
                 "td",
                 bar,
-                said,
+                element("span", said, class_="n") if bar is not None else said,
                 class_="r" if column.is_number else _width(said),
                 data_value=sortable,
             )
         )
     return cells
+
+
+def _fact_width(text: str) -> str | None:
+    return "whole" if len(text) > _LONG else None
 
 
 def _width(text: str) -> str | None:
