@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8765
 LOOPBACK = "127.0.0.1"
 _TOKEN_BYTES = 24
+_EVERYWHERE = ("0.0.0.0", "::", "")  # what a person may say
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -60,5 +61,7 @@ def _rule_page(name: str) -> Mapping[str, Any] | None:
 
 
 def _address(host: str, port: int, token: str | None) -> str:
+    if host in _EVERYWHERE:
+        host = socket.gethostname()
     name = f"[{host}]" if ":" in host else host
     return f"http://{name}:{port}/{f'?token={token}' if token else ''}"

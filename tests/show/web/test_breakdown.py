@@ -123,3 +123,20 @@ def test_machines_are_told_by_the_mean_of_their_samples_not_of_buckets() -> None
     assert told["run"]["cpu.utilization_percent"]["mean"] == pytest.approx(19.5)
     assert told["range"]["gpu.utilization_percent"]["mean"] == 50.0
     assert told["range"]["gpu.utilization_percent"]["devices"] == {"gpu0": 100.0, "gpu1": 0.0}
+
+
+def test_a_profile_tells_which_modules_the_time_of_a_phase_goes_into() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    worker.operation("aten::linear", "operator", 0.0, 0.6, module="body.0")
+    worker.operation("aten::mm", "operator", 0.1, 0.2, module="body.1")
+    worker.operation("aten::relu", "operator", 0.6, 0.2)  # of no module
+    worker.operation("aten::loss", "operator", 1.0, 1.0, module="head")
+    worker.stretch("operators", 0.0, 2.0, category="window")
+    for number in range(2):
+        worker.step(number, {"forward": 1.0, "backward": 1.0})
+    worker.flush()
+    phases = {one["name"]: one for one in Asked(job.end()).document("breakdown")["phases"]}
+    children = {one["name"]: one["seconds"] for one in phases["forward"]["children"]}
+    assert children == {"body.0": pytest.approx(0.8), "body.1": pytest.approx(0.4)}
+    assert phases["forward"]["children"][0]["share"] == pytest.approx(0.2)

@@ -1,11 +1,12 @@
 """Where the time of a range went: exact totals, from what was recorded, never from a picture."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sonde.analyze.extents import Extents
+from sonde.analyze.phase_modules import module_shares
 from sonde.clock import NANOSECONDS
 from sonde.read.jobs import JobFacts
 from sonde.records.ranges import TimeRange
@@ -17,9 +18,13 @@ from sonde.show.web.open_job import OpenJob
 from sonde.show.web.question import Question
 from sonde.show.web.replies import Reply, json_reply
 from sonde.show.web.stretches import PHASE, STEP, USER, Stretches
+from sonde.store import layout
+from sonde.store.format import OPERATIONS
 
 _RUN_SECONDS = 10.0  # so old the numbers of the whole run may be while it goes on
 _ORDER = {phase.value: place for place, phase in enumerate(Phase)}
+_WITH_MODULES = (Phase.FORWARD.value, Phase.BACKWARD.value)
+_MOST_MODULES = 12
 _METRICS = (
     "cpu.utilization_percent",
     "cpu.iowait_percent",
@@ -69,12 +74,37 @@ def _training(job: OpenJob, worker: int, window: TimeRange) -> dict[str, Any]:
     steps = every.of(STEP).clipped(window)
     named = sum(one["seconds"] for one in phases)
     whole = ((window.end_ns or 0) - (window.start_ns or 0)) / NANOSECONDS
+    modules = job.remembered(("modules", worker), _RUN_SECONDS, lambda: _modules(job, worker))
     return {
         "worker": worker,
-        "phases": [{**one, "run_share": shares.get(one["name"], 0.0)} for one in phases],
+        "phases": [
+            {
+                **one,
+                "run_share": shares.get(one["name"], 0.0),
+                "children": _children(one, modules.get(one["name"], {})),
+            }
+            for one in phases
+        ],
         "other_seconds": max(0.0, whole - named),
         "steps": _totals(steps.ends_ns - steps.starts_ns, whole),
     }
+
+
+def _modules(job: OpenJob, worker: int) -> dict[str, Mapping[str, float]]:
+    """Which modules a phase's time goes into, where operators of this worker were profiled."""
+    folder = layout.worker_folder(worker)
+    if OPERATIONS.name not in job.backend.folders(folder):
+        return {}
+    with job.view() as view:
+        return module_shares(view.operators(worker=worker).profiles, _WITH_MODULES)
+
+
+def _children(row: Mapping[str, Any], shares: Mapping[str, float]) -> list[dict[str, Any]]:
+    """The most costly modules of a phase, as the profile divides it; an estimate for the rest."""
+    return [
+        {"name": name, "seconds": part * row["seconds"], "share": part * row["share"]}
+        for name, part in list(shares.items())[:_MOST_MODULES]
+    ]
 
 
 def phase_rows(every: Stretches, window: TimeRange) -> list[dict[str, Any]]:

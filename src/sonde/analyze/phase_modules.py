@@ -1,0 +1,63 @@
+"""Which modules the time of a phase went into: of the host's own time, as profiles saw it."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from sonde.analyze.extents import Extents, Numbers
+from sonde.analyze.operations import NOBODY, Operations, Profile
+
+_NO_PHASE = ""
+
+
+def module_shares(
+    profiles: Iterable[Profile], phases: Iterable[str]
+) -> dict[str, Mapping[str, float]]:
+    """Per phase the share of its time that each module took, the most first.
+
+    What lies in no module is in none of them, so that shares add up to one at most.
+    """
+    wanted = tuple(phases)
+    spent: dict[str, dict[str, float]] = {name: {} for name in wanted}
+    whole = dict.fromkeys(wanted, 0.0)
+    for profile in profiles:
+        window = Extents.one(profile.start_ns, profile.end_ns)
+        for name in wanted:
+            whole[name] += (profile.phases.extents(name) & window).total_ns
+        for (phase, module), own_ns in _own_times(profile).items():
+            if phase in spent:
+                spent[phase][module] = spent[phase].get(module, 0.0) + own_ns
+    return {
+        phase: {
+            module: own_ns / whole[phase]
+            for module, own_ns in sorted(found.items(), key=lambda one: (-one[1], one[0]))
+        }
+        for phase, found in spent.items()
+        if found and whole[phase]
+    }
+
+
+def _own_times(profile: Profile) -> dict[tuple[str, str], float]:
+    """The host's time by phase and module."""
+    operations = profile.operations
+    rows = np.flatnonzero(operations.is_work & operations.modules.where(bool))
+    at = profile.phases.at(operations.starts_ns[rows], _NO_PHASE)
+    own_ns = _self_ns(operations)[rows]
+    modules = operations.modules.numbers[rows]
+    found: dict[tuple[str, str], float] = {}
+    both = at.numbers * len(operations.modules.distinct) + modules
+    for number in np.unique(both).tolist():
+        phase, module = divmod(number, len(operations.modules.distinct))
+        key = (at.distinct[phase], operations.modules.distinct[module])
+        found[key] = float(own_ns[both == number].sum())
+    return found
+
+
+def _self_ns(operations: Operations) -> Numbers:
+    """What each operation took without those that lie in it."""
+    nesting = operations.nesting
+    lasted_ns = nesting.ends_ns - operations.starts_ns
+    own_ns = lasted_ns.copy()
+    inner = np.flatnonzero(operations.is_work & (nesting.parents != NOBODY))
+    np.subtract.at(own_ns, nesting.parents[inner], lasted_ns[inner])
+    return own_ns
