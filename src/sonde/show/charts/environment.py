@@ -1,11 +1,18 @@
 """Where and with what a job ran: machine, versions, command."""
 
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView
 from sonde.show.specs import Column, Fact, Facts, Group, Spec, Table
 from sonde.show.units import quantity
+
+_COLUMNS = (
+    Column(name="name", title="Name", is_number=False),
+    Column(name="value", title="Value", is_number=False),
+)
 
 
 class Environment(Chart):
@@ -20,42 +27,29 @@ class Environment(Chart):
         if not runs:
             return None
         run = runs[-1]
-        facts = [
-            ("command", "Command", shlex.join(run["command"])),
-            ("folder", "Folder", run["folder"]),
-            ("interval", "Interval of samples", quantity(run["interval_seconds"], "s")),
-            ("nodes", "Nodes", f"{len(job.nodes):,}"),
-            ("workers", "Workers", f"{len(job.workers):,}"),
-        ]
-        for group in ("versions", "machine", "git"):
-            facts += [
-                (
-                    f"{group}.{name}",
-                    name.removesuffix("_bytes").replace("_", " "),
-                    _said(name, value),
-                )
-                for name, value in run[group].items()
-            ]
-        parts: list[Spec] = [
-            Facts(
-                title=f"Run on {run['node']}",
-                facts=tuple(Fact(name=one, title=title, value=text) for one, title, text in facts),
-            )
-        ]
+        parts: list[Spec] = [_facts(job, run)]
         for group, title in (("packages", "Packages"), ("environment", "Variables")):
             if run[group]:
-                parts.append(
-                    Table(
-                        title=title,
-                        columns=(
-                            Column(name="name", title="Name", is_number=False),
-                            Column(name="value", title="Value", is_number=False),
-                        ),
-                        rows=tuple((name, str(value)) for name, value in run[group].items()),
-                        is_quiet=True,
-                    )
-                )
+                rows = tuple((name, str(value)) for name, value in run[group].items())
+                parts.append(Table(title=title, columns=_COLUMNS, rows=rows, is_quiet=True))
         return Group(title=self.title, parts=tuple(parts))
+
+
+def _facts(job: JobView, run: Mapping[str, Any]) -> Facts:
+    facts = [
+        ("command", "Command", shlex.join(run["command"])),
+        ("folder", "Folder", run["folder"]),
+        ("interval", "Interval of samples", quantity(run["interval_seconds"], "s")),
+        ("nodes", "Nodes", f"{len(job.nodes):,}"),
+        ("workers", "Workers", f"{len(job.workers):,}"),
+    ]
+    for group in ("versions", "machine", "git"):
+        facts += [
+            (f"{group}.{name}", name.removesuffix("_bytes").replace("_", " "), _said(name, value))
+            for name, value in run[group].items()
+        ]
+    told = tuple(Fact(name=name, title=title, value=text) for name, title, text in facts)
+    return Facts(title=f"Run on {run['node']}", facts=told)
 
 
 def _said(name: str, value: object) -> str:

@@ -1,5 +1,7 @@
 """How alike the GPUs are used: a histogram of each, and how far apart they are."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from sonde.analyze.balance import BINS, Reals, distances, shares, unlike_the_mean
@@ -29,40 +31,47 @@ class GpuBalance(Chart):
                     found[device_label(samples.node, device, nodes)] = shares(values)
         if len(found) < 2:
             return None
-        labels = tuple(found)
-        names = tuple(labels[place] for place in unlike_the_mean(list(found.values()), _MOST))
+        names = _unlike(found, _MOST)
         apart = distances([found[name] for name in names])
-        is_cut = len(names) < len(labels)
-        cut = f"The {len(names)} that differ most, of {len(labels):,} GPUs." if is_cut else ""
-        edges = tuple(np.linspace(0, 100, BINS + 1).tolist())
-        drawn = [labels[place] for place in unlike_the_mean(list(found.values()), _DRAWN)]
-        parts = tuple(
-            Part(label=name, values=tuple((100 * found[name]).tolist())) for name in drawn
-        )
+        is_cut = len(names) < len(found)
+        cut = f"The {len(names)} that differ most, of {len(found):,} GPUs." if is_cut else ""
         return Group(
             title=self.title,
             note=_sentence(names, apart),
             coarsened=cut,
-            parts=(
-                Histogram(
-                    title="Utilization of each GPU",
-                    edges=edges,
-                    parts=parts,
-                    unit="percent",
-                    counted="% of the samples",
-                ),
-                Heatmap(
-                    title="Distance between the histograms",
-                    rows=names,
-                    columns=names,
-                    x=tuple(range(len(names))),
-                    x_title="GPU",
-                    values=tuple(map(tuple, apart.tolist())),
-                    low=0.0,
-                    high=max(0.2, float(apart.max())),
-                ),
-            ),
+            parts=(_histogram(found), _distances(names, apart)),
         )
+
+
+def _unlike(found: Mapping[str, Reals], most: int) -> tuple[str, ...]:
+    labels = tuple(found)
+    return tuple(labels[place] for place in unlike_the_mean(list(found.values()), most))
+
+
+def _histogram(found: Mapping[str, Reals]) -> Histogram:
+    return Histogram(
+        title="Utilization of each GPU",
+        edges=tuple(np.linspace(0, 100, BINS + 1).tolist()),
+        parts=tuple(
+            Part(label=name, values=tuple((100 * found[name]).tolist()))
+            for name in _unlike(found, _DRAWN)
+        ),
+        unit="percent",
+        counted="% of the samples",
+    )
+
+
+def _distances(names: tuple[str, ...], apart: Reals) -> Heatmap:
+    return Heatmap(
+        title="Distance between the histograms",
+        rows=names,
+        columns=names,
+        x=tuple(range(len(names))),
+        x_title="GPU",
+        values=tuple(map(tuple, apart.tolist())),
+        low=0.0,
+        high=max(0.2, float(apart.max())),
+    )
 
 
 def _sentence(labels: tuple[str, ...], apart: Reals) -> str:

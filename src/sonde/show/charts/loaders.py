@@ -1,5 +1,6 @@
 """What data loaders were asked for and what they cost, loader by loader."""
 
+from sonde.analyze.loading import LoaderReport
 from sonde.records.loading import Operation
 from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView
@@ -7,6 +8,18 @@ from sonde.show.specs import Cell, Column, Spec, Table
 from sonde.show.units import counted
 
 _MOST = 32
+_COLUMNS = (
+    Column(name="worker", title="Worker"),
+    Column(name="mode", title="Mode", is_number=False),
+    Column(name="dataset", title="Data set", is_number=False),
+    Column(name="processes", title="Loader processes"),
+    Column(name="cores", title="Cores"),
+    Column(name="processes_needed", title="Processes needed"),
+    Column(name="pinned", title="Pinned memory", is_number=False),
+    Column(name="batch_size", title="Batch size", unit="samples"),
+    Column(name="waited", title="Steps waited", unit="percent", tone="data_wait"),
+    Column(name="wait_p50", title="Median wait", unit="seconds"),
+)
 
 
 class Loaders(Chart):
@@ -18,46 +31,30 @@ class Loaders(Chart):
     takes_worker = True
 
     def build(self, job: JobView) -> Spec | None:
-        loaders = job.dataloader(worker=self.worker)
-        rows: list[tuple[Cell, ...]] = []
-        for one in loaders.reports[:_MOST]:
-            record, facts = one.record, one.record.facts
-            wait = one.seconds(Operation.WAIT)
-            rows.append(
-                (
-                    record.worker,
-                    record.mode,
-                    facts.dataset,
-                    facts.processes,
-                    facts.cores,
-                    one.processes_needed,
-                    "yes" if facts.is_pinning else "no",
-                    facts.batch_size,
-                    record.waited_percent,
-                    None if wait is None else wait.p50,
-                )
-            )
+        reports = job.dataloader(worker=self.worker).reports
+        rows = [_row(one) for one in reports[:_MOST]]
         if not rows:
             return None
-        is_cut = len(loaders.reports) > _MOST
-        return Table(
-            title=self.title,
-            note=_sentence(rows),
-            columns=(
-                Column(name="worker", title="Worker"),
-                Column(name="mode", title="Mode", is_number=False),
-                Column(name="dataset", title="Data set", is_number=False),
-                Column(name="processes", title="Loader processes"),
-                Column(name="cores", title="Cores"),
-                Column(name="processes_needed", title="Processes needed"),
-                Column(name="pinned", title="Pinned memory", is_number=False),
-                Column(name="batch_size", title="Batch size", unit="samples"),
-                Column(name="waited", title="Steps waited", unit="percent", tone="data_wait"),
-                Column(name="wait_p50", title="Median wait", unit="seconds"),
-            ),
-            rows=tuple(rows),
-            total=len(loaders.reports) if is_cut else None,
-        )
+        total = len(reports) if len(reports) > _MOST else None
+        note = _sentence(rows)
+        return Table(title=self.title, note=note, columns=_COLUMNS, rows=tuple(rows), total=total)
+
+
+def _row(one: LoaderReport) -> tuple[Cell, ...]:
+    record, facts = one.record, one.record.facts
+    wait = one.seconds(Operation.WAIT)
+    return (
+        record.worker,
+        record.mode,
+        facts.dataset,
+        facts.processes,
+        facts.cores,
+        one.processes_needed,
+        "yes" if facts.is_pinning else "no",
+        facts.batch_size,
+        record.waited_percent,
+        None if wait is None else wait.p50,
+    )
 
 
 def _sentence(rows: list[tuple[Cell, ...]]) -> str:
