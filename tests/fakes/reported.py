@@ -87,7 +87,7 @@ def _train(job: FakeJob, rank: int, made: Reported, random: np.random.Generator)
 def _sample(job: FakeJob, random: np.random.Generator) -> dict[str, Reals]:
     def around(level: float, spread: float) -> Reals:
         values = np.clip(level + spread * random.standard_normal(TICKS), 0, 100)
-        return values.astype(np.float32).astype(np.float64)  # as a store keeps them
+        return np.asarray(values.astype(np.float32), dtype=np.float64)  # as a store keeps them
 
     curves: dict[str, Any] = {
         "cpu.utilization_percent": around(60, 20),

@@ -4,7 +4,7 @@ import argparse
 
 from sonde.cli._acting import add_actions, with_actions
 from sonde.cli._command import Command, Options, add_json, remark, say_json, store_uri
-from sonde.cli._last_words import read_verdict, verdict_lines
+from sonde.cli._last_words import read_verdict, report_place, verdict_lines
 from sonde.cli._recording import add_no_report, with_options
 from sonde.cli._rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
@@ -12,6 +12,7 @@ from sonde.collect.attach import Attached, attach
 from sonde.collect.registration import Registration, Wish, register
 from sonde.errors import JobExistsError
 from sonde.settings import RunSettings, load_settings, placement
+from sonde.store.layout import report_key
 
 
 class Attach(Command):
@@ -50,6 +51,8 @@ class Attach(Command):
             remark(f"{registration.job} {exit_.state.value}: {exit_.message}")
             for line in verdict_lines(verdict, registration.backend.uri):
                 remark(line)
+            if registration.backend.exists(report_key("report.html")):
+                remark(f"report: {report_place(registration.backend)}")
         if options.json:
             say_json(
                 {
