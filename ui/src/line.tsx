@@ -135,10 +135,11 @@ export function LineChart(props: LineProps): JSX.Element {
     let shape = "", shown: LineData | null = null;
     const stop = effect(() => {
       const data = props.data.value ?? EMPTY;
-      void [shownTheme.value, selection.value, timeStyle.value, zone.value];
+      void [shownTheme.value, selection.value];
       const [from, to] = view.value;
       if (!isVisible.value || width.value < GUTTER + RIGHT + 20) return;
-      const wanted = shapeOf(data, props.hasBands ?? true);
+      // uPlot finds the places of grid lines anew only for another scale, or in a new plot.
+      const wanted = [timeStyle.value, zone.value, shapeOf(data, props.hasBands ?? true)].join();
       if (!plot || shape !== wanted) {
         plot?.destroy();
         plot = new uPlot(optionsOf(data, props, width.value), columnsOf(data), stage.current!);

@@ -13,6 +13,7 @@ import { pages } from "./pages";
 import type { Resource } from "./resource";
 import { linkTo, route } from "./router";
 import { isLive, isOpened, job, localZone, showJob, theme, timeStyle, zone, type Theme } from "./state";
+import { StateChip } from "./state_chip";
 import { Notice } from "./states";
 import { TimeBar } from "./time_bar";
 
@@ -93,7 +94,7 @@ function Top(): JSX.Element {
         <Preferences />
       </div>
       <div class="what">
-        <h1>{name || pages[page]?.title || "Sonde"} {isOpened.value && <StateChip />}</h1>
+        <h1>{name || pages[page]?.title || "Sonde"} {isOpened.value && <Standing />}</h1>
         {name && <Tabs />}
         {isOpened.value && <div class="acts"><HeaderControls /></div>}
       </div>
@@ -101,14 +102,15 @@ function Top(): JSX.Element {
   );
 }
 
-function StateChip(): JSX.Element | null {
+/** The state, for how long, and how fresh the news are. */
+function Standing(): JSX.Element | null {
   const document = job.value;
   if (!document) return null;
   const running = isLive.value;
   const seconds = running ? Math.max(document.duration_seconds, now.value - document.t0) : document.duration_seconds;
   return (
     <span class="facts">
-      <span class={`chip state-${document.state}`}>{document.state.replaceAll("_", " ")}</span>
+      <StateChip state={document.state} />
       <span class="fact">{running ? formatElapsed(Math.floor(seconds)) : formatDuration(seconds)}</span>
       {running && <LiveState />}
     </span>

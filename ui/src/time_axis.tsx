@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { FONT, TimeCanvas, type Area } from "./canvas";
 import { color } from "./colors";
-import { formatClock, formatElapsed, formatStamp } from "./format";
+import { formatClock, formatElapsed, formatStamp, wallClock, zoneName } from "./format";
 import { xAt } from "./gestures";
 import { hover, jobStart, timeStyle, view, zone } from "./state";
 import { clockTicks, elapsedTicks, type Tick } from "./ticks";
@@ -29,6 +29,14 @@ export function shownTime(at: number): string {
 /** A moment in both styles, exactly. */
 export function exactTime(at: number): string {
   return `${formatElapsed(at, view.value[1] - view.value[0])} · ${formatStamp(jobStart.value + at, zone.value)}`;
+}
+
+/** A stretch in the style that is shown; by the clock with its dates and zone. */
+export function shownRange(from: number, to: number): string {
+  if (timeStyle.value === "elapsed") return `${shownTime(from)} – ${shownTime(to)}`;
+  const [first, last] = [jobStart.value + from, jobStart.value + to];
+  const [firstDay, lastDay] = [wallClock(first, zone.value).slice(0, 10), wallClock(last, zone.value).slice(0, 10)];
+  return `${firstDay} ${shownTime(from)} – ${lastDay === firstDay ? "" : `${lastDay} `}${shownTime(to)} ${zoneName(last, zone.value)}`;
 }
 
 const HEIGHT = 22;

@@ -4,7 +4,7 @@ import { Fragment, type JSX } from "preact";
 import { formatDuration } from "./format";
 import { extent, isFollowing, isLive, isWhole, selection, setSelection, setView, showAll, view, zoomBy } from "./state";
 import { Popover } from "./popover";
-import { shownTime } from "./time_axis";
+import { shownRange } from "./time_axis";
 
 const WIDTHS = [86400, 3600, 900, 300, 60, 10, 1];
 
@@ -25,9 +25,9 @@ export function TimeBar(): JSX.Element {
   const short = (width: number): string => formatDuration(width).replace(/\.0+(?=\D)/, "").replace(/ 0\u202fmin$/, "");
   return (
     <div class="time-bar" role="toolbar" aria-label="Time window">
-      <span class="shown"><b>{shownTime(from)} – {shownTime(to)}</b> <span class="sub">{isWhole.value ? "the whole job" : `${formatDuration(to - from)} of ${formatDuration(whole)}`}</span></span>
+      <span class="shown"><b>{shownRange(from, to)}</b> <span class="sub">{isWhole.value ? "the whole job" : `${formatDuration(to - from)} of ${formatDuration(whole)}`}</span></span>
       {selection.value && (
-        <span class="selected">selected {shownTime(selection.value[0])} – {shownTime(selection.value[1])} ({formatDuration(selection.value[1] - selection.value[0])})
+        <span class="selected">selected {shownRange(...selection.value)} ({formatDuration(selection.value[1] - selection.value[0])})
           <button onClick={() => setView(selection.value!)}>Zoom to it</button>
           <button onClick={() => setSelection(null)}>Clear</button>
         </span>

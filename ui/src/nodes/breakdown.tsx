@@ -10,7 +10,7 @@ import { exposeChart } from "../inspect";
 import { useResource, useVisible } from "../resource";
 import { askedView, isWhole, job, jobStart, selection, setSelection, setView } from "../state";
 import { Waiting } from "../states";
-import { shownTime } from "../time_axis";
+import { shownRange } from "../time_axis";
 import { chosenWorker } from "./workers";
 
 type Totals = { count: number; seconds: number; mean: number | null; p95: number | null; share: number };
@@ -41,7 +41,7 @@ export function Breakdown({ node }: { node: string }): JSX.Element {
     <section class="card" ref={box} data-chart="breakdown" aria-label="Breakdown">
       <header>
         <h2>What happened {selection.value ? "in the selection" : isWhole.value ? "in the whole job" : "in view"}</h2>
-        <span class="sub">{shownTime(from)} – {shownTime(to)} · {formatDuration(to - from)}</span>
+        <span class="sub">{shownRange(from, to)} · {formatDuration(to - from)}</span>
         {selection.value && <span class="end"><button onClick={() => setView(selection.value!)}>Zoom to it</button><button onClick={() => setSelection(null)}>Clear</button></span>}
       </header>
       <Waiting resource={data.value}>{(value) => <Figures data={value} />}</Waiting>

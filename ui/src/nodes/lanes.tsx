@@ -41,12 +41,16 @@ export function Lanes({ node, pixels }: { node: string; pixels: ReadonlySignal<n
   return (
     <div ref={box} class="ruled">
       <ChartBlock title="Framework phases" sub={sub} controls={controls} twin={() => lanesTwin(lanes)}>
-        <Waiting resource={data.value} empty={(one) => (one.lanes.length ? null : "No step was recorded in this window.")}>
+        <Waiting resource={data.value} empty={(one) => (one.lanes.length ? null : noSteps(worker.value))}>
           {() => (style === "share" ? <ShareCanvas data={data.value.value!} /> : <LanesCanvas data={data.value.value!} />)}
         </Waiting>
       </ChartBlock>
     </div>
   );
+}
+
+function noSteps(worker: number | null): string {
+  return worker === null ? "No training process has been seen on this node." : `Worker ${worker} recorded no step in this window.`;
 }
 
 function lanesTwin(data: LaneData | null): ReturnType<typeof tableSpec> {

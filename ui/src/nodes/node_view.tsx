@@ -78,8 +78,15 @@ export function NodeView({ node }: { node: NodeDocument }): JSX.Element {
   const known = useResource((signal) => { void isLive.value; return loadMetrics(node.name, signal); }, useMemo(() => computed(() => true), []), [node.name]);
   const list = known.value.value;
   if (!list) return <Notice state={known.value.state === "error" ? "error" : "loading"}>{known.value.error || `Opening ${node.name}…`}</Notice>;
-  if (!list.length) return <Notice state="empty">No samples of {node.name} were recorded.</Notice>;
-  return <NodeCharts key={node.name} node={node} metrics={new Map(list.map((one) => [one.metric, one]))} />;
+  return (
+    <>
+      {list.length ? <NodeCharts key={node.name} node={node} metrics={new Map(list.map((one) => [one.metric, one]))} /> : <OnlyPhases key={node.name} node={node} />}
+      <div class="two">
+        <Breakdown node={node.name} />
+        <StepBars node={node.name} />
+      </div>
+    </>
+  );
 }
 
 function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics }): JSX.Element {
@@ -99,27 +106,35 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
     computed(() => means.value?.filter((_, row) => heat.value.value!.devices[row]!.kind === kind) ?? null);
   const cpuLoads = useMemo(() => loads("cpu"), []), gpuLoads = useMemo(() => loads("gpu"), []);
   return (
-    <>
-      <div class="card flush" ref={box} data-state={curves.value.value ? "ready" : curves.value.state}>
-        <Stale resource={curves.value} />
-        <Lines name="cpu" title="CPU" sub={`busy, mean of ${node.cores} cores, band from lowest to highest`} curves={curves} plan={plan} top={100} unit="percent"
-          controls={<Picker kind="cpu" count={devicesOf(metrics, CPU).length} loads={cpuLoads} />} />
-        <Lines name="network" title="Network" sub="bytes per second, all interfaces" curves={curves} plan={plan} unit="bytes_per_second" height={84} />
-        <Lines name="gpu" title="GPU" sub={busySentence(node, gpuLoads.value)} curves={curves} plan={plan} top={100} unit="percent"
-          controls={<Picker kind="gpu" count={devicesOf(metrics, GPU).length} loads={gpuLoads} />} />
-        <Lines name="gpuMemory" title="GPU memory" sub={`used, mean of ${node.gpus.length}, band from lowest to highest`} curves={curves} plan={plan} top={100} unit="percent" />
-        <MoreCharts metrics={metrics} wanted={more} curves={curves} />
-        <TimeAxis name="axis-system" />
-        <HeatmapChart data={heat} by={by} means={means} />
-        <Lines name="system" title="System" sub="means of the node, above what the framework did" curves={curves} plan={plan} top={100} unit="percent" height={96} />
-        <Lanes node={node.name} pixels={pixels} />
-        <TimeAxis name="axis-phases" />
-      </div>
-      <div class="two">
-        <Breakdown node={node.name} />
-        <StepBars node={node.name} />
-      </div>
-    </>
+    <div class="card flush" ref={box} data-state={curves.value.value ? "ready" : curves.value.state}>
+      <Stale resource={curves.value} />
+      <Lines name="cpu" title="CPU" sub={`busy, mean of ${node.cores} cores, band from lowest to highest`} curves={curves} plan={plan} top={100} unit="percent"
+        controls={<Picker kind="cpu" count={devicesOf(metrics, CPU).length} loads={cpuLoads} />} />
+      <Lines name="network" title="Network" sub="bytes per second, all interfaces" curves={curves} plan={plan} unit="bytes_per_second" height={84} />
+      <Lines name="gpu" title="GPU" sub={busySentence(node, gpuLoads.value)} curves={curves} plan={plan} top={100} unit="percent"
+        controls={<Picker kind="gpu" count={devicesOf(metrics, GPU).length} loads={gpuLoads} />} />
+      <Lines name="gpuMemory" title="GPU memory" sub={`used, mean of ${node.gpus.length}, band from lowest to highest`} curves={curves} plan={plan} top={100} unit="percent" />
+      <MoreCharts metrics={metrics} wanted={more} curves={curves} />
+      <TimeAxis name="axis-system" />
+      <HeatmapChart data={heat} by={by} means={means} />
+      <Lines name="system" title="System" sub="means of the node, above what the framework did" curves={curves} plan={plan} top={100} unit="percent" height={96} />
+      <Lanes node={node.name} pixels={pixels} />
+      <TimeAxis name="axis-phases" />
+    </div>
+  );
+}
+
+/** A recording of another program has steps, but no samples of a machine. */
+function OnlyPhases({ node }: { node: NodeDocument }): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  const pixels = useMemo(() => coarsePixels(width, GUTTER + RIGHT), []);
+  return (
+    <div class="card flush" ref={box}>
+      <Notice state="empty">No samples of the machine were recorded, only what the framework did.</Notice>
+      <Lanes node={node.name} pixels={pixels} />
+      <TimeAxis name="axis-phases" />
+    </div>
   );
 }
 
