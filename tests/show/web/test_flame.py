@@ -80,3 +80,13 @@ def test_profiles_of_python_go_to_speedscope_and_samples_to_a_table() -> None:
     assert [one["type"] for one in profiles] == ["sampled"]
     table = asked.reply("export", format="csv").body.decode()
     assert "cpu.utilization_percent" in table.splitlines()[0]
+
+
+def test_what_is_too_large_for_a_download_is_refused_with_another_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sonde.show.web.answers.export._MOST_VALUES", 10)
+    asked = Asked(profiled().record({"cpu.utilization_percent": [50.0] * 20}))
+    with pytest.raises(UsageError, match="sonde export job --format csv"):
+        asked.reply("export", format="csv")
+    assert asked.reply("export", format="csv", start=0, end=2).body

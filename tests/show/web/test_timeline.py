@@ -70,6 +70,13 @@ def test_machines_are_seen_on_the_same_clock() -> None:
     assert counter["mean"] == [10.0, 20.0]
 
 
+def test_a_job_that_trains_nothing_still_has_its_machines() -> None:
+    job = FakeJob().record({"cpu.utilization_percent": [10.0, 20.0]}).end()
+    frame = Asked(job).frame("timeline")
+    assert frame["workers"] == []
+    assert [one["mean"] for one in frame["counters"]] == [[10.0, 20.0]]
+
+
 def test_windows_of_profilers_are_told_however_short_they_are() -> None:
     job = FakeJob()
     worker = job.worker()

@@ -37,7 +37,7 @@ export function LayersCard({ names }: { names: TensorNames }): JSX.Element {
     return loadLayers({ collection: of.value, reduction: reduction.value, mode: mode.value, search: search.value }, 600, signal);
   }, always);
   const shown = layers.value.value;
-  const order = [...FIRST, ...names.reductions.filter((one) => !FIRST.includes(one))];
+  const order = [...FIRST, ...names.reductions.filter((one) => !FIRST.includes(one) && one !== "prod")];
   return (
     <section class="card" data-state={layers.value.state} data-chart="layers-card" aria-labelledby="layers-title">
       <header>

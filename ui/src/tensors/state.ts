@@ -32,6 +32,6 @@ export function chooseTensor(name: string, isAdded: boolean): void {
 const WORDS: Record<string, string> = {
   l2_norm: "norm", l1_norm: "L1 norm", abs_mean: "mean magnitude", abs_max: "largest magnitude", abs_min: "smallest magnitude", abs_std: "std of magnitudes",
   abs_variance: "variance of magnitudes", abs_sum: "sum of magnitudes", std: "standard deviation", zero_fraction: "fraction of zeros", nan_count: "NaN values",
-  inf_count: "infinite values", update_ratio: "update ratio (at least)", min: "minimum", max: "maximum",
+  inf_count: "infinite values", update_ratio: "update ratio (at least)", min: "minimum", max: "maximum", prod: "product",
 };
 export const statisticWords = (name: string): string => WORDS[name] ?? name.replaceAll("_", " ");

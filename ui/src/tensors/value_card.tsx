@@ -91,7 +91,7 @@ function Picture({ value }: { value: TensorValue }): JSX.Element {
   return (
     <figure class="value-picture" data-chart="tensor-value">
       <canvas ref={canvas} role="img" aria-label={`${value.name} at step ${value.step} as a picture, ${value.rows} rows and ${value.columns} columns; its values stand in the table`} />
-      <figcaption class="sub"><span><i class="swatch above" />above zero</span><span><i class="swatch below" />below</span><span>{isWhole ? "a cell per value" : "of several values the one farthest from zero"}</span></figcaption>
+      <figcaption class="sub"><span><i class="swatch above" />above zero</span><span><i class="swatch below" />below</span>{value.shape.length > 2 && <span>columns are all dimensions but the first</span>}<span>{isWhole ? "a cell per value" : "of several values the one farthest from zero"}</span></figcaption>
     </figure>
   );
 }

@@ -2,7 +2,6 @@
 
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
 import { address, jobPath } from "../api";
 import { phaseName } from "../colors";
 import { formatCount, formatDuration, formatPercent } from "../format";
@@ -97,21 +96,16 @@ function columnsFor(counted: string): PickColumn<FunctionRow>[] {
 
 function Controls({ data, find, isZoomed, onReset }: { data: FlameData; find: string; isZoomed: boolean; onReset: () => void }): JSX.Element {
   const { choices } = data;
-  const wait = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const later = (changes: Record<string, string | null>): void => {
-    clearTimeout(wait.current);
-    wait.current = setTimeout(() => setParameters(changes), 250);
-  };
   const range = choices.steps.length ? `${choices.steps[0]}–${choices.steps[choices.steps.length - 1]}` : "";
   return (
     <div class="flame-controls" role="group" aria-label="What of the profile is shown">
-      <label class="choice">Steps <input type="text" placeholder={range || "all"} title="Such as 10-20; empty is all" value={route.value.parameters.steps ?? ""} onInput={(event) => later({ steps: event.currentTarget.value || null, frame: null })} /></label>
+      <label class="choice">Steps <input type="text" placeholder={range || "all"} title="Such as 10-20; empty is all" value={route.value.parameters.steps ?? ""} onChange={(event) => setParameters({ steps: event.currentTarget.value || null, frame: null })} /></label>
       <Choice name="mode" title="Mode" options={choices.modes} />
       <Choice name="phase" title="Phase" options={choices.phases} />
       <Choice name="thread" title="Thread" options={["*", ...choices.threads]} usual={choices.threads[0] ?? "training"} words={(one) => (one === "*" ? "all" : one)} />
       <Choice name="profiler" title="Profiler" options={choices.profilers} usual="last" />
       <Choice name="flame_worker" title="Worker" options={choices.workers.map(String)} />
-      <input type="search" aria-label="Find functions" placeholder="Find functions" value={find} onInput={(event) => later({ flame_find: event.currentTarget.value || null })} />
+      <input type="search" aria-label="Find functions" placeholder="Find functions" value={find} onInput={(event) => setParameters({ flame_find: event.currentTarget.value || null })} />
       {isZoomed && <button onClick={onReset}>Show all</button>}
     </div>
   );

@@ -61,7 +61,7 @@ test("a hit that is seen well leaves the window; others are shown with room arou
 
 test("names are cut to what fits", () => {
   expect(fitting("forward", 100)).toBe("forward");
-  expect(fitting("forward", 36)).toBe("forw…");
+  expect(fitting("forward", 39)).toBe("forw…");
   expect(fitting("forward", 10)).toBe("");
 });
 

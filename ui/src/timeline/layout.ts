@@ -100,7 +100,7 @@ export function windowAround(start: number, seconds: number, view: readonly [num
 
 /** A name short enough for a width, by about how wide letters are; "" where nothing fits. */
 export function fitting(name: string, width: number): string {
-  const letters = Math.floor((width - 6) / 6);
+  const letters = Math.floor((width - 6) / 6.4);
   if (letters < 2) return "";
   if (name.length <= letters) return name;
   return letters < 4 ? name.slice(0, letters) : `${name.slice(0, letters - 1)}…`;

@@ -8,7 +8,7 @@ from sonde.errors import UsageError
 from sonde.records.python_profile import PythonProfiler
 from sonde.records.ranges import EVER, TimeRange
 from sonde.show.exports import EXPORTS, Selection
-from sonde.show.job_view import JobView
+from sonde.show.job_view import JobView, SystemView
 from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.question import Question
 from sonde.show.web.replies import Reply, file_reply
@@ -18,6 +18,9 @@ _FORMATS = {
     "speedscope": ("speedscope.json", "application/json"),
     "csv": ("csv", "text/csv; charset=utf-8"),
 }
+
+
+_MOST_VALUES = 5_000_000  # of metrics; about 400 MB as a trace
 
 
 class FileOfAJob(Answers):
@@ -41,6 +44,10 @@ def _export(question: Question) -> Reply:
 def _selection(question: Question, view: JobView, name: str) -> Selection:
     start, end = question.seconds("start"), question.seconds("end")
     worker = question.worker if question.text("worker") else None
+    within = _within(question, start, end)
+    system = view.system()
+    if name != "speedscope":
+        _check_size(view.name, system, within, name)
     if name == "chrome-trace":
         timeline = view.timeline(worker=worker, start=start, end=end).data
         return Selection(view.name, (), (), timeline=timeline)
@@ -56,8 +63,24 @@ def _selection(question: Question, view: JobView, name: str) -> Selection:
                 f"sonde profile {view.name} --kinds python"
             )
         return Selection(view.name, (), (), python=profiles)
-    system = view.system()
-    return Selection(view.name, system.readers, system.series, _within(question, start, end))
+    return Selection(view.name, system.readers, system.series, within)
+
+
+def _check_size(job: str, system: SystemView, within: TimeRange, name: str) -> None:
+    """A file that the server could not hold is refused before anything is read."""
+    values = 0.0
+    for reader in system.readers:
+        extent = reader.extent
+        if extent is not None:
+            first_ns = max(extent.first_ns, within.start_ns or extent.first_ns)
+            last_ns = min(extent.last_ns, within.end_ns or extent.last_ns)
+            share = (last_ns - first_ns + 1) / (extent.last_ns - extent.first_ns + 1)
+            values += max(0.0, share) * extent.rows * len(reader.series())
+    if values > _MOST_VALUES:
+        raise UsageError(
+            f"This stretch of {job!r} holds about {values:.2g} values, too many for a download. "
+            f"Zoom in, or use: sonde export {job} --format {name} -o FILE"
+        )
 
 
 def _within(question: Question, start: float | None, end: float | None) -> TimeRange:

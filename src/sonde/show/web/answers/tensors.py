@@ -20,6 +20,7 @@ from sonde.show.web.tensor_values import value_document
 from sonde.store.statistics import REDUCTIONS
 
 _PLAIN = tuple(one for one in REDUCTIONS if one != "quantiles")
+_PRODUCT = "prod"  # where it was recorded: it does not follow from the statistics
 _MODES = tuple(one.value for one in Mode)
 _MOST_TENSORS = 12  # in one picture
 _MOST_NAMES = 50_000
@@ -52,7 +53,7 @@ def _names(question: Question) -> Reply:
     return json_reply(
         {
             "collections": [{"name": name, "count": counts[name]} for name in sorted(counts)],
-            "reductions": [*_PLAIN, UPDATE_RATIO],
+            "reductions": [*_PLAIN, _PRODUCT, UPDATE_RATIO],
             "total": len(found),
             "tensors": [_document(name, holders[name]) for name in found[offset : offset + limit]],
         }
@@ -73,7 +74,8 @@ def _document(name: str, holders: Holders) -> dict[str, Any]:
 
 
 def _statistics(question: Question) -> Reply:
-    reduction, mode = question.choice("reduction", _PLAIN), question.choice("mode", _MODES)
+    reduction = question.choice("reduction", (*_PLAIN, _PRODUCT))
+    mode = question.choice("mode", _MODES)
     names = _asked_names(question)
     series = []
     with question.job.view() as view:

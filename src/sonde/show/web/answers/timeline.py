@@ -61,7 +61,7 @@ class Timeline(Answers):
             timeline = view.timeline()
             traces = self._traces(question, timeline)
             clocks = self._clocks_of(question, timeline)
-            nodes = {one.node for one in traces}
+            nodes = {one.node for one in traces} or set(question.job.facts.nodes[:_FIRST_WORKERS])
             counters = list(_counters(timeline.systems, clocks, nodes, pixels))
         frame = _Frame(start_ns, pixels)
         header = {
