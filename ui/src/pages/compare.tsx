@@ -93,7 +93,7 @@ function Figures({ documents }: { documents: readonly JobDocument[] }): JSX.Elem
   return (
     <section class="card" aria-labelledby="figures-title" data-chart="compare-figures">
       <header><h2 id="figures-title">Figures</h2><span class="sub">changes are against {documents[0]?.job}</span></header>
-      <div class="scroll-x" tabIndex={0} role="group" aria-label="Figures">
+      <div class="scroll-x">
         <table>
           <thead><tr><th scope="col">Figure</th><Heads documents={documents} /></tr></thead>
           <tbody>
@@ -126,7 +126,7 @@ function Findings({ documents }: { documents: readonly JobDocument[] }): JSX.Ele
     <section class="card" aria-labelledby="compared-findings" data-chart="compare-findings">
       <header><h2 id="compared-findings">Findings</h2></header>
       {rows.length === 0 ? <p class="sub">No rule has found anything in these jobs.</p> : (
-        <div class="scroll-x" tabIndex={0} role="group" aria-label="Findings">
+        <div class="scroll-x">
           <table>
             <thead><tr><th scope="col">Rule</th><Heads documents={documents} /></tr></thead>
             <tbody>

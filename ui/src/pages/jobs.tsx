@@ -21,7 +21,8 @@ const REFRESH_MS = 3000;
 
 export function JobsPage() {
   const { search = "", state = "", sort = "-start" } = route.value.parameters;
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const chosen = new Set((route.value.parameters.chosen ?? "").split(",").filter(Boolean));
+  const setChosen = (names: ReadonlySet<string>): void => setParameters({ chosen: [...names].join(",") });
   const [doomed, setDoomed] = useState<JobRow | null>(null);
   const source = useMemo(() => new JobsSource({ search, state, sort }), [search, state, sort]);
   return (

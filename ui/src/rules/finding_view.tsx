@@ -4,9 +4,10 @@ import type { JSX } from "preact";
 import type { Finding } from "../api";
 import { evidenceRows } from "../evidence";
 import { findingLink, findingRange } from "../findings_strip";
-import { formatElapsed, formatStamp } from "../format";
+import { formatStamp } from "../format";
 import { linkTo } from "../router";
 import { job, jobStart, zone } from "../state";
+import { shownTime } from "../time_axis";
 
 export function FindingView({ finding }: { finding: Finding }): JSX.Element {
   const rows = evidenceRows(finding.evidence);
@@ -44,7 +45,7 @@ export function When({ finding }: { finding: Finding }): JSX.Element {
     <p class="when">
       {range && document && (
         <a href={findingLink(finding, jobStart.value, document.t1 - document.t0)} title={stampOf(finding)}>
-          {formatElapsed(range[0])} – {formatElapsed(range[1])}, see the charts of this time
+          {shownTime(range[0])} – {shownTime(range[1])}, see the charts of this time
         </a>
       )}
       {about.length > 0 && <span class="sub"> {about.join(" · ")}</span>}

@@ -1,19 +1,24 @@
 // A bar per label, with its value beside it.
 
+import { useState } from "preact/hooks";
 import { cellText } from "../cells";
 import type { BarsSpec } from "../specs";
 import { toneColor } from "../tones";
 import { Legend } from "./legend";
 
+const FIRST_BARS = 16;
+
 /** Bars from the left; several parts lie below each other. */
 export function Bars({ spec }: { spec: BarsSpec }) {
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole || spec.labels.length <= FIRST_BARS + 2 ? spec.labels : spec.labels.slice(0, FIRST_BARS);
   const known = spec.parts.flatMap((part) => part.values.map((value) => value ?? 0));
   const most = Math.max(...known, 0) || 1;
   return (
     <div class="bar-chart">
       <Legend entries={spec.parts} />
       <ul>
-        {spec.labels.map((label, row) => (
+        {shown.map((label, row) => (
           <li key={`${row} ${label}`}>
             <span class="label" title={label}>
               {label}
@@ -39,6 +44,9 @@ export function Bars({ spec }: { spec: BarsSpec }) {
           </li>
         ))}
       </ul>
+      {shown.length < spec.labels.length && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>Show all {spec.labels.length}</button>
+      )}
     </div>
   );
 }

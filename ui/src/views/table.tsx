@@ -17,7 +17,7 @@ export function Table({ spec, first = FIRST_ROWS }: { spec: TableSpec; first?: n
   const shown = isWhole || indices.length <= first + 2 ? indices : indices.slice(0, first);
   return (
     <div class="table-box">
-      <div class="scroll-x" tabIndex={0} role="group" aria-label={spec.title}>
+      <div class="scroll-x">
         <table>
           <thead>
             <tr>
