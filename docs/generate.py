@@ -15,18 +15,25 @@ from sonde.act import ACTIONS
 from sonde.cli import COMMANDS
 from sonde.client.clocks import Clocks
 from sonde.client.collectives import Collectives
+from sonde.client.comparison import JobComparison, JobScalars
+from sonde.client.distributions import Distribution
 from sonde.client.events import Events, Stages
 from sonde.client.findings import Findings, Judgement
+from sonde.client.heat import Buckets, Heat
 from sonde.client.idle import Breakdowns, Gaps
 from sonde.client.loading import LoaderFunctions, Loaders, LoaderStarts
+from sonde.client.news import News
 from sonde.client.observations import Observations
 from sonde.client.operators import OperatorRows, Operators
+from sonde.client.outliers import OutlierMetrics, StepOutliers
+from sonde.client.plots import Plot
 from sonde.client.python_profile import Comparison, HotTable, PythonTime
 from sonde.client.record_rows import RecordRows
 from sonde.client.scalars import ReducedScalars, Scalars
-from sonde.client.series import Histogram, Quantiles, Reduction
+from sonde.client.selection import Selection
+from sonde.client.series import Histogram, Histograms, Quantiles, Reduction
 from sonde.client.steps import PhaseStatistics, StepRows, Steps
-from sonde.client.system import Buckets, Statistics, SystemMetrics
+from sonde.client.system import Statistics, SystemMetrics
 from sonde.client.tensors import Tensor, Tensors
 from sonde.client.timeline import Timeline, TimelineWindow
 from sonde.collect.system import COLLECTORS
@@ -163,11 +170,13 @@ def python() -> Iterator[str]:
         if inspect.isclass(thing):
             yield from _members(thing)
     yield from ("", "# What `job.system()` returns")
-    yield from _kinds(SystemMetrics, Buckets, Statistics)
+    yield from _kinds(SystemMetrics, Buckets, Heat, Statistics, Distribution, Plot)
     yield from ("", "# What the questions about training return")
     yield from _kinds(Stages, Steps, StepRows, PhaseStatistics, Events, Scalars, ReducedScalars)
-    yield from _kinds(Observations)
-    yield from _kinds(Tensors, Tensor, Reduction, Quantiles, Histogram)
+    yield from _kinds(StepOutliers, OutlierMetrics, Selection, Observations)
+    yield from _kinds(Tensors, Tensor, Reduction, Quantiles, Histogram, Histograms)
+    yield from ("", "# What following and comparing return")
+    yield from _kinds(News, JobComparison, JobScalars)
     yield from ("", "# What the questions about profiles return")
     yield from _kinds(Operators, OperatorRows, Breakdowns, Gaps, RecordRows)
     yield from _kinds(Loaders, LoaderFunctions, LoaderStarts)

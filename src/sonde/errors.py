@@ -24,6 +24,14 @@ class JobNotRunningError(SondeError):
     """A request was made to a job that is not there to answer it."""
 
 
+class JobOverError(SondeError):
+    """The job is over, and what was waited for has not come."""
+
+
+class WaitedTooLongError(SondeError, TimeoutError):
+    """What was waited for has not come in time."""
+
+
 class StoreError(SondeError):
     """The store could not be read or written."""
 

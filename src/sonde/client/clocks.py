@@ -8,12 +8,14 @@ import pyarrow as pa
 
 from sonde.analyze.collectives import ALONE, Matched, Numbers, match
 from sonde.analyze.skew import Meetings, Offset, offset_from_ends, offset_from_meetings
+from sonde.client.drawings import bars
 from sonde.client.frames import Frame, aligned
 from sonde.clock import NANOSECONDS
 from sonde.read.collectives import Calls, node_of
 from sonde.read.profiles import steps_of
 from sonde.read.workers import WorkerReader
 from sonde.records.ranges import TimeRange
+from sonde.show.specs import Spec
 from sonde.store.tables import from_numpy, from_texts
 
 # nobody leaves these before all have come
@@ -78,6 +80,10 @@ class Clocks(Frame):
             for one in self.nodes
         ]
         return aligned([("node", "offset ms", "error ms", "from"), *rows], left=1)
+
+    def _picture(self) -> Spec:
+        values = ("offset_seconds", "error_seconds")
+        return bars(self.to_arrow(), "Clocks of nodes", "node", values, "seconds")
 
 
 def kinds_of(parts: Sequence[Calls]) -> Numbers:

@@ -18,6 +18,7 @@ from sonde.analyze.collectives import (
 )
 from sonde.analyze.extents import Extents
 from sonde.client.clocks import Clocks, estimate_clocks, kinds_of
+from sonde.client.drawings import stacked_bars
 from sonde.client.frames import TIME, Frame
 from sonde.client.record_rows import RecordRows
 from sonde.clock import NANOSECONDS
@@ -26,6 +27,7 @@ from sonde.read.profiles import operations_of
 from sonde.read.workers import WorkerReader
 from sonde.records.profile import OperationCategory
 from sonde.records.ranges import ANY_STEP, StepRange, TimeRange
+from sonde.show.specs import Spec
 from sonde.store.tables import from_numpy, from_texts, texts_of, to_numpy
 
 _LEAST_NS = 1_000_000  # a wait of less than a millisecond is nobody's fault
@@ -207,6 +209,12 @@ class Collectives(Frame):
     def _exposed_ns(self) -> Numbers:
         pairs = zip(self.readers, self.parts, strict=True)
         return _joined([_exposed(reader, part) for reader, part in pairs])
+
+    def _picture(self) -> Spec:
+        parts = ("waiting_seconds", "transfer_seconds")
+        label = ("operation", "group")
+        table = self.by_operation().to_arrow()
+        return stacked_bars(table, "Collectives, all workers", label, parts, "seconds")
 
 
 def _joined(parts: Sequence[Numbers]) -> Numbers:

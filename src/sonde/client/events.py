@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sonde.client.drawings import step_lines
 from sonde.client.frames import TIME, Frame, aligned
 from sonde.client.worker_rows import WorkerRows
 from sonde.clock import NANOSECONDS, iso
@@ -15,6 +16,7 @@ from sonde.read.stages import StageSpan
 from sonde.read.workers import WorkerReader
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.records.step import Stage
+from sonde.show.specs import Part, Spec, StackedBars
 from sonde.store.format import EVENTS
 from sonde.store.tables import from_numpy, from_texts, to_numpy
 
@@ -68,6 +70,10 @@ class Events(WorkerRows):
         more = f"\n… and {len(rows) - _MOST_LINES} more" if len(rows) > _MOST_LINES else ""
         return aligned([titles, *rows[:_MOST_LINES]], left=2) + more
 
+    def _picture(self) -> Spec:
+        """How long each event took, over steps."""
+        return step_lines(self._table, "Events", "seconds", ("name", "worker"), "seconds")
+
 
 def _instants(instants_ns: Sequence[int | None]) -> pa.ChunkedArray:
     parts = [
@@ -117,3 +123,12 @@ class Stages(Frame):
             for one in self.spans
         ]
         return aligned([("stage", "seconds", "percent", "start", "end"), *rows], left=1)
+
+    def _picture(self) -> Spec:
+        parts = tuple(
+            Part(label=one.stage.value, values=(one.seconds,), tone=one.stage.value)
+            for one in self.spans
+        )
+        return StackedBars(
+            title="Stages", labels=("job",) if self.spans else (), parts=parts, unit="seconds"
+        )

@@ -1,21 +1,27 @@
 """Tables of results that turn into whatever a person works with, and print well."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
+from sonde.client.drawings import rows_of
+from sonde.client.plots import Drawn
 from sonde.errors import MissingExtraError
+from sonde.show.report.html import element
+from sonde.show.report.tables import table as html_table
+from sonde.show.specs import Spec
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
 TIME = pa.timestamp("ns", tz="UTC")
+_MOST_ROWS = 20
 
 
-class Frame(ABC):
+class Frame(Drawn):
     """A table of results that turns into whatever a person works with."""
 
     @abstractmethod
@@ -38,6 +44,22 @@ class Frame(ABC):
         frame = pl.from_arrow(self.to_arrow())
         assert isinstance(frame, pl.DataFrame)
         return frame
+
+    def _is_empty(self) -> bool:
+        return not self.to_arrow().num_rows
+
+    def _picture(self) -> Spec:
+        return rows_of(self.to_arrow(), type(self).__name__)
+
+    def _shown(self) -> pa.Table:
+        """What a notebook shows of it."""
+        return self.to_arrow()
+
+    def _repr_html_(self) -> str:
+        table = self._shown()
+        if not table.num_rows:
+            return str(element("p", repr(self)))
+        return str(element("div", html_table(rows_of(table, "", _MOST_ROWS))))
 
 
 def _missing(package: str) -> MissingExtraError:

@@ -9,9 +9,11 @@ import pyarrow as pa
 from sonde.analyze.breakdown import PARTS, Breakdown, breakdowns
 from sonde.analyze.gaps import Cause, Gap, IdleTime, Synchronization, added_up, find_gaps
 from sonde.analyze.operations import Profile
+from sonde.client.drawings import bars, stacked_bars
 from sonde.client.frames import Frame, aligned
 from sonde.client.record_rows import RecordRows
 from sonde.clock import NANOSECONDS
+from sonde.show.specs import Spec
 from sonde.store.tables import from_numpy, from_texts
 
 _NOTHING = "no operations of a device have been recorded"
@@ -60,6 +62,11 @@ class Breakdowns(Frame):
             for row in rows
         ]
         return aligned([titles, *lines], left=1)
+
+    def _picture(self) -> Spec:
+        parts = [f"{part}_percent" for part in PARTS]
+        label = ("worker", "device")
+        return stacked_bars(self.to_arrow(), "Time of devices", label, parts, "percent")
 
 
 @dataclass(frozen=True)
@@ -149,3 +156,7 @@ class Gaps(Frame):
 
     def __repr__(self) -> str:
         return f"{self.causes()}\n\n{self.places()}" if self.rows else _NOTHING
+
+    def _picture(self) -> Spec:
+        causes = self.causes().to_arrow()
+        return bars(causes, "Idle time by cause", "cause", ("total_seconds",), "seconds")

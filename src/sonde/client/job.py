@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from sonde.client.events import Events, Stages
+from sonde.client.followed import Followed
+from sonde.client.job_card import job_card
 from sonde.client.judged import Judged
 from sonde.client.moments import Moment, instant_of
 from sonde.client.observations import Observations
 from sonde.client.profiled import Profiled
 from sonde.client.reports import report_of
 from sonde.client.scalars import Scalars
+from sonde.client.selection import Selection
 from sonde.client.steps import Steps
 from sonde.client.system import SystemMetrics
 from sonde.client.tensors import Tensor, Tensors, tensor_of
@@ -39,7 +42,7 @@ from sonde.store.places import find_job, job_uri
 log = logging.getLogger("sonde")
 
 
-class Job(Profiled, Judged):
+class Job(Profiled, Judged, Followed):
     """One training run, live or over, here or in an object store."""
 
     def __init__(self, backend: Backend, clock: Clock | None = None) -> None:
@@ -126,7 +129,7 @@ class Job(Profiled, Judged):
 
         Args:
             metric: A metric's name, or a pattern such as `gpu.*`.
-            device: One device, such as `gpu0`; all of them by default.
+            device: One device, such as `gpu0`, or a pattern; all of them by default.
             node: One node; all of them by default.
             start: A date and time, an ISO text (UTC unless it names its zone), or seconds since
                 the job began.
@@ -135,7 +138,7 @@ class Job(Profiled, Judged):
         nodes = self.nodes if node is None else (self._known_node(node),)
         readers = tuple(self._reader(name) for name in nodes)
         within = TimeRange(self._instant(start), self._instant(end))
-        return SystemMetrics(readers, metric, device, within)
+        return SystemMetrics(readers, metric, device, within, self._facts.start_ns)
 
     def steps(
         self,
@@ -154,7 +157,8 @@ class Job(Profiled, Judged):
             end_step: The first step that is not wanted any more.
         """
         modes = tuple(one.value for one in Mode) if mode is None else (_known_mode(mode),)
-        return Steps(self._workers_of(worker), modes, StepRange(start_step, end_step))
+        within = StepRange(start_step, end_step)
+        return Steps(self._workers_of(worker), modes, within, self._systems)
 
     def events(
         self,
@@ -233,6 +237,16 @@ class Job(Profiled, Judged):
         """One tensor: its statistics over steps, its histograms, its full values."""
         return tensor_of(name, self._workers_of(None), self._known_tensors())
 
+    def between(self, start: Moment, end: Moment) -> Selection:
+        """What training and machines did between two moments, as for `system`."""
+        first_ns, last_ns = self._instant(start), self._instant(end)
+        start_ns = self._facts.start_ns or 0
+        within = TimeRange(
+            start_ns if first_ns is None else first_ns,
+            self._facts.end_ns or self._clock.now_ns() if last_ns is None else last_ns,
+        )
+        return Selection(self._workers_of(None), self._systems, within, start_ns)
+
     def report(self, path: str | os.PathLike[str] | None = None) -> Path | str:
         """Writes the report: one page that stands alone, and the same as JSON beside it.
 
@@ -282,6 +296,9 @@ class Job(Profiled, Judged):
 
     def _systems(self) -> tuple[SystemReader, ...]:
         return tuple(self._reader(name) for name in self.nodes)
+
+    def _repr_html_(self) -> str:
+        return job_card(self.summary)
 
     def __repr__(self) -> str:
         seconds = self._facts.seconds(self._clock.now_ns())

@@ -9,10 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.analyze.loading import FunctionShare, LoaderReport, examine
+from sonde.client.drawings import bars
 from sonde.client.frames import TIME, Frame, aligned
 from sonde.clock import iso
 from sonde.read.loading import read_loaders
 from sonde.read.workers import WorkerReader
+from sonde.show.specs import Spec
 from sonde.store.tables import from_numpy, from_texts
 
 _NUMBERS = ("p25", "p50", "p95", "maximum", "total")
@@ -80,6 +82,10 @@ class Loaders(Frame):
         said = "".join(f"\n- {text}" for text in self.advice)
         return aligned([titles, *rows], left=3) + (f"\n{said}" if said else "")
 
+    def _picture(self) -> Spec:
+        label = ("worker", "loader", "operation")
+        return bars(self.to_arrow(), "Data loading", label, ("p50", "p95", "maximum"), "seconds")
+
 
 @dataclass(frozen=True)
 class LoaderFunctions(Frame):
@@ -110,6 +116,10 @@ class LoaderFunctions(Frame):
             for _, one in found[:_MOST_FUNCTIONS]
         ]
         return aligned([("function", "file", "percent", "own percent"), *rows], left=2)
+
+    def _picture(self) -> Spec:
+        values = ("percent", "own_percent")
+        return bars(self.to_arrow(), "Functions of batches", "function", values, "percent")
 
 
 @dataclass(frozen=True)
@@ -146,6 +156,10 @@ class LoaderStarts(Frame):
         ]
         titles = ("worker", "loader", "time", "seconds", "first wait")
         return aligned([titles, *rows], left=3) if rows else "no iterator has started"
+
+    def _picture(self) -> Spec:
+        label, values = ("worker", "loader"), ("seconds", "first_wait_seconds")
+        return bars(self.to_arrow(), "Starts of iterators", label, values, "seconds")
 
 
 def _whose(reports: Sequence[LoaderReport]) -> dict[str, pa.ChunkedArray]:

@@ -16,6 +16,7 @@ from sonde.analyze.operators import (
     device_operators,
     host_operators,
 )
+from sonde.client.drawings import bars
 from sonde.client.frames import Frame, aligned
 from sonde.client.idle import Breakdowns, Gaps
 from sonde.client.operator_profiles import read_operator_profiles
@@ -24,6 +25,7 @@ from sonde.clock import NANOSECONDS
 from sonde.errors import UsageError
 from sonde.read.workers import WorkerReader
 from sonde.records.step import Phase
+from sonde.show.specs import Spec
 from sonde.store.tables import from_numpy, from_texts
 
 GPU = "gpu"
@@ -139,6 +141,12 @@ class Operators(Frame):
             return NOTHING
         return repr(self.top()) if len(self) else "nothing was recorded on a GPU"
 
+    def _picture(self) -> Spec:
+        return self.top().plot().spec
+
+    def _shown(self) -> pa.Table:
+        return self.top().to_arrow()
+
 
 def _place(phase: str) -> int:
     return _PHASES.index(phase) if phase in _PHASES else len(_PHASES)
@@ -187,6 +195,10 @@ class OperatorRows(Frame):
         empty = ("",) * len(self.times)
         last = ("not covered", "", f"{self.not_covered_percent:.2f}", *empty)
         return aligned([titles, *lines, last], left=1)
+
+    def _picture(self) -> Spec:
+        values = [f"{name}_seconds" for name in self.times]
+        return bars(self.to_arrow(), "Operators", "name", values, "seconds")
 
 
 def _reals(values: Sequence[float]) -> pa.Array:

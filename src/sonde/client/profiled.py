@@ -107,7 +107,7 @@ class Profiled(ABC):
             worker: One rank; all of them by default.
         """
         choice = PythonChoice(profiler, mode, phase, thread, StepRange(*steps))
-        return PythonTime(self._workers_of(worker), choice)
+        return PythonTime(self._workers_of(worker), choice, self._instant)
 
     def dataloader(self, *, worker: int | str | None = None) -> Loaders:
         """What data loaders cost, where the time of a batch goes, and what to do about it.

@@ -1,8 +1,8 @@
 """Where Python spends its time, as data frames: functions, files, slow steps, modes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,21 +22,26 @@ from sonde.analyze.python_profile import (
     outlier_steps,
     short_file,
 )
+from sonde.client.drawings import bars
 from sonde.client.frames import Frame, aligned
+from sonde.client.moments import Moment as When
+from sonde.client.moments import instant_of
 from sonde.clock import NANOSECONDS
 from sonde.errors import UsageError
 from sonde.read.python_profiles import Moment, ReadProfile, read_python_profiles
 from sonde.read.steps import read_steps
 from sonde.read.workers import WorkerReader
 from sonde.records.python_profile import PythonProfiler
-from sonde.records.ranges import ANY_STEP, StepRange
+from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.records.step import NO_STEP, Mode
-from sonde.store.tables import from_numpy, from_texts
+from sonde.show.specs import Spec
+from sonde.store.tables import from_numpy, from_texts, inside_of
 
 _LABELS: dict[str, Label] = {"function": of_function, "file": of_file, "module": of_module}
 _SHOWN = 20
 _LONGEST_NAME = 60
 OUTLIER_FACTOR = 1.5
+_SINCE_EPOCH = partial(instant_of, start_ns=0)
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class PythonChoice:
     phase: str | None = None
     thread: str | None = None  # None is the one that trains
     steps: StepRange = ANY_STEP
+    within: TimeRange = EVER
 
     def has(self, moment: Moment) -> bool:
         """Whether an instant is wanted."""
@@ -66,6 +72,7 @@ class PythonTime(Frame):
 
     readers: tuple[WorkerReader, ...]
     choice: PythonChoice = PythonChoice()
+    instant: Callable[[When], int | None] = _SINCE_EPOCH
 
     @cached_property
     def damages(self) -> list[str]:
@@ -103,6 +110,16 @@ class PythonTime(Frame):
         return HotTable(
             tuple(hot(self._parts(self.choice.has), _LABELS[what])), what, self._counted
         )
+
+    def between(self, start: When = None, end: When = None) -> "PythonTime":
+        """The same between two moments.
+
+        Args:
+            start: A moment, as for `job.system`.
+            end: Likewise; not included.
+        """
+        within = TimeRange(self.instant(start), self.instant(end))
+        return replace(self, choice=replace(self.choice, within=within))
 
     def flame(self, least_share: float = 0.0) -> Flame:
         """Who called whom, as one tree over all windows.
@@ -171,7 +188,10 @@ class PythonTime(Frame):
     def _part(self, window: ReadProfile, is_wanted: Callable[[Moment], bool]) -> Amounts:
         amounts = self._amounts[id(window)]
         wanted = np.array([is_wanted(one) for one in window.moments], dtype=np.bool_)
-        here = wanted[window.times][amounts.times] if len(window.times) else amounts.times < 0
+        within = self.choice.within
+        times_ns = np.array(window.profile.times_ns, dtype=np.int64)
+        wanted_times = wanted[window.times] & inside_of(times_ns, within.start_ns, within.end_ns)
+        here = wanted_times[amounts.times] if len(window.times) else amounts.times < 0
         return amounts.take(here & self._threads(window)[amounts.threads])
 
     def _threads(self, window: ReadProfile) -> Any:
@@ -204,6 +224,9 @@ class PythonTime(Frame):
         steps = {one for window in self.windows for one in window.steps if one[1] != NO_STEP}
         said = f"{self.profiler} of {len(steps)} steps in {len(self.windows)} windows"
         return f"{said}; functions by their own time:\n{self.top()}"
+
+    def _picture(self) -> Spec:
+        return self.top().plot().spec
 
 
 @dataclass(frozen=True)
@@ -258,6 +281,10 @@ class HotTable(Frame):
         ]
         return aligned([titles, *rows], left=2)
 
+    def _picture(self) -> Spec:
+        values = ("self_seconds", "total_seconds")
+        return bars(self.to_arrow(), "Time of Python", self.what, values, "seconds")
+
 
 @dataclass(frozen=True)
 class Comparison(Frame):
@@ -295,6 +322,10 @@ class Comparison(Frame):
             for one in self.rows[:_SHOWN]
         ]
         return aligned([titles, *rows], left=2)
+
+    def _picture(self) -> Spec:
+        values = [f"{group.replace(' ', '_')}_self_seconds" for group in self.groups]
+        return bars(self.to_arrow(), "Own time per step", "function", values, "seconds")
 
 
 def short_where(where: str) -> str:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sonde.client.drawings import bars, rows_of
 from sonde.client.frames import TIME, Frame, aligned
 from sonde.clock import NANOSECONDS, iso
+from sonde.show.specs import Spec
 from sonde.store.tables import from_numpy, from_texts
 
 _NS = "_ns"
@@ -60,6 +62,18 @@ class RecordRows(Frame):
         titles.sort(key=lambda name: not isinstance(rows[0][name], str))
         more = f"\n… and {len(self) - len(rows)} more" if len(self) > len(rows) else ""
         return aligned([titles, *(_cells(row, titles) for row in rows)], left=texts) + more
+
+    def _picture(self) -> Spec:
+        """Bars of the first column in seconds or bytes, where there is one; else the rows."""
+        table = self.to_arrow()
+        units = ("seconds", "bytes")
+        drawn = [name for name in table.column_names if name.rpartition("_")[2] in units]
+        if not drawn:
+            return rows_of(table, self.kind.__name__)
+        kinds = {field.name: field.type for field in table.schema}
+        labels = [name for name, kind in kinds.items() if pa.types.is_string(kind)]
+        unit = drawn[0].rpartition("_")[2]
+        return bars(table, self.kind.__name__, labels or table.column_names[:1], drawn[:1], unit)
 
 
 def _column(field: "Field[Any]", values: Sequence[Any]) -> pa.Array:

@@ -7,9 +7,11 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from sonde.client.drawings import step_lines
 from sonde.client.frames import TIME, Frame, aligned
 from sonde.read.scalars import ScalarQuestion, read_scalars, reduce_scalars
 from sonde.read.workers import Numbers, WorkerReader
+from sonde.show.specs import Spec
 from sonde.store.tables import from_numpy, texts_of, to_numpy
 
 _MOST_LINES = 40
@@ -51,6 +53,10 @@ class Scalars(Frame):
     def __repr__(self) -> str:
         return _described(self._rows, ("name", "mode", "source", "worker"))
 
+    def _picture(self) -> Spec:
+        by = ("name", "mode", "source", "worker")
+        return step_lines(self.to_arrow(), ", ".join(self.names), "value", by)
+
 
 @dataclass(frozen=True)
 class ReducedScalars(Frame):
@@ -73,6 +79,11 @@ class ReducedScalars(Frame):
 
     def __repr__(self) -> str:
         return _described(self.rows, ("name", "mode", "source"))
+
+    def _picture(self) -> Spec:
+        table = self.to_arrow()
+        names = sorted(set(table["name"].to_pylist()))
+        return step_lines(table, ", ".join(names), "value", ("name", "mode", "source"))
 
 
 def _for_people(rows: pa.Table, columns: Sequence[str]) -> pa.Table:

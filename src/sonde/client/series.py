@@ -8,9 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sonde.client.drawings import lines
 from sonde.client.frames import TIME, Frame, aligned
+from sonde.client.plots import Drawn
 from sonde.read.tensors import Columns
 from sonde.read.workers import Numbers
+from sonde.show.specs import Bars, Heatmap, Part, Spec
 from sonde.store.tables import from_numpy
 
 Reals = npt.NDArray[np.float64]
@@ -77,6 +80,11 @@ class Reduction(Frame):
         rows = [_described(one) for one in self.series if len(one.steps)]
         return f"{self.reduction} of {self.tensor}\n{aligned([titles, *rows], left=1)}"
 
+    def _picture(self) -> Spec:
+        title = f"{self.reduction} of {self.tensor}"
+        series = {f"worker {_rank(one.worker)}": (one.steps, one.values) for one in self.series}
+        return lines(series, title)
+
 
 @dataclass(frozen=True)
 class Quantiles(Frame):
@@ -112,9 +120,17 @@ class Quantiles(Frame):
         ]
         return f"quantiles of {self.tensor}\n{aligned([('worker', 'step', *names), *rows], left=1)}"
 
+    def _picture(self) -> Spec:
+        first = self.series[0]
+        series = {
+            f"p{100 * fraction:g}": (first.steps, first.values[:, place])
+            for place, fraction in enumerate(self.fractions)
+        }
+        return lines(series, f"Quantiles of {self.tensor}")
+
 
 @dataclass(frozen=True)
-class Histogram:
+class Histogram(Drawn):
     """Counts between edges that are the same for every tensor: half octaves, symmetric about zero.
 
     Zeros are counted in the bin that begins at zero; what is not finite, in none.
@@ -140,9 +156,19 @@ class Histogram:
         low, high = self.edges[place], self.edges[place + 1]
         return f"{low:.3g}", f"{high:.3g}", str(self.counts[place])
 
+    def _picture(self) -> Spec:
+        """A bar per bin: their widths differ by powers of two."""
+        used = np.flatnonzero(self.counts)
+        places = range(int(used[0]), int(used[-1]) + 1) if len(used) else range(0)
+        return Bars(
+            title="Histogram",
+            labels=tuple(f"{self.edges[at]:.3g}" for at in places),
+            parts=(Part(label="count", values=tuple(int(self.counts[at]) for at in places)),),
+        )
+
 
 @dataclass(frozen=True)
-class Histograms:
+class Histograms(Drawn):
     """Histograms of a tensor over steps, between edges that are the same for all of them.
 
     Bins that are empty at every step are left out on both sides. Zeros are counted apart, and in
@@ -164,6 +190,20 @@ class Histograms:
             return f"no histograms of {self.tensor} have been recorded"
         first, last = int(self.steps[0]), int(self.steps[-1])
         return f"histograms of {self.tensor} at {len(self)} steps from {first} to {last}"
+
+    def _picture(self) -> Spec:
+        shares = self.counts / np.maximum(1, self.counts.sum(axis=1, keepdims=True))
+        return Heatmap(
+            title=f"Histograms of {self.tensor}",
+            note="The share of the values in each bin, at each step.",
+            rows=tuple(f"{edge:.3g}" for edge in self.edges[:-1][::-1]),
+            x=tuple(self.steps.tolist()),
+            x_title="Step",
+            values=tuple(tuple((100 * row).tolist()) for row in shares.T[::-1]),
+            unit="percent",
+            low=0.0,
+            high=float(100 * shares.max()) if shares.size else 1.0,
+        )
 
 
 def _described(one: TensorSeries) -> tuple[str, ...]:

@@ -10,12 +10,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.analyze.percentiles import percentiles
+from sonde.client.distributions import Distribution, distribution_of
+from sonde.client.drawings import bars, stacked_bars, step_lines
 from sonde.client.frames import TIME, Frame, aligned
+from sonde.client.outliers import StepOutliers, Systems
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable, read_steps
 from sonde.read.workers import Marks, WorkerReader
 from sonde.records.ranges import ANY_STEP, StepRange
 from sonde.records.step import Phase
+from sonde.show.specs import Spec
 from sonde.store.tables import from_numpy, from_texts, to_numpy
 
 Reals = npt.NDArray[np.float64]
@@ -35,6 +39,7 @@ class Steps(Frame):
     readers: tuple[WorkerReader, ...]
     modes: tuple[str, ...]
     within: StepRange = ANY_STEP
+    systems: Systems = tuple  # of the nodes, for who asks what they did meanwhile
 
     @cached_property
     def tables(self) -> tuple[StepTable, ...]:
@@ -67,6 +72,25 @@ class Steps(Frame):
         usual = np.flatnonzero(self._is_usual)
         order = usual[np.argsort(-seconds[usual], kind="stable")][:most]
         return StepRows(self._table.take(from_numpy(order)))
+
+    def histogram(self, bins: int | Sequence[float] = 40) -> Distribution:
+        """How many steps took how long, worker by worker; not those that a profiler slowed.
+
+        Args:
+            bins: How many, of one width; or their edges, in seconds.
+        """
+        groups = {
+            f"worker {one.worker}"
+            if len(self.modes) == 1
+            else f"worker {one.worker}, {one.mode}": one.durations_ns[one.is_usual] / NANOSECONDS
+            for one in self.tables
+            if len(one.steps)
+        }
+        return distribution_of(groups, bins, "Step durations", "seconds", "steps")
+
+    def outliers(self) -> StepOutliers:
+        """Steps that took much longer than usual, and where they lost the time."""
+        return StepOutliers(self.tables, self.readers, self.systems)
 
     def statistics(self) -> "PhaseStatistics":
         """How long steps and their phases took: mean, percentiles, share of the whole.
@@ -128,6 +152,15 @@ class Steps(Frame):
         whose = f" of {workers} workers" if workers > 1 else ""
         return f"{said}{whose}; the last ones:\n{self._latest()}\n\n{self.statistics()}"
 
+    def _shown(self) -> pa.Table:
+        return self._latest().to_arrow() if len(self) else self._table
+
+    def _picture(self) -> Spec:
+        """How long each step took, over steps."""
+        return step_lines(
+            self.to_arrow(), "Step durations", "seconds", ("worker", "mode"), "seconds"
+        )
+
     def _latest(self) -> "StepRows":
         """The steps that ended last, over all workers."""
         ends_ns = np.concatenate([table.ends_ns for table in self.tables])
@@ -149,6 +182,14 @@ class StepRows(Frame):
     def to_arrow(self) -> pa.Table:
         """One row per worker and step."""
         return self.table
+
+    def _picture(self) -> Spec:
+        spent = [
+            name
+            for name in self.table.column_names
+            if name not in (*_FIRST, *_LAST) and not name.startswith(DEVICE_PREFIX)
+        ]
+        return stacked_bars(self.table, "Steps by phase", ("mode", "step"), spent, "seconds")
 
     def __repr__(self) -> str:
         if not self.table.num_rows:
@@ -222,3 +263,7 @@ class PhaseStatistics(Frame):
         shown = [row for row in self.rows if row.maximum > 0 or row.phase == "seconds"]
         lines = [(row.phase, *(f"{getattr(row, name):.4g}" for name in _NUMBERS)) for row in shown]
         return aligned([("phase", *_NUMBERS), *lines], left=1)
+
+    def _picture(self) -> Spec:
+        values = ("mean", "p95", "maximum")
+        return bars(self.to_arrow(), "Time by phase", "phase", values, "seconds")

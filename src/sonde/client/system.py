@@ -1,22 +1,32 @@
 """System metrics of a job, as data frames, buckets and statistics."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sonde.analyze.extents import Extents
 from sonde.analyze.percentiles import percentiles
+from sonde.client.distributions import Distribution, distribution_of
+from sonde.client.drawings import bars
+from sonde.client.events import Events
 from sonde.client.frames import TIME, Frame, aligned
+from sonde.client.heat import Buckets, Heat
+from sonde.client.steps import Steps
+from sonde.client.stretches import extents_by_node
 from sonde.errors import UsageError
 from sonde.read.system import SystemReader
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
+from sonde.show.specs import Spec
 from sonde.store.rollups import Floats, Instants, Rollup
 from sonde.store.tables import from_numpy, from_texts
 
 _PERCENTAGES = (0, 50, 90, 95, 99, 100)
+_POINTS = 400
 
 
 @dataclass(frozen=True)
@@ -27,6 +37,8 @@ class SystemMetrics(Frame):
     metric: str = "*"
     device: str | None = None
     within: TimeRange = EVER
+    start_ns: int | None = None  # when the job began
+    spans: Mapping[str, Extents] | None = None  # by node; only samples in them count
 
     @cached_property
     def series(self) -> tuple[Series, ...]:
@@ -42,7 +54,7 @@ class SystemMetrics(Frame):
         """One row per tick and node, one column per series."""
         tables = []
         for reader in self.readers:
-            times, values = reader.samples(self.series, self.within)
+            times, values = self._samples(reader)
             columns: dict[str, Any] = {
                 "time": from_numpy(times).cast(TIME),
                 "node": from_texts([reader.node] * len(times)),
@@ -61,7 +73,7 @@ class SystemMetrics(Frame):
         result = {}
         is_one_metric = len({one.metric.name for one in self.series}) == 1
         for reader in self.readers:
-            times, values = reader.samples(self.series, self.within)
+            times, values = self._samples(reader)
             for one, row in zip(self.series, values, strict=True):
                 label = one.device if is_one_metric and one.device else one.key
                 result[label if len(self.readers) == 1 else f"{reader.node}:{label}"] = (times, row)
@@ -71,56 +83,73 @@ class SystemMetrics(Frame):
         """Minimum, mean and maximum in at most so many buckets of time."""
         if most < 1:
             raise UsageError(f"buckets({most}) is too few. Ask for 1 or more.")
-        parts = tuple(
-            (reader.node, reader.buckets(self.series, most, self.within)) for reader in self.readers
-        )
-        return Buckets(self.series, parts)
+        return Buckets(self.series, self._parts(most), self.start_ns)
+
+    def heatmap(self, columns: int = 300) -> "Heat":
+        """The mean of each device in at most so many buckets of time; draws itself as heat."""
+        return Heat(self.series, self._parts(columns), self.start_ns)
+
+    def histogram(self, bins: int | Sequence[float] = 20) -> Distribution:
+        """How many samples of each series lie where.
+
+        Args:
+            bins: How many, of one width; or their edges, such as `(0, 10, 90, 100)`.
+        """
+        units = {one.metric.unit for one in self.series}
+        if len(units) > 1:
+            raise UsageError(
+                f"{self.metric!r} is measured in {', '.join(sorted(units))}: ask for one metric."
+            )
+        groups = {name: values for name, (_, values) in self.by_device().items()}
+        return distribution_of(groups, bins, self.metric, "".join(units), "samples")
+
+    def during(self, stretches: Events | Steps) -> "SystemMetrics":
+        """Only the samples that were taken during some events or steps of the same node.
+
+        Args:
+            stretches: Such as `job.events("data_wait")` or `job.steps(start_step=100)`.
+        """
+        spans = extents_by_node(stretches.to_arrow(), stretches.readers)
+        return replace(self, spans=spans)
 
     def statistics(self) -> "Statistics":
         """Minimum, percentiles and maximum per node and series, exact."""
         rows = []
         for reader in self.readers:
-            _, values = reader.samples(self.series, self.within)
+            _, values = self._samples(reader)
             counts = np.count_nonzero(~np.isnan(values), axis=1)
             table = percentiles(values, _PERCENTAGES)
             for one, count, numbers in zip(self.series, counts, table, strict=True):
                 rows.append(StatisticsRow(reader.node, one, int(count), *map(float, numbers)))
         return Statistics(tuple(rows))
 
-    def __repr__(self) -> str:
-        return repr(self.statistics())
+    def _samples(self, reader: SystemReader) -> tuple[Instants, Floats]:
+        times, values = reader.samples(self.series, self.within)
+        if self.spans is None:
+            return times, values
+        is_in = self.spans[reader.node].holds(times) if reader.node in self.spans else times < 0
+        return times[is_in], values[:, is_in]
 
-
-@dataclass(frozen=True)
-class Buckets(Frame):
-    """Series in buckets of time."""
-
-    series: tuple[Series, ...]
-    parts: tuple[tuple[str, Rollup], ...]
-
-    def to_arrow(self) -> pa.Table:
-        """One row per node, series and bucket."""
-        tables = [self._table(node, rollup) for node, rollup in self.parts]
-        return pa.concat_tables(tables) if tables else pa.table({})
-
-    def _table(self, node: str, rollup: Rollup) -> pa.Table:
-        buckets = len(rollup.starts_ns)
-        return pa.table(
-            {
-                "time": from_numpy(np.tile(rollup.starts_ns, len(self.series))).cast(TIME),
-                "node": from_texts([node] * buckets * len(self.series)),
-                "series": from_texts([one.key for one in self.series for _ in range(buckets)]),
-                "minimum": from_numpy(rollup.minimum.reshape(-1)),
-                "mean": from_numpy(rollup.mean.reshape(-1)),
-                "maximum": from_numpy(rollup.maximum.reshape(-1)),
-                "count": from_numpy(rollup.count.reshape(-1)),
-            }
+    def _parts(self, most: int) -> tuple[tuple[str, Rollup], ...]:
+        if self.spans is not None:
+            raise UsageError("Buckets hold all samples: ask for them without during(…).")
+        return tuple(
+            (reader.node, reader.buckets(self.series, most, self.within)) for reader in self.readers
         )
 
     def __repr__(self) -> str:
-        widths = {f"{rollup.width_ns / 1e9:g} s" for _, rollup in self.parts}
-        count = max((len(rollup.starts_ns) for _, rollup in self.parts), default=0)
-        return f"{len(self.series)} series in {count} buckets of {', '.join(sorted(widths))}"
+        return repr(self.statistics())
+
+    def _shown(self) -> pa.Table:
+        return self.statistics().to_arrow()
+
+    def _is_empty(self) -> bool:
+        return not self.series
+
+    def _picture(self) -> Spec:
+        is_part = self.spans is not None
+        shown: Frame = self.histogram() if is_part else self.buckets(_POINTS)
+        return shown.plot().spec
 
 
 @dataclass(frozen=True)
@@ -172,6 +201,12 @@ class Statistics(Frame):
             for row in self.rows
         ]
         return aligned([titles, *lines], left=4)
+
+    def _picture(self) -> Spec:
+        units = {row.series.metric.unit for row in self.rows}
+        unit = units.pop() if len(units) == 1 else ""
+        values = ("p50", "p95", "maximum")
+        return bars(self.to_arrow(), "Statistics", ("metric", "device"), values, unit)
 
 
 _NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")

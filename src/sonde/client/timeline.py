@@ -13,6 +13,7 @@ import pyarrow as pa
 from sonde.client.clocks import Clocks, estimate_clocks
 from sonde.client.frames import TIME, Frame, aligned
 from sonde.client.moments import Moment
+from sonde.client.timeline_lanes import timeline_lanes
 from sonde.clock import NANOSECONDS, iso
 from sonde.errors import UsageError
 from sonde.read.collectives import node_of, read_collectives
@@ -24,6 +25,7 @@ from sonde.read.workers import Numbers, WorkerReader
 from sonde.records.metric import Series
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.show.exports.chrome_trace import write_trace
+from sonde.show.specs import Spec
 from sonde.show.whole_file import write_whole
 from sonde.store.rollups import Rollup
 from sonde.store.tables import from_numpy, from_texts, texts_of, to_numpy
@@ -178,6 +180,9 @@ class Timeline(Frame):
             moved = replace(rollup, starts_ns=rollup.starts_ns - offset_ns)
             found.append(CounterTrack(reader.node, series, moved))
         return found
+
+    def _picture(self) -> Spec:
+        return timeline_lanes(self.window())
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from sonde.clock import NANOSECONDS, iso
+from sonde.clock import iso
 from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView
 from sonde.show.outliers import StepOutliers as Found
-from sonde.show.outliers import step_outliers
+from sonde.show.outliers import excesses, step_outliers
 from sonde.show.phases import spoken
 from sonde.show.specs import Column, Spec, Table
 from sonde.show.units import counted, percent, short_time
@@ -49,7 +49,7 @@ class StepOutliers(Chart):
                 Column(name="time", title="Time", unit="time", is_number=False),
                 Column(name="seconds", title="Duration", unit="seconds"),
                 Column(name="phase", title="Most of it in", is_number=False),
-                Column(name="excess", title="There more than usual", unit="seconds"),
+                Column(name="excess", title="Longer than usual by", unit="seconds"),
             ),
             rows=tuple(rows[:_SHOWN]),
             total=len(rows),
@@ -57,17 +57,15 @@ class StepOutliers(Chart):
 
 
 def _rows(one: Found) -> list[Any]:
-    if not one.is_outlier.any() or not one.is_normal.any():
-        return []
     table = one.table
-    names = list(table.phases_ns)
-    usual = np.array([np.median(table.phases_ns[name][one.is_normal]) for name in names])
-    rows = []
-    for place in np.flatnonzero(one.is_outlier).tolist():
-        spent = np.array([table.phases_ns[name][place] for name in names])
-        worst = int(np.argmax(spent - usual))
-        more = float(spent[worst] - usual[worst]) / NANOSECONDS
-        when = iso(int(table.starts_ns[place]))
-        step, seconds = int(table.steps[place]), float(one.seconds[place])
-        rows.append((step, table.worker, when, seconds, spoken(names[worst]), more))
-    return rows
+    return [
+        (
+            int(table.steps[found.place]),
+            table.worker,
+            iso(int(table.starts_ns[found.place])),
+            float(one.seconds[found.place]),
+            spoken(found.phase),
+            found.seconds,
+        )
+        for found in excesses(one)
+    ]

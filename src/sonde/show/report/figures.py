@@ -61,15 +61,30 @@ def figures(name: str, spec: Spec, *, has_data: bool = True) -> Iterator[Element
     )
 
 
+def static_picture(spec: Spec) -> Element | None:
+    """The picture of a chart alone; None where it is a table or a text."""
+    drawn = None if spec.mark in _STATIC else _DRAWN.get(spec.mark)
+    return drawn(spec) if drawn is not None else None
+
+
+def members_of(spec: Spec) -> list[tuple[str, str]]:
+    """What a chart shows beside each other: names, and names of colors."""
+    found = []
+    members = getattr(spec, "curves", None) or getattr(spec, "parts", None) or ()
+    for place, one in enumerate(members):
+        tone = one.tone or (one.label if spec.mark in ("bars", "stacked_bars") else "")
+        found.append((one.label, color_of(tone, place)))
+    return found
+
+
 def _legend(spec: Spec) -> Element | None:
     """Which color is what, where there are several."""
-    members = getattr(spec, "curves", None) or getattr(spec, "parts", None) or ()
+    members = members_of(spec)
     if len(members) < 2:
         return None
     chips = []
-    for place, one in enumerate(members):
-        tone = one.tone or (one.label if spec.mark in ("bars", "stacked_bars") else "")
-        swatch = element("rect", width=10, height=10, rx=2, class_=f"f-{color_of(tone, place)}")
+    for name, color in members:
+        swatch = element("rect", width=10, height=10, rx=2, class_=f"f-{color}")
         chip = element("svg", swatch, viewBox="0 0 10 10", class_="chip", aria_hidden="true")
-        chips.append(element("span", chip, one.label))
+        chips.append(element("span", chip, name))
     return element("div", *chips, class_="legend")

@@ -1,0 +1,23 @@
+"""How many values fell where, group by group, between edges that all share."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Reals = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+
+def edges_for(groups: Sequence[npt.NDArray[np.floating]], bins: int) -> Reals:
+    """Edges of so many bins of one width over all values that are finite."""
+    every = np.concatenate([np.empty(0), *(one[np.isfinite(one)] for one in groups)])
+    low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
+    if high <= low:
+        low, high = low - (abs(low) * 1e-3 or 0.5), high + (abs(high) * 1e-3 or 0.5)
+    return np.linspace(low, high, bins + 1)
+
+
+def count_between(values: npt.NDArray[np.floating], edges: Reals) -> Counts:
+    """How many values lie between edges, the last edge included; the rest is not counted."""
+    return np.histogram(values[np.isfinite(values)], edges)[0].astype(np.int64)

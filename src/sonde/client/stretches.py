@@ -1,0 +1,34 @@
+"""Stretches of time that training gives names to, node by node."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.analyze.extents import Extents
+from sonde.clock import NANOSECONDS
+from sonde.read.collectives import node_of
+from sonde.read.workers import WorkerReader
+from sonde.store.tables import to_numpy
+
+
+def extents_by_node(table: pa.Table, readers: Sequence[WorkerReader]) -> dict[str, Extents]:
+    """What the rows of the workers of each node cover.
+
+    Args:
+        table: With the columns `worker`, `time` and `seconds`.
+        readers: The workers.
+    """
+    if not table.num_rows:
+        return {}
+    workers = to_numpy(table["worker"])
+    starts_ns = to_numpy(table["time"].cast(pa.int64()))
+    ends_ns = starts_ns + np.round(to_numpy(table["seconds"]) * NANOSECONDS).astype(np.int64)
+    ranks: dict[str, list[int]] = {}
+    for reader in readers:
+        ranks.setdefault(node_of(reader), []).append(reader.rank)
+    found = {}
+    for node, own in ranks.items():
+        mine = np.isin(workers, own)
+        found[node] = Extents.of(starts_ns[mine], ends_ns[mine])
+    return found

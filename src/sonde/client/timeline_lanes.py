@@ -1,0 +1,41 @@
+"""The tracks of a timeline as lanes of a chart."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS
+from sonde.show.specs import Lane, Lanes, Span, Spec
+
+if TYPE_CHECKING:
+    from sonde.client.timeline import SliceTrack, TimelineWindow
+
+_MOST_LANES = 30
+_MOST_SPANS = 200
+
+
+def timeline_lanes(window: "TimelineWindow") -> Spec:
+    """The longest slices of each track, in seconds since the first of them."""
+    tracks = [one for one in window.slices if len(one.starts_ns)][:_MOST_LANES]
+    first_ns = min((int(one.starts_ns.min()) for one in tracks), default=0)
+    last_ns = max((int((one.starts_ns + one.durations_ns).max()) for one in tracks), default=0)
+    several = len({one.worker for one in tracks}) > 1
+    left_out = sum(max(0, len(one.starts_ns) - _MOST_SPANS) + one.left_out for one in tracks)
+    return Lanes(
+        title="Timeline",
+        coarsened=f"{left_out:,} shorter slices are left out." if left_out else "",
+        lanes=tuple(_lane(one, first_ns, is_named=several) for one in tracks),
+        end=(last_ns - first_ns) / NANOSECONDS,
+    )
+
+
+def _lane(track: "SliceTrack", first_ns: int, *, is_named: bool) -> Lane:
+    longest = np.argsort(-track.durations_ns, kind="stable")[:_MOST_SPANS]
+    spans = []
+    for place in np.sort(longest).tolist():
+        start = (int(track.starts_ns[place]) - first_ns) / NANOSECONDS
+        name = track.names[int(track.name_numbers[place])]
+        end = start + int(track.durations_ns[place]) / NANOSECONDS
+        spans.append(Span(start=start, end=end, label=name, tone=name))
+    label = f"{track.worker} {track.title}" if is_named else track.title
+    return Lane(label=label, spans=tuple(spans))

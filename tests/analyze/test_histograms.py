@@ -1,0 +1,28 @@
+"""Counts between edges: nothing counted twice, nothing lost between the first and the last."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.analyze.histograms import count_between, edges_for
+
+_GROUPS = st.lists(st.lists(st.floats(-1e9, 1e9), max_size=30), min_size=1, max_size=4)
+
+
+@given(_GROUPS, st.integers(1, 20))
+def test_edges_that_fit_hold_every_value_of_every_group(
+    groups: list[list[float]], bins: int
+) -> None:
+    arrays = [np.array(one, dtype=np.float64) for one in groups]
+    edges = edges_for(arrays, bins)
+    assert len(edges) == bins + 1
+    assert (np.diff(edges) > 0).all()
+    for one in arrays:
+        assert count_between(one, edges).sum() == len(one)
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=40))
+def test_what_is_not_finite_is_in_no_bin(values: list[float]) -> None:
+    edges = np.array([-1.0, 0.0, 1.0])
+    inside = [one for one in values if -1 <= one <= 1]
+    assert count_between(np.array(values, dtype=np.float64), edges).sum() == len(inside)

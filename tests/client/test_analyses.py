@@ -1,0 +1,124 @@
+"""Analyses of steps and machines equal what the same numbers give by hand."""
+
+import numpy as np
+import pytest
+
+from sonde.clock import NANOSECONDS
+from sonde.errors import UsageError
+from tests.fakes.job import FakeJob
+from tests.fakes.reported import LEAD_SECONDS, TICK_SECONDS, Reported, reported_job
+
+
+@pytest.fixture(scope="module")
+def reported() -> Reported:
+    return reported_job()
+
+
+def test_a_histogram_of_steps_counts_every_step_of_every_worker(reported: Reported) -> None:
+    found = reported.job.steps().histogram(7).to_pandas()
+    for worker in (0, 1):
+        own = found[found["group"] == f"worker {worker}"]
+        edges = np.append(own["from"] - 1e-7, own["to"].iloc[-1] + 1e-7)
+        expected = np.histogram(reported.durations(worker), edges)[0]
+        assert own["count"].tolist() == expected.tolist()
+        assert own["percent"].sum() == pytest.approx(100)
+
+
+def test_a_histogram_of_utilization_takes_the_edges_that_are_given(reported: Reported) -> None:
+    found = reported.job.system("gpu.utilization_percent", node="node-a").histogram(
+        (0, 10, 90, 100)
+    )
+    for place, gpu in enumerate(found.groups):
+        values = reported.samples["node-a"][f"gpu.utilization_percent/{gpu}"]
+        assert found.counts[place].tolist() == np.histogram(values, (0, 10, 90, 100))[0].tolist()
+
+
+def test_a_histogram_of_several_units_is_refused(reported: Reported) -> None:
+    with pytest.raises(UsageError, match="ask for one metric"):
+        reported.job.system("*").histogram()
+    with pytest.raises(UsageError, match="no edges"):
+        reported.job.system("cpu.iowait_percent").histogram((3, 2))
+    with pytest.raises(UsageError, match="too few"):
+        reported.job.system("cpu.iowait_percent").histogram(0)
+
+
+def test_devices_are_chosen_by_a_pattern(reported: Reported) -> None:
+    found = reported.job.system("cpu.utilization_percent", device="cpu*")
+    assert {one.device for one in found.series} == {"cpu0", "cpu1"}
+
+
+def test_a_heatmap_has_a_row_per_device_with_its_means(reported: Reported) -> None:
+    heat = reported.job.system("gpu.utilization_percent", node="node-a").heatmap().plot()
+    document = heat.document()
+    assert document["rows"] == ["gpu0", "gpu1"]
+    expected = reported.samples["node-a"]["gpu.utilization_percent/gpu0"]
+    assert np.allclose(np.array(document["values"][0], dtype=np.float64), expected, atol=1e-3)
+
+
+def test_outliers_are_the_steps_that_waited_and_say_where(reported: Reported) -> None:
+    found = reported.job.steps().outliers().to_pandas()
+    assert sorted(found["step"]) == list(range(0, 200, 25))
+    assert set(found["phase"]) == {"data_wait"}
+    assert set(found["worker"]) == {1}
+    normal = np.delete(reported.durations(1), slice(None, None, 25))
+    assert found["usual_seconds"].iloc[0] == pytest.approx(np.median(normal), abs=1e-6)
+
+
+def test_machines_during_outliers_are_told_from_those_during_normal_steps(
+    reported: Reported,
+) -> None:
+    found = reported.job.steps().outliers().system("cpu.iowait_percent").to_pandas().iloc[0]
+    ends = LEAD_SECONDS + np.cumsum(reported.durations(1))
+    ends += 0.25 * (np.arange(200) // 50)  # an evaluation after every fiftieth step
+    starts = ends - reported.durations(1)
+    ticks = TICK_SECONDS * np.arange(240)
+    values = reported.samples["node-b"]["cpu.iowait_percent"]
+    is_outlier = np.zeros(240, dtype=bool)
+    for place in range(0, 200, 25):
+        is_outlier |= (ticks >= starts[place]) & (ticks < ends[place])
+    assert found["samples"] == is_outlier.sum()
+    assert found["outliers"] == pytest.approx(values[is_outlier].mean(), rel=1e-4)
+    assert -1 <= found["correlation"] <= 1
+
+
+def test_samples_during_events_are_those_of_the_same_node(reported: Reported) -> None:
+    job = reported.job
+    steps = job.steps(worker=1, start_step=10, end_step=20)
+    during = job.system("cpu.iowait_percent").during(steps).to_pandas()
+    assert set(during["node"]) == {"node-b"}
+    table = steps.tables[0]
+    first_ns, last_ns = int(table.starts_ns[0]), int(table.ends_ns[-1])
+    times = during["time"].astype("int64")
+    assert (times >= first_ns).all()
+    assert (times < last_ns).all()
+    with pytest.raises(UsageError, match="without during"):
+        job.system("cpu.iowait_percent").during(steps).buckets()
+
+
+def test_a_stretch_between_two_moments_adds_up_to_it(reported: Reported) -> None:
+    part = reported.job.between(5, 8)
+    rows = part.to_pandas()
+    own = rows[(rows["worker"] == 0) & (rows["category"] == "phase")]
+    assert own["seconds"].sum() == pytest.approx(3, abs=1e-6)
+    assert part.seconds == 3
+    assert len(part.events) > 0
+    times = part.system("cpu.iowait_percent").to_pandas()["time"].astype("int64")
+    start_ns = reported.job.facts.start_ns or 0
+    assert (times >= start_ns + 5 * NANOSECONDS).all()
+    assert (times < start_ns + 8 * NANOSECONDS).all()
+
+
+def test_a_job_is_compared_with_others_figure_by_figure(reported: Reported) -> None:
+    rows = reported.job.compare(FakeJob().end().job()).to_pandas()
+    first, second = rows.iloc[0], rows.iloc[1]
+    assert first["steps"] == 200
+    assert first["loss"] == pytest.approx(reported.losses[-10:].mean())
+    assert first["least_loss"] == pytest.approx(reported.losses.min())
+    assert second["steps"] == 0
+    assert np.isnan(second["loss"])
+
+
+def test_jobs_of_one_name_are_told_apart(reported: Reported) -> None:
+    both = reported.job.compare(reported.job)
+    assert both.names == ("job #1", "job #2")
+    assert set(both.scalars().to_pandas()["job"]) == set(both.names)

@@ -1,0 +1,111 @@
+"""Who stays with a job is told what is new once, and waits for what it names."""
+
+import threading
+
+import pytest
+
+from sonde.client.job import Job
+from sonde.errors import JobOverError, UsageError, WaitedTooLongError
+from sonde.records.job import JobState
+from tests.fakes.clock import FakeClock
+from tests.fakes.job import FakeJob
+
+
+class _Acts(FakeClock):
+    """A clock on which something happens at every pause."""
+
+    def __init__(self, *acts: object) -> None:
+        super().__init__()
+        self.acts = list(acts)
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        if self.acts:
+            self.acts.pop(0)()  # type: ignore[operator]
+        return super().wait(event, seconds)
+
+
+def _training() -> tuple[FakeJob, Job, _Acts]:
+    clock = _Acts()
+    fake = FakeJob(clock=clock)
+    worker = fake.worker()
+
+    def train(step: int) -> None:
+        worker.scalar("loss", step, 1.0 / (step + 1)).step(step, {"forward": 0.1}).flush()
+
+    train(0)
+    clock.acts += [
+        lambda: train(1),
+        lambda: None,
+        lambda: fake.record({"gpu.memory_used_percent/gpu0": [95.0]}),
+        lambda: train(2),
+        fake.end,
+    ]
+    return fake, fake.job(), clock
+
+
+def test_news_come_once_and_end_with_the_job() -> None:
+    _, job, _ = _training()
+    news = list(job.follow())
+    steps = [row["step"] for one in news for row in one.steps.to_pylist()]
+    losses = [row["value"] for one in news for row in one.scalars.to_pylist()]
+    assert steps == [1, 2]
+    assert losses == [0.5, 1 / 3]
+    assert news[-1].state is JobState.COMPLETED
+    assert all(one or one.state.is_over for one in news)
+
+
+def test_news_from_the_start_begin_with_what_is_there() -> None:
+    _, job, _ = _training()
+    first = next(iter(job.follow(from_start=True)))
+    assert first.steps.num_rows == 1
+    assert repr(first) == "running; 1 steps, up to 0; loss 1"
+
+
+def test_of_a_job_that_is_over_only_that_is_news() -> None:
+    [only] = FakeJob().end().job().follow()
+    assert only.state is JobState.COMPLETED
+    assert not only
+
+
+@pytest.mark.parametrize(
+    ("what", "steps"),
+    [
+        ({"step": 1}, 2),
+        ({"metric": "loss < 0.4"}, 3),
+        ({"metric": "gpu.memory_used_percent >= 95"}, 2),
+        ({"state": "over"}, 3),
+        ({"state": "completed"}, 3),
+        ({"condition": lambda job: len(job.steps()) == 2}, 2),
+    ],
+)
+def test_waiting_ends_when_what_is_named_is_the_case(what: dict, steps: int) -> None:  # type: ignore[type-arg]
+    _, job, _ = _training()
+    assert len(job.wait_for(**what).steps()) == steps
+
+
+def test_waiting_for_what_cannot_come_any_more_ends_with_the_job() -> None:
+    _, job, _ = _training()
+    with pytest.raises(JobOverError, match="completed without step 99"):
+        job.wait_for(step=99)
+
+
+def test_waiting_ends_when_the_time_is_over() -> None:
+    _, job, _ = _training()
+    with pytest.raises(WaitedTooLongError, match=r"did not come in 1 s"):
+        job.wait_for(step=99, timeout=1)
+    with pytest.raises(TimeoutError):
+        _training()[1].wait_for(finding="critical", timeout=0)
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ({}, "one thing"),
+        ({"step": 1, "state": "over"}, "one thing"),
+        ({"metric": "loss"}, "like: loss < 0.3"),
+        ({"state": "asleep"}, "no state 'asleep'"),
+    ],
+)
+def test_what_cannot_be_waited_for_is_said(what: dict, said: str) -> None:  # type: ignore[type-arg]
+    with pytest.raises(UsageError, match=said):
+        _training()[1].wait_for(**what)
