@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { laneShares, phaseShares, shareColumns, smoothed, stretchAt, styleFor, type Lane, type Lanes } from "./phases";
-import { barParts, labeledBars, phaseOrder, stepCeiling, type StepRow } from "./step_layout";
+import { barParts, labeledBars, namedBars, phaseOrder, stepCeiling, type StepRow } from "./step_layout";
 
 function lane(part: Partial<Lane>): Lane {
   return {
@@ -65,6 +65,11 @@ describe("bars of steps", () => {
   it("that are cut say how long they are, where there is room", () => {
     const rows = [8, 9, 1, 1, 7].map((seconds, i) => row(i, { forward: seconds }));
     expect([...labeledBars(rows, 2)]).toEqual([1, 4]);
+  });
+
+  it("have their number below them where there is room", () => {
+    expect(namedBars(30)).toEqual([0, 15, 29]);
+    expect(namedBars(4)).toEqual([0, 3]);
   });
 
   it("stack phases in the order of a step, one's own after them", () => {

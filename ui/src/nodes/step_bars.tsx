@@ -14,7 +14,7 @@ import { Waiting } from "../states";
 import { Table } from "../views/table";
 import { numberColumn, tableSpec } from "./chart_block";
 import { Choice } from "./heatmap";
-import { barParts, labeledBars, phaseOrder, stepCeiling, type StepRow } from "./step_layout";
+import { barParts, labeledBars, namedBars, phaseOrder, stepCeiling, type StepRow } from "./step_layout";
 import { chosenWorker } from "./workers";
 
 type StepsDocument = { worker: number | null; mode: string; total: number; median_seconds: number | null; steps: StepRow[] };
@@ -42,7 +42,7 @@ export function StepBars({ node }: { node: string }): JSX.Element {
         {value && value.steps.length > 0 && <span class="sub">steps {formatCount(first)}–{formatCount(last)} of {formatCount(value.total)}{value.median_seconds !== null && ` · median of the run ${formatDuration(value.median_seconds)}`}</span>}
         <span class="end">
           {modes.length > 1 && <Choice label="mode" value={mode.value} options={modes} onChange={(next) => { mode.value = next; before.value = null; }} />}
-          <button aria-label="Earlier steps" disabled={!value?.steps.length || first === 0} onClick={() => (before.value = first)}>◀</button>
+          <button aria-label="Earlier steps" disabled={(value?.steps.length ?? 0) < SHOWN || first === 0} onClick={() => (before.value = first)}>◀</button>
           <button aria-label="Later steps" disabled={before.value === null} onClick={() => (before.value = before.value! + SHOWN >= (job.value?.steps[mode.value] ?? 0) ? null : before.value! + SHOWN)}>▶</button>
           <button class="quiet faint" aria-expanded={hasTable} onClick={() => setTable(!hasTable)}>{hasTable ? "Hide table" : "Show as table"}</button>
         </span>
@@ -90,7 +90,7 @@ function Bars({ data }: { data: StepsDocument }): JSX.Element {
           ))}
         </div>
       </div>
-      <div class="step-axis" aria-hidden="true">{[data.steps[0], data.steps[data.steps.length >> 1], data.steps.at(-1)].map((row, i) => <span key={i}>{row ? formatCount(row.step) : ""}</span>)}</div>
+      <div class="step-axis" aria-hidden="true">{data.steps.map((row, i) => <span key={row.step}>{namedBars(data.steps.length).includes(i) ? formatCount(row.step) : ""}</span>)}</div>
     </>
   );
 }

@@ -38,3 +38,8 @@ export function labeledBars(rows: readonly StepRow[], ceiling: number): Set<numb
   for (const i of cut) if (![...labeled].some((other) => Math.abs(other - i) < LABEL_BARS)) labeled.add(i);
   return labeled;
 }
+
+/** Which of some bars have their number below them: the first, the last, and one between where they are many. */
+export function namedBars(count: number): number[] {
+  return count > 8 ? [0, count >> 1, count - 1] : count > 1 ? [0, count - 1] : [0];
+}
