@@ -67,7 +67,7 @@ def _train(job: FakeJob, rank: int, made: Reported, random: np.random.Generator)
     )
     if rank:
         spent[::25, 0] += 1.0
-    spent = np.round(spent, 6)
+    spent = np.asarray(np.round(spent, 6), dtype=np.float64)
     for layer in ("first.weight", "last.weight"):
         worker.knows(f"gradient/{layer}", "gradients")
     for step in range(STEPS):
@@ -81,13 +81,13 @@ def _train(job: FakeJob, rank: int, made: Reported, random: np.random.Generator)
         if step % 50 == 49:
             worker.step(step // 50, {"forward": 0.25}, mode="eval")
     worker.flush()
-    return spent
+    return np.asarray(spent, dtype=np.float64)
 
 
 def _sample(job: FakeJob, random: np.random.Generator) -> dict[str, Reals]:
     def around(level: float, spread: float) -> Reals:
-        values = np.clip(level + spread * random.standard_normal(TICKS), 0, 100)
-        return np.asarray(values.astype(np.float32), dtype=np.float64)  # as a store keeps them
+        values: Reals = np.clip(level + spread * random.standard_normal(TICKS), 0, 100)
+        return np.array(values.astype(np.float32).tolist())  # as a store keeps them
 
     curves: dict[str, Any] = {
         "cpu.utilization_percent": around(60, 20),

@@ -41,7 +41,9 @@ def train(worker: FakeWorker) -> None:
         spent["data_wait"] += max(0.0, seconds - 0.86)
         if step == 5:
             profiled(worker, spent["forward"])
-        worker.step(step, spent, **({"profiled": True} if step == 5 else {}))
+            worker.step(step, spent, profiled=True)
+        else:
+            worker.step(step, spent)
         worker.scalar("loss", step, 2.3 * 0.999**step)
     worker.beat(hook_seconds=1.0, training_seconds=1400.0, is_over=True).flush()
 
