@@ -68,10 +68,11 @@ def check(backend: Backend) -> None:
         assert row["start_ns"] + row["duration_ns"] <= window.end_ns
 
 
+@pytest.mark.timeout(400)
 def test_a_trace_is_decoded_while_the_job_goes_on(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", PYTHON, "-c", TRAINING, "end")
     backend = open_backend(str(sonde.job_folder("job")))
-    assert eventually(lambda: bool(operations(backend)), 90)
+    assert eventually(lambda: bool(operations(backend)), 240)
     assert launcher.poll() is None
     assert eventually(lambda: not list(waiting_traces(backend)))
     check(backend)

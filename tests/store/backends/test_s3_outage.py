@@ -84,8 +84,9 @@ def test_a_refusing_server_that_comes_back_gets_everything_without_being_asked(
 def test_puts_that_were_given_up_and_arrive_late_do_no_harm(
     uri: str, proxy: FlakyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(s3, "SILENCE_SECONDS", 0.5)
-    recording = Recording(uri)
+    with monkeypatch.context() as hurried:
+        hurried.setattr(s3, "SILENCE_SECONDS", 0.5)
+        recording = Recording(uri)
     recording.outbox.start()
 
     proxy.hang()
@@ -167,9 +168,9 @@ def test_silence_and_retries_together_take_less_than_ten_seconds() -> None:
 def test_a_dead_server_is_an_error_after_the_silence_and_the_retries(
     uri: str, proxy: FlakyProxy, monkeypatch: pytest.MonkeyPatch, failure: str
 ) -> None:
+    open_backend(uri).write("job/job.json", b"1")
     monkeypatch.setattr(s3, "SILENCE_SECONDS", 0.5)
     backend = open_backend(uri)
-    backend.write("job/job.json", b"1")
     getattr(proxy, failure)()
 
     started = time.monotonic()
