@@ -11,6 +11,7 @@ import { useResource, useVisible } from "../resource";
 import { askedView, isWhole, job, jobStart, selection, setSelection, setView } from "../state";
 import { Waiting } from "../states";
 import { shownRange } from "../time_axis";
+import { toggled } from "../views/legend";
 import { chosenWorker } from "./workers";
 
 type Totals = { count: number; seconds: number; mean: number | null; p95: number | null; share: number };
@@ -81,7 +82,7 @@ export function changeText(here: SystemMean, run: SystemMean | undefined): strin
 
 function PhaseTable({ data, isPart }: { data: BreakdownDocument; isPart: boolean }): JSX.Element {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const toggle = (name: string): void => setOpen(new Set(open.has(name) ? [...open].filter((one) => one !== name) : [...open, name]));
+  const toggle = (name: string): void => setOpen((before) => toggled(before, name));
   const rows = [...data.phases].sort((a, b) => b.seconds - a.seconds);
   const other = data.other_seconds ?? 0;
   return (

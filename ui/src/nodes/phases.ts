@@ -87,10 +87,11 @@ const LONG_COLUMNS = 3;
  */
 export function phaseShares(lanes: Lanes, columns: number, window: Range): Float64Array[] {
   const width = (window[1] - window[0]) / columns;
-  const found = lanes.lanes.filter(isPhase).map((lane) => laneShares(lane, lanes.window, columns, window, LONG_COLUMNS * width));
-  const free = new Float64Array(columns).fill(1).map((one, i) => Math.max(0, one - found.reduce((sum, lane) => sum + lane.long[i]!, 0)));
   const steps = Math.max(1, ...lanes.lanes.map((lane) => lane.count)) * ((window[1] - window[0]) / (lanes.window[1] - lanes.window[0]));
-  const reach = Math.min(Math.round(columns / 20), Math.round((STEPS_TOGETHER * columns) / steps / 2));
+  const together = STEPS_TOGETHER * ((window[1] - window[0]) / steps);
+  const found = lanes.lanes.filter(isPhase).map((lane) => laneShares(lane, lanes.window, columns, window, Math.max(LONG_COLUMNS * width, together)));
+  const free = new Float64Array(columns).fill(1).map((one, i) => Math.max(0, one - found.reduce((sum, lane) => sum + lane.long[i]!, 0)));
+  const reach = Math.min(Math.round(columns / 20), Math.round(together / width / 2));
   return found.map(({ long, rest }) => smoothed(rest, free, reach).map((share, i) => share * free[i]! + long[i]!));
 }
 
