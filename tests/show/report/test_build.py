@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -251,6 +251,14 @@ def test_it_is_kept_in_the_folder_of_the_job(made: Reported, report: Report) -> 
     assert has_report(backend)
     assert backend.read(report_key("report.html")).decode() == report.html
     assert json.loads(backend.read(report_key("report.json")))["job"] == made.job.name
+
+
+def test_names_of_rules_lead_nowhere(made: Reported, report: Report) -> None:
+    backend = made.jobs[0].backend
+    keep_report(replace(report, rules={"../../evil": {}, "a/b": {}, "Fine": {}}), backend)
+    kept = [one for one in made.jobs[0].stored(".json") if one.startswith("report/rules/")]
+    assert kept == ["report/rules/Fine.json"]
+    assert not made.jobs[0].stored("evil.json")
 
 
 def test_or_in_files(report: Report, tmp_path: Path) -> None:

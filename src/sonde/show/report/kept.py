@@ -17,6 +17,8 @@ DATA = "report.json"
 def keep_report(report: Report, backend: Backend) -> str:
     """Writes it into the job's folder: the page, its data, and a file per rule."""
     for name, document in report.rules.items():
+        if not name.isidentifier():  # somebody's text in the store, which must lead nowhere
+            continue
         backend.write(report_key(f"rules/{name}.json"), _json(document))
     backend.write(report_key(DATA), _json(report.document))
     # last: where a page stands, the rest is as new
