@@ -12,6 +12,7 @@ REPLIES = "control/replies"
 NODES = "nodes"
 WORKERS = "workers"
 FINDINGS_FOLDER = "findings"
+RULES_FOLDER = "rules"
 
 _JOB_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
@@ -63,7 +64,7 @@ def report_key(file: str) -> str:
 
 def rules_key(what: str) -> str:
     """A document about the rules of a job: how they stand, or how far they have come."""
-    return f"rules/{what}.json"
+    return f"{RULES_FOLDER}/{what}.json"
 
 
 def request_key(request_id: str) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from sonde.client.job import Job
+from sonde.client.shown_job import ShownJob
 from sonde.clock import Clock
 from sonde.show.web.app import create_app
 from sonde.show.web.frames import column_of, decode_frame
@@ -20,7 +20,7 @@ def served(
     store: str, clock: Clock, token: str | None = None, host: str = "localhost"
 ) -> TestClient:
     """A client of a server over a store."""
-    library = Library(store, clock, lambda backend: Job(backend, clock))
+    library = Library(store, clock, lambda backend: ShownJob(backend, clock))
     app = create_app(library, Door(PORT, token))
     return TestClient(app, base_url=f"http://{host}:{PORT}", follow_redirects=False)
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from sonde.client.job import Job
+from sonde.client.shown_job import ShownJob
 from sonde.records.finding import Finding, Severity
 from sonde.records.request import RequestKind
 from sonde.show.web.library import Library
@@ -21,7 +21,7 @@ from tests.show.web.served import served_job
 
 def opened(job: FakeJob) -> OpenJob:
     store, _, name = job.backend.uri.rpartition("/")
-    return Library(store, job.clock, lambda backend: Job(backend, job.clock)).job(name)
+    return Library(store, job.clock, lambda backend: ShownJob(backend, job.clock)).job(name)
 
 
 def kinds(events: list[Event]) -> list[str]:

@@ -2,11 +2,16 @@
 
 from collections.abc import Sequence
 from inspect import getdoc
+from typing import Any
 
-from sonde.show.charts import CHARTS
+from sonde.show.charts import CHARTS, Chart
 from sonde.show.web.answers._answers import Address, Answers
+from sonde.show.web.open_job import OpenJob
 from sonde.show.web.question import Question
 from sonde.show.web.replies import Reply, json_reply
+from sonde.store import layout
+
+_CHART_SECONDS = 2.0  # so old a chart of a job that runs may be
 
 
 class Charts(Answers):
@@ -43,7 +48,18 @@ def _chart(question: Question) -> Reply:
     kind = CHARTS.load(question.path["chart"])
     node = question.node if kind.takes_node and question.text("node") else None
     worker = question.worker if kind.takes_worker and question.text("worker") else None
-    with question.job.view() as view:
-        spec = kind(node=node, worker=worker).build(view)
-    document = None if spec is None else spec.document()
-    return json_reply({"name": question.path["chart"], "title": kind.title, "spec": document})
+    name, job = question.path["chart"], question.job
+    # of a job that is over only what rules say of it can change: they may be asked again
+    judged = tuple(job.backend.entries(layout.RULES_FOLDER))
+    document = job.remembered(
+        ("chart", name, node, worker, judged),
+        _CHART_SECONDS,
+        lambda: _document(job, kind(node=node, worker=worker)),
+    )
+    return json_reply({"name": name, "title": kind.title, "spec": document})
+
+
+def _document(job: OpenJob, chart: Chart) -> dict[str, Any] | None:
+    with job.view() as view:
+        spec = chart.build(view)
+    return None if spec is None else spec.document()
