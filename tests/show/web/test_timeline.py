@@ -70,6 +70,12 @@ def test_machines_are_seen_on_the_same_clock() -> None:
     assert counter["mean"] == [10.0, 20.0]
 
 
+def test_a_window_between_two_samples_has_both() -> None:
+    job = FakeJob().record({"cpu.utilization_percent": [10.0, 20.0, 30.0, 40.0]}).end()
+    [counter] = Asked(job).frame("timeline", start=0.6, end=0.9)["counters"]
+    assert {20.0, 30.0} <= set(counter["mean"])
+
+
 def test_a_job_that_trains_nothing_still_has_its_machines() -> None:
     job = FakeJob().record({"cpu.utilization_percent": [10.0, 20.0]}).end()
     frame = Asked(job).frame("timeline")

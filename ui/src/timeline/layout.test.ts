@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { busyShare, coveredAt, firstHitFrom, fitting, HEAD, LANE, laneAt, nextHit, placeTracks, shortName, sliceAt, windowAround } from "./layout";
+import { busyShare, coveredAt, firstHitFrom, fitting, HEAD, LANE, laneAt, nextHit, placeTracks, shortName, sliceAt, spotAfter, windowAround } from "./layout";
 import { parsePlace, placeText, type Track } from "./source";
 
 function track(title: string, slices: [number, number, number][], covered: number[] | null = null): Track {
@@ -76,4 +76,18 @@ test("a place survives the address", () => {
   const place = { worker: 1, track: "cuda:0 stream 7/x", lane: 2, at: 0.000012 };
   expect(parsePlace(placeText(place))).toEqual(place);
   expect(parsePlace("nonsense")).toBeNull();
+});
+
+test("keys lead along a lane, and to the lanes around it at the same time", () => {
+  const { placed } = placeTracks([track("phases", [[0, 4, 0], [4, 4, 0]]), track("thread", [[0, 8, 0], [5, 1, 1], [7, 1, 1]])], new Set());
+  const first = spotAfter(placed, null, "]");
+  expect(first).toEqual({ title: "phases", lane: 0, index: 0 });
+  const second = spotAfter(placed, first, "]");
+  expect(second).toEqual({ title: "phases", lane: 0, index: 1 });
+  expect(spotAfter(placed, second, "]")).toEqual(second);
+  const below = spotAfter(placed, second, "j");
+  expect(below).toEqual({ title: "thread", lane: 0, index: 0 });
+  expect(spotAfter(placed, below, "j")).toMatchObject({ title: "thread", lane: 1 });
+  expect(spotAfter(placed, below, "k")).toMatchObject({ title: "phases" });
+  expect(spotAfter([], null, "j")).toBeNull();
 });

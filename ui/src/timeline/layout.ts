@@ -118,3 +118,30 @@ export function shortName(name: string): string {
   }
   return text.replace(/^at::native::/, "") || name;
 }
+
+/** A slice by its track, its lane and its number in the track. */
+export type Spot = { title: string; lane: number; index: number };
+
+/** Where a key leads from a slice: ] and [ along its lane, j and k to the lane below and above at the same time. */
+export function spotAfter(placed: readonly Placed[], from: Spot | null, key: string): Spot | null {
+  if (!from) {
+    const first = placed.find((one) => one.track.starts.length);
+    return first ? { title: first.track.title, lane: first.track.lane[0]!, index: 0 } : null;
+  }
+  const at = placed.findIndex((one) => one.track.title === from.title);
+  const { track } = placed[at]!;
+  if (key === "]" || key === "[") {
+    const step = key === "]" ? 1 : -1;
+    for (let i = from.index + step; i >= 0 && i < track.starts.length; i += step) if (track.lane[i] === from.lane) return { ...from, index: i };
+    return from;
+  }
+  const time = track.starts[from.index]! + track.seconds[from.index]! / 2;
+  const rows = placed.flatMap((one) => Array.from({ length: one.lanes }, (_, lane) => ({ track: one.track, lane })));
+  const step = key === "j" ? 1 : -1;
+  for (let row = rows.findIndex((one) => one.track === track && one.lane === from.lane) + step; row >= 0 && row < rows.length; row += step) {
+    const { track: other, lane } = rows[row]!;
+    const index = sliceAt(other, lane, time, track.seconds[from.index]! / 2);
+    if (index >= 0) return { title: other.title, lane, index };
+  }
+  return from;
+}

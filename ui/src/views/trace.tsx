@@ -7,7 +7,7 @@ import { drawSelection, TimeCanvas, type Area } from "../canvas";
 import { formatDuration, formatPercent } from "../format";
 import type { Point } from "../gestures";
 import { drawTracks } from "../timeline/drawing";
-import { coveredAt, laneAt, placeTracks, sliceAt } from "../timeline/layout";
+import { coveredAt, laneAt, placeTracks, sliceAt, spotAfter, type Spot } from "../timeline/layout";
 import type { TraceWindow } from "../timeline/source";
 import { choose, chosen, closed, dragMeans, find, toggleTrack } from "../timeline/state";
 
@@ -47,16 +47,30 @@ export function WorkerTrace({ worker, data }: Props): JSX.Element {
     if (!found) return choose(null);
     if (found.lane < 0) return toggleTrack(found.title);
     if (found.index < 0) return choose(null);
-    const track = tracks.peek().find((one) => one.title === found.title)!;
-    const start = track.starts[found.index]!;
-    choose({ worker, track: found.title, lane: found.lane, at: Number((start + track.seconds[found.index]! / 2).toFixed(9)) });
+    pick(found);
+  };
+  const pick = ({ title, lane, index }: Spot): void => {
+    const track = tracks.peek().find((one) => one.title === title)!;
+    choose({ worker, track: title, lane, at: Number((track.starts[index]! + track.seconds[index]! / 2).toFixed(9)) });
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    if (!["[", "]", "j", "k"].includes(event.key) || event.ctrlKey || event.metaKey) return;
+    const place = chosen.peek();
+    const track = place?.worker === worker ? tracks.peek().find((one) => one.title === place.track) : undefined;
+    const index = place && track ? sliceAt(track, place.lane, place.at, 0) : -1;
+    const next = spotAfter(layout.peek().placed, place && index >= 0 ? { title: place.track, lane: place.lane, index } : null, event.key);
+    if (next) pick(next);
+    event.preventDefault();
+    event.stopPropagation();
   };
   return (
-    <TimeCanvas
-      name={`trace-worker-${worker}`} label={`Timeline of worker ${worker}: what it did, track by track. Sums of the same stand in a table below.`}
-      height={height} draw={draw} tip={tip} onClick={onClick} dragMeans={dragMeans.value}
-      depends={() => [data.value, layout.value, find.value, chosen.value]}
-      data={() => ({ tracks: tracks.peek().map((one) => ({ title: one.title, count: one.count, narrow: one.narrow, slices: one.starts.length })), names: data.peek()?.names, places: layout.peek().placed.map((one) => ({ title: one.track.title, top: one.top, lane: one.lane })) })}
-    />
+    <div onKeyDown={onKey}>
+      <TimeCanvas
+        name={`trace-worker-${worker}`} label={`Timeline of worker ${worker}: what it did, track by track. The keys ] and [ go from slice to slice, j and k from lane to lane. Sums of the same stand in a table below.`}
+        height={height} draw={draw} tip={tip} onClick={onClick} dragMeans={dragMeans.value}
+        depends={() => [data.value, layout.value, find.value, chosen.value]}
+        data={() => ({ tracks: tracks.peek().map((one) => ({ title: one.title, count: one.count, narrow: one.narrow, slices: one.starts.length })), names: data.peek()?.names, places: layout.peek().placed.map((one) => ({ title: one.track.title, top: one.top, lane: one.lane })) })}
+      />
+    </div>
   );
 }

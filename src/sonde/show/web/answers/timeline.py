@@ -198,11 +198,22 @@ def _counters(
         series = _chosen(reader)
         if reader.node in nodes and series:
             offset_ns = clocks.offsets_ns.get(reader.node, 0)
-            within = TimeRange(pixels.start_ns + offset_ns, pixels.end_ns + offset_ns)
+            beside_ns = _interval_ns(reader)  # a line comes from somewhere, and goes on
+            within = TimeRange(
+                pixels.start_ns + offset_ns - beside_ns, pixels.end_ns + offset_ns + beside_ns
+            )
             found = reader.buckets(series, pixels.count, within)
             moved = replace(found, starts_ns=found.starts_ns - offset_ns)
             for place, one in enumerate(series):
                 yield reader.node, one, (moved, place)
+
+
+def _interval_ns(reader: SystemReader) -> int:
+    """A little more than the time between two samples."""
+    extent = reader.extent
+    if extent is None or extent.rows < 2:
+        return 0
+    return round(1.5 * (extent.last_ns - extent.first_ns) / (extent.rows - 1))
 
 
 def _chosen(reader: SystemReader) -> tuple[Series, ...]:
