@@ -46,11 +46,12 @@ check: lint ## Format, lint, check types and run the fast tests
 	$(BIN)/pytest -q $(FAST)
 
 .PHONY: test
-test: $(READY) ## Run everything that CI runs
+test: $(READY) browser ui-check ## Run everything that CI runs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(TYPES)
 	$(call passes,$(FAST),2)
+	$(call passes,tests/browser,2)
 	$(call passes,tests/journeys,3)
 
 .PHONY: lint
@@ -70,6 +71,14 @@ bench: $(READY) ## Run the benchmarks and print the table of bars
 .PHONY: faults
 faults: $(READY) ## Train programs with planted faults and print how well rules tell them
 	$(BIN)/python -m tests.faults
+
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive
+
+.PHONY: browser
+browser: ## Install Chromium, for tests of the dashboard, where there is none
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
+	{ $(AS_ROOT) apt-get update --quiet=2 && \
+	$(AS_ROOT) apt-get install --yes --quiet=2 --no-install-recommends chromium; }
 
 # A machine without Node gets one into the environment.
 NPM := $(or $(shell command -v npm),$(abspath $(BIN))/npm)
