@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from sonde.show.units import cost, duration, local_time, quantity, size
+from sonde.show.units import cost, counted, duration, local_time, quantity, size
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,8 @@ def test_people_get_local_time_with_its_zone(monkeypatch: pytest.MonkeyPatch) ->
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+def test_many_of_something_are_written_out() -> None:
+    assert counted(1_234_567, "call") == "1,234,567 calls"
+    assert counted(1, "call") == "1 call"

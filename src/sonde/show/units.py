@@ -50,7 +50,8 @@ def size(count: float | None) -> str:
 
 def counted(count: float, noun: str, plural: str = "") -> str:
     """So many of something, in the right number."""
-    return f"{count:g} {noun if count == 1 else plural or f'{noun}s'}"
+    said = f"{count:g}" if abs(count) < 1e6 else f"{count:,.0f}"  # not 1e+06
+    return f"{said} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def rate(bytes_per_second: float | None) -> str:

@@ -8,7 +8,7 @@ from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView
 from sonde.show.phases import in_order, spoken
 from sonde.show.specs import Cell, Column, Spec, Table
-from sonde.show.units import percent, short_time
+from sonde.show.units import counted, percent, short_time
 
 
 class PhaseTime(Chart):
@@ -55,6 +55,6 @@ def _sentence(rows: list[tuple[Cell, ...]], steps: int) -> str:
         return ""
     name, share, _, mean = rows[0][:4]
     return (
-        f"Of {steps:,} steps, {name} took the most: {percent(float(share or 0), 1)} of their time, "
-        f"{short_time(float(mean or 0))} per step."
+        f"Of {counted(steps, 'step')}, {name} took the most: {percent(float(share or 0), 1)} "
+        f"of their time, {short_time(float(mean or 0))} per step."
     )

@@ -9,6 +9,7 @@ from sonde.show.specs import Cell, Column, Spec, Table
 from sonde.show.units import short_time
 
 _MOST = 64  # workers; the slowest
+_FEW = 10  # steps, of which none is unusual
 _NUMBERS = ("mean", "maximum", "p99", "p95", "p50", "minimum", "deviation")
 _TITLES = ("Mean", "Max", "p99", "p95", "p50", "Min", "Std. deviation")
 
@@ -55,6 +56,12 @@ class StepStatistics(Chart):
 
 def _sentence(rows: list[tuple[Cell, ...]]) -> str:
     first = rows[0]
+    workers = sum(row[1] == first[1] for row in rows)
+    whose = (
+        f"the slowest of {workers:,} workers, {first[0]}," if workers > 1 else f"worker {first[0]}"
+    )
     steps, mean, outliers = (float(first[place] or 0) for place in (2, 3, 10))
-    said = f"A {first[1]} step of worker {first[0]} took {short_time(mean)} on average"
+    said = f"A {first[1]} step of {whose} took {short_time(mean)} on average"
+    if steps < _FEW:
+        return f"{said}."
     return f"{said}; {outliers:,.0f} of its {steps:,.0f} steps were outliers."
