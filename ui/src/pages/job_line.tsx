@@ -26,7 +26,7 @@ export function JobLine({ row, number, isChosen, onChoose, onDelete }: Props) {
   const verdict = verdictOf(row);
   const steps = row.steps.train ?? Object.values(row.steps)[0];
   return (
-    <tr aria-rowindex={number} data-job={row.name} class={isChosen ? "chosen" : ""}>
+    <tr aria-rowindex={number} data-job={row.name} class={isChosen ? "compared" : ""}>
       <td class="col-choose">
         <input type="checkbox" checked={isChosen} aria-label={`Choose ${row.name} for comparison`} onChange={() => onChoose(row.name)} />
       </td>
