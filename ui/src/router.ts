@@ -42,15 +42,18 @@ export function formatHash(route: Route): string {
 
 export const route = signal<Route>(HOME);
 
+const WRITE_MS = 250;
 let pending: ReturnType<typeof setTimeout> | undefined;
+let written = -Infinity;
 
 function write(): void {
   pending = undefined;
+  written = performance.now();
   const hash = formatHash(route.peek());
   if (hash !== location.hash) history.replaceState(null, "", hash);
 }
 
-/** Changes parameters of this page in place; browsers allow few such changes a second. */
+/** Changes parameters of this page in place: at once, but few times a second, as browsers allow no more. */
 export function setParameters(changes: Record<string, string | null>): void {
   const parameters: Record<string, string> = { ...route.peek().parameters };
   let isChanged = false;
@@ -62,7 +65,10 @@ export function setParameters(changes: Record<string, string | null>): void {
   }
   if (!isChanged) return;
   route.value = { ...route.peek(), parameters };
-  pending ??= setTimeout(write, 250);
+  if (pending !== undefined) return;
+  const wait = written + WRITE_MS - performance.now();
+  if (wait <= 0) write();
+  else pending = setTimeout(write, wait);
 }
 
 /** The address of another place; time window, selection, node and worker go along within a job. */
