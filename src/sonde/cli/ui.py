@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import logging
 import os
 import socket
 import sys
@@ -9,6 +10,7 @@ import webbrowser
 
 from sonde.cli._command import Command, Options, add_store, say
 from sonde.cli._dashboard import DEFAULT_PORT, LOOPBACK, listen, open_server
+from sonde.guard import log
 from sonde.show.output import writing
 from sonde.store.places import check_store
 
@@ -51,6 +53,7 @@ class Ui(Command):
             sys.stdout.flush()  # now: nothing more comes until the end
         if options.open:
             webbrowser.open(address)
+        log.addHandler(logging.StreamHandler())  # what went wrong inside is for who started us
         with contextlib.suppress(KeyboardInterrupt):
             server.serve()
         return 0

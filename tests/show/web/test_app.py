@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,15 @@ def test_text_that_is_no_text_is_no_trouble(tmp_path: Path) -> None:
     answer = client.get("/api/jobs?search=%ff%fe%00%F0%9F%92%A9")
     assert answer.status_code == 200
     assert json.loads(answer.text)["total"] == 0
+
+
+def test_built_files_are_kept_by_the_browser_until_they_change(tmp_path: Path) -> None:
+    client = served(str(tmp_path), FakeClock())
+    page = client.get("/").text
+    for path in re.findall(r'(?:href|src)="(/assets/[^"]+)"', page):
+        answer = client.get(path, headers={"Accept-Encoding": "gzip"})
+        assert answer.headers["content-encoding"] == "gzip"
+        assert "immutable" in answer.headers["cache-control"]
+        plain = client.get(path.partition("?")[0], headers={"Accept-Encoding": "identity"})
+        assert plain.content == answer.content
+        assert plain.headers["cache-control"] == "no-cache"

@@ -32,6 +32,7 @@ from sonde.show.web.live import Feeds
 from sonde.show.web.question import Question
 from sonde.show.web.replies import Packed, Reply, error_reply, packed
 from sonde.show.web.security import Door, Security
+from sonde.show.web.sending import response, wants_gzip
 
 _STATUSES: tuple[tuple[type[SondeError], int], ...] = (
     (JobNotFoundError, 404),
@@ -97,10 +98,9 @@ def _endpoint(library: Library, address: Address, kept: _Kept) -> Any:
     async def endpoint(request: Request) -> Response:
         body = await _body(request)
         if isinstance(body, Reply):
-            return _response(request, packed(body, is_gzip_wanted=False))
+            return response(request, packed(body, is_gzip_wanted=False))
         question = Question(library, request.path_params, request.query_params, body)
-        is_gzip_wanted = "gzip" in request.headers.get("accept-encoding", "")
-        key = (request.url.path, request.url.query, is_gzip_wanted)
+        key = (request.url.path, request.url.query, wants_gzip(request))
         fault = packed(error_reply(_OUR_FAULT, 500), is_gzip_wanted=False)
         found = await run_in_threadpool(
             guard.attempt,
@@ -108,7 +108,7 @@ def _endpoint(library: Library, address: Address, kept: _Kept) -> Any:
             lambda: _answer(address, question, kept, key),
             fault,
         )
-        return _response(request, found)
+        return response(request, found)
 
     return endpoint
 
@@ -146,21 +146,7 @@ async def _body(request: Request) -> Mapping[str, Any] | Reply:
     return found if isinstance(found, dict) else error_reply("Send a JSON object.", 400)
 
 
-def _response(request: Request, one: Packed) -> Response:
-    reply = one.reply
-    headers = {"Vary": "Accept-Encoding", **reply.headers}
-    if reply.status == 200:
-        headers |= {"Cache-Control": "private, no-cache", "ETag": one.etag}
-        if request.headers.get("if-none-match") == one.etag:
-            return Response(status_code=304, headers=headers)
-    body = reply.body
-    if one.compressed is not None:
-        headers["Content-Encoding"] = "gzip"
-        body = one.compressed
-    return Response(body, reply.status, {**headers, "Content-Type": reply.media_type})
-
-
 async def _not_there(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
     text = f"There is nothing at {request.url.path}, or not for {request.method}."
-    return _response(request, packed(error_reply(visible(text), status), is_gzip_wanted=False))
+    return response(request, packed(error_reply(visible(text), status), is_gzip_wanted=False))

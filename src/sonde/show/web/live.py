@@ -22,7 +22,7 @@ _MOST_LISTENERS = 512
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _LAST_EVENT = "last-event-id"
 
-Look = Callable[[], Moment]
+Look = Callable[[], Moment | None]
 
 
 async def _pause() -> None:
@@ -100,10 +100,17 @@ class Feeds:
         if sum(one.listeners for one in self._feeds.values()) >= _MOST_LISTENERS:
             reply = error_reply("Too many pages listen already. Close some.", 503)
             return Response(reply.body, reply.status, media_type=reply.media_type)
-        feed = self._feeds.setdefault(job.name, Feed(lambda: look_at(self._job(job.name))))
+        feed = self._feeds.setdefault(job.name, Feed(lambda: self._look(job.name)))
         cursor = request.headers.get(_LAST_EVENT) or request.query_params.get("cursor", "")
         news = feed.news(cursor)
         return StreamingResponse(news, media_type="text/event-stream", headers=_HEADERS)
+
+    def _look(self, name: str) -> Moment | None:
+        """The job now; None while its store does not answer, or once it is gone."""
+        try:
+            return look_at(self._job(name))
+        except SondeError:
+            return None
 
     def _job(self, name: str) -> OpenJob:
         return self._library.job(check_name(name))

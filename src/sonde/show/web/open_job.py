@@ -20,6 +20,7 @@ _FRESH_SECONDS = 0.5  # what was read so recently is not looked at again
 _FRESH_SECONDS_WHEN_OVER = 5.0  # it may be continued
 _MOST_SHARE = 0.2  # of the time may go into looking at what a job says of itself
 _MOST_SHARE_WHEN_OVER = 0.01
+_MOST_REMEMBERED = 256
 _MOST_NODES = 8  # whose newest sample is looked for: nodes of a job are sampled alike
 
 Part = TypeVar("Part")
@@ -161,6 +162,8 @@ class OpenJob:
         found = make()
         now = self.clock.seconds()
         with self._lock:
+            while len(self._memory) >= _MOST_REMEMBERED:
+                self._memory.pop(next(iter(self._memory)))
             self._memory[key] = (mark, now + max(seconds, (now - began) / _MOST_SHARE), found)
         return found
 

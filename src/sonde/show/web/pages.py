@@ -1,11 +1,15 @@
 """The page itself, and the files that it is made of."""
 
 import hashlib
+from functools import lru_cache
 from html import escape
 from importlib.resources import files
 
 from starlette.requests import Request
 from starlette.responses import Response
+
+from sonde.show.web.replies import Packed, Reply, packed
+from sonde.show.web.sending import response, wants_gzip
 
 _MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
@@ -13,6 +17,7 @@ _MEDIA_TYPES = {
     ".txt": "text/plain; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+_HTML = "text/html; charset=utf-8"
 _FOR_EVER = "public, max-age=31536000, immutable"
 _NOT_BUILT = "The page has not been built. In a checkout of Sonde: make ui"
 
@@ -28,18 +33,18 @@ def _assets() -> dict[str, bytes]:
     }
 
 
-async def page(_request: Request) -> Response:
+async def page(request: Request) -> Response:
     """The one page; which part of it is shown, it finds in the address itself."""
     assets = _assets()
-    if "app.js" not in assets:
-        return Response(_document(escape(_NOT_BUILT), ""), media_type="text/html")
-    head = (
-        f'<link rel="stylesheet" href="/assets/app.css?v={_version(assets.get("app.css", b""))}">'
-        f'<script defer src="/assets/app.js?v={_version(assets["app.js"])}"></script>'
-    )
-    headers = {"Cache-Control": "no-cache"}
-    body = '<div id="app"></div><noscript>The dashboard needs JavaScript.</noscript>'
-    return Response(_document(body, head), media_type="text/html", headers=headers)
+    head, body = "", escape(_NOT_BUILT)
+    if "app.js" in assets:
+        style, script = _version(assets.get("app.css", b"")), _version(assets["app.js"])
+        head = (
+            f'<link rel="stylesheet" href="/assets/app.css?v={style}">'
+            f'<script defer src="/assets/app.js?v={script}"></script>'
+        )
+        body = '<div id="app"></div><noscript>The dashboard needs JavaScript.</noscript>'
+    return response(request, _packed(_document(body, head).encode(), _HTML, wants_gzip(request)))
 
 
 async def asset(request: Request) -> Response:
@@ -48,10 +53,15 @@ async def asset(request: Request) -> Response:
     content = _assets().get(name)
     if content is None:
         return Response("There is no such file.", 404, media_type="text/plain")
-    is_named = request.query_params.get("v") == _version(content)
-    headers = {"Cache-Control": _FOR_EVER if is_named else "no-cache"}
     kind = _MEDIA_TYPES[f".{name.rpartition('.')[2]}"]
-    return Response(content, headers={**headers, "Content-Type": kind})
+    is_named = request.query_params.get("v") == _version(content)
+    caching = _FOR_EVER if is_named else "no-cache"
+    return response(request, _packed(content, kind, wants_gzip(request)), caching)
+
+
+@lru_cache(maxsize=32)
+def _packed(content: bytes, media_type: str, is_gzip_wanted: bool) -> Packed:
+    return packed(Reply(content, media_type), is_gzip_wanted=is_gzip_wanted)
 
 
 def _version(content: bytes) -> str:

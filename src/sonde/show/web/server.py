@@ -22,7 +22,7 @@ class DashboardServer:
         app = create_app(library, Door(self.port, token))
         config = uvicorn.Config(
             app,
-            log_level="error",
+            log_level="critical",
             access_log=False,
             server_header=False,
             lifespan="off",
