@@ -136,13 +136,15 @@ def test_where_there_is_no_slice_that_is_said() -> None:
         asked.frame("timeline", start=3, end=2)
 
 
-def test_what_grows_is_read_again() -> None:
+def test_what_grows_is_read_again_after_a_while() -> None:
     job = FakeJob()
     worker = job.worker()
     worker.step(0, {"forward": 1.0}).flush()
     asked = Asked(job)
     assert names(asked.frame("timeline", start=0, end=5), "steps") == ["step 0"]
-    worker.step(1, {"forward": 3.0}).flush()
+    worker.step(1, {"forward": 1.0}).flush()
+    assert names(asked.frame("timeline", start=0, end=5), "steps") == ["step 0"]
+    job.clock.advance(2.5)
     assert names(asked.frame("timeline", start=0, end=5), "steps") == ["step 0", "step 1"]
 
 

@@ -8,6 +8,7 @@ import type { DragMeans } from "../gestures";
 import { parsePlace, placeText, type SlicePlace } from "./source";
 
 const FIRST_WORKERS = 4;
+const MOST_WORKERS = 32;
 
 export const ranks = computed(() => (job.value?.workers ?? []).map((one) => one.rank));
 
@@ -15,7 +16,7 @@ export const ranks = computed(() => (job.value?.workers ?? []).map((one) => one.
 export const shownRanks = computed(() => {
   const wanted = parseDevices(route.value.parameters.workers ?? route.value.parameters.worker ?? "", 1 << 20);
   const known = wanted?.filter((rank) => ranks.value.includes(rank)) ?? [];
-  return known.length ? known : ranks.value.slice(0, FIRST_WORKERS);
+  return known.length ? known.slice(0, MOST_WORKERS) : ranks.value.slice(0, FIRST_WORKERS);
 });
 export const shownWorkers = computed(() => shownRanks.value.join(","));
 

@@ -15,12 +15,15 @@ from sonde.read.timeline import PHASES, WorkerSlices
 from sonde.records.profile import DEVICE_CATEGORIES, NO_CORRELATION, OperationCategory
 from sonde.records.step import NO_STEP, EventCategory
 from sonde.show.exports.chrome_trace import track_order
+from sonde.show.web.open_job import OpenJob
 from sonde.store.tables import texts_of, to_numpy
 
 Numbers = npt.NDArray[np.int64]
 
 _RUNTIME = OperationCategory.RUNTIME.value
 _ON_DEVICE = tuple(one.value for one in DEVICE_CATEGORIES)
+_FRESH_SECONDS = 3.0  # so old may be what is shown of a job that runs
+_MOST_SHARE = 0.1  # of the time may go into reading it again
 _KEPT_SLICES = 4_000_000  # of all workers together: about half a gigabyte
 
 
@@ -175,24 +178,46 @@ def _detail(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {"detail": found}
 
 
+@dataclass(frozen=True)
+class _Kept:
+    """A worker as it was read, when, and how long that took."""
+
+    trace: WorkerTrace
+    mark: object
+    read_at: float
+    took_seconds: float
+
+    def is_good(self, mark: object, now: float) -> bool:
+        """Whether it may still be shown: of a job that runs, for a while."""
+        if mark is not None:
+            return self.mark == mark
+        return now - self.read_at < max(_FRESH_SECONDS, self.took_seconds / _MOST_SHARE)
+
+
 class KeptTraces:
-    """Workers that were asked for lately; a job that has moved on is read again."""
+    """Workers that were asked for lately; a job that has moved on is read again, not too often."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[object, ...], WorkerTrace] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
 
-    def find(self, key: tuple[object, ...], make: Callable[[], WorkerTrace]) -> WorkerTrace:
-        """The trace of a key, made if nobody asked for it before."""
+    def find(self, job: OpenJob, rank: int, make: Callable[[], WorkerTrace]) -> WorkerTrace:
+        """The trace of a job's worker, made if nobody asked for it before."""
+        key, began = (job.backend.uri, rank), job.clock.seconds()
+        mark = job.mark if job.facts.state.is_over else None
         with self._lock:
-            if key in self._kept:
+            known = self._kept.get(key)
+            if known is not None and known.is_good(mark, began):
                 self._kept.move_to_end(key)
-                return self._kept[key]
+                return known.trace
         made = make()
         with self._lock:
-            for old in [one for one in self._kept if one[:2] == key[:2]]:
-                del self._kept[old]
-            self._kept[key] = made
-            while len(self._kept) > 1 and sum(map(len, self._kept.values())) > _KEPT_SLICES:
+            self._kept[key] = _Kept(made, mark, began, job.clock.seconds() - began)
+            self._kept.move_to_end(key)
+            while len(self._kept) > 1 and self._size > _KEPT_SLICES:
                 self._kept.popitem(last=False)
         return made
+
+    @property
+    def _size(self) -> int:
+        return sum(len(one.trace) for one in self._kept.values())

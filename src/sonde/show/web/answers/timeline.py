@@ -30,8 +30,7 @@ _MOST_NAMES = 200
 _MOST_COUNTERS = 12
 _MOST_WINDOWS = 40  # of a worker
 _AROUND = (STEPS, WINDOWS)
-_FRESH_SECONDS = 3  # so old may be what is shown of a job that runs
-_STEADY_SECONDS = 120  # likewise, how far its clocks are apart
+_STEADY_SECONDS = 120  # so old may be what is said of the clocks of a job that runs
 _COUNTERS = (
     *("cpu.utilization_percent", "gpu.utilization_percent", "gpu.memory_used_percent"),
     *("memory.used_percent", "disk.busy_percent"),
@@ -136,23 +135,18 @@ class Timeline(Answers):
             sources = Sources(readers, (), self._clocks_of(question, timeline).offsets_ns)
             return WorkerTrace(sources.slices()[0])
 
-        mark = _mark(question, _FRESH_SECONDS)
-        return self._kept.find((question.job.backend.uri, rank, mark), make)
+        return self._kept.find(question.job, rank, make)
 
     def _clocks_of(self, question: Question, timeline: TimelineView) -> ClocksView:
         """How far clocks are apart: that needs a look at every worker, so it is kept for long."""
-        uri, mark = question.job.backend.uri, _mark(question, _STEADY_SECONDS)
+        job, uri = question.job, question.job.backend.uri
+        is_over = job.facts.state.is_over
+        mark = job.mark if is_over else job.clock.seconds() // _STEADY_SECONDS
         known = self._clocks.get(uri)
         if known is None or known[0] != mark:
             known = (mark, timeline.clocks)
             self._clocks[uri] = known
         return known[1]
-
-
-def _mark(question: Question, fresh_seconds: int) -> object:
-    """The same for as long as what was read may be shown."""
-    job = question.job
-    return job.mark if job.facts.state.is_over else job.clock.seconds() // fresh_seconds
 
 
 def _seconds(nanoseconds: int | None) -> float | None:
