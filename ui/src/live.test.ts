@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { jobDocument } from "./fakes/job";
+import { connection, follow, news, returns, setPaused, unfollow } from "./live";
+import { parseHash, route } from "./router";
+import { extent, job, showJob } from "./state";
+
+class FakeSource {
+  static opened: FakeSource[] = [];
+  onopen: (() => void) | null = null;
+  onerror: (() => void) | null = null;
+  isClosed = false;
+  private heard = new Map<string, (event: unknown) => void>();
+
+  constructor(readonly url: string) {
+    FakeSource.opened.push(this);
+  }
+
+  addEventListener(kind: string, listener: (event: unknown) => void): void {
+    this.heard.set(kind, listener);
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  tell(kind: string, data: object, lastEventId = ""): void {
+    this.heard.get(kind)?.({ data: JSON.stringify(data), lastEventId });
+  }
+}
+
+const last = (): FakeSource => FakeSource.opened.at(-1)!;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("EventSource", FakeSource);
+  vi.stubGlobal("document", { hidden: false });
+  vi.stubGlobal("fetch", async () => new Response(JSON.stringify(jobDocument({ state: "running" }))));
+  vi.stubGlobal("location", { hash: "" });
+  FakeSource.opened = [];
+  job.value = null;
+  route.value = parseHash("#/jobs/a/nodes");
+  showJob(jobDocument({ state: "running" }));
+});
+
+afterEach(() => {
+  unfollow();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe("a live job", () => {
+  it("grows as its samples come", () => {
+    follow("a");
+    last().onopen?.();
+    const before = news.samples.value;
+    last().tell("samples", { from: 1100, to: 1120 }, "c1");
+    expect(extent.value).toEqual([0, 120]);
+    expect(news.samples.value).toBe(before + 1);
+    expect(connection.value).toBe("live");
+  });
+
+  it("is asked for again, from where it was, when the connection breaks", () => {
+    follow("a");
+    last().tell("samples", { to: 1101 }, "c7");
+    last().onerror?.();
+    expect(connection.value).toBe("lost");
+    vi.advanceTimersByTime(1000);
+    expect(FakeSource.opened.length).toBe(2);
+    expect(last().url).toBe("/api/jobs/a/events?cursor=c7");
+    const before = returns.value;
+    last().onopen?.();
+    expect(connection.value).toBe("live");
+    expect(returns.value).toBe(before + 1);
+  });
+
+  it("can be paused", () => {
+    follow("a");
+    setPaused(true);
+    expect(last().isClosed).toBe(true);
+    expect(connection.value).toBe("paused");
+    setPaused(false);
+    expect(FakeSource.opened.length).toBe(2);
+  });
+
+  it("that is over has no news", () => {
+    unfollow();
+    showJob(jobDocument({ state: "completed" }));
+    follow("a");
+    expect(FakeSource.opened.length).toBe(0);
+    expect(connection.value).toBe("ended");
+  });
+});

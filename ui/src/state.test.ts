@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { jobDocument } from "./fakes/job";
+import { parseHash, route } from "./router";
+import { extendTo, extent, isOpened, job, panBy, readAddress, selection, setSelection, setView, showAll, showJob, showRange, view, windowMode, zoomBy } from "./state";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("location", { hash: "" });
+  vi.stubGlobal("history", { replaceState: () => {} });
+  job.value = null;
+  selection.value = null;
+  route.value = parseHash("#/jobs/a/nodes");
+});
+
+afterEach(() => {
+  vi.runAllTimers();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe("the window of a job", () => {
+  it("is all of it, unless the address says another", () => {
+    showJob(jobDocument());
+    expect(view.value).toEqual([0, 100]);
+    expect(isOpened.value).toBe(true);
+    job.value = null;
+    route.value = parseHash("#/jobs/a/nodes?t=20-40&sel=25-30");
+    showJob(jobDocument());
+    expect(view.value).toEqual([20, 40]);
+    expect(selection.value).toEqual([25, 30]);
+  });
+
+  it("stands in the address, and all of it leaves the address", () => {
+    showJob(jobDocument());
+    setView([20, 40]);
+    expect(route.value.parameters.t).toBe("20-40");
+    showAll();
+    expect(route.value.parameters.t).toBeUndefined();
+    setSelection([1, 2]);
+    expect(route.value.parameters.sel).toBe("1-2");
+    setSelection(null);
+    expect(route.value.parameters.sel).toBeUndefined();
+  });
+
+  it("goes back when the address does", () => {
+    showJob(jobDocument());
+    setView([20, 40]);
+    route.value = parseHash("#/jobs/a/nodes?t=50-60");
+    readAddress();
+    expect(view.value).toEqual([50, 60]);
+    route.value = parseHash("#/jobs/a/nodes");
+    readAddress();
+    expect(windowMode.value).toBe("all");
+  });
+
+  it("zooms and moves within the job", () => {
+    showJob(jobDocument());
+    zoomBy(0.5);
+    expect(view.value).toEqual([25, 75]);
+    panBy(1);
+    expect(view.value).toEqual([50, 100]);
+    zoomBy(100);
+    expect(view.value).toEqual([0, 100]);
+  });
+
+  it("shows a stretch with room around it", () => {
+    showJob(jobDocument());
+    showRange([40, 60]);
+    expect(view.value).toEqual([30, 70]);
+    expect(selection.value).toEqual([40, 60]);
+  });
+});
+
+describe("the window of a live job", () => {
+  beforeEach(() => showJob(jobDocument({ state: "running" })));
+
+  it("that shows all grows", () => {
+    extendTo(110);
+    expect(view.value).toEqual([0, 110]);
+  });
+
+  it("that shows the end moves along", () => {
+    setView([80, 100]);
+    extendTo(110);
+    expect(view.value).toEqual([90, 110]);
+  });
+
+  it("that shows something else stays", () => {
+    setView([20, 40]);
+    extendTo(110);
+    expect(view.value).toEqual([20, 40]);
+    expect(extent.value).toEqual([0, 110]);
+  });
+
+  it("does not move for what nobody would see", () => {
+    extendTo(100.05);
+    expect(view.value).toEqual([0, 100]);
+    extendTo(99);
+    expect(extent.value).toEqual([0, 100]);
+  });
+});
