@@ -7,7 +7,7 @@ from benchmarks.isolation import in_process_of_its_own
 from benchmarks.report import Row, circumstances, save, table, write_page
 
 NAMES = (
-    *("startup", "sampler", "writer", "follow", "sealed_size", "reader"),
+    *("startup", "sampler", "writer", "follow", "sealed_size", "reader", "client_series"),
     *("hook_overhead", "smdebug_comparison", "trace_decoding", "rules_cost"),
     "report_speed",
 )

@@ -12,7 +12,7 @@ from sonde.client.drawings import lines, step_lines
 from sonde.client.frames import Frame, aligned
 from sonde.client.record_rows import RecordRows
 from sonde.show.specs import Bars, Group, Part, Spec
-from sonde.store.tables import from_texts, to_numpy
+from sonde.store.tables import repeated, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,7 @@ class JobComparison(Frame):
         parts = []
         for label, job in zip(self.names, self.jobs, strict=True):
             rows = job.scalars(name).reduced().to_arrow()
-            parts.append(rows.add_column(0, "job", from_texts([label] * rows.num_rows)))
+            parts.append(rows.add_column(0, "job", repeated(label, rows.num_rows)))
         return JobScalars(pa.concat_tables(parts), name)
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from sonde.records.metric import Series
 from sonde.show.machines import natural
 from sonde.show.specs import Curve, Group, Heatmap, LineChart, Spec
 from sonde.store.rollups import Rollup
-from sonde.store.tables import from_numpy, from_texts
+from sonde.store.tables import from_numpy, from_texts, repeated
 
 _MOST_CURVES = 12
 _MOST_CHARTS = 6
@@ -38,7 +38,7 @@ class Buckets(Frame):
         return pa.table(
             {
                 "time": from_numpy(np.tile(rollup.starts_ns, len(self.series))).cast(TIME),
-                "node": from_texts([node] * buckets * len(self.series)),
+                "node": repeated(node, buckets * len(self.series)),
                 "series": from_texts([one.key for one in self.series for _ in range(buckets)]),
                 "minimum": from_numpy(rollup.minimum.reshape(-1)),
                 "mean": from_numpy(rollup.mean.reshape(-1)),

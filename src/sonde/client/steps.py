@@ -20,7 +20,7 @@ from sonde.read.workers import Marks, WorkerReader
 from sonde.records.ranges import ANY_STEP, StepRange
 from sonde.records.step import Phase
 from sonde.show.specs import Spec
-from sonde.store.tables import from_numpy, from_texts, to_numpy
+from sonde.store.tables import from_numpy, from_texts, repeated, to_numpy
 
 Reals = npt.NDArray[np.float64]
 
@@ -115,7 +115,7 @@ class Steps(Frame):
         nothing = np.zeros(rows, dtype=np.int64)
         columns: dict[str, Any] = {
             "worker": from_numpy(np.full(rows, table.worker, dtype=np.int64)),
-            "mode": from_texts([table.mode] * rows),
+            "mode": repeated(table.mode, rows),
             "step": from_numpy(table.steps),
             "time": from_numpy(table.starts_ns).cast(TIME),
             "seconds": from_numpy(table.durations_ns / NANOSECONDS),

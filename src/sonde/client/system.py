@@ -23,7 +23,7 @@ from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
 from sonde.show.specs import Spec
 from sonde.store.rollups import Floats, Instants, Rollup
-from sonde.store.tables import from_numpy, from_texts
+from sonde.store.tables import from_numpy, repeated
 
 _PERCENTAGES = (0, 50, 90, 95, 99, 100)
 _POINTS = 400
@@ -57,7 +57,7 @@ class SystemMetrics(Frame):
             times, values = self._samples(reader)
             columns: dict[str, Any] = {
                 "time": from_numpy(times).cast(TIME),
-                "node": from_texts([reader.node] * len(times)),
+                "node": repeated(reader.node, len(times)),
             }
             columns |= {
                 one.key: from_numpy(row) for one, row in zip(self.series, values, strict=True)

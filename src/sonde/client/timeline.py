@@ -28,7 +28,7 @@ from sonde.show.exports.chrome_trace import write_trace
 from sonde.show.specs import Spec
 from sonde.show.whole_file import write_whole
 from sonde.store.rollups import Rollup
-from sonde.store.tables import from_numpy, from_texts, texts_of, to_numpy
+from sonde.store.tables import from_numpy, repeated, texts_of, to_numpy
 
 _NEARBY_NS = 600 * NANOSECONDS  # steps that may tell how far clocks are apart
 _MOST_SLICES = 5000
@@ -263,7 +263,7 @@ def _frame(slices: WorkerSlices) -> pa.Table:
     return pa.table(
         {
             "worker": from_numpy(np.full(rows, slices.worker, dtype=np.int64)),
-            "node": from_texts([slices.node] * rows),
+            "node": repeated(slices.node, rows),
             "track": texts["track"],
             "category": texts["category"],
             "name": texts["name"],

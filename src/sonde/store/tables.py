@@ -167,6 +167,13 @@ def from_texts(texts: Sequence[str]) -> pa.Array:
     )
 
 
+def repeated(text: str, times: int) -> pa.Array:
+    """One text again and again."""
+    encoded = text.encode()
+    ends = np.arange(times + 1, dtype=np.int32) * np.int32(len(encoded))
+    return pa.StringArray.from_buffers(times, pa.py_buffer(ends), pa.py_buffer(encoded * times))
+
+
 def rollup_of(table: pa.Table, width_ns: int, series: int) -> Rollup:
     """The dense matrix back from its rows."""
     buckets = table.num_rows // series
