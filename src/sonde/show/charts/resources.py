@@ -18,8 +18,10 @@ from sonde.show.machines import (
     samples_of,
 )
 from sonde.show.specs import Cell, Column, Spec, Table
+from sonde.show.units import counted
 
 _MOST_NODES = 32
+_MOST_NOTES = 3
 _NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")
 _TITLES = ("min", "p50", "p90", "p95", "p99", "max")
 
@@ -63,7 +65,7 @@ class Resources(Chart):
         is_cut = len(shown) < len(readers)
         return Table(
             title=self.title,
-            note=" ".join(notes),
+            note=_note(notes),
             coarsened=f"The first {len(shown)} of {len(readers):,} nodes." if is_cut else "",
             columns=(
                 Column(name="node", title="Node", is_number=False),
@@ -98,6 +100,12 @@ def _spread(reader: SystemReader, one: _Resource) -> tuple[str, Spread] | None:
     return samples.unit, spread_of(whole(samples.values))
 
 
+def _note(notes: list[str]) -> str:
+    left = len(notes) - _MOST_NOTES
+    more = [f"So it is on {counted(left, 'more node')}."] if left > 0 else []
+    return " ".join([*notes[:_MOST_NOTES], *more])
+
+
 def _idle_gpus(reader: SystemReader) -> list[str]:
     samples = samples_of(reader, GPU)
     if samples is None or not len(samples.times_ns):
@@ -105,6 +113,4 @@ def _idle_gpus(reader: SystemReader) -> list[str]:
     busy, known = busy_devices(samples.values), len(samples.devices)
     if busy == known:
         return []
-    return [
-        f"{busy} of {known} GPUs of {reader.node} had work: the mean over all of them hides it."
-    ]
+    return [f"{busy} of {known} GPUs of {reader.node} had work."]

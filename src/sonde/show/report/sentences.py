@@ -7,7 +7,10 @@ from sonde.show.specs import Spec
 from sonde.show.units import counted
 from sonde.show.verdict import verdict
 
-_IN_SHORT = ("job_details", "step_statistics", "phase_time", "gpu_usage", "loaders", "losses")
+_IN_SHORT = (
+    *("job_details", "step_statistics", "phase_time"),
+    *("gpu_usage", "resources", "loaders", "losses"),
+)
 _SEVERITIES = ("critical", "warning", "info")
 
 
