@@ -53,6 +53,7 @@ from sonde.settings import (
     WINDOW_KEYS,
     Key,
 )
+from sonde.show.charts import CHARTS
 from sonde.store.format import FAMILIES, FORMAT_VERSION, OBSERVATIONS
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -64,6 +65,7 @@ def pages() -> dict[Path, str]:
     """Every generated page and its text."""
     parts = {
         "actions.md": actions(),
+        "charts.md": charts(),
         "commands.md": commands(),
         "configuration.md": configuration(),
         "metrics.md": metrics(),
@@ -72,6 +74,26 @@ def pages() -> dict[Path, str]:
         "rules.md": rules(),
     }
     return {REFERENCE / name: "\n".join((_NOTE, *lines)) + "\n" for name, lines in parts.items()}
+
+
+def charts() -> Iterator[str]:
+    """What each chart answers, and where it is shown."""
+    yield "# Charts"
+    yield ""
+    yield "One file per chart in `src/sonde/show/charts/`: a class that turns a job into numbers and"
+    yield "texts (`show/specs.py`), which the dashboard, [the report](report.md) and notebooks draw."
+    yield "`GET /api/jobs/NAME/charts/CHART` gives the same as JSON; an entry point of the group"
+    yield "`sonde.show.charts` adds one from another package."
+    yield from (
+        "",
+        "| chart | title | what it answers | dashboard | report |",
+        "|---|---|---|---|---|",
+    )
+    for name in CHARTS.names():
+        chart = CHARTS.load(name)
+        answer = (inspect.getdoc(chart) or "").partition("\n")[0]
+        shown = ", ".join(chart.pages) or "–"
+        yield f"| `{name}` | {chart.title} | {answer} | {shown} | {chart.section or '–'} |"
 
 
 def commands() -> Iterator[str]:
