@@ -80,8 +80,8 @@ def charts() -> Iterator[str]:
     """What each chart answers, and where it is shown."""
     yield "# Charts"
     yield ""
-    yield "One file per chart in `src/sonde/show/charts/`: a class that turns a job into numbers and"
-    yield "texts (`show/specs.py`), which the dashboard, [the report](report.md) and notebooks draw."
+    yield "One file per chart in `src/sonde/show/charts/`: it turns a job into numbers and texts"
+    yield "(`show/specs.py`), which the dashboard, [the report](report.md) and notebooks draw."
     yield "`GET /api/jobs/NAME/charts/CHART` gives the same as JSON; an entry point of the group"
     yield "`sonde.show.charts` adds one from another package."
     yield from (
