@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sonde.show.layers import UPDATE_RATIO, Layers, in_order, read_layers
+from sonde.show.layers import UPDATE_RATIO, Layers, as_recorded, in_order, read_layers
 from tests.fakes.job import FakeJob
 
 
@@ -17,6 +17,14 @@ def layers(job: FakeJob, reduction: str, *names: str) -> Layers:
 
 def test_layers_are_counted_as_people_do() -> None:
     assert in_order(["h.10.w", "h.2.w", "h.2.b", "a"]) == ["a", "h.2.b", "h.2.w", "h.10.w"]
+
+
+def test_layers_can_stand_as_the_model_has_them() -> None:
+    job = FakeJob()
+    job.worker().knows("stem").knows("body.2").knows("body.1").knows("head").flush()
+    readers = job.job().timeline().readers
+    found = as_recorded(readers, ["body.1", "head", "new", "stem"])
+    assert found == ["stem", "body.1", "head", "new"]
 
 
 def test_a_row_per_tensor_and_a_column_per_step_at_which_any_was_recorded() -> None:

@@ -15,6 +15,7 @@ from sonde.read.tensors import (
     TensorRows,
     columns_for,
     merge_shards,
+    read_infos,
     read_statistics_by_name,
 )
 from sonde.read.workers import Numbers, WorkerReader
@@ -54,6 +55,12 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 def _part(text: str) -> tuple[int, int, str]:
     return (0, int(text), "") if text.isdecimal() else (1, 0, text)
+
+
+def as_recorded(readers: Sequence[WorkerReader], names: Iterable[str]) -> list[str]:
+    """In the order of the model, as its first worker met them."""
+    order = {name: place for place, name in enumerate(read_infos(readers[:1], []))}
+    return sorted(names, key=lambda name: order.get(name, len(order)))
 
 
 def read_layers(

@@ -5,7 +5,7 @@ import numpy as np
 from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView
 from sonde.show.layers import Layers as Found
-from sonde.show.layers import read_layers
+from sonde.show.layers import as_recorded, read_layers
 from sonde.show.specs import Heatmap, Spec
 from sonde.show.units import counted
 
@@ -26,7 +26,8 @@ class Layers(Chart):
         readers = job.steps(None).readers
         for collection, reduction, said in _ASKED:
             holders = job.tensors(collection=collection).holders
-            found = read_layers(readers, holders, "train", reduction)
+            ordered = {name: holders[name] for name in as_recorded(readers, holders)}
+            found = read_layers(readers, ordered, "train", reduction)
             if len(found.names) and len(found.steps):
                 return _chart(f"{self.title}: {said}", found)
         return None

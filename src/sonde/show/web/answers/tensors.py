@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sonde.errors import UsageError
-from sonde.read.tensors import Holders, read_infos
+from sonde.read.tensors import Holders
 from sonde.records.step import Mode
 from sonde.show.job_view import JobView
-from sonde.show.layers import UPDATE_RATIO, Layers, in_order, read_layers
+from sonde.show.layers import UPDATE_RATIO, Layers, as_recorded, in_order, read_layers
 from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.frames import FrameBuilder
 from sonde.show.web.question import Question
@@ -150,7 +150,7 @@ def _layers(question: Question) -> Reply:
     mode = question.choice("mode", _MODES)
     with question.job.view() as view:
         holders = view.tensors().holders
-        names = _as_recorded(question, _chosen(holders, question))
+        names = _in_model_order(question, _chosen(holders, question))
         wanted = {name: holders[name] for name in names[:_MOST_LAYERS]}
         ranks = sorted({rank for one in wanted.values() for rank in one})
         found = _read(question, ranks, wanted, (mode, reduction))
@@ -181,12 +181,10 @@ def _read(
         return read_layers(readers, wanted, *how)
 
 
-def _as_recorded(question: Question, names: list[str]) -> list[str]:
-    """In the order of the model, as its first worker met them."""
+def _in_model_order(question: Question, names: list[str]) -> list[str]:
     ranks = sorted(map(int, question.job.facts.workers))
     with question.job.workers(ranks[:1]) as readers:
-        order = {name: place for place, name in enumerate(read_infos(readers, []))}
-    return sorted(names, key=lambda name: order.get(name, len(order)))
+        return as_recorded(readers, names)
 
 
 def _marks(view: JobView, names: Sequence[str]) -> dict[str, list[dict[str, str]]]:
