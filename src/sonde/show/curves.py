@@ -1,9 +1,12 @@
 """Scalars over steps as curves of few points."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
 from sonde.analyze.curves import Stretches, bucketed
+from sonde.records.step import Mode
 from sonde.show.specs import Curve, LineChart
 from sonde.store.tables import texts_of, to_numpy
 
@@ -21,12 +24,13 @@ def curves_over_steps(rows: pa.Table, title: str, unit: str = "") -> LineChart |
     names, named = texts_of(rows["name"].dictionary_encode())
     curves = []
     for name, of_name in sorted((name, place) for place, name in enumerate(names)):
-        for mode, of_mode in sorted((mode, place) for place, mode in enumerate(modes)):
+        for mode, of_mode in sorted(zip(modes, range(len(modes)), strict=True), key=_order):
             mine = (named == of_name) & (in_mode == of_mode)
             if mine.any():
-                curves.append(
-                    _curve(name, mode, bucketed(steps[mine], values[mine], edges), len(modes))
-                )
+                curve = _curve(name, mode, bucketed(steps[mine], values[mine], edges), len(modes))
+                curves.append(curve)
+    if len(np.unique(named)) > 1:  # each has a color of its own
+        curves = [replace(curve, tone="") for curve in curves]
     return LineChart(
         title=title,
         x=tuple(np.ceil(edges[:-1]).tolist()),
@@ -43,5 +47,11 @@ def _curve(name: str, mode: str, found: Stretches, modes: int) -> Curve:
         values=tuple(found.mean.tolist()),
         low=tuple(found.low.tolist()) if has_band else None,
         high=tuple(found.high.tolist()) if has_band else None,
-        tone="eval" if mode == "eval" else "",
+        tone=mode,
     )
+
+
+def _order(mode: tuple[str, int]) -> int:
+    """Training before what it is compared with."""
+    known = [one.value for one in Mode]
+    return known.index(mode[0]) if mode[0] in known else len(known)

@@ -76,7 +76,7 @@ function Insights({ document }: { document: JobDocument }): JSX.Element {
         <h2 id="insights-title">Insights</h2>
         <a class="end" href={linkTo("rules")}>All rules</a>
       </header>
-      {document.findings.sentence && <p class="sentence">{document.findings.sentence}</p>}
+      {document.findings.findings.length > 0 && <p class="sentence">{document.findings.sentence}</p>}
       <RuleList rules={document.rules} />
     </section>
   );

@@ -33,7 +33,7 @@ export function RulesPage(): JSX.Element | null {
         <h2 id="rules-title">Rules and findings</h2>
         <input type="search" class="search end" placeholder="Search rules" aria-label="Search rules" value={search} onInput={(event) => change(event.currentTarget.value)} />
       </header>
-      {document.findings.sentence && <p class="sentence">{document.findings.sentence}</p>}
+      {document.findings.findings.length > 0 && <p class="sentence">{document.findings.sentence}</p>}
       <RuleList rules={matching(document.rules, search)} opened={rule} />
     </section>
   );
