@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { getJson, jobPath, type JobDocument } from "./api";
-import { extendTo, isLive, jobStart, showJob } from "./state";
+import { extendTo, isLive, job, jobStart, showJob } from "./state";
 
 export { isRunning } from "./state";
 
@@ -92,6 +92,7 @@ function open(): void {
     const { to } = heard(event);
     if (typeof to === "number") extendTo(to - jobStart.peek());
     news.samples.value += 1;
+    if (job.peek()?.nodes.length === 0) void refresh(name);
   });
   opened.addEventListener("steps", (event) => {
     heard(event);

@@ -95,7 +95,7 @@ function Top(): JSX.Element {
       </div>
       <div class="what">
         <h1>{name || pages[page]?.title || "Sonde"} {isOpened.value && <Standing />}</h1>
-        {name && <Tabs />}
+        {name && loaded.value.state !== "error" && <Tabs />}
         {isOpened.value && <div class="acts"><HeaderControls /></div>}
       </div>
     </header>

@@ -1,12 +1,13 @@
 // One node over time: cores, network, GPUs, every device, system against phases, totals, steps.
 
-import { computed, useComputed, type ReadonlySignal } from "@preact/signals";
+import { computed, useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { MetricDocument, NodeDocument } from "../api";
 import { GUTTER, RIGHT } from "../gestures";
 import { LineChart } from "../line";
-import { useResource, useVisible, useWidth } from "../resource";
+import { news } from "../live";
+import { always, useResource, useVisible, useWidth } from "../resource";
 import { route } from "../router";
 import { askedView, isLive } from "../state";
 import { Notice, Stale } from "../states";
@@ -75,8 +76,13 @@ function planOf(metrics: Metrics): Plan {
 }
 
 export function NodeView({ node }: { node: NodeDocument }): JSX.Element {
-  const known = useResource((signal) => { void isLive.value; return loadMetrics(node.name, signal); }, useMemo(() => computed(() => true), []), [node.name]);
+  const isBare = useSignal(false);
+  const known = useResource((signal) => {
+    void [isLive.value, isBare.value && news.samples.value];
+    return loadMetrics(node.name, signal);
+  }, always, [node.name]);
   const list = known.value.value;
+  useEffect(() => void (isBare.value = list?.length === 0), [list]);
   if (!list) return <Notice state={known.value.state === "error" ? "error" : "loading"}>{known.value.error || `Opening ${node.name}…`}</Notice>;
   return (
     <>
@@ -108,12 +114,12 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
   return (
     <div class="card flush" ref={box} data-state={curves.value.value ? "ready" : curves.value.state}>
       <Stale resource={curves.value} />
-      <Lines name="cpu" title="CPU" sub={`busy, mean of ${node.cores} cores, band from lowest to highest`} curves={curves} plan={plan} top={100} unit="percent"
+      <Lines name="cpu" title="CPU" sub={meanSentence("busy", node.cores, "cores")} curves={curves} plan={plan} top={100} unit="percent"
         controls={<Picker kind="cpu" count={devicesOf(metrics, CPU).length} loads={cpuLoads} />} />
       <Lines name="network" title="Network" sub="bytes per second, all interfaces" curves={curves} plan={plan} unit="bytes_per_second" height={84} />
       <Lines name="gpu" title="GPU" sub={busySentence(node, gpuLoads.value)} curves={curves} plan={plan} top={100} unit="percent"
         controls={<Picker kind="gpu" count={devicesOf(metrics, GPU).length} loads={gpuLoads} />} />
-      <Lines name="gpuMemory" title="GPU memory" sub={`used, mean of ${node.gpus.length}, band from lowest to highest`} curves={curves} plan={plan} top={100} unit="percent" />
+      <Lines name="gpuMemory" title="GPU memory" sub={meanSentence("used", node.gpus.length, "GPUs")} curves={curves} plan={plan} top={100} unit="percent" />
       <MoreCharts metrics={metrics} wanted={more} curves={curves} />
       <TimeAxis name="axis-system" />
       <HeatmapChart data={heat} by={by} means={means} />
@@ -138,10 +144,15 @@ function OnlyPhases({ node }: { node: NodeDocument }): JSX.Element {
   );
 }
 
+/** What a line and its band are. */
+export function meanSentence(what: string, count: number, noun: string): string {
+  return count > 1 ? `${what}, mean of ${count} ${noun}, band from lowest to highest` : what;
+}
+
 /** A GPU at 12 % of the mean may be one at 100 and seven at nought: that is said. */
 export function busySentence(node: NodeDocument, loads: Float64Array | null): string {
   const count = node.gpus.length;
-  const usual = count > 1 ? `busy, mean of ${count} GPUs, band from lowest to highest` : "busy";
+  const usual = meanSentence("busy", count, "GPUs");
   if (!loads || count < 2) return usual;
   const busy = loads.filter((load) => load >= 5).length;
   return busy > 0 && busy < count ? `${busy} of ${count} GPUs busy; ${usual}` : usual;
