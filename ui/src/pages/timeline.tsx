@@ -32,6 +32,8 @@ export function TimelinePage(): JSX.Element {
   const trace = useResource((signal) => loadTrace(askedView.value, shownWorkers.value, pixels.value, signal), isWanted);
   const data = useComputed(() => trace.value.value);
   const titles = useComputed(() => [...new Set((data.value?.workers ?? []).flatMap((one) => one.tracks.map((track) => track.title)))]);
+  // a profile that has come since is asked for
+  const looks = useComputed(() => (data.value?.profiled ?? []).filter((one) => one.kind === "python").length);
   return (
     <>
       <section class="card flush trace" ref={box} data-chart="timeline" data-state={trace.value.state} aria-labelledby="timeline-title">
@@ -48,7 +50,7 @@ export function TimelinePage(): JSX.Element {
         <TotalsCard tracks={titles.value} />
         <DetailsCard />
       </div>
-      <FlameCard />
+      <FlameCard looks={looks} />
     </>
   );
 }

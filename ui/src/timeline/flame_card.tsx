@@ -1,6 +1,6 @@
 // Where Python spent its time: a flame graph for any steps, mode, phase and thread, and its functions.
 
-import { useComputed } from "@preact/signals";
+import { useComputed, type ReadonlySignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { address, jobPath } from "../api";
 import { phaseName } from "../colors";
@@ -23,9 +23,12 @@ function asked(): FlameQuestion {
   return found as FlameQuestion;
 }
 
-export function FlameCard(): JSX.Element {
+export function FlameCard({ looks }: { looks: ReadonlySignal<number> }): JSX.Element {
   const question = useComputed(() => JSON.stringify(asked()));
-  const flame = useResource((signal) => loadFlame(JSON.parse(question.value) as FlameQuestion, signal), always);
+  const flame = useResource((signal) => {
+    void looks.value;
+    return loadFlame(JSON.parse(question.value) as FlameQuestion, signal);
+  }, always);
   return (
     <section class="card" data-chart="python" data-state={flame.value.state} aria-labelledby="python-title">
       <header>
