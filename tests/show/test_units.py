@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from sonde.show.units import cost, counted, duration, local_time, quantity, size
+from sonde.show.units import cost, counted, duration, local_time, quantity, short_time, size
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,11 @@ def test_people_get_local_time_with_its_zone(monkeypatch: pytest.MonkeyPatch) ->
 def test_many_of_something_are_written_out() -> None:
     assert counted(1_234_567, "call") == "1,234,567 calls"
     assert counted(1, "call") == "1 call"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.9996, "1 s"), (0.999, "999 ms"), (0.0009996, "1 ms"), (5e-6, "5 µs"), (1.25, "1.25 s")],
+)
+def test_short_times_have_at_most_three_digits(seconds: float, text: str) -> None:
+    assert short_time(seconds) == text

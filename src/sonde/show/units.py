@@ -24,9 +24,10 @@ def duration(seconds: float | None) -> str:
 
 def short_time(seconds: float) -> str:
     """A stretch of time of which milliseconds matter."""
-    if seconds >= 1:
+    # what three digits would round up to a thousand takes the next unit
+    if seconds >= 0.9995:
         return duration(seconds) if seconds >= 60 else f"{seconds:.3g} s"
-    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} µs"
+    return f"{1e3 * seconds:.3g} ms" if seconds >= 0.9995e-3 else f"{1e6 * seconds:.3g} µs"
 
 
 def cost(cpu_seconds: float, percent: float | None) -> str:
