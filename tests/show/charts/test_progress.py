@@ -33,3 +33,9 @@ def test_a_job_that_is_over_has_three_stages() -> None:
 
 def test_a_job_that_runs_is_not_in_its_finalization_yet() -> None:
     assert _stages(_trained())[-1] == ("training loop", 2.0, 7.0)
+
+
+def test_a_command_that_trains_nothing_has_no_progress_to_show() -> None:
+    job = FakeJob()
+    job.clock.advance(3)
+    assert Progress().build(job.end().job()) is None

@@ -33,6 +33,8 @@ class Progress(Chart):
             for span in _attempt(job, number, marks, end_ns)
         ]
         breaks = list(_breaks(job, end_ns))
+        if not job.lives and not breaks:
+            return None  # nothing trains, and it went through: there is nothing to tell apart
         lost = sum(end - start for start, end in breaks) / NANOSECONDS
         spans += [(start, end, "interruption") for start, end in breaks]
         said = f"{counted(len(breaks), 'interruption')}, {duration(lost)} in all." if breaks else ""
