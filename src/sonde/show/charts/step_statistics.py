@@ -57,11 +57,10 @@ class StepStatistics(Chart):
 def _sentence(rows: list[tuple[Cell, ...]]) -> str:
     first = rows[0]
     workers = sum(row[1] == first[1] for row in rows)
-    whose = (
-        f"the slowest of {workers:,} workers, {first[0]}," if workers > 1 else f"worker {first[0]}"
-    )
     steps, mean, outliers = (float(first[place] or 0) for place in (2, 3, 10))
-    said = f"A {first[1]} step of {whose} took {short_time(mean)} on average"
+    said = f"A {first[1]} step took {short_time(mean)} on average"
+    if workers > 1:
+        said += f" (worker {first[0]}, the slowest of {workers:,})"
     if steps < _FEW:
         return f"{said}."
-    return f"{said}; {outliers:,.0f} of its {steps:,.0f} steps were outliers."
+    return f"{said}; {outliers:,.0f} of {steps:,.0f} steps were outliers."
