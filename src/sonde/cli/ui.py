@@ -53,6 +53,7 @@ class Ui(Command):
             sys.stdout.flush()  # now: nothing more comes until the end
         if options.open:
             webbrowser.open(address)
+        server.read_ahead()
         log.addHandler(logging.StreamHandler())  # what went wrong inside is for who started us
         with contextlib.suppress(KeyboardInterrupt):
             server.serve()

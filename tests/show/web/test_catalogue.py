@@ -39,6 +39,7 @@ def three(tmp_path: Path) -> Catalogue:
         ("", "", "start", ["resnet-b", "bert", "resnet-a"]),
         ("", "", "name", ["bert", "resnet-a", "resnet-b"]),
         ("RES -a", "", "name", ["resnet-a"]),
+        ("heart", "", "name", ["resnet-a"]),
         ("", "failed", "name", ["bert"]),
         ("", "over", "-duration", ["resnet-a", "bert", "resnet-b"]),
         ("", "running", "name", []),
@@ -102,3 +103,13 @@ def test_a_damaged_job_is_a_row_that_says_so(tmp_path: Path) -> None:
     rows = found.rows(found.find("", "", "name"))
     assert [row["name"] for row in rows] == ["bad", "good"]
     assert rows[1]["state"] == "completed"
+
+
+def test_what_was_read_ahead_is_not_read_again_to_be_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many_jobs(str(tmp_path), 50)
+    found = Catalogue(str(tmp_path), FakeClock())
+    found.read_ahead()
+    monkeypatch.setattr(catalogue, "read_job", None)
+    assert len(found.find("", "failed", "-findings")) == 25

@@ -1,6 +1,7 @@
 """The list of jobs: thousands of them, of which a page is shown. What is over is read once."""
 
 import itertools
+import json
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,19 +13,17 @@ import numpy as np
 
 from sonde.analyze.verdict import verdict as judged
 from sonde.clock import Clock
-from sonde.errors import DamagedError, KeyMissingError, StoreError
+from sonde.errors import KeyMissingError, StoreError
 from sonde.read.findings import read_evaluations
-from sonde.read.jobs import JobFacts, list_job_names, read_job
+from sonde.read.jobs import JobFacts, read_job
 from sonde.read.scalars import Losses, ScalarQuestion, read_scalars
 from sonde.read.status import status_document
 from sonde.read.training import steps_told
 from sonde.read.workers import WorkerReader
 from sonde.records.finding import Evaluation, Severity
-from sonde.records.job import JobInfo
 from sonde.show.verdict import verdict
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
-from sonde.store.facts import decode_facts
 from sonde.store.places import job_uri
 from sonde.store.tables import texts_of, to_numpy
 
@@ -32,6 +31,7 @@ _FRESH_SECONDS = 1.0
 _FRESH_SECONDS_WHEN_OVER = 10.0  # of what a page shows; it may be continued, or judged again
 _OLDEST_SECONDS = 600.0  # of what is only searched and sorted
 _AT_ONCE = 8
+_AHEAD = 20
 _SPARK = 60
 
 Row = dict[str, Any]
@@ -62,21 +62,32 @@ class Catalogue:
     def find(self, search: str, state: str, sort: str) -> list[str]:
         """The names of the jobs that fit, in order."""
         words = search.lower().split()
-        names = [one for one in self._listed() if all(word in one.lower() for word in words)]
+        names = list(self._listed())
         key = sort.removeprefix("-")
-        if state or key in _SORTED_BY:
+        if words or state or key in _SORTED_BY:
             rows = {row["name"]: row for row in self._read(names, is_whole=False)}
-            names = [name for name in names if name in rows and _fits(rows[name], state)]
+            names = [name for name in names if name in rows and _fits(rows[name], words, state)]
             if key in _SORTED_BY:
                 names.sort(key=lambda name: (_SORTED_BY[key](rows[name]), name))
         if key == "start":
-            created = self._creations(names)
-            names.sort(key=lambda name: (created[name], name))
+            created = self._created_ns
+            names.sort(key=lambda name: (created.get(name, 0), name))
         return names[::-1] if sort.startswith("-") else names
 
     def rows(self, names: Sequence[str]) -> list[Row]:
         """What the list shows of some jobs; one that is gone meanwhile is left out."""
         return self._read(names, is_whole=True)
+
+    def read_ahead(self) -> None:
+        """Reads all jobs, a few at a time and the latest first, so that searching finds them read.
+
+        For a thread of its own; it takes a third of a core at most.
+        """
+        names, never = self.find("", "", "-start"), threading.Event()
+        for some in (names[place : place + _AHEAD] for place in range(0, len(names), _AHEAD)):
+            began = self._clock.seconds()
+            self._read(some, is_whole=False)
+            self._clock.wait(never, 2 * (self._clock.seconds() - began))
 
     def forget(self, name: str) -> None:
         """A job is gone."""
@@ -88,28 +99,22 @@ class Catalogue:
         with self._lock:
             began = self._clock.seconds()
             if began >= self._due:
-                self._names = tuple(list_job_names(self._store))
+                self._look_around()
                 now = self._clock.seconds()
                 self._due = now + max(_FRESH_SECONDS, 10 * (now - began))
-                for gone in self._known.keys() - set(self._names):
-                    del self._known[gone]
             return self._names
 
-    def _creations(self, names: Sequence[str]) -> dict[str, int]:
-        with self._lock:
-            missing = [name for name in names if name not in self._created_ns]
+    def _look_around(self) -> None:
+        """Which folders of the store are jobs; when one began is read once."""
+        backend = open_backend(self._store)
+        folders = [name for name in backend.folders("") if not name.startswith(".")]
+        new = [name for name in folders if name not in self._created_ns]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            found = dict(zip(missing, pool.map(self._creation, missing), strict=True))
-        with self._lock:
-            self._created_ns |= found
-            return {name: self._created_ns[name] for name in names}
-
-    def _creation(self, name: str) -> int:
-        backend = open_backend(job_uri(self._store, name))
-        try:
-            return decode_facts(JobInfo, backend.read(layout.JOB), layout.JOB).created_ns
-        except (DamagedError, KeyMissingError, StoreError):
-            return 0
+            found = zip(new, pool.map(partial(_created_ns, backend), new), strict=True)
+            created = self._created_ns | {name: one for name, one in found if one is not None}
+        self._names = tuple(name for name in folders if name in created)
+        self._created_ns = {name: created[name] for name in self._names}
+        self._known = {name: one for name, one in self._known.items() if name in created}
 
     def _read(self, names: Sequence[str], *, is_whole: bool) -> list[Row]:
         now = self._clock.seconds()
@@ -150,6 +155,17 @@ class Catalogue:
         return _Known({**row, "name": name}, facts.state.is_over, seconds, is_whole)
 
 
+def _created_ns(backend: Backend, name: str) -> int | None:
+    """When a job began; None where a folder is none. Its checksum is looked at by who reads it."""
+    try:
+        document = json.loads(backend.read(f"{name}/{layout.JOB}"))
+        return int(document["created_ns"])
+    except KeyMissingError:
+        return None
+    except (ValueError, KeyError, TypeError, StoreError):
+        return 0
+
+
 _EMPTY: Row = {
     **dict.fromkeys(("state", "start_time", "end_time", "duration_seconds", "worst", "spark")),
     "findings": {},
@@ -171,7 +187,10 @@ _SORTED_BY: dict[str, Callable[[Row], Any]] = {
 }
 
 
-def _fits(row: Row, state: str) -> bool:
+def _fits(row: Row, words: Sequence[str], state: str) -> bool:
+    text = f"{row['name']} {row['verdict']} {row['finding'] or ''}".lower()
+    if not all(word in text for word in words):
+        return False
     if state == "over":
         return row["state"] not in ("running", "starting")
     return state in ("", row["state"])

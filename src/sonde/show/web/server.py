@@ -2,10 +2,12 @@
 
 import socket
 import threading
+from functools import partial
 from types import TracebackType
 
 import uvicorn
 
+from sonde.guard import Guard
 from sonde.show.web.app import create_app
 from sonde.show.web.library import Library
 from sonde.show.web.security import Door
@@ -18,6 +20,7 @@ class DashboardServer:
 
     def __init__(self, library: Library, listening: socket.socket, token: str | None) -> None:
         self._socket = listening
+        self._library = library
         self.port = int(listening.getsockname()[1])
         app = create_app(library, Door(self.port, token))
         config = uvicorn.Config(
@@ -30,6 +33,17 @@ class DashboardServer:
         )
         self._server = uvicorn.Server(config)
         self._thread: threading.Thread | None = None
+
+    def read_ahead(self) -> None:
+        """Begins to read all jobs, so that a list of thousands can be searched at once.
+
+        Not where every look is a request to somebody else.
+        """
+        if "://" not in self._library.store:
+            read = partial(
+                Guard().attempt, "reading ahead", self._library.catalogue.read_ahead, None
+            )
+            threading.Thread(target=read, name="sonde-ahead", daemon=True).start()
 
     def serve(self) -> None:
         """Until Ctrl-C."""
