@@ -24,7 +24,8 @@ function chosen(): string[] {
 export function linesOf(metric: MetricDocument): Wanted[] {
   const whole: Wanted[] = metric.has_whole ? [{ keys: [metric.metric], label: "node", color: LINES[0], hasBand: true }] : [];
   const room = LINES.slice(whole.length);
-  if (metric.devices.length > MOST_LINES) return [...whole, { keys: [`${metric.metric}:*mean`], label: `mean of ${metric.devices.length}`, color: room[0]!, hasBand: true }];
+  // A comma parts keys in a question, so what has one in its name is shown among all.
+  if (metric.devices.length > MOST_LINES || metric.devices.some((device) => device.includes(","))) return [...whole, { keys: [`${metric.metric}:*mean`], label: `mean of ${metric.devices.length}`, color: room[0]!, hasBand: true }];
   return [...whole, ...metric.devices.map((device, i) => ({ keys: [`${metric.metric}:${device}`], label: device, color: room[i]!, hasBand: metric.devices.length === 1 }))];
 }
 

@@ -104,7 +104,7 @@ function NodeCharts({ node, metrics }: { node: NodeDocument; metrics: Metrics })
   const plan = useComputed(() => planOf(metrics));
   const more = useComputed(() => moreWanted(metrics));
   const keys = useComputed(() => [...new Set([...Object.values(plan.value).flat(), ...more.value.flatMap((one) => one.lines)].flatMap((one) => one.keys))].join(","));
-  const curves = useResource((signal) => loadSeries(node.name, keys.value.split(","), Math.round(pixels.value / PIXELS_PER_POINT), signal), isReady, [node.name]);
+  const curves = useResource((signal) => loadSeries(node.name, keys.value.split(",").filter(Boolean), Math.round(pixels.value / PIXELS_PER_POINT), signal), isReady, [node.name]);
   const by = useComputed<By>(() => (["mean", "max", "min"] as const).find((one) => one === route.value.parameters.by) ?? "mean");
   const heat = useResource((signal) => loadHeat(node.name, by.value, pixels.value, signal), isReady, [node.name]);
   const means = useComputed(() => (heat.value.value ? rowMeans(heat.value.value.heat, ...askedView.value) : null));

@@ -25,6 +25,7 @@ function widened({ t0, t1 }: Asked): Asked {
 }
 
 export async function loadSeries(node: string, keys: readonly string[], pixels: number, signal: AbortSignal): Promise<Curves> {
+  if (!keys.length) return { x: new Float64Array(0), byKey: new Map() };
   const name = job.peek()?.job ?? "";
   const start = jobStart.peek();
   const frame = await getFrame<SeriesHeader>(jobPath(name, "series"), { node, keys: keys.join(","), ...widened(askedWindow()), px: pixels }, signal);
