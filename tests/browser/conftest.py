@@ -4,8 +4,9 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
+from tests.browser.recorded import Known, fill
 from tests.browser.served import Served, serve
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -16,6 +17,7 @@ FLAGS = (
 )
 WIDE = (1440, 1000)
 PATIENCE_MS = 30_000
+expect.set_options(timeout=PATIENCE_MS)
 
 Open = Callable[..., Page]
 
@@ -48,7 +50,11 @@ def open_page(chromium: Browser) -> Iterator[Open]:
     complaints: list[str] = []
 
     def open_one(
-        address: str, theme: str = "light", size: tuple[int, int] = WIDE, scripts: bool = True
+        address: str,
+        theme: str = "light",
+        size: tuple[int, int] = WIDE,
+        scripts: bool = True,
+        expected: tuple[str, ...] = (),
     ) -> Page:
         width, height = size
         context = chromium.new_context(
@@ -63,7 +69,7 @@ def open_page(chromium: Browser) -> Iterator[Open]:
             context.add_init_script(_NOTE_VIOLATIONS)
         page = context.new_page()
         opened.append((context, page))
-        page.on("console", lambda one: _note(complaints, one.type, one.text))
+        page.on("console", lambda one: _note(complaints, one.type, one.text, expected))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(address)
         return page
@@ -76,8 +82,8 @@ def open_page(chromium: Browser) -> Iterator[Open]:
     assert complaints == []
 
 
-def _note(complaints: list[str], kind: str, text: str) -> None:
-    if kind in ("error", "warning"):
+def _note(complaints: list[str], kind: str, text: str, expected: tuple[str, ...]) -> None:
+    if kind in ("error", "warning") and not any(one in text for one in expected):
         complaints.append(f"{kind}: {text}")
 
 
@@ -94,3 +100,21 @@ def served() -> Iterator[Callable[[str], Served]]:
     yield served_once
     for one in running.values():
         one.stop()
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Known]:
+    """A store of jobs that are over, and what is known of the first."""
+    store = str(tmp_path_factory.mktemp("recorded"))
+    return store, fill(store)
+
+
+@pytest.fixture(scope="session")
+def known(filled: tuple[str, Known]) -> Known:
+    return filled[1]
+
+
+@pytest.fixture(scope="session")
+def recorded(filled: tuple[str, Known], served: Callable[[str], Served]) -> Served:
+    """The store of recorded jobs, served; nobody changes it."""
+    return served(filled[0])

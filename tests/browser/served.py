@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sonde.cli._dashboard import LOOPBACK, open_server
+from sonde.cli._dashboard import LOOPBACK, listen, open_server
 
 if TYPE_CHECKING:
     from sonde.show.web.server import DashboardServer
@@ -32,5 +32,5 @@ class Served:
 
 def serve(store: str, port: int = 0) -> Served:
     """Serves a store; it listens when this returns."""
-    server, address = open_server(store, LOOPBACK, port)
+    server, address = open_server(store, listen(LOOPBACK, port), LOOPBACK)
     return Served(server.__enter__(), address)

@@ -1,0 +1,183 @@
+"""A job that is over, of which every number is known: what pages show is compared with it."""
+
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
+from itertools import pairwise
+
+import numpy as np
+
+from sonde.cli._main import run_command_line
+from sonde.clock import NANOSECONDS
+from tests.fakes.job import FakeJob, series_of
+from tests.fakes.python_profile import FakeProfile
+from tests.fakes.stores import ATTACK, fleet, hostile, large_node
+from tests.fakes.worker import FakeWorker
+
+KNOWN, DIED, LARGE, FLEET = "known", "died", "large-node", "fleet-64"
+HOSTILE, HOSTILE_INSIDE = "hostile", "hostile-inside"
+JOBS = (KNOWN, DIED, LARGE, FLEET, HOSTILE, HOSTILE_INSIDE, ATTACK)
+NODE = "node-a"
+STEPS = 240
+USUAL = {"data_wait": 0.05, "forward": 0.15, "backward": 0.2, "optimizer": 0.05}
+SLOW = {**USUAL, "data_wait": 0.55}
+SLOW_STEPS = range(100, 120)
+SPIKED, BROKEN = 150, 220
+REST = 0.05
+PROFILED = 50
+LAYERS = ("embed.weight", "body.weight", "dead.weight")
+SAVED_STEP = 200
+SAVED = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
+KEYS = (
+    *(f"cpu.utilization_percent/cpu{number}" for number in range(4)),
+    *("cpu.utilization_percent", "cpu.iowait_percent", "memory.used_percent"),
+    *("gpu.utilization_percent/gpu0", "gpu.utilization_percent/gpu1"),
+    *("gpu.memory_used_percent/gpu0", "gpu.memory_used_percent/gpu1"),
+    *("network.receive_bytes_per_second/eth0", "network.transmit_bytes_per_second/eth0"),
+)
+
+
+@dataclass
+class Known:
+    """What was written: samples by key, and stretches of phases, in seconds since the start."""
+
+    times: list[float] = field(default_factory=list)
+    samples: dict[str, list[float]] = field(default_factory=dict)
+    stretches: list[tuple[str, float, float]] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+
+    def phase_seconds(self, start: float, end: float) -> dict[str, tuple[int, float]]:
+        """How often each phase stands in a range, and how long, counted stretch by stretch."""
+        found: dict[str, tuple[int, float]] = {}
+        for name, begin, over in self.stretches:
+            inside = min(over, end) - max(begin, start)
+            if inside > 0:
+                count, seconds = found.get(name, (0, 0.0))
+                found[name] = (count + 1, seconds + inside)
+        return found
+
+    def mean(self, key: str, start: float = 0.0, end: float = np.inf) -> float:
+        """The mean of the samples in a range."""
+        values = zip(self.times, self.samples[key], strict=True)
+        return float(np.mean([value for at, value in values if start <= at < end]))
+
+    def values(self, key: str) -> list[float]:
+        """Every sample of a series."""
+        return self.samples[key]
+
+
+def fill(store: str) -> Known:
+    """Makes the store of all recorded jobs; what is known of the first."""
+    known = _known_job(f"{store}/{KNOWN}")
+    _died(f"{store}/{DIED}")
+    _hostile(store)
+    large_node(store, LARGE)
+    fleet(store, 64, FLEET)
+    with redirect_stdout(StringIO()):
+        run_command_line(["check", KNOWN, "--store", store, "--record"])
+    return known
+
+
+def _levels(step: int) -> Iterator[float]:
+    is_slow = step in SLOW_STEPS
+    cores = [10.0 * core + (step % 10) for core in range(4)]
+    yield from cores
+    yield sum(cores) / len(cores)
+    yield 35.0 if is_slow else 1.0
+    yield 40.0
+    yield from (5.0 if is_slow else 90.0 + step % 5, 0.0)
+    yield from (50.0, 2.0)
+    yield from (1e6 * (1 + step % 3), 2e6)
+
+
+def _known_job(uri: str) -> Known:
+    known = Known(samples={key: [] for key in KEYS})
+    job = FakeJob(uri)
+    begin_ns = job.clock.now_ns()
+    worker = job.worker(device="cuda:0", versions={"torch": "2.9.0"})
+    series = tuple(map(series_of, KEYS))
+    for step in range(STEPS):
+        now = (job.clock.now_ns() - begin_ns) / NANOSECONDS
+        values = list(_levels(step))
+        job.writer.add_sample(job.clock.now_ns(), series, values)
+        known.times.append(now)
+        for key, value in zip(KEYS, values, strict=True):
+            known.samples[key].append(value)
+        _step(worker, known, step, now)
+    for number in range(4):
+        worker.scalar("loss", STEPS, 1.5 - 0.25 * number, mode="eval")
+        worker.step(number, {"forward": 0.1}, mode="eval")
+    worker.beat(0.1, 120.0, is_over=True).flush()
+    job.end()
+    return known
+
+
+def _step(worker: FakeWorker, known: Known, step: int, now: float) -> None:
+    phases = SLOW if step in SLOW_STEPS else USUAL
+    edges = np.cumsum([now, *phases.values()]).tolist()
+    known.stretches += [
+        (name, begin, over) for name, (begin, over) in zip(phases, pairwise(edges), strict=True)
+    ]
+    known.losses.append(60.0 if step == SPIKED else 2.0 * 0.98**step + 0.1 + 0.01 * (step % 3))
+    worker.scalar("loss", step, known.losses[-1])
+    worker.scalar("learning_rate", step, 0.1)
+    worker.scalar("accuracy", step, step / STEPS, source="user")
+    if step % 20 == 0:
+        _tensors(worker, step)
+    if step == PROFILED:
+        _profiles(worker)
+    worker.step(step, phases, rest=REST)
+
+
+def layer_values(layer: int, step: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """What the gradient of a layer is at a step: one breaks at last, and the last has none."""
+    if (layer, step) == (1, BROKEN):
+        return np.array([np.nan, 4.0])
+    return np.array([3.0, 4.0]) * (0 if layer == 2 else 10.0**-layer) * (1 + step)
+
+
+def _tensors(worker: FakeWorker, step: int) -> None:
+    for number, layer in enumerate(LAYERS):
+        worker.knows(f"gradient/{layer}", "gradients")
+        worker.statistics(f"gradient/{layer}", step, layer_values(number, step))
+        worker.knows(layer, "weights")
+        worker.statistics(layer, step, np.array([1.0, -1.0]) * (1 + step / 100))
+    if step == SAVED_STEP:
+        worker.values(step, {"body.weight": SAVED})
+
+
+def _profiles(worker: FakeWorker) -> None:
+    """Operators in the forward pass, and where Python stood during the step."""
+    worker.operation("aten::linear", "operator", 0.06, 0.1, module="body", self_ns=20_000_000)
+    worker.operation("aten::addmm", "operator", 0.07, 0.08, module="body")
+    worker.operation("aten::relu", "operator", 0.17, 0.02, module="body")
+    main_, model = ("<module>", "/home/user/train.py", 1), ("forward", "/home/user/model.py", 7)
+    profile = FakeProfile(worker, first_step=PROFILED)
+    profile.stands((main_, model), 300).stands((main_,), 100).write()
+
+
+def _died(uri: str) -> None:
+    job = FakeJob(uri)
+    worker = job.worker()
+    for step in range(20):
+        worker.scalar("loss", step, 1.0 + step).step(step, USUAL)
+    worker.fail("RuntimeError: mat1 and mat2 shapes cannot be multiplied").flush()
+    job.fail()
+
+
+def _hostile(store: str) -> None:
+    """Programs as names of machines and rules, of all that is trained, and of a job."""
+    hostile(store, HOSTILE)
+    FakeJob(f"{store}/{ATTACK}").end()
+    job = FakeJob(f"{store}/{HOSTILE_INSIDE}", node=ATTACK)
+    job.record({"cpu.utilization_percent/cpu0": [50.0] * 20, f"own.{ATTACK}/{ATTACK}": [1.0] * 20})
+    worker = job.worker(node=ATTACK)
+    worker.knows(ATTACK, ATTACK)
+    for step in range(8):
+        worker.scalar(ATTACK, step, 1.0).statistics(ATTACK, step, [1.0, 2.0])
+        worker.operation(ATTACK, "operator", 0.0, 0.01)
+        worker.stretch(ATTACK, 0.0, 0.02, step, category="user")
+        worker.step(step, USUAL)
+    worker.fail(f"RuntimeError: {ATTACK}").flush()
+    job.fail(message=ATTACK)

@@ -1,0 +1,53 @@
+"""Every page for everybody: axe finds nothing in either theme, and narrow windows do not scroll."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.recorded import DIED, FLEET, KNOWN
+from tests.browser.served import Served
+
+AXE = Path(__file__).parents[2] / "ui/node_modules/axe-core/axe.min.js"
+# So high that no part of a page waits to be scrolled to.
+WIDE, NARROW = (1440, 6000), (820, 6000)
+PAGES = {
+    "jobs": "#/",
+    "compare": f"#/compare?jobs={KNOWN},{DIED}",
+    "overview": f"#/jobs/{KNOWN}/overview",
+    "overview of one that died": f"#/jobs/{DIED}/overview",
+    "nodes": f"#/jobs/{KNOWN}/nodes?sel=40-60",
+    "fleet": f"#/jobs/{FLEET}/nodes",
+    "tensors": f"#/jobs/{KNOWN}/tensors?tensors=body.weight",
+    "timeline": f"#/jobs/{KNOWN}/timeline",
+    "rules": f"#/jobs/{KNOWN}/rules?rule=LossSpike",
+}
+_VIOLATIONS = """async () => {
+  const { violations } = await axe.run(document, {
+    runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], resultTypes: ["violations"],
+  });
+  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html}`));
+}"""
+
+
+def settled(page: Page) -> None:
+    expect(page.locator("main [data-chart]").first).to_be_visible()
+    expect(page.locator("main [data-state=loading]:visible")).to_have_count(0)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_for_everybody(open_page: Open, recorded: Served, name: str) -> None:
+    assert AXE.exists(), "axe-core is not here. Get it with: make ui-check"
+    page = open_page(recorded.address + PAGES[name], size=WIDE)
+    settled(page)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert page.evaluate(_VIOLATIONS) == []
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("html[data-theme=dark]")).to_be_attached()
+    assert page.evaluate(_VIOLATIONS) == []
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    settled(page)
+    widths = "() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    [needed, there] = page.evaluate(widths)
+    assert needed <= there

@@ -1,0 +1,49 @@
+"""Names that would be programs stay names, on every page."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Open
+from tests.browser.recorded import HOSTILE, HOSTILE_INSIDE
+from tests.browser.served import Served
+from tests.fakes.stores import ATTACK, ATTACKS
+
+PAGES = {
+    HOSTILE: ("overview", "nodes", "rules"),
+    HOSTILE_INSIDE: ("overview", "nodes", "timeline", "tensors"),
+}
+HIGH = (1440, 5000)
+_FOREIGN = """() => [
+  ...document.querySelectorAll("main img, main iframe, main script, [onerror], [onmouseover]"),
+].map((one) => one.outerHTML)"""
+
+
+@pytest.mark.parametrize("job", PAGES)
+def test_names_stay_text(open_page: Open, recorded: Served, job: str) -> None:
+    page = open_page(recorded.page(job, PAGES[job][0]), size=HIGH)
+    page.on("dialog", lambda one: pytest.fail(f"a name was run: {one.message}"))
+    for name in PAGES[job]:
+        page.get_by_role("navigation").get_by_role("link", name=name.title()).click()
+        expect(page.locator(f"main[data-page={name}] [data-chart]").first).to_be_visible()
+        expect(page.locator("main [data-state=loading]:visible")).to_have_count(0)
+        expect(page.locator("main [data-state=error]")).to_have_count(0)
+        assert page.evaluate(_FOREIGN) == []
+    if job == HOSTILE:
+        for text in ATTACKS[:5]:
+            expect(page.locator("main")).to_contain_text(text)
+    else:
+        names = page.get_by_role("listbox", name="Tensors by name")
+        names.get_by_role("option").first.click()
+        expect(page.locator("[data-chart=value-card]")).to_contain_text(ATTACK)
+        assert page.evaluate(_FOREIGN) == []
+
+
+def test_a_folder_whose_name_no_job_has_is_told_of_and_not_opened(
+    open_page: Open, recorded: Served
+) -> None:
+    page = open_page(recorded.address, expected=("400 (Bad Request)",))
+    page.on("dialog", lambda one: pytest.fail(f"a name was run: {one.message}"))
+    page.locator(f'tr[data-job="{ATTACK}"]').get_by_role("link").click()
+    expect(page.locator("h1")).to_contain_text(ATTACK)
+    expect(page.locator("main [data-state=error]")).to_contain_text(f"'{ATTACK}' cannot be")
+    assert page.evaluate(_FOREIGN) == []

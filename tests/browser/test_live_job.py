@@ -1,0 +1,148 @@
+"""A job that really runs: what happens to it is seen without a reload, and what is asked of it
+is done."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.drawn import becomes, drawn
+from tests.browser.served import Served, serve
+from tests.fakes.eventually import eventually
+from tests.journeys.sonde_cli import Sonde, is_alive
+
+# A line is fitted to noise, step by step; from a moment on that the test chooses, with NaN.
+TRAINING = """
+import pathlib, time
+import numpy as np
+import sonde
+random = np.random.default_rng(0)
+weight, step = 0.0, 0
+while True:
+    inputs = random.normal(size=64)
+    with sonde.phase("forward"):
+        error = weight * inputs - 3 * inputs
+        time.sleep(0.02)
+    loss = float(np.mean(error**2)) + 0.1
+    with sonde.phase("backward"):
+        weight -= 0.05 * float(np.mean(2 * error * inputs))
+        time.sleep(0.02)
+    sonde.log(loss=float("nan") if pathlib.Path("break").exists() else loss)
+    sonde.step()
+    step += 1
+"""
+RULES = ("--rules", "ExplodingTensor,LossSpike")
+JOB = "live"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sonde]:
+    sonde = Sonde(tmp_path_factory.mktemp("live"))
+    sonde.start("run", "--name", JOB, *RULES, "--no-report", sys.executable, "-c", TRAINING)
+    assert eventually(lambda: sonde.runs(JOB))
+    yield sonde
+    sonde.close()
+
+
+def last_step(page: Page) -> int:
+    found: int = page.evaluate("() => __sonde.chart('steps')?.steps.at(-1)?.step ?? -1")
+    return found
+
+
+def grows(page: Page) -> None:
+    """New samples and new steps come by themselves."""
+    end, step = page.evaluate("__sonde.extent")[1], last_step(page)
+    becomes(page, "(end) => __sonde.extent[1] > end", end)
+    becomes(page, "(step) => __sonde.chart('steps')?.steps.at(-1)?.step > step", step)
+
+
+def sampled_every(sonde: Sonde) -> float:
+    """Seconds between the last two samples."""
+    times, _ = sonde.samples("cpu.utilization_percent", JOB)
+    return times[-1] - times[-2]
+
+
+def test_a_job_is_followed_watched_differently_and_stopped(
+    open_page: Open, running: Sonde, served: Callable[[str], Served]
+) -> None:
+    page = open_page(served(str(running.job_folder(JOB).parent)).page(JOB, "nodes"))
+    expect(page.locator("h1 .chip")).to_have_text("running")
+    becomes(page, "() => __sonde.connection === 'live'")
+    grows(page)
+    _interval_changes(page, running)
+    _a_finding_appears(page, running)
+    _pauses(page)
+    _a_profile_is_asked_for(page)
+    _stops(page, running)
+
+
+def _interval_changes(page: Page, running: Sonde) -> None:
+    assert sampled_every(running) > 0.3
+    page.get_by_role("combobox", name="Monitoring").select_option("0.1")
+    expect(page.locator(".said")).to_contain_text("interval is 100ms")
+    assert eventually(lambda: sampled_every(running) < 0.2)
+    becomes(page, "() => __sonde.job.interval_seconds === 0.1")
+
+
+def _a_finding_appears(page: Page, running: Sonde) -> None:
+    assert page.locator(".strip").count() == 0
+    (running.folder / "break").touch()
+    expect(page.locator(".strip")).to_contain_text("ExplodingTensor")
+
+
+def _pauses(page: Page) -> None:
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("h1 .live")).to_contain_text("paused")
+    page.get_by_role("button", name="Resume").click()
+    becomes(page, "() => __sonde.connection === 'live'")
+
+
+def _a_profile_is_asked_for(page: Page) -> None:
+    page.get_by_role("button", name="Profile now").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("operators and kernels")).to_be_checked()
+    for kind in ("operators and kernels", "data loading"):
+        dialog.get_by_label(kind).uncheck()
+    dialog.get_by_label("For").fill("5")
+    dialog.get_by_role("button", name="Profile").click()
+    expect(page.locator(".said")).to_contain_text("python")
+
+
+def _stops(page: Page, running: Sonde) -> None:
+    pid = running.command_pid(JOB)
+    page.get_by_role("button", name="Stop training").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"Stop {JOB}?")
+    dialog.get_by_role("button", name="Cancel").click()
+    assert is_alive(pid)
+    page.get_by_role("button", name="Stop training").click()
+    dialog.get_by_role("button", name="Stop training").click()
+    expect(page.locator("h1 .chip")).to_have_text("stopped")
+    assert eventually(lambda: not is_alive(pid))
+    assert running.status(JOB)["exit"]["message"].startswith("stopped by ")
+    expect(page.get_by_role("button", name="Stop training")).to_have_count(0)
+
+
+def test_a_page_finds_its_server_again(open_page: Open, tmp_path: Path) -> None:
+    sonde = Sonde(tmp_path)
+    try:
+        sonde.start("run", "--name", JOB, "--no-rules", "--no-report", "sleep", "600")
+        assert eventually(lambda: sonde.runs(JOB))
+        first = serve(str(sonde.job_folder(JOB).parent))
+        page = open_page(first.page(JOB, "nodes"), expected=("ERR_CONNECTION_REFUSED", "ERR_INC"))
+        becomes(page, "() => __sonde.connection === 'live'")
+        drawn(page, "cpu")
+        first.stop()
+        expect(page.locator("[data-state=lost]")).to_be_visible()
+        end = page.evaluate("__sonde.extent")[1]
+        again = serve(str(sonde.job_folder(JOB).parent), first.port)
+        becomes(page, "() => __sonde.connection === 'live'")
+        expect(page.locator("[data-state=lost]")).to_have_count(0)
+        becomes(page, "(end) => __sonde.extent[1] > end", end)
+        page.goto("about:blank")
+        again.stop()
+    finally:
+        sonde.close()
