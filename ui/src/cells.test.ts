@@ -16,6 +16,11 @@ test("a time stamp has its zone", () => {
   expect(cellText("2026-11-15T08:00:00.123456Z", "time")).toBe("2026-11-15 08:00:00 UTC");
 });
 
+test("shares below each other have one decimal", () => {
+  const columns: Column[] = [{ name: "percent", title: "Share", unit: "percent", is_number: true, tone: "" }];
+  expect([16.61, 0, 100].map((value) => tableCell(columns, [value], 0))).toEqual(["16.6\u202f%", "0.0\u202f%", "100.0\u202f%"]);
+});
+
 test("where each row has its unit, its numbers are written in it", () => {
   const column = (name: string, unit: string, is_number: boolean): Column => ({ name, title: name, unit, is_number, tone: "" });
   const columns = [column("metric", "", false), column("unit", "", false), column("p50", "row", true)];

@@ -94,7 +94,7 @@ function Value({ column, value, text, tone }: ValueProps) {
           <i style={{ width: `${share}%`, background: toneColor(tone, 0) }} />
         </span>
       )}
-      {text}
+      {share === null ? text : <span class="share-number">{text}</span>}
     </td>
   );
 }
