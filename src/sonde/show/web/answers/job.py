@@ -20,6 +20,7 @@ from sonde.show.web.replies import Reply, json_reply
 from sonde.store import layout
 
 _TRAINING_SECONDS = 1.0
+_MOST_WORKERS = 32  # whose steps are added up; in a distributed training all do the same
 _FAMILIES = ("events", "scalars", "statistics", "operations")
 
 
@@ -70,7 +71,7 @@ def _status(job: OpenJob, facts: JobFacts) -> dict[str, Any]:
 
 
 def _training(job: OpenJob, facts: JobFacts) -> Training:
-    with job.workers([int(rank) for rank in facts.workers]) as readers:
+    with job.workers([int(rank) for rank in facts.workers[:_MOST_WORKERS]]) as readers:
         return read_training(readers, facts, job.clock.now_ns())
 
 
