@@ -21,7 +21,7 @@ from sonde.show.web.stretches import PHASE, STEP, USER, Stretches
 from sonde.store import layout
 from sonde.store.format import OPERATIONS
 
-_RUN_SECONDS = 1.0  # so old, or five times what they cost, the numbers of the whole run may be while it goes on
+_RUN_SECONDS = 1.0  # so old the numbers of the whole run may be while it goes on
 _ORDER = {phase.value: place for place, phase in enumerate(Phase)}
 _WITH_MODULES = (Phase.FORWARD.value, Phase.BACKWARD.value)
 _MOST_MODULES = 12
