@@ -1,11 +1,13 @@
 """The dashboard as a process: it serves a store, and what it asks of a job really happens."""
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
 import httpx
@@ -31,12 +33,13 @@ def client_of(address: str) -> httpx.Client:
     return httpx.Client(base_url=address, trust_env=False, timeout=60)
 
 
-def is_gone(address: str) -> bool:
-    try:
-        httpx.get(address, trust_env=False, timeout=5)
-    except httpx.TransportError:
-        return True
-    return False
+def dashboards(sonde: Sonde) -> list[int]:
+    """The processes of dashboards beside jobs in this folder."""
+    found = []
+    for pid in sonde.processes():
+        with contextlib.suppress(OSError):
+            found += [pid] * (b"--socket" in Path(f"/proc/{pid}/cmdline").read_bytes())
+    return found
 
 
 def told(client: httpx.Client, job: str) -> Iterator[tuple[str, str]]:
@@ -91,10 +94,11 @@ def test_the_dashboard_beside_a_job_ends_with_it_however_that_ends(sonde: Sonde)
             assert eventually(partial(sonde.runs, name))
             states = {one["name"]: one["state"] for one in client.get("/api/jobs").json()["jobs"]}
             assert states[name] == "running"
+            assert len(dashboards(sonde)) == 1
             if name == "killed":
                 os.kill(launcher.pid, signal.SIGKILL)
                 launcher.wait(60)
             else:
                 assert client.post("/api/jobs/stopped/stop", headers=OURS).status_code == 202
                 assert launcher.wait(120) == 9
-        assert eventually(partial(is_gone, address))
+        assert eventually(lambda: not dashboards(sonde))
