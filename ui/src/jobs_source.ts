@@ -12,6 +12,7 @@ type Ask = (offset: number, limit: number) => Promise<JobList>;
 export class JobsSource {
   /** How many jobs fit; null until it is known. */
   readonly total = signal<number | null>(null);
+  readonly store = signal("");
   readonly error = signal("");
   private readonly changed = signal(0);
   private readonly pages = new Map<number, JobRow[]>();
@@ -48,6 +49,7 @@ export class JobsSource {
       const found = await this.ask(page * PAGE, PAGE);
       this.pages.set(page, found.jobs);
       this.total.value = found.total;
+      this.store.value = found.store;
       this.error.value = "";
       this.changed.value += 1;
     } catch (problem) {

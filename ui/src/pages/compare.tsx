@@ -34,7 +34,8 @@ async function load(names: readonly string[], signal: AbortSignal): Promise<Comp
 }
 
 export function ComparePage(): JSX.Element {
-  const names = (route.value.parameters.jobs ?? "").split(",").filter(Boolean).slice(0, MOST_JOBS);
+  const asked = (route.value.parameters.jobs ?? "").split(",").filter(Boolean);
+  const names = asked.slice(0, MOST_JOBS);
   const key = names.join(",");
   useStepsInAddress();
   const looks = useMemo(() => signal(0), []);
@@ -50,9 +51,12 @@ export function ComparePage(): JSX.Element {
   }, [isMoving]);
   if (names.length < 2) return <Notice state="empty">Choose two or more jobs in <a href="#/">the list of jobs</a>, then “Compare”.</Notice>;
   return (
-    <Waiting resource={compared.value}>
-      {(found) => <Side found={found} />}
-    </Waiting>
+    <>
+      {asked.length > MOST_JOBS && <p class="sub">The first {MOST_JOBS} of {asked.length} jobs.</p>}
+      <Waiting resource={compared.value}>
+        {(found) => <Side found={found} />}
+      </Waiting>
+    </>
   );
 }
 

@@ -28,7 +28,7 @@ export function JobsPage() {
   return (
     <div class="jobs-page">
       <div class="jobs-tools">
-        <span class="sub" role="status">{source.total.value === null ? "" : `${formatCount(source.total.value)} ${source.total.value === 1 ? "job" : "jobs"}`}</span>
+        <span class="sub store" title={source.store.value}><span role="status">{counted(source.total.value)}</span> {source.store.value && `in ${source.store.value}`}</span>
         <SearchField value={search} />
         <label class="control">
           State{" "}
@@ -61,6 +61,10 @@ export function JobsPage() {
   );
 }
 
+function counted(total: number | null): string {
+  return total === null ? "" : `${formatCount(total)} ${total === 1 ? "job" : "jobs"}`;
+}
+
 function SearchField({ value }: { value: string }) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const change = (text: string): void => {
@@ -68,7 +72,7 @@ function SearchField({ value }: { value: string }) {
     timer.current = setTimeout(() => setParameters({ search: text }), 200);
   };
   return (
-    <input type="search" class="search" placeholder="Search names and verdicts" aria-label="Search jobs" value={value} onInput={(event) => change(event.currentTarget.value)} />
+    <input type="search" class="search" placeholder="Search names" aria-label="Search jobs" value={value} onInput={(event) => change(event.currentTarget.value)} />
   );
 }
 

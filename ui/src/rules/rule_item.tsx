@@ -2,12 +2,14 @@
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { RuleDocument } from "../api";
+import type { Finding, RuleDocument } from "../api";
 import { evidenceRows } from "../evidence";
 import { formatCount, formatDuration } from "../format";
 import { STATUS_WORDS, worstOf } from "../judged";
 import { FindingView } from "./finding_view";
 import { RulePage } from "./rule_page";
+
+const FIRST_FINDINGS = 12;
 
 export function RuleItem({ rule, isOpen }: { rule: RuleDocument; isOpen: boolean }): JSX.Element {
   const element = useRef<HTMLDetailsElement>(null);
@@ -41,13 +43,27 @@ function Headline({ rule }: { rule: RuleDocument }): JSX.Element {
   );
 }
 
+function FindingList({ findings }: { findings: readonly Finding[] }): JSX.Element | null {
+  const [isWhole, setWhole] = useState(false);
+  if (findings.length === 0) return null;
+  const shown = isWhole ? findings : findings.slice(0, FIRST_FINDINGS);
+  return (
+    <>
+      <ul class="findings">{shown.map((one) => <FindingView key={one.id} finding={one} />)}</ul>
+      {shown.length < findings.length && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>Show all {findings.length} findings</button>
+      )}
+    </>
+  );
+}
+
 function Opened({ rule }: { rule: RuleDocument }): JSX.Element {
   const summary = evidenceRows(rule.summary);
   return (
     <div class="rule-body">
       <p>{rule.description}</p>
       {rule.reason && <p class="sub">{STATUS_WORDS[rule.status] ?? rule.status}: {rule.reason}</p>}
-      {rule.findings.length > 0 && <ul class="findings">{rule.findings.map((one) => <FindingView key={one.id} finding={one} />)}</ul>}
+      <FindingList findings={rule.findings} />
       {rule.traceback && <pre tabIndex={0} aria-label="Traceback">{rule.traceback}</pre>}
       <RulePage rule={rule} />
       <dl class="fact-list">
