@@ -4,16 +4,16 @@ import contextlib
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from subprocess import PIPE
 from typing import IO, Any
 
 import httpx
 
 from tests.fakes.eventually import eventually
-from tests.journeys.sonde_cli import Sonde
+from tests.journeys.sonde_cli import COMMAND, Sonde
+from tests.journeys.terminal import Terminal
 
 OURS = {"X-Sonde": "1"}
 POLITE = "trap 'exit 9' TERM; touch ready; while :; do sleep 0.05; done"
@@ -66,7 +66,7 @@ def answer_of(client: httpx.Client, sent: httpx.Response) -> dict[str, Any]:
 def test_a_running_job_is_seen_steered_and_stopped_from_the_dashboard(sonde: Sonde) -> None:
     launcher = sonde.start("run", "--name", "job", "sh", "-c", POLITE)
     assert eventually(sonde.runs)
-    server = sonde.start("ui", "--port", "0", stdout=subprocess.PIPE)
+    server = sonde.start("ui", "--port", "0", stdout=PIPE)
     with client_of(address_in(server.stdout)) as client:
         assert client.get("/").text.startswith("<!doctype html>")
         (row,) = client.get("/api/jobs").json()["jobs"]
@@ -84,21 +84,23 @@ def test_a_running_job_is_seen_steered_and_stopped_from_the_dashboard(sonde: Son
     assert server.wait(60) == 0
 
 
-def test_the_dashboard_beside_a_job_ends_with_it_however_that_ends(sonde: Sonde) -> None:
-    command = ("run", "--ui", "--name")
-    for name in ("stopped", "killed"):
-        job = ("sh", "-c", POLITE)
-        launcher = sonde.start(*command, name, *job, stderr=subprocess.PIPE)
-        address = address_in(launcher.stderr)
-        with client_of(address) as client:
-            assert eventually(partial(sonde.runs, name))
-            states = {one["name"]: one["state"] for one in client.get("/api/jobs").json()["jobs"]}
-            assert states[name] == "running"
-            assert len(dashboards(sonde)) == 1
-            if name == "killed":
-                os.kill(launcher.pid, signal.SIGKILL)
-                launcher.wait(60)
-            else:
-                assert client.post("/api/jobs/stopped/stop", headers=OURS).status_code == 202
-                assert launcher.wait(120) == 9
-        assert eventually(lambda: not dashboards(sonde))
+def test_the_dashboard_beside_a_job_stays_on_a_terminal_and_never_without_its_launcher(
+    sonde: Sonde, terminal: Terminal
+) -> None:
+    quick = ("--no-rules", "--no-report", "--ui")
+    process = terminal.start([*COMMAND, "run", *quick, "--name", "ended", "sh", "-c", "exit 3"])
+    terminal.expect("until Ctrl-C")
+    assert len(dashboards(sonde)) == 1
+    terminal.type("\x03")
+    assert process.wait(60) == 3
+    assert dashboards(sonde) == []
+    assert sonde.run("run", "--ui", "--name", "piped", "true").returncode == 0
+    assert dashboards(sonde) == []
+    launcher = sonde.start("run", "--ui", "--name", "killed", "sh", "-c", POLITE, stderr=PIPE)
+    with client_of(address_in(launcher.stderr)) as client:
+        assert eventually(lambda: sonde.runs("killed"))
+        states = {one["name"]: one["state"] for one in client.get("/api/jobs").json()["jobs"]}
+    assert states == {"ended": "failed", "piped": "completed", "killed": "running"}
+    os.kill(launcher.pid, signal.SIGKILL)
+    launcher.wait(60)
+    assert eventually(lambda: not dashboards(sonde))

@@ -87,10 +87,10 @@ class _Beside:
         """Waits for Ctrl-C, where somebody is there to press it."""
         if not _is_terminal() or self._process.poll() is not None:
             return
-        tell(f"the dashboard stays at {self.address} until Ctrl-C")
         # the job's end has made us deaf to it
         signal.signal(signal.SIGINT, signal.default_int_handler)
         with contextlib.suppress(KeyboardInterrupt):
+            tell(f"the dashboard stays at {self.address} until Ctrl-C")
             self._process.wait()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
