@@ -40,11 +40,11 @@ def open_server(store: str, listening: socket.socket, host: str) -> "tuple[Dashb
             f"The dashboard needs {error.name}, which is not installed: pip install sonde"
         ) from error
     library = importlib.import_module("sonde.show.web.library")
-    client = importlib.import_module("sonde.client.shown_job")
+    shown = importlib.import_module("sonde.client.shown_job").ShownJob
     is_local = security.is_loopback(host)
     token = None if is_local else secrets.token_urlsafe(_TOKEN_BYTES)
     clock = SystemClock()
-    shelf = library.Library(store, clock, lambda backend: client.ShownJob(backend, clock), _rule_page)
+    shelf = library.Library(store, clock, lambda backend: shown(backend, clock), _rule_page)
     opened: DashboardServer = server.DashboardServer(shelf, listening, token)
     return opened, _address(host, opened.port, token)
 
