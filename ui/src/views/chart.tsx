@@ -12,6 +12,12 @@ import { SpecView } from "./spec";
 
 export type ChartAnswer = { name: string; title: string; spec: Spec | null };
 
+/** The last answer, and until when it is not asked again: what takes the server long is asked seldom. */
+type Kept = { key: string; answer: ChartAnswer; due: number };
+
+const REST = 10; // times as long as the answer took
+const EMPTY_REST_MS = 12_000; // most of what has nothing to show never will
+
 type Props = {
   job: string;
   name: string;
@@ -31,11 +37,19 @@ export function Chart({ job, name, title, query = {}, empty, className = "card",
   const isHidden = useMemo(() => signal(false), []);
   // What has nothing to show takes no room, so it is never in sight: it is asked again all the same.
   const isWanted = useMemo(() => computed(() => isVisible.value || isHidden.value), []);
-  const load = (signal: AbortSignal): Promise<ChartAnswer> => {
+  const key = JSON.stringify([job, name, query]);
+  const kept = useRef<Kept | null>(null);
+  const load = async (abort: AbortSignal): Promise<ChartAnswer> => {
     void slowNews.value;
-    return getJson<ChartAnswer>(jobPath(job, "charts", name), query, signal);
+    const began = performance.now();
+    if (kept.current?.key === key && began < kept.current.due) return kept.current.answer;
+    const answer = await getJson<ChartAnswer>(jobPath(job, "charts", name), query, abort);
+    const now = performance.now();
+    const rest = answer.spec === null ? EMPTY_REST_MS : 0;
+    kept.current = { key, answer, due: now + Math.max(rest, (now - began) * REST) };
+    return answer;
   };
-  const { state, value, error } = useResource(load, isWanted, [job, name, JSON.stringify(query)]).value;
+  const { state, value, error } = useResource(load, isWanted, [key]).value;
   const isNothing = value !== null && value.spec === null && empty === undefined;
   useEffect(() => void (isHidden.value = isNothing), [isNothing]);
   return (
