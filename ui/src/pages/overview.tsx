@@ -42,8 +42,8 @@ export function OverviewPage(): JSX.Element | null {
       </Part>
       <Part title="Recording">
         <div class="chart-grid">
-          <Chart job={name} name="overhead" title="What Sonde itself costs" />
-          <Chart job={name} name="lost" />
+          <Chart job={name} name="overhead" title="What Sonde itself costs" className="card wide" />
+          <Chart job={name} name="lost" className="card wide" />
           <Chart job={name} name="environment" className="card wide" />
         </div>
       </Part>
