@@ -5,6 +5,7 @@
 
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -331,22 +332,25 @@ def many_jobs(store: str, count: int = 5000) -> None:
     ]
     write_attempt(sources[1], "node-0000", Shape(seconds=30), JobState.FAILED)
     write_findings(sources[1], [Finding("LossSpike", Severity.WARNING, "The loss jumped.")])
-    needless = (f"/{SYSTEM.name}/", f"/{EVENTS.name}/")
-    contents = [
-        {
-            entry.key: one.read(entry.key)
-            for entry in one.entries("")
-            if not any(part in entry.key for part in needless)
-        }
-        for one in sources
+    needless = (f"/{SYSTEM.name}/", f"/{EVENTS.name}/", f"/{layout.JOB}")
+    keys = [
+        [
+            one.key
+            for one in source.entries("")
+            if not any(part in f"/{one.key}" for part in needless)
+        ]
+        for source in sources
     ]
+    folders = [sorted({str(Path(key).parent) for key in some}) for some in keys]
     for number in range(2, count):
-        name = f"job-{number:05d}"
-        info = JobInfo(name, START_NS + number * 60 * NANOSECONDS, "node-0000")
-        files = {**contents[number % 2], layout.JOB: encode_facts(info)}
-        copy = open_backend(f"{store}/{name}")
-        for key, data in files.items():
-            _put(copy, key, data)
+        kind = number % 2
+        copy = Path(store, f"job-{number:05d}")
+        for folder in folders[kind]:
+            (copy / folder).mkdir(parents=True, exist_ok=True)
+        info = JobInfo(copy.name, START_NS + number * 60 * NANOSECONDS, "node-0000")
+        (copy / layout.JOB).write_bytes(encode_facts(info))
+        for key in keys[kind]:  # the same file under another name: nobody writes into it
+            os.link(f"{sources[kind].uri}/{key}", copy / key)
 
 
 ATTACK = "<img src=x onerror=alert(1)>"
