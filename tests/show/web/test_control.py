@@ -7,7 +7,7 @@ from sonde.records.job import Heartbeat, Overhead
 from sonde.records.request import RequestKind
 from sonde.store.control import Inbox, worker_name
 from sonde.store.facts import encode_facts
-from sonde.store.layout import attempt_key
+from sonde.store.layout import JOB, attempt_key
 from tests.fakes.job import FakeJob
 from tests.show.web.served import OURS, served_job
 
@@ -68,6 +68,9 @@ def test_workers_are_asked_to_look_deeper() -> None:
     assert sent["asked"] == [worker_name(0)]
     (request,) = inbox.new_requests()
     assert (request.arguments["kinds"], request.arguments["steps"]) == ("operators,python", "10")
+    post(client, "profile", {"steps": 1_234_567, "kinds": ["python"]})
+    (request,) = inbox.new_requests()
+    assert request.arguments["steps"] == "1234567"
 
 
 @pytest.mark.parametrize(
@@ -75,6 +78,7 @@ def test_workers_are_asked_to_look_deeper() -> None:
     [
         ("stop", {"grace_seconds": "soon"}),
         ("stop", {"grace_seconds": -1}),
+        ("stop", {"grace_seconds": 10**400}),
         ("set", {"interval_seconds": 0.001}),
         ("set", {"interval_seconds": True}),
         ("set", {"color": "red"}),
@@ -114,3 +118,13 @@ def test_a_job_that_runs_is_not_removed() -> None:
 def test_a_request_that_nobody_made_is_not_there() -> None:
     client = served_job(running())
     assert client.get(f"requests/{'0' * 20}-{'a' * 8}").status_code == 404
+
+
+def test_a_job_that_was_continued_a_moment_ago_is_not_removed() -> None:
+    job = FakeJob().end()
+    client = served_job(job)
+    address = str(client.base_url).rstrip("/")
+    assert client.get(address).json()["state"] == "completed"
+    FakeJob(job.backend.uri, "node-b", job.clock)
+    assert client.delete(address, headers=OURS).status_code == 400
+    assert job.backend.exists(JOB)

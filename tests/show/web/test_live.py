@@ -41,7 +41,10 @@ def test_who_comes_first_is_told_everything_once() -> None:
     assert moment.news(moment.cursor) == []
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "1-2-3", "-1-a-b-c", "9" * 400, "0-a-b-c-d", "\n"])
+@pytest.mark.parametrize(
+    "cursor",
+    ["", "x", "1-2-3", "-1-a-b-c", "9" * 400, "0-a-b-c-d", "\n", "9" * 5000 + "-a-b-c"],
+)
 def test_a_cursor_of_somebody_else_is_no_cursor(cursor: str) -> None:
     assert len(look_at(opened(running())).news(cursor)) == 4
 

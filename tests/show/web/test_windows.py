@@ -242,3 +242,11 @@ def test_charts_are_listed_and_each_can_be_asked() -> None:
         answer = client.get(f"charts/{name}")
         assert answer.status_code == 200, (name, answer.text)
     assert client.get("charts/losses").json()["spec"]["mark"] == "line"
+
+
+def test_a_window_beside_the_job_shows_nothing_of_it() -> None:
+    job = FakeJob().record({"cpu.utilization_percent": [50.0] * 100}).end()
+    for beside in (1000, -1000):
+        start = start_of(job) + beside
+        frame = Asked(job).frame("fleet", t0=start, t1=start + 100, px=400)
+        assert np.isnan(frame["values"]).all()

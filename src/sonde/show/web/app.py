@@ -141,7 +141,7 @@ async def _body(request: Request) -> Mapping[str, Any] | Reply:
             return error_reply(f"More than {_LARGEST_BODY} bytes were sent. Send less.", 413)
     try:
         found = json.loads(content or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter where it is nested too deep
         return error_reply("What was sent is no JSON.", 400)
     return found if isinstance(found, dict) else error_reply("Send a JSON object.", 400)
 

@@ -31,8 +31,10 @@ class FleetMatrix:
 
     def cut(self, window: TimeRange, most: int) -> "FleetMatrix":
         """The columns that touch a window, several made one where there are too many."""
-        start = max(0, (window.start_ns or 0) // self.width_ns - self.first)
-        end = min(self.mean.shape[1], -(-(window.end_ns or 0) // self.width_ns) - self.first)
+        whole = self.mean.shape[1]
+        start = min(whole, max(0, (window.start_ns or 0) // self.width_ns - self.first))
+        last = -(-(window.end_ns or 0) // self.width_ns) - self.first
+        end = max(start, min(whole, last))  # nothing where the window lies beside the job
         together = max(1, -(-(end - start) // most))
         # whole groups since the epoch, so that the past stands still while a job goes on
         start = (self.first + start) // together * together - self.first

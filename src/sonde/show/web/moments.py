@@ -24,6 +24,7 @@ from sonde.store.format import EVENTS
 from sonde.store.tables import texts_of, to_numpy
 
 _RECENT_SECONDS = 30
+_LONGEST_INSTANT = 20  # digits
 _PARTS = ("status", "steps", "findings")
 
 Document = Mapping[str, Any]
@@ -60,7 +61,8 @@ class Moment:
     def news(self, cursor: str) -> list[Event]:
         """What somebody who stands at a cursor has not been told; at no known one, everything."""
         heard = cursor.split("-")
-        if len(heard) != 1 + len(_PARTS) or not heard[0].isdecimal():
+        is_known = len(heard) == 1 + len(_PARTS) and heard[0].isdecimal()
+        if not is_known or len(heard[0]) > _LONGEST_INSTANT:
             heard = ["0", *("" for _ in _PARTS)]
         found = [
             Event(name, self._told(name))

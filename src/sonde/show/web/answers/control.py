@@ -6,6 +6,7 @@ from typing import Any
 
 from sonde.clock import iso
 from sonde.errors import JobNotRunningError, UsageError
+from sonde.read.jobs import read_job
 from sonde.read.listeners import listeners
 from sonde.records.profile import ProfileKind
 from sonde.records.request import Request, RequestKind
@@ -21,6 +22,7 @@ _BY = "the dashboard"
 _ID = re.compile(r"[0-9]{20}-[0-9a-f]{8}")
 _GRACE_SECONDS = 10
 _LONGEST_GRACE = 3600
+_LARGEST = 10**15  # what a float still holds as it is
 
 
 class Control(Answers):
@@ -71,7 +73,7 @@ def _profile(question: Question) -> Reply:
         raise UsageError(f"kinds is a list of {', '.join(known)}.")
     arguments = {"kinds": ",".join(kinds), "by": _BY}
     unit = "steps" if "steps" in body else "seconds"
-    arguments[unit] = f"{_number(body, unit, 1):g}"
+    arguments[unit] = f"{_number(body, unit, 1):.15g}"
     requested_windows(arguments, "profile:")
     return _send(question, RequestKind.PROFILE, arguments)
 
@@ -112,7 +114,7 @@ def _replies(question: Question) -> Reply:
 
 def _delete(question: Question) -> Reply:
     job = question.job
-    facts = job.facts
+    facts = read_job(job.backend, job.clock.now_ns())  # now: it may have been continued just so
     if facts.info is None:
         raise UsageError(f"{layout.JOB} of {job.name!r} is damaged or not ours; not removed.")
     if not facts.state.is_over:
@@ -127,4 +129,6 @@ def _number(body: Mapping[str, Any], name: str, default: float) -> float:
     found = body.get(name, default)
     if isinstance(found, bool) or not isinstance(found, int | float):
         raise UsageError(f"{name} is a number, not {found!r}.")
+    if abs(found) > _LARGEST:
+        raise UsageError(f"{name} is too large.")
     return float(found)
