@@ -1,0 +1,30 @@
+"""Charts as a notebook shows them: alive in a frame without rights, a picture without scripts."""
+
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Open
+from tests.fakes.training import with_losses
+
+
+def test_a_chart_of_a_notebook_is_alive_in_its_frame_and_a_picture_without_scripts(
+    open_page: Open, tmp_path: Path
+) -> None:
+    plot = with_losses([1 / (1 + step) for step in range(50)]).job().losses.plot()
+    file = tmp_path / "cell.html"
+    file.write_text(f"<!doctype html><title>cell</title><body>{plot._repr_html_()}")
+    page = open_page(file.as_uri())
+    frame = page.frame_locator("iframe")
+    expect(frame.locator("figure .live canvas").first).to_be_visible()
+    expect(frame.locator("figure .static")).to_be_hidden()
+    # what is in the frame has no right to look at what is around it
+    inside = page.frames[1]
+    assert (
+        inside.evaluate("() => { try { return !!parent.document } catch { return false } }")
+        is False
+    )
+    still = open_page(file.as_uri(), scripts=False)
+    expect(still.frame_locator("iframe").locator("figure .static svg")).to_be_visible()
+    picture = still.locator("img")
+    assert picture.evaluate("(one) => one.naturalWidth") > 800
