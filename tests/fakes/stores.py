@@ -254,11 +254,12 @@ def training_events(shape: Shape, steps: int, seed: int = 0) -> dict[str, Any]:
     random = np.random.default_rng(seed)
     lasted = step_ns * (1 - 0.05 * random.random(steps))
     starts = START_NS + np.arange(steps) * step_ns
-    parts = np.stack([share * lasted for _, share in PHASES])
-    begins = starts + np.cumsum(np.vstack([np.zeros(steps), parts[:-1]]), axis=0)
+    shares = np.cumsum([0.0, *(share for _, share in PHASES)])
+    # whole nanoseconds first: a phase begins when the one before it ends
+    edges = starts + np.round(shares[:, None] * lasted).astype(np.int64)
+    begins = np.vstack([edges[:-1], starts])
+    parts = np.vstack([np.diff(edges, axis=0), np.round(lasted).astype(np.int64)])
     names = [name for name, _ in PHASES]
-    of_step = (starts[None], lasted[None])
-    begins, parts = np.vstack([begins, of_step[0]]), np.vstack([parts, of_step[1]])
     order = np.arange(steps).repeat(len(names) + 1)
     lanes = np.tile(np.arange(len(names) + 1), steps)
     is_step = (lanes == len(names)).astype(np.int64)
@@ -266,8 +267,8 @@ def training_events(shape: Shape, steps: int, seed: int = 0) -> dict[str, Any]:
         "name": ([*names, "step"], lanes),
         "category": (["phase", "step"], is_step),
         "lane": "main",
-        "start_ns": np.round(begins.T.reshape(-1)).astype(np.int64),
-        "duration_ns": np.round(parts.T.reshape(-1)).astype(np.int64),
+        "start_ns": begins.T.reshape(-1),
+        "duration_ns": parts.T.reshape(-1),
         "step": order,
         "mode": "train",
         "detail": "",
