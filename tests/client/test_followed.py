@@ -9,6 +9,7 @@ from sonde.errors import JobOverError, UsageError, WaitedTooLongError
 from sonde.records.job import JobState
 from tests.fakes.clock import FakeClock
 from tests.fakes.job import FakeJob
+from tests.fakes.s3 import lead_to, s3_server
 
 
 class _Acts(FakeClock):
@@ -24,9 +25,9 @@ class _Acts(FakeClock):
         return super().wait(event, seconds)
 
 
-def _training() -> tuple[FakeJob, Job, _Acts]:
+def _training(uri: str = "") -> tuple[FakeJob, Job, _Acts]:
     clock = _Acts()
-    fake = FakeJob(clock=clock)
+    fake = FakeJob(uri, clock=clock)
     worker = fake.worker()
 
     def train(step: int) -> None:
@@ -109,3 +110,15 @@ def test_waiting_ends_when_the_time_is_over() -> None:
 def test_what_cannot_be_waited_for_is_said(what: dict, said: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(UsageError, match=said):
         _training()[1].wait_for(**what)
+
+
+def test_a_job_in_an_object_store_is_followed_and_waited_for_likewise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with s3_server("followed") as port:
+        lead_to(port, monkeypatch)
+        _, job, _ = _training("s3://followed/store/job")
+        assert len(job.wait_for(step=1).steps()) == 2
+        assert [one.state for one in job.follow()][-1] is JobState.COMPLETED
+        assert len(job.steps().histogram(3).to_arrow()) == 3
+        assert job.losses.plot()._repr_html_()
