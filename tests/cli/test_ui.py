@@ -1,5 +1,6 @@
 """`sonde ui` and `sonde run --ui`: what is said when they cannot be, and where they listen."""
 
+import signal
 import socket
 from pathlib import Path
 
@@ -76,3 +77,36 @@ def test_a_dashboard_that_cannot_be_started_is_no_matter_to_the_job(
         done.append("the job")
     assert done == ["the job"]
     assert said == ["no dashboard: resource temporarily unavailable"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_dashboard_that_stays_after_the_job_goes_when_it_is_told_to(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """The end of a job has made us deaf to signals; nobody else would end what stays."""
+
+    class Process:
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def poll(self) -> int | None:
+            return None
+
+        def wait(self, timeout: float | None = None) -> int:
+            if timeout is None:
+                signal.raise_signal(number)
+                pytest.fail("nobody heard it")
+            return 0
+
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    monkeypatch.setattr("subprocess.Popen", Process)
+    monkeypatch.setattr(_beside, "_is_terminal", lambda: True)
+    said: list[str] = []
+    try:
+        with _beside.dashboard_beside("/nowhere", said.append):
+            for one in before:
+                signal.signal(one, signal.SIG_IGN)
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    assert "until Ctrl-C" in said[-1]

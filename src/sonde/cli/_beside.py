@@ -19,6 +19,7 @@ from sonde.store.places import absolute_store
 
 _NEEDED = ("starlette", "uvicorn")
 _END_SECONDS = 3.0
+_ENDS_US = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def check_installed() -> None:
@@ -87,12 +88,14 @@ class _Beside:
         """Waits for Ctrl-C, where somebody is there to press it."""
         if not _is_terminal() or self._process.poll() is not None:
             return
-        # the job's end has made us deaf to it
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        # the job's end has made us deaf to all of them, also to the end of the terminal
+        for number in _ENDS_US:
+            signal.signal(number, signal.default_int_handler)
         with contextlib.suppress(KeyboardInterrupt):
             tell(f"the dashboard stays at {self.address} until Ctrl-C")
             self._process.wait()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in _ENDS_US:
+            signal.signal(number, signal.SIG_IGN)
 
     def close(self) -> None:
         """Ends it."""

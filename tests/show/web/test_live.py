@@ -1,16 +1,19 @@
 """Live news: what has changed since a cursor, once; one look for all who listen."""
 
 import asyncio
+import gc
 import json
+import weakref
 from collections.abc import AsyncIterator
 
 import pytest
+from starlette.requests import Request
 
 from sonde.client.shown_job import ShownJob
 from sonde.records.finding import Finding, Severity
 from sonde.records.request import RequestKind
 from sonde.show.web.library import Library
-from sonde.show.web.live import Feed
+from sonde.show.web.live import Feed, Feeds
 from sonde.show.web.moments import Event, Moment, look_at
 from sonde.show.web.open_job import OpenJob
 from sonde.store.control import send_request
@@ -189,3 +192,16 @@ def test_requests_are_seen_in_how_machines_are_sampled() -> None:
     job = running()
     send_request(job.backend, job.clock, RequestKind.SET, {"monitoring": "off"})
     assert look_at(opened(job)).parts["status"]["is_monitoring"] is True
+
+
+def test_who_has_listened_keeps_no_job_open() -> None:
+    job = running()
+    store, _, name = job.backend.uri.rpartition("/")
+    library = Library(store, job.clock, lambda backend: ShownJob(backend, job.clock))
+    known = weakref.ref(library.job(name))
+    feeds = Feeds(library)
+    scope = {"type": "http", "path_params": {"job": name}, "headers": [], "query_string": b""}
+    asyncio.run(feeds.endpoint(Request(scope)))
+    library.forget(name)
+    gc.collect()
+    assert known() is None

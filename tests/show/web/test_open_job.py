@@ -3,6 +3,9 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
+from sonde.errors import JobNotFoundError
 from tests.fakes.job import FakeJob
 from tests.show.web.asked import Asked
 from tests.show.web.test_live import opened
@@ -50,3 +53,23 @@ def test_a_job_that_is_continued_is_looked_at_again() -> None:
     job.clock.advance(600)
     assert shown.mark != before
     assert shown.facts.nodes == ("node-a", "node-b")
+
+
+def test_a_job_that_was_removed_is_gone_and_one_of_its_name_is_another() -> None:
+    job = FakeJob()
+    for step in range(3):
+        job.worker().step(step, {"forward": 0.1}).flush()
+    asked = Asked(job.end())
+    assert asked.document("steps")["total"] == 3
+    job.backend.erase()
+    job.clock.advance(600)
+    with pytest.raises(JobNotFoundError):
+        asked.document("steps")
+    again = FakeJob(job.backend.uri, clock=job.clock)
+    again.worker().step(0, {"forward": 0.1}).flush()
+    again.end()
+    assert asked.document("steps")["total"] == 1
+    again.backend.erase()
+    FakeJob(job.backend.uri, clock=job.clock)  # nobody looked in between
+    job.clock.advance(600)
+    assert asked.document("steps")["total"] == 0

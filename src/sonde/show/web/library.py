@@ -40,9 +40,13 @@ class Library:
     def job(self, name: str) -> OpenJob:
         """A job by its name, which has been checked; nothing outside of the store is opened."""
         with self._lock:
-            if name in self._open:
+            known = self._open.get(name)
+            if known is not None:
                 self._open.move_to_end(name)
-                return self._open[name]
+        if known is not None:
+            if known.is_the_same:
+                return known
+            self.forget(name)
         backend = open_backend(job_uri(self.store, name))
         if not backend.exists(layout.JOB):
             raise JobNotFoundError(f"No job {name!r} in this store.")

@@ -92,7 +92,7 @@ class Feeds:
     async def endpoint(self, request: Request) -> Response:
         """`/api/jobs/{job}/events`: goes on until the page leaves."""
         try:
-            job = await run_in_threadpool(self._job, request.path_params["job"])
+            name = (await run_in_threadpool(self._job, request.path_params["job"])).name
         except SondeError as error:
             status = 404 if isinstance(error, JobNotFoundError) else 400
             reply = error_reply(str(error), status)
@@ -100,7 +100,7 @@ class Feeds:
         if sum(one.listeners for one in self._feeds.values()) >= _MOST_LISTENERS:
             reply = error_reply("Too many pages listen already. Close some.", 503)
             return Response(reply.body, reply.status, media_type=reply.media_type)
-        feed = self._feeds.setdefault(job.name, Feed(lambda: self._look(job.name)))
+        feed = self._feeds.setdefault(name, Feed(lambda: self._look(name)))
         cursor = request.headers.get(_LAST_EVENT) or request.query_params.get("cursor", "")
         news = feed.news(cursor)
         return StreamingResponse(news, media_type="text/event-stream", headers=_HEADERS)

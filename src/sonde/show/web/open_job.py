@@ -67,6 +67,12 @@ class OpenJob:
         self._view: _Shared[View] | None = None
         self._episodes: _Shared[EpisodesReader] | None = None
         self._look()
+        self._info = self._facts.info
+
+    @property
+    def is_the_same(self) -> bool:
+        """Whether it is still there: one of its name that was begun anew is another job."""
+        return self.facts.info == self._info
 
     @property
     def name(self) -> str:
