@@ -68,6 +68,7 @@ def test_resources_operators_and_costs_are_told(
     phases = drawn(page, "phase_time")
     assert phases["rows"][0][0] == "backward"
     assert phases["rows"][0][2] == pytest.approx(USUAL["backward"] * STEPS)
+    page.locator('[data-chart-name="environment"]').scroll_into_view_if_needed()
     expect(page.locator('[data-chart="environment"]')).to_contain_text("python train.py")
 
 
