@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sonde.errors import UsageError
-from sonde.show.bars import sparkline
+from sonde.show.levels import levels
 from sonde.show.report.alone import chart_frame, chart_page, chart_picture
 from sonde.show.specs import LineChart, Spec, Text
 from sonde.show.whole_file import write_whole
@@ -84,4 +84,4 @@ def _small(values: Any) -> str:
         return ""
     low, most = min(known), max(known)
     above = [None if one is None else one - low for one in shown]
-    return f"{sparkline(above, '', most - low).plain} {low:.4g} … {most:.4g}"
+    return f"{levels(above, most - low)} {low:.4g} … {most:.4g}"

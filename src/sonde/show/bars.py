@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from sonde.show.levels import levels
+
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_LEVELS = "▁▂▃▄▅▆▇█"
 _TRACK = "░"
-_GAP = " "
 
 
 def bar(value: float | None, width: int, style: str) -> Text:
@@ -25,11 +25,4 @@ def bar(value: float | None, width: int, style: str) -> Text:
 
 def sparkline(values: Sequence[float | None], style: str, most: float = 100.0) -> Text:
     """One character per value, from 0 to the most; nothing is drawn where it is unknown."""
-    return Text("".join(_level(value, most) for value in values), style)
-
-
-def _level(value: float | None, most: float) -> str:
-    if value is None:
-        return _GAP
-    share = min(max(value / most, 0.0), 1.0) if most > 0 else 0.0
-    return _LEVELS[min(int(share * len(_LEVELS)), len(_LEVELS) - 1)]
+    return Text(levels(values, most), style)
