@@ -9,7 +9,7 @@ from benchmarks.report import Row, circumstances, save, table, write_page
 NAMES = (
     *("startup", "sampler", "writer", "follow", "sealed_size", "reader", "client_series"),
     *("hook_overhead", "smdebug_comparison", "trace_decoding", "rules_cost"),
-    "report_speed",
+    *("report_speed", "ui"),
 )
 
 

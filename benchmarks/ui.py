@@ -1,0 +1,170 @@
+"""How long a person waits for the dashboard, to the pixels; beside TensorBoard on the same series.
+
+A day of 120 series, 1,000 nodes, an hour of live news, and 10 series of 100,000 points.
+SONDE_BENCHMARK_QUICK=1 takes smaller stores and only shows that everything works.
+"""
+
+import os
+import statistics
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Browser
+
+from benchmarks import ui_tensorboard
+from benchmarks.report import Row
+from benchmarks.ui_browser import browser, dashboard, fresh, opening_ms, zooming_ms
+from benchmarks.ui_live import SECONDS_BEFORE, live_page, size_of, tell
+from sonde.clock import NANOSECONDS
+from sonde.records.metric import MetricInfo, Series
+from tests.fakes.stores import START_NS, Shape, fleet, long_job, seal_samples, write_job
+
+_IS_QUICK = bool(os.environ.get("SONDE_BENCHMARK_QUICK"))
+_HOURS, _NODES, _POINTS, _NEWS = (1.0, 64, 2000, 60) if _IS_QUICK else (24.0, 1000, 100_000, 3600)
+_OPENINGS, _SERIES = (2 if _IS_QUICK else 5), 10
+_ZOOMS = ("+", "+", "+", "ArrowRight", "+", "-", "ArrowLeft", "+", "0")
+_NODE_VIEWS = ["cpu", "network", "gpu", "system", "heatmap", "phases"]
+_HIGH = 3000  # all charts of a page are in sight
+_OTHER = f"TensorBoard {ui_tensorboard.VERSION}"
+
+
+def main() -> list[Row]:
+    """Everything in one run, each page in a browser that has nothing in its caches."""
+    with tempfile.TemporaryDirectory() as folder, browser() as opened:
+        long_job(folder, _HOURS, "day")
+        fleet(folder, _NODES, "fleet")
+        values = _ten_series(folder)
+        with dashboard(folder) as address:
+            rows = [
+                *_day(opened, address),
+                *_fleet(opened, address),
+                *_hour(opened, address),
+            ]
+            ours = _opened(opened, f"{address}#/jobs/ten/nodes?more={_names()}", _own_charts())
+        return [*rows, *_beside(opened, Path(folder), values, ours)]
+
+
+def _day(opened: Browser, address: str) -> list[Row]:
+    page = f"{address}#/jobs/day/nodes"
+    useful = _opened(opened, page, ["cpu", "network"])
+    whole = _opened(opened, page, _NODE_VIEWS)
+    zooms, first = _zoomed(opened, page, _NODE_VIEWS)
+    what = f"Nodes page, {_HOURS:g} h × 120 series"
+    return [
+        _row(f"{what}: first useful paint", useful, 1500, "server warm, browser cold"),
+        Row(f"{what}: all views drawn", statistics.median(whole), "ms"),
+        _row(f"{what}: zoom of all views", zooms, 100, f"first answer after {first:.0f} ms"),
+    ]
+
+
+def _fleet(opened: Browser, address: str) -> list[Row]:
+    page = f"{address}#/jobs/fleet/nodes"
+    first = _opened(opened, page, ["fleet"])
+    zooms, _ = _zoomed(opened, page, ["fleet"])
+    what = f"heatmap of {_NODES:,} nodes"
+    return [
+        Row(f"{what}: page opened and drawn", statistics.median(first), "ms"),
+        _row(f"{what}: zoom", zooms, 150),
+    ]
+
+
+def _hour(opened: Browser, address: str) -> list[Row]:
+    context, page = fresh(opened, _HIGH)
+    session = context.new_cdp_session(page)
+    session.send("Performance.enable")
+    document = live_page(page, address, "day", ["cpu", "heatmap"])
+    warm = _NEWS // 10
+    tell(page, document, SECONDS_BEFORE, warm)
+    before = size_of(session)
+    tell(page, document, SECONDS_BEFORE + warm, _NEWS - warm)
+    after = size_of(session)
+    context.close()
+    grown, nodes = after.heap_mb - before.heap_mb, after.nodes - before.nodes
+    what = f"{_NEWS:,} s of live news"
+    note = f"{before.heap_mb:.1f} MB after a tenth of it, {after.heap_mb:.1f} MB at the end"
+    return [
+        Row(f"{what}: growth of the heap", grown, "MB", "≤ 1 MB", grown <= 1.0, note=note),
+        Row(
+            f"{what}: growth of the DOM",
+            nodes,
+            "nodes",
+            "≤ 50 nodes",
+            nodes <= 50,
+            note=f"{after.nodes:,} at the end; listeners {after.listeners - before.listeners:+d}",
+        ),
+    ]
+
+
+def _beside(opened: Browser, folder: Path, values: Path, ours: list[float]) -> list[Row]:
+    python = ui_tensorboard.make_environment(folder / "environment")
+    what = f"{_SERIES} series × {_POINTS:,} points: page opened, all charts drawn"
+    rows = []
+    for samples, note in ((1000, "it draws 1,000 points of each"), (0, "it draws every point")):
+        with ui_tensorboard.tensorboard(python, folder, values, samples) as address:
+            theirs = []
+            for _ in range(_OPENINGS):
+                context, page = fresh(opened, _HIGH)
+                theirs.append(ui_tensorboard.opening_ms(page, address, _SERIES))
+                context.close()
+        us, them = statistics.median(ours), statistics.median(theirs)
+        more = "ours: lowest, mean and highest of all points per pixel; both have read their files"
+        rows.append(Row(what, us, "ms", "faster", us < them, f"{_OTHER}, {note}", them, more))
+    return rows
+
+
+def _opened(opened: Browser, address: str, charts: list[str]) -> list[float]:
+    found = []
+    for _ in range(_OPENINGS):
+        context, page = fresh(opened, _HIGH)
+        found.append(opening_ms(page, address, charts))
+        context.close()
+    return found
+
+
+def _zoomed(opened: Browser, address: str, charts: list[str]) -> tuple[list[float], float]:
+    """How long each zoom took, and the median of when something moved at all."""
+    context, page = fresh(opened, _HIGH)
+    opening_ms(page, address, charts)
+    zooming_ms(page, charts, "+")
+    found = [zooming_ms(page, charts, key) for key in _ZOOMS]
+    context.close()
+    return [whole for whole, _ in found], statistics.median(first for _, first in found)
+
+
+def _row(what: str, found: list[float], most: float, note: str = "") -> Row:
+    median = statistics.median(found)
+    worst = f"slowest of {len(found)}: {max(found):.0f} ms"
+    return Row(
+        what, median, "ms", f"≤ {most:g} ms", median <= most, note=f"{worst}{note and '; '}{note}"
+    )
+
+
+def _own_charts() -> list[str]:
+    return [f"metric:own.series_{number}" for number in range(_SERIES)]
+
+
+def _names() -> str:
+    return ",".join(f"own.series_{number}" for number in range(_SERIES))
+
+
+def _ten_series(folder: str) -> Path:
+    """A job of ten metrics; the same numbers as a file for others."""
+    random = np.random.default_rng(0)
+    values = np.cumsum(random.normal(0, 1, (_SERIES, _POINTS)), axis=1) + 500
+    shape = Shape(seconds=_POINTS / 2, every_seconds=0.5, workers=0)
+    backend = write_job(folder, "ten", shape)
+    times_ns = START_NS + np.arange(_POINTS, dtype=np.int64) * (NANOSECONDS // 2)
+    columns = {
+        Series(MetricInfo(f"own.series_{number}", "", "a walk"), ""): row
+        for number, row in enumerate(values)
+    }
+    seal_samples(backend, "node-0000", columns, times_ns)
+    path = Path(folder, "values.npy")
+    np.save(path, values.astype(np.float32))
+    return path
+
+
+if __name__ == "__main__":
+    for row in main():
+        print(" | ".join(row.cells()), row.note)

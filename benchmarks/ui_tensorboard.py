@@ -1,0 +1,92 @@
+"""TensorBoard, in an environment of its own, showing the same series."""
+
+import subprocess
+import sys
+import time
+import urllib.request
+import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from benchmarks.ui_browser import PAINTED
+
+VERSION = "2.21.0"
+
+_WRITE = """
+import sys
+import numpy as np
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+folder, values = sys.argv[1], np.load(sys.argv[2])
+writer = EventFileWriter(folder, max_queue_size=10000, flush_secs=600)
+for step in range(values.shape[1]):
+    told = [
+        Summary.Value(tag=f"series/{number}", simple_value=float(row[step]))
+        for number, row in enumerate(values)
+    ]
+    writer.add_event(Event(wall_time=1.79e9 + step / 2, step=step, summary=Summary(value=told)))
+writer.close()
+"""
+# All answers are there, and two frames have passed; its wheels may turn on although nothing comes.
+_DRAWN = f"""async ([count]) => {{
+  {PAINTED}
+  const answers = () => performance.getEntriesByType("resource")
+    .filter((one) => one.name.includes("timeSeries") && one.responseEnd > 0);
+  const charts = () => document.querySelectorAll("line-chart canvas, line-chart .series-view path");
+  await until(() => charts().length >= count && answers().length >= count);
+  await painted();
+  return performance.now();
+}}"""
+
+
+def make_environment(folder: Path) -> Path:
+    """Its Python."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    words = [str(python), "-m", "pip", "install", "-q", f"tensorboard=={VERSION}", "setuptools<81"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"TensorBoard cannot be installed:\n{done.stderr}")
+    return python
+
+
+@contextmanager
+def tensorboard(python: Path, folder: Path, values: Path, samples: int) -> Iterator[str]:
+    """TensorBoard over these series, once it has read them; `samples` 0 keeps every point."""
+    logs = folder / "logs"
+    if not logs.exists():
+        subprocess.run([python, "-c", _WRITE, logs, values], check=True, capture_output=True)
+    port = 16_006 + (samples == 0)
+    command = [python, "-m", "tensorboard.main", "--logdir", logs, "--port", str(port)]
+    more = ["--samples_per_plugin", f"scalars={samples}", "--load_fast", "false"]
+    with subprocess.Popen([*command, *more], stderr=subprocess.DEVNULL) as process:
+        try:
+            address = f"http://localhost:{port}"
+            _wait(f"{address}/data/plugin/scalars/tags")
+            yield address
+        finally:
+            process.terminate()
+
+
+def _wait(address: str) -> None:
+    """Until all series are read."""
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(address) as answer:
+                if b"series/9" in answer.read():
+                    return
+        except OSError:
+            pass
+        time.sleep(0.2)
+    sys.exit("TensorBoard has not read the series in time.")
+
+
+def opening_ms(page: Page, address: str, charts: int) -> float:
+    """From the first byte that is asked for to the pixels of so many charts."""
+    page.goto(f"{address}/#timeseries", wait_until="commit")
+    return float(page.evaluate(_DRAWN, [charts]))
