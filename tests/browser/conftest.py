@@ -16,6 +16,7 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 WIDE = (1440, 1000)
+HIGH = (1440, 6000)  # no part of a page waits to be scrolled to
 PATIENCE_MS = 30_000
 expect.set_options(timeout=PATIENCE_MS)
 

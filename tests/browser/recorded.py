@@ -10,6 +10,7 @@ import numpy as np
 
 from sonde.cli._main import run_command_line
 from sonde.clock import NANOSECONDS
+from sonde.records.metric import MetricInfo, Series
 from tests.fakes.job import FakeJob, series_of
 from tests.fakes.python_profile import FakeProfile
 from tests.fakes.stores import ATTACK, fleet, hostile, large_node
@@ -91,12 +92,19 @@ def _levels(step: int) -> Iterator[float]:
     yield from (1e6 * (1 + step % 3), 2e6)
 
 
+def _series(key: str) -> Series:
+    if "bytes_per_second" not in key:
+        return series_of(key)
+    metric, _, device = key.partition("/")
+    return Series(MetricInfo(metric, "bytes/s", "traffic of an interface"), device)
+
+
 def _known_job(uri: str) -> Known:
     known = Known(samples={key: [] for key in KEYS})
     job = FakeJob(uri)
     begin_ns = job.clock.now_ns()
     worker = job.worker(device="cuda:0", versions={"torch": "2.9.0"})
-    series = tuple(map(series_of, KEYS))
+    series = tuple(map(_series, KEYS))
     for step in range(STEPS):
         now = (job.clock.now_ns() - begin_ns) / NANOSECONDS
         values = list(_levels(step))

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import HIGH, Open
 from tests.browser.recorded import HOSTILE, HOSTILE_INSIDE
 from tests.browser.served import Served
 from tests.fakes.stores import ATTACK, ATTACKS
@@ -12,7 +12,6 @@ PAGES = {
     HOSTILE: ("overview", "nodes", "rules"),
     HOSTILE_INSIDE: ("overview", "nodes", "timeline", "tensors"),
 }
-HIGH = (1440, 5000)
 _FOREIGN = """() => [
   ...document.querySelectorAll("main img, main iframe, main script, [onerror], [onmouseover]"),
 ].map((one) => one.outerHTML)"""

@@ -131,14 +131,17 @@ def test_totals_of_a_brush_are_exact(open_page: Open, recorded: Served, known: K
     expect(table.locator("tr[data-phase=data_wait]")).to_contain_text(f"{waited[1]:.2f}\u202fs")
     drag(page, "phases", 0.1, 0.3)
     becomes(page, "(start) => __sonde.selection[0] < start", CUT[0])
-    drawn_range = page.evaluate("__sonde.selection")
+    brushed_range = page.evaluate("__sonde.selection")
     becomes(
         page,
-        "(start) => Math.abs(__sonde.chart('breakdown').t0 - __sonde.job.t0 - start) < 1e-3",
-        drawn_range[0],
+        """([start, end]) => {
+          const { t0, t1 } = __sonde.chart("breakdown"), zero = __sonde.job.t0;
+          return Math.abs(t0 - zero - start) < 1e-3 && Math.abs(t1 - zero - end) < 1e-3;
+        }""",
+        brushed_range,
     )
     brushed = {one["name"]: one["seconds"] for one in drawn(page, "breakdown")["phases"]}
-    for name, (_, seconds) in known.phase_seconds(*drawn_range).items():
+    for name, (_, seconds) in known.phase_seconds(*brushed_range).items():
         assert brushed[name] == pytest.approx(seconds, abs=1e-4)
     page.get_by_role("button", name="Clear").first.click()
     becomes(page, "() => __sonde.selection === null")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import HIGH, Open
 from tests.browser.drawn import drawn
 from tests.browser.recorded import DIED, KNOWN, REST, STEPS, USUAL, Known
 from tests.browser.served import Served
@@ -13,7 +13,7 @@ from tests.browser.served import Served
 def test_the_summary_tells_stages_and_exact_times(
     open_page: Open, recorded: Served, known: Known
 ) -> None:
-    page = open_page(recorded.page(KNOWN, "overview"))
+    page = open_page(recorded.page(KNOWN, "overview"), size=HIGH)
     expect(page.locator("h1")).to_contain_text(KNOWN)
     expect(page.locator("h1 .chip")).to_have_text("completed")
     assert page.title() == f"{KNOWN} · Overview · Sonde"
@@ -32,7 +32,7 @@ def test_the_summary_tells_stages_and_exact_times(
 def test_curves_are_the_numbers_that_were_written(
     open_page: Open, recorded: Served, known: Known
 ) -> None:
-    page = open_page(recorded.page(KNOWN, "overview"))
+    page = open_page(recorded.page(KNOWN, "overview"), size=HIGH)
     losses = drawn(page, "losses")
     curves = {one["label"]: one["values"] for one in losses["curves"]}
     train = dict(zip(losses["x"], curves["loss (train)"], strict=True))
@@ -51,7 +51,7 @@ def test_curves_are_the_numbers_that_were_written(
 def test_resources_operators_and_costs_are_told(
     open_page: Open, recorded: Served, known: Known
 ) -> None:
-    page = open_page(recorded.page(KNOWN, "overview"))
+    page = open_page(recorded.page(KNOWN, "overview"), size=HIGH)
     table = drawn(page, "resources")
     heads = [one["name"] for one in table["columns"]]
     rows = {row[heads.index("metric")]: dict(zip(heads, row, strict=True)) for row in table["rows"]}
@@ -63,7 +63,6 @@ def test_resources_operators_and_costs_are_told(
         "1 of 2 GPUs of node-a had work"
     )
     operators = page.locator('[data-chart="operators"]')
-    operators.scroll_into_view_if_needed()
     expect(operators).to_contain_text("aten::addmm")
     phases = drawn(page, "phase_time")
     assert phases["rows"][0][0] == "backward"
@@ -75,7 +74,7 @@ def test_resources_operators_and_costs_are_told(
 def test_insights_name_what_was_found_and_lead_to_its_time(
     open_page: Open, recorded: Served
 ) -> None:
-    page = open_page(recorded.page(KNOWN, "overview"))
+    page = open_page(recorded.page(KNOWN, "overview"), size=HIGH)
     strip = page.locator(".strip")
     expect(strip).to_contain_text("2 findings")
     rule = page.locator('[data-rule="LossSpike"]')

@@ -1,75 +1,52 @@
-"""The report in a real browser: with scripts and without, light and dark, narrow and on paper."""
+"""The report as people open it: a file, with scripts and without."""
 
 from pathlib import Path
 
-import pytest
+import numpy as np
 from playwright.sync_api import Page, expect
 
-from sonde.client.reports import report_of
 from tests.browser.conftest import Open
-from tests.fakes.reported import STEPS, reported_job
+from tests.browser.drawn import becomes
+from tests.browser.recorded import KNOWN, STEPS, Known
+from tests.browser.served import Served
+from tests.browser.test_accessibility import AXE, FITS, NARROW, VIOLATIONS
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    made = reported_job(name="<img src=x onerror=alert(1)>node")
-    file = tmp_path_factory.mktemp("report") / "report.html"
-    file.write_text(report_of(made.job, made.jobs[0].backend).html)
-    return file.as_uri()
+def downloaded(page: Page, folder: Path) -> str:
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download report").click()
+    kept = folder / waiting.value.suggested_filename
+    waiting.value.save_as(kept)
+    return kept.as_uri()
 
 
-def violations(page: Page) -> list[str]:
-    found: list[str] = page.evaluate("window.__violations ?? []")
-    return found
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_with_scripts_pictures_are_alive(open_page: Open, address: str, theme: str) -> None:
-    page = open_page(address, theme=theme)
-    figure = page.locator('figure[data-chart="losses"]')
-    figure.scroll_into_view_if_needed()
-    expect(figure.locator(".live canvas").first).to_be_visible()
-    expect(figure.locator(".static")).to_be_hidden()
-    assert violations(page) == []
-
-
-def test_with_scripts_tables_sort(open_page: Open, address: str) -> None:
+def test_a_report_is_readable_without_scripts_and_alive_with_them(
+    open_page: Open, recorded: Served, known: Known, tmp_path: Path
+) -> None:
+    address = downloaded(open_page(recorded.page(KNOWN, "rules")), tmp_path)
+    still = open_page(address, scripts=False)
+    expect(still).to_have_title(f"{KNOWN}: Sonde report")
+    text = still.locator("body")
+    cpu = np.percentile(known.values("cpu.utilization_percent"), 50)
+    for said in (
+        "2 findings: 2 warnings",
+        "the gradient of body.weight is NaN at step 220",
+        "ran for 130.4 seconds",
+        f"{cpu:.1f}\u202f%",
+        f"of {STEPS} steps were outliers",
+        f"{known.losses[-1]:.3g} at step {STEPS - 1}",
+    ):
+        expect(text).to_contain_text(said)
+    assert still.locator("figure svg").count() > 3
     page = open_page(address)
-    page.locator('details.fold:has(figure[data-chart="step_statistics"]) summary').click()
-    table = page.locator('figure[data-chart="step_statistics"] table')
-    table.scroll_into_view_if_needed()
-    first = table.locator("tbody tr").first.locator("td").nth(2)
-    title = table.locator("thead th").nth(2).locator("button")
-    title.click()
-    expect(first).to_have_text(str(STEPS))
-    title.click()
-    expect(first).to_have_text("4")
-
-
-def test_without_scripts_everything_is_there(open_page: Open, address: str) -> None:
-    page = open_page(address, scripts=False)
-    assert page.locator("figure .static svg").count() > 15
-    assert page.locator("figure image.heat").count() >= 4
-    expect(page.locator("#summary")).to_contain_text("Training loop share")
-    page.locator("#steps summary").first.click()
-    expect(page.locator('figure[data-chart="step_histogram"] svg path').first).to_be_visible()
-
-
-@pytest.mark.parametrize("width", [820, 1440])
-def test_nothing_is_wider_than_the_window(open_page: Open, address: str, width: int) -> None:
-    page = open_page(address, size=(width, 900))
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_names_stay_texts(open_page: Open, address: str) -> None:
-    page = open_page(address)
-    assert page.locator("img").count() == 0
-    expect(page.locator("#system")).to_contain_text("<img src=x onerror=alert(1)>node-a")
-
-
-def test_it_prints(open_page: Open, address: str, tmp_path: Path) -> None:
-    page = open_page(address, scripts=False)
-    page.pdf(path=str(tmp_path / "a4.pdf"), format="A4", print_background=True)
-    content = (tmp_path / "a4.pdf").read_bytes()
-    assert content.startswith(b"%PDF")
-    assert 2 <= content.count(b"/Type /Page\n") <= 12
+    becomes(page, "() => document.querySelectorAll('figure .live').length > 0")
+    table = page.locator("table", has=page.locator("th", has_text="p50")).first
+    head = table.locator("th").filter(has_text="p50").first
+    head.get_by_role("button").click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert page.evaluate(VIOLATIONS) == []
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(VIOLATIONS) == []
+    page.set_viewport_size({"width": NARROW, "height": 1000})
+    becomes(page, FITS)
