@@ -19,9 +19,8 @@ def test_an_instant_lies_in_the_stretch_that_began_last(
     ends = starts + np.array([length for _, length in stretches], dtype=np.int64)
     found = place_of(np.array(times, dtype=np.int64), starts, ends)
     for time, place in zip(times, found.tolist(), strict=True):
-        begun = [one for one, start in enumerate(starts.tolist()) if start <= time]
-        expected = begun[-1] if begun and time < ends[begun[-1]] else OUTSIDE
-        assert place == expected
+        around = [one for one in range(len(stretches)) if starts[one] <= time < ends[one]]
+        assert place == max(around, default=OUTSIDE)
 
 
 def test_means_are_taken_apart_and_what_is_unknown_is_left_out() -> None:

@@ -33,8 +33,11 @@ def place_of(times_ns: Numbers, starts_ns: Numbers, ends_ns: Numbers) -> Numbers
     if not len(starts_ns):
         return np.full(len(times_ns), OUTSIDE, dtype=np.int64)
     places = np.searchsorted(starts_ns, times_ns, side="right") - 1
-    is_in = (places >= 0) & (times_ns < ends_ns[np.maximum(places, 0)])
-    return np.where(is_in, places, OUTSIDE)
+    around: Numbers | None = None
+    while (is_past := (places != OUTSIDE) & (times_ns >= ends_ns[places])).any():
+        around = _around(ends_ns) if around is None else around
+        places[is_past] = around[places[is_past]]
+    return places
 
 
 def meanwhile(values: Reals, places: Numbers, is_chosen: Marks) -> Meanwhile | None:
@@ -51,3 +54,11 @@ def meanwhile(values: Reals, places: Numbers, is_chosen: Marks) -> Meanwhile | N
     if not len(inside) or not len(outside):
         return None
     return Meanwhile(float(inside.mean()), float(outside.mean()), len(inside), len(outside))
+
+
+def _around(ends_ns: Numbers) -> Numbers:
+    """Of each stretch the last one before it that ends later: what is left once it has ended."""
+    found = np.arange(len(ends_ns)) - 1
+    while (is_over := (found != OUTSIDE) & (ends_ns[found] <= ends_ns)).any():
+        found[is_over] = found[found[is_over]]
+    return found

@@ -31,8 +31,9 @@ class Track:
         """The name of the stretch that each instant lies in."""
         places = place_of(times_ns, self.starts_ns, self.ends_ns)
         named = (*self.names, outside)
-        numbers = np.where(places == OUTSIDE, len(self.names), self.which[places])
-        return [named[number] for number in numbers.tolist()]
+        found = np.full(len(places), len(self.names))
+        found[places != OUTSIDE] = self.which[places[places != OUTSIDE]]
+        return [named[number] for number in found.tolist()]
 
 
 def phase_track(reader: WorkerReader) -> Track:
@@ -50,8 +51,8 @@ def _track(reader: WorkerReader, label: str, categories: set[str]) -> Track:
     rows = reader.folder(EVENTS).rows(columns=_COLUMNS, only=only)
     names, which = texts_of(rows[label])
     starts_ns = to_numpy(rows["start_ns"])
-    order = np.argsort(starts_ns, kind="stable")
     ends_ns = starts_ns + to_numpy(rows["duration_ns"])
+    order = np.lexsort((-ends_ns, starts_ns))  # of those that begin together the inner one last
     return Track(tuple(names), which[order].astype(np.int64), starts_ns[order], ends_ns[order])
 
 

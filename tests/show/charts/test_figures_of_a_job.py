@@ -179,6 +179,28 @@ def test_bottlenecks_are_counted_sample_by_sample(made: Reported) -> None:
     assert sum(value for part in by_phase.parts for value in part.values) == pytest.approx(100)
 
 
+def test_before_the_first_step_gpus_wait_outside_of_any_phase() -> None:
+    job = FakeJob()
+    job.worker()
+    curves = {"gpu.utilization_percent/gpu0": [0.0] * 8, "cpu.utilization_percent": [99.0] * 8}
+    spec = CHARTS.load("cpu_bottleneck")().build(job.record(curves).job())
+    assert isinstance(spec, Group)
+    by_phase = spec.parts[2]
+    assert isinstance(by_phase, StackedBars)
+    assert [(part.label, part.values[0]) for part in by_phase.parts] == [("between", 100.0)]
+
+
+def test_the_memory_of_nodes_is_drawn_at_the_time_at_which_it_was_full() -> None:
+    first = FakeJob().record({"gpu.memory_used_percent/gpu0": [10.0] * 20})
+    late = FakeJob(first.backend.uri, "node-b", first.clock)
+    late.record({"gpu.memory_used_percent/gpu0": [60.0] * 40})
+    spec = CHARTS.load("gpu_memory")().build(late.job())
+    assert isinstance(spec, LineChart)
+    for curve, (begin, end) in zip(spec.curves, ((0, 10), (10, 30)), strict=True):
+        drawn = [at for at, value in zip(spec.x, curve.values, strict=True) if value in (10, 60)]
+        assert (drawn[0], drawn[-1]) == (pytest.approx(begin, abs=1), pytest.approx(end, abs=1))
+
+
 def test_full_gpus_are_told_by_their_95th_percentile(made: Reported) -> None:
     rows = {row["gpu"]: row for row in chart(made, "batch_size", Table).records()}
     for node, samples in made.samples.items():
