@@ -116,7 +116,9 @@ def _bars(
     shown = table.slice(0, _MOST_BARS)
     named = shown.select(names).to_pylist()
     labels = tuple(" ".join(_short(str(row[name])) for name in names) or "(none)" for row in named)
-    parts = tuple(Part(label=_said(name), values=tuple(shown[name].to_pylist())) for name in values)
+    parts = tuple(
+        Part(label=_said(name), values=tuple(shown[name].to_pylist()), tone=name) for name in values
+    )
     return labels, parts, _left_out(shown.num_rows, table.num_rows, "rows")
 
 

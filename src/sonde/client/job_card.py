@@ -1,30 +1,32 @@
-"""A job as a notebook shows it: where it stands, in figures."""
+"""A job as a notebook shows it: where it stands, in one row of figures."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from sonde.show.report.html import element
-from sonde.show.report.tables import facts
-from sonde.show.specs import Fact, Facts
+from sonde.show.report.tables import table
+from sonde.show.specs import Cell, Column, Table
+
+_SEVERITIES = ("critical", "warning", "info")
+_SECONDS = "seconds"
 
 
 def job_card(status: Mapping[str, Any]) -> str:
     """From the status document."""
     steps = ", ".join(f"{count:,} {mode}" for mode, count in status["steps"].items())
-    found = [one for rule in status["rules"] for one in rule["findings"]]
-    counts = [
-        f"{number} {severity}"
-        for severity in ("critical", "warning", "info")
-        if (number := sum(one["severity"] == severity for one in found))
-    ]
-    told = [
-        Fact(name="state", title="State", value=status["state"]),
-        Fact(name="time", title="Duration", value=status["duration_seconds"], unit="seconds"),
-        Fact(name="steps", title="Steps", value=steps or "none"),
-        Fact(name="nodes", title="Nodes", value=len(status["nodes"])),
-        Fact(name="workers", title="Workers", value=status["workers"]),
-        Fact(name="findings", title="Findings", value=", ".join(counts) or "none"),
-    ]
-    return str(
-        element("div", element("b", str(status["job"])), facts(Facts(title="", facts=tuple(told))))
+    found = [one["severity"] for rule in status["rules"] for one in rule["findings"]]
+    counts = [f"{found.count(one)} {one}" for one in _SEVERITIES if one in found]
+    figures: dict[str, Cell] = {
+        "job": status["job"],
+        "state": status["state"],
+        _SECONDS: status["duration_seconds"],
+        "steps": steps or "none",
+        "nodes": len(status["nodes"]),
+        "workers": status["workers"],
+        "findings": ", ".join(counts) or "none",
+    }
+    columns = tuple(
+        Column(name=name, title=name, unit=_SECONDS if name == _SECONDS else "") for name in figures
     )
+    shown = Table(title="", columns=columns, rows=(tuple(figures.values()),))
+    return str(element("div", table(shown)))

@@ -143,7 +143,7 @@ class OutlierMetrics(Frame):
         shown = self.rows[:_MOST_BARS]
         return Bars(
             title="Normal steps against outliers",
-            labels=tuple(f"{one.metric} {one.device}".strip() for one in shown),
+            labels=tuple(f"{one.device} {one.metric}".strip() for one in shown),
             parts=tuple(
                 Part(label=name, values=tuple(getattr(one, name) for one in shown))
                 for name in ("normal", "outliers")

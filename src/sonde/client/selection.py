@@ -16,6 +16,7 @@ from sonde.clock import NANOSECONDS
 from sonde.read.system import SystemReader
 from sonde.read.workers import Numbers, WorkerReader
 from sonde.records.ranges import TimeRange
+from sonde.records.step import EventCategory, Mode
 from sonde.show.specs import Group, Lane, Lanes, Span, Spec
 from sonde.store.format import EVENTS
 from sonde.store.tables import texts_of, to_numpy
@@ -132,7 +133,7 @@ class Selection(Frame):
                 start=self._since(int(part.starts_ns[place])),
                 end=self._since(int(part.ends_ns[place])),
                 label=part.name,
-                tone=part.name,
+                tone=part.name if part.category == EventCategory.PHASE else Mode.TRAIN.value,
             )
             for place in np.sort(longest).tolist()
         ]

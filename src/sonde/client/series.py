@@ -157,12 +157,12 @@ class Histogram(Drawn):
         return f"{low:.3g}", f"{high:.3g}", str(self.counts[place])
 
     def _picture(self) -> Spec:
-        """A bar per bin: their widths differ by powers of two."""
-        used = np.flatnonzero(self.counts)
-        places = range(int(used[0]), int(used[-1]) + 1) if len(used) else range(0)
+        """A bar per bin with a value in it: bins about zero are many, and mostly empty."""
+        places = np.flatnonzero(self.counts).tolist()
         return Bars(
             title="Histogram",
-            labels=tuple(f"{self.edges[at]:.3g}" for at in places),
+            note="Bins that are empty are left out.",
+            labels=tuple(f"{self.edges[at]:.3g} to {self.edges[at + 1]:.3g}" for at in places),
             parts=(Part(label="count", values=tuple(int(self.counts[at]) for at in places)),),
         )
 
@@ -192,14 +192,15 @@ class Histograms(Drawn):
         return f"histograms of {self.tensor} at {len(self)} steps from {first} to {last}"
 
     def _picture(self) -> Spec:
+        used = np.flatnonzero(self.counts.any(axis=0))[::-1]
         shares = self.counts / np.maximum(1, self.counts.sum(axis=1, keepdims=True))
         return Heatmap(
             title=f"Histograms of {self.tensor}",
-            note="The share of the values in each bin, at each step.",
-            rows=tuple(f"{edge:.3g}" for edge in self.edges[:-1][::-1]),
+            note="The share of the values in each bin, at each step; empty bins are left out.",
+            rows=tuple(f"{self.edges[at]:.3g}" for at in used),
             x=tuple(self.steps.tolist()),
             x_title="Step",
-            values=tuple(tuple((100 * row).tolist()) for row in shares.T[::-1]),
+            values=tuple(tuple((100 * row).tolist()) for row in shares.T[used]),
             unit="percent",
             low=0.0,
             high=float(100 * shares.max()) if shares.size else 1.0,

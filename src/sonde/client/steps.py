@@ -187,7 +187,9 @@ class StepRows(Frame):
         spent = [
             name
             for name in self.table.column_names
-            if name not in (*_FIRST, *_LAST) and not name.startswith(DEVICE_PREFIX)
+            if name not in (*_FIRST, *_LAST)
+            and not name.startswith(DEVICE_PREFIX)
+            and to_numpy(self.table[name]).any()
         ]
         return stacked_bars(self.table, "Steps by phase", ("mode", "step"), spent, "seconds")
 
@@ -265,5 +267,6 @@ class PhaseStatistics(Frame):
         return aligned([("phase", *_NUMBERS), *lines], left=1)
 
     def _picture(self) -> Spec:
+        shown = PhaseStatistics(tuple(row for row in self.rows if row.maximum > 0))
         values = ("mean", "p95", "maximum")
-        return bars(self.to_arrow(), "Time by phase", "phase", values, "seconds")
+        return bars(shown.to_arrow(), "Time by phase", "phase", values, "seconds")
