@@ -3,6 +3,9 @@
 A message says what happened, with which value, and the way out, in one line.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class SondeError(Exception):
     """The root: whatever Sonde raises on purpose is one of these."""
@@ -90,3 +93,9 @@ class RefusedStepError(StoppedJobError):
     def __init__(self, reason: str) -> None:
         """Says on standard error why the process ends."""
         super().__init__(reason, "the optimizer has not stepped, the job is stopped")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question that follows a sentence, with the closest known name; "" where none is close."""
+    close = get_close_matches(name, known, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

@@ -45,6 +45,15 @@ def test_an_unknown_job_lists_the_known_ones(store: str) -> None:
     assert str(caught.value) == f"No job 'bert' in {store}. Known: gpt, resnet"
 
 
+def test_a_typo_in_the_name_of_a_job_brings_the_name_that_is_meant(tmp_path: Path) -> None:
+    for number in range(12):
+        FakeJob(str(tmp_path / f"job-{number:02d}"))
+    FakeJob(str(tmp_path / "healthy"))
+
+    with pytest.raises(JobNotFoundError, match=r"Did you mean 'healthy'\? Known: job-04, "):
+        find_job("helthy", str(tmp_path))
+
+
 def test_of_many_jobs_the_last_are_listed(tmp_path: Path) -> None:
     for number in range(12):
         FakeJob(str(tmp_path / f"job-{number:02d}"))

@@ -10,7 +10,7 @@ from typing import NoReturn
 from sonde import __version__
 from sonde.cli import COMMANDS, Command
 from sonde.cli._command import remark
-from sonde.errors import OutputError, SondeError, UsageError
+from sonde.errors import OutputError, SondeError, UsageError, did_you_mean
 from sonde.show.output import visible, writing
 
 _INTERRUPTED = 130
@@ -38,8 +38,16 @@ def run_command_line(words: Sequence[str]) -> int:
 
 
 def _execute(words: Sequence[str]) -> int:
-    parser = _parser(words)
-    options = parser.parse_args(words)
+    # only what was asked for is imported: `sonde run` must not wait for what `sonde watch` needs
+    asked = next((word for word in words if not word.startswith("-")), None)
+    if asked and asked not in COMMANDS:
+        hint = did_you_mean(asked, COMMANDS.names())
+        raise UsageError(f"There is no command {asked!r}.{hint} All of them: sonde --help")
+    parser = _parser([asked] if asked else COMMANDS.names())
+    options, unknown = parser.parse_known_args(words)
+    if unknown:
+        page = f"sonde {asked}" if asked else "sonde"
+        raise UsageError(f"unrecognized arguments: {' '.join(unknown)}. Help: {page} --help")
     if not hasattr(options, "command_to_execute"):
         parser.print_help()
         return 2
@@ -59,7 +67,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"sonde: {visible(message)}. Help: {self.prog} --help\n")
 
 
-def _parser(words: Sequence[str]) -> _Parser:
+def _parser(names: Sequence[str]) -> _Parser:
     parser = _Parser(
         prog="sonde",
         description="Watches a training job: sonde run python train.py",
@@ -67,9 +75,7 @@ def _parser(words: Sequence[str]) -> _Parser:
     )
     parser.add_argument("--version", action="version", version=f"sonde {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    # only what was asked for is imported: `sonde run` must not wait for what `sonde watch` needs
-    asked = next((word for word in words if not word.startswith("-")), None)
-    for name in [asked] if asked and asked in COMMANDS else COMMANDS.names():
+    for name in names:
         _add(commands, name)
     return parser
 

@@ -2,7 +2,7 @@
 
 import re
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, did_you_mean
 from sonde.plugins import Slot
 from sonde.rules._rule import Rule
 
@@ -32,4 +32,7 @@ def load_rule(name: str) -> type[Rule]:
     ours = [slot for slot in RULES if slot.has_file(wanted)]
     for slot in ours or [slot for slot in (*RULES, FOREIGN) if wanted in slot]:
         return slot.load(wanted)
-    raise UsageError(f"There is no rule {name!r}. Known: {', '.join(rule_names())}")
+    known = rule_names()
+    raise UsageError(
+        f"There is no rule {name!r}.{did_you_mean(wanted, known)} Known: {', '.join(known)}"
+    )

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from sonde.errors import JobNotFoundError, StoreError
+from sonde.errors import JobNotFoundError, StoreError, did_you_mean
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 
@@ -60,7 +60,9 @@ def _why_not_found(job: str, store: str) -> str:
     said = f"No job {job!r} in {store}." if is_named else f"No job {job!r}."
     if not known:
         return f"{said} There are no jobs in {store} yet."
-    return f"{said} Known: {known}" if is_named else f"{said} Known in {store}: {known}"
+    if not is_named:
+        return f"{said} Known in {store}: {known}"
+    return f"{said}{did_you_mean(job, open_backend(store).folders(''))} Known: {known}"
 
 
 def _some_jobs(store: str) -> str:
