@@ -24,8 +24,11 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"Cannot listen on {host}:{port}: {reason}. Try another --port.") from None
+        # Python repeats the address in brackets
+        reason = (error.strerror or str(error)).partition(" (")[0].lower()
+        raise UsageError(
+            f"Cannot listen on {host}:{port}: {reason}. Try another --port; 0 takes any free one."
+        ) from None
 
 
 def open_server(store: str, listening: socket.socket, host: str) -> "tuple[DashboardServer, str]":
