@@ -58,7 +58,12 @@ def test_every_fourth_wait_of_a_loader_with_four_processes_counts() -> None:
 
 def test_more_processes_than_cores_are_not_advised() -> None:
     [episode] = judged(waiting(lambda _: 2.0)).episodes
-    assert "there are 8 cores" in episode.finding.advice
+    assert "loader processes, and there are 8 cores. Set num_workers=8" in episode.finding.advice
+
+
+def test_where_every_core_has_a_process_batches_must_become_cheaper() -> None:
+    [episode] = judged(waiting(lambda _: 2.0, processes=8)).episodes
+    assert "and there are 8 cores. Make batches cheaper" in episode.finding.advice
 
 
 HEALTHY: dict[str, Callable[[int], float]] = {

@@ -114,8 +114,10 @@ def _advice(facts: LoaderFacts | None, wait: float, computing: float) -> str:
     made = made or f"{facts.processes} loader processes do not keep up"
     if needed <= facts.cores:
         return f"{made}: num_workers={needed} would. `sonde dataloader` shows where the time goes."
+    more = facts.processes < facts.cores
+    first = f"Set num_workers={facts.cores}, and make" if more else "Make"
     return (
-        f"{made}: it would take {needed} of them, and there are {facts.cores} cores. Make batches "
-        "cheaper (smaller items, faster decoding), or prepare them before the training; "
-        "`sonde dataloader` shows where the time goes."
+        f"{made}: to keep up, it would take {needed} loader processes, and there are {facts.cores} "
+        f"cores. {first} batches cheaper (smaller items, faster decoding), or prepare them before "
+        "the training; `sonde dataloader` shows where the time goes."
     )
