@@ -20,6 +20,8 @@ class DashboardServer:
 
     def __init__(self, library: Library, listening: socket.socket, token: str | None) -> None:
         self._socket = listening
+        # else an answer of two parts waits 40 ms for the browser to say that it has the first
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._library = library
         self.port = int(listening.getsockname()[1])
         app = create_app(library, Door(self.port, token))
