@@ -5,7 +5,10 @@ import pytest
 
 from sonde.errors import UsageError
 from sonde.show.web.tensor_values import value_document
+from sonde.store.format import STATISTICS
+from sonde.store.statistics import BINS, encode_histogram
 from tests.fakes.job import FakeJob
+from tests.fakes.worker import statistics_of
 from tests.show.web.asked import Asked
 
 
@@ -86,6 +89,18 @@ def test_histograms_of_many_steps_are_put_together() -> None:
     frame = Asked(job).frame("tensors/histograms", name="w", px=2)
     assert (frame["steps"], frame["zeros"], frame["merged"]) == ([0, 3], [3, 3], 3)
     assert frame["counts"] == [3, 3]
+
+
+def test_a_histogram_of_very_many_values_counts_them_all() -> None:
+    job, counts = FakeJob(), [0] * BINS
+    counts[BINS // 2 + 3] = 3_000_000_000
+    worker = job.worker().knows("w")
+    for step in range(4):
+        row = (*statistics_of(np.ones(1))[:-1], encode_histogram(counts))
+        worker.writer.add(STATISTICS, ("w", job.clock.now_ns(), step, "train", *row))
+    worker.flush()
+    frame = Asked(job).frame("tensors/histograms", name="w", px=2)
+    assert sum(frame["counts"]) == 12_000_000_000
 
 
 def test_a_saved_value_is_a_table_a_picture_and_figures() -> None:

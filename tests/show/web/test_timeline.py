@@ -126,6 +126,22 @@ def test_a_kernel_is_told_with_who_launched_it_and_when() -> None:
     assert found["device"] == "cuda:0"
 
 
+def test_a_kernel_belongs_to_the_call_of_its_own_life_where_numbers_begin_anew() -> None:
+    job = FakeJob()
+    for attempt, at in ((1, 0.0), (2, 10.0)):
+        worker = job.worker(attempt=attempt)
+        worker.operation(f"call {attempt}", "runtime", at + 0.1, 0.01, correlation=7)
+        gpu = {"device": "cuda:0", "lane": "stream 7"}
+        worker.operation("gemm", "kernel", at + 0.2, 0.1, correlation=7, **gpu)
+        worker.flush()
+    asked = Asked(job)
+    for attempt, at in ((1, 0.25), (2, 10.25)):
+        words = {"worker": 0, "track": "cuda:0 stream 7", "lane": 0, "at": at}
+        found = asked.document("timeline/slice", **words)
+        assert found["launched_by"] == f"call {attempt}"
+        assert found["launch_seconds"] == pytest.approx(0.1)
+
+
 def test_where_there_is_no_slice_that_is_said() -> None:
     asked = Asked(trained())
     with pytest.raises(UsageError, match="Nothing of 'steps' lies at 9"):

@@ -126,16 +126,20 @@ class WorkerTrace:
         }
 
     def _call_of(self, place: int) -> int | None:
-        """The driver's call that started what a device did."""
+        """The driver's call that started what a device did.
+
+        Every life of a worker counts its calls anew: of several with one number it is the nearest.
+        """
         category = self.categories[int(self.category_numbers[place])]
         correlations: Numbers = to_numpy(self._table["correlation"])
         if category not in _ON_DEVICE or correlations[place] == NO_CORRELATION:
             return None
         same = np.flatnonzero(correlations == correlations[place]).tolist()
-        calls = (
+        calls = [
             one for one in same if self.categories[int(self.category_numbers[one])] == _RUNTIME
-        )
-        return next(calls, None)
+        ]
+        away_ns = np.abs(self.starts_ns[calls] - self.starts_ns[place])
+        return calls[int(away_ns.argmin())] if calls else None
 
     def _module_of(self, place: int) -> str:
         return str(self._table["module"][place].as_py())

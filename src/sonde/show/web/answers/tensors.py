@@ -124,7 +124,7 @@ def _histograms(question: Question) -> Reply:
         "edges": found.edges.tolist(),
         "zeros": zeros.tolist(),
         "merged": max(1, len(found.steps) // max(1, len(places) - 1)),
-        "counts": builder.add(counts.astype("<u4")),
+        "counts": builder.add(counts.astype("<u4" if counts.max(initial=0) < 1 << 32 else "<f8")),
     }
     return frame_reply(builder.build(header))
 
