@@ -4,10 +4,12 @@ import asyncio
 import gc
 import json
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import cast
 
 import pytest
 from starlette.requests import Request
+from starlette.responses import StreamingResponse
 
 from sonde.client.shown_job import ShownJob
 from sonde.records.finding import Finding, Severity
@@ -16,6 +18,7 @@ from sonde.show.web.library import Library
 from sonde.show.web.live import Feed, Feeds
 from sonde.show.web.moments import Event, Moment, look_at
 from sonde.show.web.open_job import OpenJob
+from sonde.store.backends.memory import Memory
 from sonde.store.control import send_request
 from tests.fakes.job import FakeJob
 from tests.fakes.stores import write_findings
@@ -205,3 +208,28 @@ def test_who_has_listened_keeps_no_job_open() -> None:
     library.forget(name)
     gc.collect()
     assert known() is None
+
+
+@pytest.mark.parametrize(("poll_seconds", "expected"), [(0.25, 1.0), (5.0, 5.0)])
+def test_a_store_that_is_far_away_is_looked_at_less_often(
+    monkeypatch: pytest.MonkeyPatch, poll_seconds: float, expected: float
+) -> None:
+    job, slept = running(), asyncio.Queue[float]()
+    monkeypatch.setattr(Memory, "poll_seconds", poll_seconds)
+    store, _, name = job.backend.uri.rpartition("/")
+    library = Library(store, job.clock, lambda backend: ShownJob(backend, job.clock))
+
+    async def sleep(seconds: float) -> None:
+        await slept.put(seconds)
+        await asyncio.Event().wait()
+
+    async def listen() -> None:
+        scope = {"type": "http", "path_params": {"job": name}, "headers": [], "query_string": b""}
+        answer = await Feeds(library, sleep).endpoint(Request(scope))
+        assert isinstance(answer, StreamingResponse)
+        news = cast("AsyncGenerator[bytes, None]", answer.body_iterator)
+        assert "event: samples" in await next_of(news)
+        assert await asyncio.wait_for(slept.get(), 20) == expected
+        await news.aclose()
+
+    asyncio.run(listen())

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -23,16 +24,13 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _LAST_EVENT = "last-event-id"
 
 Look = Callable[[], Moment | None]
-
-
-async def _pause() -> None:
-    await asyncio.sleep(_EVERY_SECONDS)
+Sleep = Callable[[float], Awaitable[None]]
 
 
 class Feed:
     """The news of one job, for everybody who listens; nobody listens, nobody looks."""
 
-    def __init__(self, look: Look, pause: Callable[[], Awaitable[None]] = _pause) -> None:
+    def __init__(self, look: Look, pause: Callable[[], Awaitable[None]]) -> None:
         self.listeners = 0
         self._look = look
         self._pause = pause
@@ -85,14 +83,15 @@ class Feed:
 class Feeds:
     """One feed per job that anybody listens to."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, sleep: Sleep = asyncio.sleep) -> None:
         self._library = library
+        self._sleep = sleep
         self._feeds: dict[str, Feed] = {}
 
     async def endpoint(self, request: Request) -> Response:
         """`/api/jobs/{job}/events`: goes on until the page leaves."""
         try:
-            name = (await run_in_threadpool(self._job, request.path_params["job"])).name
+            job = await run_in_threadpool(self._job, request.path_params["job"])
         except SondeError as error:
             status = 404 if isinstance(error, JobNotFoundError) else 400
             reply = error_reply(str(error), status)
@@ -100,10 +99,15 @@ class Feeds:
         if sum(one.listeners for one in self._feeds.values()) >= _MOST_LISTENERS:
             reply = error_reply("Too many pages listen already. Close some.", 503)
             return Response(reply.body, reply.status, media_type=reply.media_type)
-        feed = self._feeds.setdefault(name, Feed(lambda: self._look(name)))
         cursor = request.headers.get(_LAST_EVENT) or request.query_params.get("cursor", "")
-        news = feed.news(cursor)
+        news = self._feed(job.name, job.backend.poll_seconds).news(cursor)
         return StreamingResponse(news, media_type="text/event-stream", headers=_HEADERS)
+
+    def _feed(self, name: str, poll_seconds: float) -> Feed:
+        """Knows the job by its name only: who has listened keeps nothing open."""
+        # where every look is a request to somebody else, there are fewer of them
+        pause = partial(self._sleep, max(_EVERY_SECONDS, poll_seconds))
+        return self._feeds.setdefault(name, Feed(partial(self._look, name), pause))
 
     def _look(self, name: str) -> Moment | None:
         """The job now; None while its store does not answer, or once it is gone."""
