@@ -71,6 +71,15 @@ def test_the_table_has_a_row_per_operation() -> None:
     assert rows["longest item"]["p50"] == pytest.approx(0.09)
 
 
+def test_what_one_item_takes_has_no_total_beside_that_of_all() -> None:
+    printed = [
+        line.plain.split() for line in loader_lines(slow_job().job().dataloader().documents())
+    ]
+    totals = {row[0]: row[-1] for row in printed if row and row[0] in ("batch", "item", "longest")}
+    assert totals["batch"] == "s"
+    assert (totals["item"], totals["longest"]) == ("–", "–")
+
+
 def test_processes_are_idle_between_batches_that_follow_each_other() -> None:
     job = FakeJob()
     worker = job.worker()

@@ -54,7 +54,7 @@ def test_the_last_words_of_a_run_are_the_verdict_and_the_next_finding(judged: Fa
     assert verdict is not None
     assert (verdict.findings, verdict.worst, verdict.is_final) == (2, "critical", True)
     assert verdict_lines(verdict, "job") == [
-        verdict.sentence,
+        f"critical: {verdict.sentence}",
         "  warning: LossTooLarge: 2",
         "what to do: sonde findings job",
     ]

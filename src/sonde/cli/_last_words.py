@@ -22,7 +22,8 @@ def verdict_lines(verdict: Verdict | None, job: str) -> list[str]:
     """The verdict, the first findings, and where the rest is; `job` is how to name the job."""
     if verdict is None:
         return []
-    lines = [verdict.sentence if verdict.is_final else f"so far: {verdict.sentence}"]
+    severity = f"{verdict.first[0].severity.value}: " if verdict.first else ""
+    lines = [f"{'' if verdict.is_final else 'so far: '}{severity}{verdict.sentence}"]
     lines += [_line(one) for one in verdict.first[1:_MOST_LINES]]
     if verdict.findings:
         lines.append(f"what to do: sonde findings {job}")

@@ -20,6 +20,9 @@ class Operation(StrEnum):
     TRANSFER = "transfer"  # of something to the device
 
 
+SINGLE_ITEMS = (Operation.ITEM, Operation.LONGEST_ITEM)  # one of many in a batch: no sum of them
+
+
 @dataclass(frozen=True, slots=True)
 class LoaderFacts:
     """What a script has asked of a loader."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
+from sonde.records.loading import SINGLE_ITEMS
 from sonde.show.styles import QUIET
 from sonde.show.terminal import table
 from sonde.show.units import counted, percent, short_time
@@ -12,7 +13,7 @@ from sonde.show.units import counted, percent, short_time
 _MOST_FUNCTIONS = 8
 _LEAST_PERCENT = 5.0
 _MOST_OUTLIERS = 5
-_NUMBERS = ("p25", "p50", "p95", "maximum", "total")
+_NUMBERS = ("p25", "p50", "p95", "maximum")
 
 
 def loader_lines(loaders: Sequence[Mapping[str, Any]]) -> list[Text]:
@@ -29,7 +30,11 @@ def _loader(one: Mapping[str, Any]) -> list[Text]:
     title = f"loader {one['loader']} of worker {one['worker']}: {', '.join(_facts(one))}"
     lines = [Text(title, "bold"), Text()]
     rows = [
-        (row["operation"], str(row["count"]), *(short_time(row[name]) for name in _NUMBERS))
+        (
+            *(row["operation"], str(row["count"])),
+            *(short_time(row[name]) for name in _NUMBERS),
+            "–" if row["operation"] in SINGLE_ITEMS else short_time(row["total"]),
+        )
         for row in one["operations"]
     ]
     titles = ("", "count", "p25", "p50", "p95", "max", "total")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sonde.analyze.durations import Reals, binned, durations_of
-from sonde.records.loading import Operation
+from sonde.records.loading import SINGLE_ITEMS, Operation
 from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView
 from sonde.show.specs import Column, Group, Histogram, Part, Spec, Table
@@ -51,7 +51,7 @@ class LoadingTimes(Chart):
                 Column(name="total", title="Total", unit="seconds"),
             ),
             rows=tuple(
-                (name, len(own), *_quartiles(own), float(own.max()), float(own.sum()))
+                (name, len(own), *_quartiles(own), float(own.max()), _total(name, own))
                 for name, own in known.items()
             ),
         )
@@ -79,6 +79,10 @@ def _histogram(drawn: dict[Operation, Reals]) -> Histogram:
         unit="seconds",
         counted="batches",
     )
+
+
+def _total(operation: str, seconds: Reals) -> float | None:
+    return None if operation in SINGLE_ITEMS else float(seconds.sum())
 
 
 def _quartiles(seconds: Reals) -> tuple[float, ...]:
