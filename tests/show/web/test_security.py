@@ -123,9 +123,19 @@ def test_a_token_in_the_address_changes_nothing_by_itself(remote: TestClient) ->
     assert answer.status_code == 401
 
 
-def test_the_way_on_after_the_token_never_leaves_this_server(remote: TestClient) -> None:
-    answer = remote.get("http://gpu-box//evil.example/", params={"token": TOKEN})
-    assert answer.headers["location"] == "/evil.example/"
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("//evil.example/", "/evil.example/"),
+        ("/%5Cevil.example/", "/%5Cevil.example/"),
+        ("/x%0d%0aSet-Cookie:%20a=b", "/x%0D%0ASet-Cookie%3A%20a%3Db"),
+    ],
+)
+def test_the_way_on_after_the_token_never_leaves_this_server(
+    remote: TestClient, path: str, expected: str
+) -> None:
+    answer = remote.get(f"http://gpu-box{path}", params={"token": TOKEN})
+    assert answer.headers["location"] == expected
 
 
 @pytest.mark.parametrize(

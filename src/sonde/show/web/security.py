@@ -5,7 +5,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -124,10 +124,10 @@ class Security:
             await _refuse(send, 401, text)
             return
         rest = urlencode([one for one in query if one[0] != _TOKEN])
-        target = f"{'/' + scope['path'].lstrip('/')}{'?' + rest if rest else ''}"
+        target = f"{quote('/' + scope['path'].lstrip('/'))}{'?' + rest if rest else ''}"
         cookie = f"{self._door.cookie}={given}; HttpOnly; SameSite=Lax; Path=/"
         headers = [
-            (b"location", target.encode("ascii", "ignore")),
+            (b"location", target.encode()),
             (b"set-cookie", cookie.encode()),
             (b"content-length", b"0"),
         ]
