@@ -90,3 +90,15 @@ def test_what_is_too_large_for_a_download_is_refused_with_another_way(
     with pytest.raises(UsageError, match="sonde export job --format csv"):
         asked.reply("export", format="csv")
     assert asked.reply("export", format="csv", start=0, end=2).body
+
+
+def test_a_trace_of_too_many_slices_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonde.show.web.answers.export._MOST_VALUES", 10)
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(20):
+        worker.step(step, {"forward": 1.0})
+    worker.flush()
+    with pytest.raises(UsageError, match="sonde export job --format chrome-trace"):
+        Asked(job).reply("export", format="chrome-trace")
+    assert Asked(job).reply("export", format="chrome-trace", start=0, end=2).body

@@ -18,9 +18,7 @@ _FORMATS = {
     "speedscope": ("speedscope.json", "application/json"),
     "csv": ("csv", "text/csv; charset=utf-8"),
 }
-
-
-_MOST_VALUES = 5_000_000  # of metrics; about 400 MB as a trace
+_MOST_VALUES = 5_000_000  # of metrics, and slices; about 400 MB as a trace
 
 
 class FileOfAJob(Answers):
@@ -50,6 +48,7 @@ def _selection(question: Question, view: JobView, name: str) -> Selection:
         _check_size(view.name, system, within, name)
     if name == "chrome-trace":
         timeline = view.timeline(worker=worker, start=start, end=end).data
+        _refuse_more(view.name, timeline.size, name)  # now with what workers did
         return Selection(view.name, (), (), timeline=timeline)
     if name == "speedscope":
         profiles = tuple(
@@ -76,6 +75,10 @@ def _check_size(job: str, system: SystemView, within: TimeRange, name: str) -> N
             last_ns = min(extent.last_ns, within.end_ns or extent.last_ns)
             share = (last_ns - first_ns + 1) / (extent.last_ns - extent.first_ns + 1)
             values += max(0.0, share) * extent.rows * len(reader.series())
+    _refuse_more(job, values, name)
+
+
+def _refuse_more(job: str, values: float, name: str) -> None:
     if values > _MOST_VALUES:
         raise UsageError(
             f"This stretch of {job!r} holds about {values:.2g} values, too many for a download. "
