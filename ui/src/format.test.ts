@@ -19,6 +19,9 @@ describe("numbers", () => {
     expect(shown(123456.5, "per_second")).toBe("123 k/s");
     expect(shown(-3, "")).toBe("\u22123");
     expect(shown(0.00012, "")).toBe("1.20e-4");
+    expect(shown(0.02328, "")).toBe("0.0233");
+    expect(shown(0.5, "")).toBe("0.500");
+    expect(shown(1.5, "")).toBe("1.50");
   });
 
   it("that are not known are a dash", () => {

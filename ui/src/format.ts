@@ -71,7 +71,8 @@ function formatPlain(value: number, sign: string): string {
   let text: string;
   if (Number.isInteger(value) && size < 1e6) text = formatCount(size);
   else if (size >= 1e4) text = scaled(size, SI).trim();
-  else if (size >= 0.01) text = digits(size);
+  else if (size >= 1) text = digits(size);
+  else if (size >= 0.01) text = size.toPrecision(3);
   else text = size === 0 ? "0" : size.toExponential(2);
   const shown = value < 0 ? `\u2212${text}` : text;
   return sign ? `${shown}${sign.startsWith("/") ? "" : NARROW}${sign}` : shown;

@@ -80,7 +80,7 @@ function drawCovered(g: CanvasRenderingContext2D, area: Area, data: TraceWindow,
   const [from, to] = data.window;
   const width = (to - from) / data.px;
   const column = (area.plot * width) / (area.window[1] - area.window[0]);
-  g.fillStyle = tint("--c1", isSearching ? 0.18 : 0.42);
+  g.fillStyle = tint("--muted", isSearching ? 0.18 : 0.42); // of many things at once: the color of none
   for (let row = 0; row < lanes; row++) {
     const bottom = top + HEAD + (row + 1) * lane - 1;
     for (let i = 0; i < data.px; i++) {

@@ -10,7 +10,7 @@ test("units with prefixes stand at every mark", () => {
 });
 
 test("marks that would read the same have more digits", () => {
-  expect(axisLabels([0.0475, 0.05, 0.0525], "")).toEqual(["0.0475", "0.05", "0.0525"]);
+  expect(axisLabels([1.0475, 1.05, 1.0525], "")).toEqual(["1.0475", "1.05", "1.0525"]);
 });
 
 test("marks without a value have no label", () => {

@@ -107,7 +107,7 @@ function Readout({ spec, table, at }: { spec: LineSpec; table: CurveTable; at: {
     <span class="line-readout">
       {spec.x_title.toLowerCase()} <b>{spec.x_unit === "seconds" ? formatElapsed(found.x) : cellText(found.x, spec.x_unit)}</b>
       {(at.value !== null || found.values.length <= MOST_READ) && found.values.map(({ label, value }) => (
-        <span key={label}>{spec.curves.length > 1 ? ` ${label} ` : " "}<b>{cellText(value, spec.unit)}</b></span>
+        <span key={label}>{spec.curves.length > 1 ? ` ${label} ` : ": "}<b>{cellText(value, spec.unit)}</b></span>
       ))}
     </span>
   );
