@@ -1,0 +1,109 @@
+"""Draws the pages of the dashboard: `python -m docs.pictures.draw_dashboard STORE`, from the root.
+
+The list of jobs shows the name of the store: take one that says nothing, like /data/jobs. Jobs
+that it does not hold yet are made: a small real training with planted faults, an H200 as it was
+recorded, and 64 nodes that are made up.
+"""
+
+import base64
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Browser
+
+from benchmarks.ui_browser import browser, dashboard
+from docs.pictures.small_png import Pixels, small_png
+from examples.demo_jobs import MADE_UP, RECORDED, fill
+from sonde.show import demo_pytorch
+
+FOLDER = Path(__file__).parent
+SIZE = (1440, 900)
+DEMO = "demo"
+# Operators and Python of a few steps in the middle, when everything is as usual.
+LOOKED_AT = ("operators:start_step=120,num_steps=3", "python:start_step=130,num_steps=20")
+PAGES = {
+    "jobs": "#/",
+    "overview": f"#/jobs/{DEMO}/overview",
+    "nodes": f"#/jobs/{RECORDED}/nodes?sel=47-71",
+    "fleet": f"#/jobs/{MADE_UP}/nodes",
+    "tensors": f"#/jobs/{DEMO}/tensors?tensors=gradient%2Fbody.2.weight&shape=ridge",
+    "timeline": f"#/jobs/{DEMO}/timeline",
+    "rules": f"#/jobs/{DEMO}/rules",
+}
+_IS_DRAWN = """async () => {
+  const isInSight = (one) => one.getBoundingClientRect().top < innerHeight && one.checkVisibility();
+  const all = () => [...document.querySelectorAll("main [data-state=loading]")];
+  const loading = () => all().filter(isInSight);
+  while (loading().length) await new Promise((done) => setTimeout(done, 50));
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+_READ = """async (text) => {
+  const image = new Image();
+  image.src = `data:image/png;base64,${text}`;
+  await image.decode();
+  const canvas = new OffscreenCanvas(image.width, image.height);
+  const drawing = canvas.getContext("2d");
+  drawing.drawImage(image, 0, 0);
+  const { data } = drawing.getImageData(0, 0, image.width, image.height);
+  let found = "";
+  for (let at = 0; at < data.length; at += 30000) {
+    found += String.fromCharCode(...data.subarray(at, at + 30000));
+  }
+  return btoa(found);
+}"""
+
+
+def record(store: Path) -> None:
+    """The jobs, unless they are there."""
+    fill(store)
+    if (store / DEMO).exists():
+        return
+    sonde = [sys.executable, "-m", "sonde", "run", "--quiet", "--store", str(store), "--name", DEMO]
+    looks = [word for one in LOOKED_AT for word in ("--profile", one)]
+    command = [sys.executable, demo_pytorch.__file__, "35"]
+    saved = ["--save", "gradients:every=10,histogram", "--save", "weights:every=50,values"]
+    subprocess.run([*sonde, *looks, *saved, "--node", "workstation", "--", *command], check=True)
+
+
+def draw(opened: Browser, address: str, name: str, theme: str) -> None:
+    """One page in one theme."""
+    context = opened.new_context(
+        viewport={"width": SIZE[0], "height": SIZE[1]},
+        color_scheme="dark" if theme == "dark" else "light",
+        reduced_motion="reduce",
+        timezone_id="UTC",
+    )
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    if name == "timeline":
+        page.get_by_text("operators from step").click()
+    page.evaluate(_IS_DRAWN)
+    page.mouse.move(0, 0)
+    (FOLDER / f"{name}-{theme}.png").write_bytes(small_png(_pixels(opened, page.screenshot())))
+    context.close()
+
+
+def _pixels(opened: Browser, picture: bytes) -> Pixels:
+    """Red, green and blue of a screenshot, as the browser itself reads it."""
+    page = opened.new_page()
+    found = base64.b64decode(page.evaluate(_READ, base64.b64encode(picture).decode()))
+    page.close()
+    width, height = SIZE
+    return np.frombuffer(found, dtype=np.uint8).reshape(height, width, 4)[:, :, :3]
+
+
+def main(store: Path) -> None:
+    """All pages, and the report, in both themes."""
+    record(store)
+    with dashboard(str(store)) as address, browser() as opened:
+        for theme in ("light", "dark"):
+            for name, path in PAGES.items():
+                draw(opened, f"{address}{path}", name, theme)
+            draw(opened, (store / DEMO / "report" / "report.html").as_uri(), "report", theme)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).absolute())
