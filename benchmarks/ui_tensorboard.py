@@ -61,7 +61,7 @@ def tensorboard(python: Path, folder: Path, values: Path, samples: int) -> Itera
     if not logs.exists():
         subprocess.run([python, "-c", _WRITE, logs, values], check=True, capture_output=True)
     port = 16_006 + (samples == 0)
-    command = [python, "-m", "tensorboard.main", "--logdir", logs, "--port", str(port)]
+    command = [str(python), "-m", "tensorboard.main", "--logdir", str(logs), "--port", str(port)]
     more = ["--samples_per_plugin", f"scalars={samples}", "--load_fast", "false"]
     with subprocess.Popen([*command, *more], stderr=subprocess.DEVNULL) as process:
         try:

@@ -209,6 +209,7 @@ def test_many_nodes_are_ranked_by_how_they_differ(open_page: Open, recorded: Ser
     fleet = drawn(page, "fleet")
     assert len(fleet["nodes"]) == 64
     ranking = page.locator('[data-chart="ranking"]')
+    expect(ranking).to_contain_text("1 of 64 nodes stands out")
     expect(ranking.locator("li").first).to_contain_text("node-0063")
     page.get_by_role("combobox", name="metric", exact=True).select_option("cpu.iowait_percent")
     becomes(page, "() => __sonde.chart('fleet').metric === 'cpu.iowait_percent'")

@@ -18,7 +18,7 @@ export function Ranking({ data, count }: { data: FleetData; count: number }): JS
   return (
     <section class="card ranking" data-chart="ranking" aria-label="Nodes that stand out">
       <header>
-        <h2>{outliers.length ? `${outliers.length} of ${count} nodes stand out` : `All ${count} nodes are alike`}</h2>
+        <h2>{outliers.length ? `${outliers.length} of ${count} nodes ${outliers.length === 1 ? "stands" : "stand"} out` : `All ${count} nodes are alike`}</h2>
         <span class="sub">{data.metric} in view</span>
       </header>
       {shown.length > 0 && (

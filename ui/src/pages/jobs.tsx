@@ -72,7 +72,7 @@ function SearchField({ value }: { value: string }) {
     timer.current = setTimeout(() => setParameters({ search: text }), 200);
   };
   return (
-    <input type="search" class="search" placeholder="Search names" aria-label="Search jobs" value={value} onInput={(event) => change(event.currentTarget.value)} />
+    <input type="search" class="search" placeholder="Search names and verdicts" aria-label="Search jobs" value={value} onInput={(event) => change(event.currentTarget.value)} />
   );
 }
 
