@@ -206,3 +206,13 @@ def test_before_the_first_step_is_told_apart() -> None:
     assert phases[("train", "before step 0")] == pytest.approx(0.005)
     assert phases[("train", "between")] == pytest.approx(0.002)  # of a step that was not finished
     assert "augment" in repr(job.job().python())
+
+
+def test_time_is_split_by_moments() -> None:
+    python = profiled().job().python()
+    early, late = python.between(0, 0.0061), python.between(0.0061)
+    [helper] = [row for row in early.by("function").rows if row.name == "augment"]
+    assert helper.self_seconds == pytest.approx(0.002)
+    both = [sum(row.self_seconds for row in part.by("function").rows) for part in (early, late)]
+    assert sum(both) == pytest.approx(0.036)
+    assert not python.between(9).by("function").rows
