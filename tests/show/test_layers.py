@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sonde.show.layers import UPDATE_RATIO, Layers, as_recorded, in_order, read_layers
+from sonde.show.layers import UPDATE_RATIO, Layers, as_recorded, read_layers
 from tests.fakes.job import FakeJob
 
 
@@ -13,10 +13,6 @@ def layers(job: FakeJob, reduction: str, *names: str) -> Layers:
     wanted = {name: holders[name] for name in names or holders}
     readers = found.timeline().readers
     return read_layers(readers, wanted, "train", reduction)
-
-
-def test_layers_are_counted_as_people_do() -> None:
-    assert in_order(["h.10.w", "h.2.w", "h.2.b", "a"]) == ["a", "h.2.b", "h.2.w", "h.10.w"]
 
 
 def test_layers_can_stand_as_the_model_has_them() -> None:

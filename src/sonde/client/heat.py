@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sonde.analyze.counting import counting_order
 from sonde.client.frames import TIME, Frame
 from sonde.clock import NANOSECONDS
 from sonde.records.metric import Series
-from sonde.show.machines import natural
 from sonde.show.specs import Curve, Group, Heatmap, LineChart, Spec
 from sonde.store.rollups import Rollup
 from sonde.store.tables import from_numpy, from_texts, repeated
@@ -102,7 +102,8 @@ class Buckets(Frame):
     def _rows(self) -> Iterator[tuple[str, Series, int, Rollup]]:
         """Every series of every node, with its name."""
         for node, rollup in self.parts:
-            places = sorted(range(len(self.series)), key=lambda at: natural(self.series[at].device))
+            devices = [counting_order(one.device) for one in self.series]
+            places = sorted(range(len(self.series)), key=devices.__getitem__)
             for place in places:
                 one = self.series[place]
                 named = one.device or "whole node"

@@ -1,6 +1,5 @@
 """One number of many tensors over steps: a row per tensor, a column per step."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +24,6 @@ from sonde.store.statistics import COLUMNS, reduce_columns
 Reals = npt.NDArray[np.float64]
 
 UPDATE_RATIO = "update_ratio"
-_DIGITS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True)
@@ -46,15 +44,6 @@ class Layers:
         counts = np.add.reduceat(is_known.astype(np.int64), edges[:-1], axis=1)
         means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
         return Layers(self.names, self.steps[edges[:-1]], means)
-
-
-def in_order(names: Iterable[str]) -> list[str]:
-    """Names as people count: layer 2 comes before layer 10."""
-    return sorted(names, key=lambda name: [_part(one) for one in _DIGITS.split(name)])
-
-
-def _part(text: str) -> tuple[int, int, str]:
-    return (0, int(text), "") if text.isdecimal() else (1, 0, text)
 
 
 def as_recorded(readers: Sequence[WorkerReader], names: Iterable[str]) -> list[str]:

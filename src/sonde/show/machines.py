@@ -1,9 +1,9 @@
 """What charts read of machines: the samples of a metric, device by device."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sonde.analyze.counting import counting_order
 from sonde.read.system import SystemReader
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
@@ -38,7 +38,7 @@ def readers_of(job: JobView, node: str | None = None) -> tuple[SystemReader, ...
 def series_of(reader: SystemReader, metric: str, *, is_whole: bool = False) -> tuple[Series, ...]:
     """A metric's series: those of its devices in their order, or that of the whole node."""
     found = [one for one in reader.series(metric) if bool(one.device) is not is_whole]
-    return tuple(sorted(found, key=lambda one: natural(one.device)))
+    return tuple(sorted(found, key=lambda one: counting_order(one.device)))
 
 
 def samples_of(
@@ -59,13 +59,6 @@ def each_node(job: JobView, metric: str, node: str | None = None) -> Iterator[Sa
         found = samples_of(reader, metric)
         if found is not None:
             yield found
-
-
-def natural(name: str) -> tuple[tuple[int, str], ...]:
-    """A key by which `gpu10` comes after `gpu9`."""
-    return tuple(
-        (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)
-    )
 
 
 def device_label(node: str, device: str, nodes: Sequence[str]) -> str:

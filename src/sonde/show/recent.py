@@ -1,10 +1,10 @@
 """The latest samples of a node: the present value of a series, and its last minutes."""
 
-import re
 from typing import Final
 
 import numpy as np
 
+from sonde.analyze.counting import counting_order
 from sonde.clock import NANOSECONDS
 from sonde.read.system import SystemReader
 from sonde.records.ranges import TimeRange
@@ -87,9 +87,3 @@ class Recent:
         first = np.searchsorted(self._times, self._end_ns - int(seconds * NANOSECONDS), "right")
         values = self._values[self._rows[key], first:]
         return values[~np.isnan(values)]
-
-
-def counting_order(device: str) -> tuple[str, int]:
-    """cpu2 comes before cpu10."""
-    match = re.fullmatch(r"(.*?)(\d+)", device)
-    return (match[1], int(match[2])) if match else (device, -1)

@@ -1,12 +1,12 @@
 """PoorWeightInitialization: signals that grow or die on their way through the layers."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.counting import counting_order
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses, Statistics
@@ -122,7 +122,7 @@ class PoorWeightInitialization(Rule):
         else:  # what goes into a rectifier, however the script calls it
             tensors = window.tensors(_INPUTS)
         by_step: dict[int, dict[str, float]] = {}
-        for tensor in sorted(tensors, key=lambda one: _natural(one.name)):
+        for tensor in sorted(tensors, key=lambda one: counting_order(one.name)):
             for step, variance in tensor.reduction("variance"):
                 if step < self.steps and np.isfinite(variance):
                     by_step.setdefault(step, {})[tensor.name] = variance
@@ -194,8 +194,3 @@ class PoorWeightInitialization(Rule):
                 "variances": list(signal.variances.values()),
             },
         )
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """For an order in which layer 10 comes after layer 2."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

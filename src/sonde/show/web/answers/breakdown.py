@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.counting import counting_order
 from sonde.analyze.extents import Extents
 from sonde.analyze.phase_modules import module_shares
 from sonde.clock import NANOSECONDS
 from sonde.read.jobs import JobFacts
 from sonde.records.ranges import TimeRange
 from sonde.records.step import Phase
-from sonde.show.recent import counting_order
 from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.answers.heat import window_document
 from sonde.show.web.open_job import OpenJob

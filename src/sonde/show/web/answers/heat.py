@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.counting import counting_order
 from sonde.clock import NANOSECONDS
 from sonde.read.system import SystemReader
 from sonde.records.metric import Series
 from sonde.records.ranges import TimeRange
-from sonde.show.recent import counting_order
 from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.columns import columns_of
 from sonde.show.web.frames import FrameBuilder, quantized

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from sonde.analyze.counting import counting_order
 from sonde.clock import NANOSECONDS
 from sonde.read.actions import read_actions
 from sonde.read.findings import evaluation_document, read_evaluations
@@ -10,7 +11,6 @@ from sonde.read.jobs import JobFacts
 from sonde.read.status import status_document
 from sonde.read.training import Training, read_training
 from sonde.records.job import JobState
-from sonde.show.recent import counting_order
 from sonde.show.verdict import verdict
 from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.moments import findings_document, sampling

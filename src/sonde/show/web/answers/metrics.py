@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sonde.show.recent import counting_order
+from sonde.analyze.counting import counting_order
 from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.question import Question
 from sonde.show.web.replies import Reply, json_reply

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sonde.analyze.counting import counting_order
 from sonde.errors import UsageError
 from sonde.read.tensors import Holders
 from sonde.records.step import Mode
 from sonde.show.job_view import JobView
-from sonde.show.layers import UPDATE_RATIO, Layers, as_recorded, in_order, read_layers
+from sonde.show.layers import UPDATE_RATIO, Layers, as_recorded, read_layers
 from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.frames import FrameBuilder
 from sonde.show.web.question import Question
@@ -201,11 +202,12 @@ def _marks(view: JobView, names: Sequence[str]) -> dict[str, list[dict[str, str]
 
 def _chosen(holders: Mapping[str, Holders], question: Question) -> list[str]:
     collection, search = question.text("collection"), question.text("search").casefold()
-    return in_order(
+    found = [
         name
         for name, one in holders.items()
         if search in name.casefold() and (not collection or collection in _info(one).collections)
-    )
+    ]
+    return sorted(found, key=counting_order)
 
 
 def _asked_names(question: Question) -> list[str]:
