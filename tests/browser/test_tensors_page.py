@@ -56,6 +56,11 @@ def test_dead_and_vanishing_layers_are_seen(open_page: Open, trained: Served) ->
     assert page.locator("main img").count() == 0
 
 
+def test_a_tensor_of_which_nothing_was_recorded_is_named(open_page: Open, trained: Served) -> None:
+    page = open_page(trained.page("trained", "tensors", "tensors=head.weight"))
+    expect(page.get_by_text("Nothing was recorded of head.weight.")).to_be_visible()
+
+
 def test_a_row_of_the_picture_opens_its_tensor(open_page: Open, trained: Served) -> None:
     page = open_page(trained.page("trained", "tensors", "collection=weights"))
     layers = page.locator('[data-chart="layers"]')

@@ -37,6 +37,7 @@ function Nothing(): JSX.Element {
 function Everything({ names }: { names: TensorNames }): JSX.Element {
   const known = new Map(names.tensors.map((one) => [one.name, one]));
   const chosen = chosenNames.value.map((name) => known.get(name)).filter((one): one is TensorInfo => one !== undefined);
+  const missing = chosenNames.value.filter((name) => !known.has(name));
   const last = chosen[chosen.length - 1];
   return (
     <div class="tensors" data-state="ready">
@@ -45,6 +46,7 @@ function Everything({ names }: { names: TensorNames }): JSX.Element {
       <div class="tensors-below">
         <NameList names={names} />
         <div class="tensor-cards">
+          {missing.length > 0 && <section class="card"><Notice state="empty">Nothing was recorded of {missing.join(", ")}.</Notice></section>}
           {last ? (
             <>
               <Chosen tensors={chosen} />

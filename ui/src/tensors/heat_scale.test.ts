@@ -10,6 +10,11 @@ test("sizes are shown by their magnitude, and zeros apart", () => {
   expect(shareOn(scale, Infinity)).toBe(NOT_FINITE);
 });
 
+test("zeros are seen where nothing else is", () => {
+  expect(shareOn(scaleFor("l2_norm", [0, 0, NaN]), 0)).toBe(ZERO);
+  expect(shareOn(scaleFor("mean", [0, 0]), 0)).toBe(0);
+});
+
 test("fractions go from nought to one, signed numbers are linear", () => {
   expect(scaleFor("zero_fraction", [0.2])).toEqual({ low: 0, high: 1, isLogarithmic: false });
   const scale = scaleFor("mean", [-1, 3]);

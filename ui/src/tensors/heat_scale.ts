@@ -10,15 +10,16 @@ const WIDEST = 1e12;
 /** The scale of a statistic: logarithmic for sizes, from 0 to 1 for fractions. */
 export function scaleFor(reduction: string, values: ArrayLike<number>): HeatScale {
   if (reduction === "zero_fraction") return { low: 0, high: 1, isLogarithmic: false };
-  let low = Infinity, high = -Infinity, isPositive = true;
+  let low = Infinity, high = -Infinity, isPositive = true, hasZeros = false;
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
+    hasZeros ||= value === 0;
     if (!Number.isFinite(value) || value === 0) continue;
     isPositive &&= value > 0;
     low = Math.min(low, value);
     high = Math.max(high, value);
   }
-  if (low > high) return { low: 0, high: 1, isLogarithmic: false };
+  if (low > high) return { low: 0, high: 1, isLogarithmic: hasZeros && LOGARITHMIC.has(reduction) };
   if (LOGARITHMIC.has(reduction) && isPositive) return { low: Math.max(low, high / WIDEST), high, isLogarithmic: true };
   return { low: Math.min(0, low), high: Math.max(0, high), isLogarithmic: false };
 }
