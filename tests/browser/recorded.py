@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from itertools import pairwise
 
@@ -10,15 +10,18 @@ import numpy as np
 
 from sonde.cli._main import run_command_line
 from sonde.clock import NANOSECONDS
+from sonde.records.job import Exit, ExitReason, JobState
 from sonde.records.metric import MetricInfo, Series
+from sonde.store.facts import encode_facts
+from sonde.store.layout import attempt_key
 from tests.fakes.job import FakeJob, series_of
 from tests.fakes.python_profile import FakeProfile
 from tests.fakes.stores import ATTACK, fleet, hostile, large_node
 from tests.fakes.worker import FakeWorker
 
-KNOWN, DIED, LARGE, FLEET = "known", "died", "large-node", "fleet-64"
+KNOWN, DIED, RESUMED, LARGE, FLEET = "known", "died", "resumed", "large-node", "fleet-64"
 HOSTILE, HOSTILE_INSIDE = "hostile", "hostile-inside"
-JOBS = (KNOWN, DIED, LARGE, FLEET, HOSTILE, HOSTILE_INSIDE, ATTACK)
+JOBS = (KNOWN, DIED, RESUMED, LARGE, FLEET, HOSTILE, HOSTILE_INSIDE, ATTACK)
 NODE = "node-a"
 STEPS = 240
 USUAL = {"data_wait": 0.05, "forward": 0.15, "backward": 0.2, "optimizer": 0.05}
@@ -72,6 +75,7 @@ def fill(store: str) -> Known:
     """Makes the store of all recorded jobs; what is known of the first."""
     known = _known_job(f"{store}/{KNOWN}")
     _died(f"{store}/{DIED}")
+    _resumed(f"{store}/{RESUMED}")
     _hostile(store)
     large_node(store, LARGE)
     fleet(store, 64, FLEET)
@@ -163,6 +167,26 @@ def _profiles(worker: FakeWorker) -> None:
     main_, model = ("<module>", "/home/user/train.py", 1), ("forward", "/home/user/model.py", 7)
     profile = FakeProfile(worker, first_step=PROFILED)
     profile.stands((main_, model), 300).stands((main_,), 100).write()
+
+
+def _resumed(uri: str) -> None:
+    """Killed after ten seconds, gone for five, and trained to its end by a second attempt."""
+    job = FakeJob(uri)
+    _trains(job, attempt=1, steps=20)
+    job.fail(ExitReason.SIGNAL, "killed by SIGKILL", code=137)
+    job.clock.advance(5)
+    again = replace(job._attempt(), number=2)
+    _trains(job, attempt=2, steps=40)
+    ended = Exit(JobState.COMPLETED, ExitReason.EXIT, job.clock.now_ns(), code=0)
+    for what, record in (("start", again), ("exit", ended)):
+        job.backend.write(attempt_key(NODE, 2, what), encode_facts(record))
+
+
+def _trains(job: FakeJob, attempt: int, steps: int) -> None:
+    worker = job.worker(attempt=attempt)
+    for step in range(steps):
+        worker.scalar("loss", step, 1.0 / (1 + step)).step(step, USUAL, rest=REST)
+    worker.beat(is_over=True).flush()
 
 
 def _died(uri: str) -> None:

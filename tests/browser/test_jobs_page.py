@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
 from tests.browser.drawn import drawn
-from tests.browser.recorded import DIED, JOBS, KNOWN, LARGE, STEPS, Known
+from tests.browser.recorded import DIED, JOBS, KNOWN, RESUMED, STEPS, Known
 from tests.browser.served import Served
 from tests.fakes.stores import many_jobs
 
@@ -42,7 +42,7 @@ def test_jobs_are_searched_filtered_and_sorted_and_the_address_keeps_it(
     page = open_page(recorded.address)
     page.get_by_role("button", name="Job", exact=True).click()
     expect(page.locator("th.col-name")).to_have_attribute("aria-sort", "ascending")
-    expect(page.locator("tr[data-job]").last).to_have_attribute("data-job", LARGE)
+    expect(page.locator("tr[data-job]").last).to_have_attribute("data-job", RESUMED)
     assert names(page) == sorted(names(page))
     page.get_by_label("State").select_option("failed")
     expect(page.locator("tr[data-job]")).to_have_count(2)

@@ -129,6 +129,8 @@ def test_totals_of_a_brush_are_exact(open_page: Open, recorded: Served, known: K
     expect(table).to_contain_text("in the selection")
     waited = known.phase_seconds(*CUT)["data_wait"]
     expect(table.locator("tr[data-phase=data_wait]")).to_contain_text(f"{waited[1]:.2f}\u202fs")
+    table.get_by_label("Parts of forward").click()
+    expect(table.locator("tr.child").first).to_contain_text("body")
     drag(page, "phases", 0.1, 0.3)
     becomes(page, "(start) => __sonde.selection[0] < start", CUT[0])
     brushed_range = page.evaluate("__sonde.selection")

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import HIGH, Open
 from tests.browser.drawn import drawn
-from tests.browser.recorded import DIED, KNOWN, REST, STEPS, USUAL, Known
+from tests.browser.recorded import DIED, KNOWN, REST, RESUMED, STEPS, USUAL, Known
 from tests.browser.served import Served
 
 
@@ -106,3 +106,14 @@ def test_a_job_that_died_says_why_first(open_page: Open, recorded: Served) -> No
     expect(death).to_have_attribute("data-chart", "death")
     for said in ("exception was not caught, in worker 0", "mat1 and mat2", "Traceback", "code 1"):
         expect(death).to_contain_text(said)
+
+
+def test_interruptions_and_resumed_attempts_are_seen(open_page: Open, recorded: Served) -> None:
+    page = open_page(recorded.page(RESUMED, "overview"))
+    (lane,) = drawn(page, "progress")["lanes"]
+    spans = [(one["label"], one["start"], one["end"]) for one in lane["spans"]]
+    (gap,) = (one for one in spans if one[0] == "interruption")
+    assert gap[1:] == pytest.approx((10.0, 15.0))
+    loops = [one for one in spans if one[0] == "training loop"]
+    assert [one[1:] for one in loops] == [pytest.approx((0, 10)), pytest.approx((15, 35))]
+    expect(page.locator('[data-chart="progress"]')).to_contain_text("1 interruption, 5.0 s in all")
