@@ -90,12 +90,15 @@ class Dataloader(Rule):
         if not ((is_few or is_many) and hurts):
             return self.recovered(f"{node}/processes")
         waits = 100 * max(float(own.get("waiting", 0.0)) for own in workers.values())
+        share = f" ({percent:.0f} %)" if processes else ""
         return self.finding(
             f"{node} has too {'few' if is_few else 'many'} loader processes: {processes} for "
-            f"{cores} cores ({percent:.0f} %); steps wait for data {waits:.0f} % of their time.",
+            f"{cores} cores{share}; steps wait for data {waits:.0f} % of their time.",
             node=node,
             worker=next(iter(workers)) if len(workers) == 1 else None,
             subject=f"{node}/processes",
+            advice=f"set num_workers={max(1, cores // len(workers))}, the cores that there are per "
+            "worker; `sonde dataloader` shows where the time of loading goes.",
             evidence={
                 "loader_processes": processes,
                 "cores": cores,
