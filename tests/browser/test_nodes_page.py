@@ -1,6 +1,7 @@
 """The page Nodes: one window, one selection, and numbers that are those of the store."""
 
 import re
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -88,7 +89,11 @@ def test_a_drag_zooms_every_chart_and_a_double_click_shows_all(
     drawn(page, "heatmap")
     whole = page.evaluate("__sonde.view")
     points = len(line(page, "cpu", "mean"))
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(urlsplit(one.url).path.rpartition("/")[2]))
     drag(page, "cpu", 0.25, 0.5)
+    becomes(page, "() => __sonde.chart('breakdown').t0 - __sonde.job.t0 > 25")
+    assert sorted(asked) == ["breakdown", "heat", "series", "spans"]
     [start, end] = page.evaluate("__sonde.view")
     assert start == pytest.approx(0.25 * whole[1], abs=0.3)
     assert end == pytest.approx(0.5 * whole[1], abs=0.3)

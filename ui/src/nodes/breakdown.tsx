@@ -28,13 +28,21 @@ const FIGURES: [string, string][] = [
   ["gpu.memory_used_bytes", "GPU memory"], ["memory.used_percent", "memory"], ["cpu.iowait_percent", "I/O wait"],
 ];
 
+/** Sums over many steps are dear: charts that were zoomed come first, and of a drag only where it rests is counted. */
+const AFTER_CHARTS_MS = 100;
+
 export function Breakdown({ node }: { node: string }): JSX.Element {
   const box = useRef<HTMLElement>(null);
   const isVisible = useVisible(box);
   const range = useComputed(() => selection.value ?? askedView.value);
-  const data = useResource((signal) => {
+  const worker = useComputed(() => chosenWorker(node));
+  const isFirst = useRef(true);
+  const data = useResource(async (signal) => {
     const [from, to] = range.value;
-    return getJson<BreakdownDocument>(jobPath(job.peek()?.job ?? "", "breakdown"), { t0: jobStart.value + from, t1: jobStart.value + to, worker: chosenWorker(node), node }, signal);
+    const question = { t0: jobStart.value + from, t1: jobStart.value + to, worker: worker.value, node };
+    if (!isFirst.current) await new Promise((resolve) => setTimeout(resolve, AFTER_CHARTS_MS));
+    isFirst.current = false;
+    return getJson<BreakdownDocument>(jobPath(job.peek()?.job ?? "", "breakdown"), question, signal);
   }, isVisible, [node]);
   useEffect(() => exposeChart("breakdown", () => data.peek().value), []);
   const [from, to] = range.value;
