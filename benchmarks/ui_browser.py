@@ -22,10 +22,10 @@ _FLAGS = (
 )
 PATIENCE_MS = 120_000
 
-# Two frames after the data are there they are pixels.
+# Data that are there when a frame begins are pixels when the next one does.
 PAINTED = """
 const frame = () => new Promise((done) => requestAnimationFrame(done));
-const painted = async () => { await frame(); await frame(); };
+const painted = frame;
 const until = async (isSo, patience = 120000) => {
   const end = performance.now() + patience;
   while (!isSo()) {

@@ -31,7 +31,7 @@ for step in range(values.shape[1]):
     writer.add_event(Event(wall_time=1.79e9 + step / 2, step=step, summary=Summary(value=told)))
 writer.close()
 """
-# All answers are there, and two frames have passed; its wheels may turn on although nothing comes.
+# All answers are there, and a frame has passed; its wheels may turn on although nothing comes.
 _DRAWN = f"""async ([count]) => {{
   {PAINTED}
   const answers = () => performance.getEntriesByType("resource")
