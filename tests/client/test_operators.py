@@ -56,6 +56,15 @@ def test_a_job_without_a_gpu_shows_what_its_host_did(job: FakeJob) -> None:
     assert [row["name"] for row in by_total] == ["aten::linear"]
 
 
+def test_a_step_whose_first_operator_comes_late_is_counted(job: FakeJob) -> None:
+    worker = job.worker()
+    window(worker, "operators", 0)
+    operation(worker, "aten::linear", 6, 9)
+    worker.step(0, {"data_wait": 0.006, "forward": 0.004})
+    worker.flush()
+    assert job.job().operators().steps == 1
+
+
 def test_forward_and_backward_are_told_apart(job: FakeJob) -> None:
     worker = job.worker()
     profiled_on_cpu(worker)

@@ -44,7 +44,9 @@ def _profile(reader: WorkerReader, within: TimeRange) -> Profile:
     if not bare.wall_ns:
         return bare
     phases = phases_of(reader, TimeRange(bare.start_ns - _LONGEST_PHASE_NS, bare.end_ns))
-    steps = steps_of(reader, TimeRange(bare.start_ns - _EARLY_NS, bare.end_ns))
+    # a step begins with its window, its first operator may come late: it waits for data
+    start_ns = within.start_ns if within.start_ns is not None else bare.start_ns - _EARLY_NS
+    steps = steps_of(reader, TimeRange(start_ns, bare.end_ns))
     return Profile(
         reader.rank,
         operations,

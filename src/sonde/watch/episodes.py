@@ -111,7 +111,10 @@ def _steps(window: Window) -> tuple[int, int] | None:
     steps = window.steps_range
     if steps is None or steps.start is None or steps.end is None:
         return None
-    return steps.start, steps.end - 1
+    # the last window of a training may be wider than what is left of it
+    tables = window.for_needs(()).steps() if window.is_last else ()
+    last = max((int(one.steps[-1]) for one in tables), default=steps.end - 1)
+    return steps.start, last
 
 
 def _gone_on(known: Episode, finding: Finding) -> Episode:

@@ -50,6 +50,11 @@ def test_too_few_processes_are_found_where_steps_wait() -> None:
     assert making == pytest.approx([0.2] * 3, rel=0.02)
 
 
+def test_a_finding_goes_to_the_last_step_there_is() -> None:
+    [episode] = judged(trained(1, 0.06, steps=250)).episodes
+    assert (episode.first_step, episode.last_step) == (0, 249)
+
+
 def test_where_there_is_none_no_share_of_the_cores_is_told() -> None:
     [episode] = judged(trained(0, 0.06)).episodes
     assert "too few loader processes: 0 for 8 cores; steps wait" in episode.finding.message
