@@ -13,7 +13,6 @@ from sonde.analyze.tracks import (
     Pixels,
     Sums,
     fold,
-    lanes_of,
     nested,
     side_by_side,
 )
@@ -54,7 +53,7 @@ def _order(one: tuple[int, int]) -> tuple[int, int]:
 
 def laned(*slices: tuple[int, int]) -> list[int]:
     starts, ends = np.array(slices, dtype=np.int64).reshape(-1, 2).T
-    found: list[int] = lanes_of(starts, ends).tolist()
+    found: list[int] = nested(starts, ends).lanes.tolist()
     return found
 
 
@@ -111,7 +110,7 @@ def test_nothing_is_lost_between_slices_and_shares(
     slices = sorted(((start, start + length) for start, length in drawn), key=_order)
     starts, ends = np.array(slices, dtype=np.int64).reshape(-1, 2).T
     pixels = Pixels(0, 120, count)
-    found = fold(starts, ends, lanes_of(starts, ends), pixels)
+    found = fold(starts, ends, nested(starts, ends).lanes, pixels)
     wide = int((ends[found.wide] - starts[found.wide]).sum())
     seen = wide + float(found.covered.sum()) * pixels.width_ns
     assert len(found.wide) + found.narrow == len(slices)

@@ -135,12 +135,6 @@ export interface LanesSpec extends Picture {
   end: number;
 }
 
-export interface FlameSpec extends Picture {
-  mark: "flame";
-  frames: { name: string; value: number; parent: number; tone: string }[];
-  unit: string;
-}
-
 export interface TextSpec extends Picture {
   mark: "text";
   paragraphs: string[];
@@ -161,6 +155,5 @@ export type Spec =
   | BoxPlotSpec
   | HeatmapSpec
   | LanesSpec
-  | FlameSpec
   | TextSpec
   | GroupSpec;

@@ -19,16 +19,6 @@ def side_by_side(starts_ns: Numbers, ends_ns: Numbers) -> Numbers:
     return _placed(starts_ns, ends_ns)[0]
 
 
-def lanes_of(starts_ns: Numbers, ends_ns: Numbers) -> Numbers:
-    """The lane that each slice is drawn in, from 0: none overlaps another, what holds is above.
-
-    Args:
-        starts_ns: In order; of those that begin together the longest first.
-        ends_ns: When they end.
-    """
-    return nested(starts_ns, ends_ns).lanes
-
-
 @dataclass(frozen=True)
 class Nested:
     """Slices of one track, and how they lie in each other."""
@@ -38,7 +28,14 @@ class Nested:
 
 
 def nested(starts_ns: Numbers, ends_ns: Numbers) -> Nested:
-    """The lane of each slice, and the one that it lies in; arguments as for `lanes_of`."""
+    """The lane that each slice is drawn in, from 0, and the one that it lies in.
+
+    In a lane none overlaps another, and what holds others is above them.
+
+    Args:
+        starts_ns: In order; of those that begin together the longest first.
+        ends_ns: When they end.
+    """
     if bool((starts_ns[1:] >= ends_ns[:-1]).all()):  # one after the other, as steps mostly are
         return Nested(np.zeros_like(starts_ns), np.full_like(starts_ns, -1))
     rows, depths, parents = _placed(starts_ns, ends_ns)

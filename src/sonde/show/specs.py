@@ -227,25 +227,6 @@ class Lanes(Spec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frame:
-    """A function in a flame graph; its parent is an earlier frame, or -1."""
-
-    name: str
-    value: float
-    parent: int = -1
-    tone: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Flame(Spec):
-    """Who called whom, and what it took."""
-
-    mark: ClassVar[str] = "flame"
-    frames: tuple[Frame, ...]
-    unit: str = "seconds"
-
-
-@dataclass(frozen=True, kw_only=True)
 class Text(Spec):
     """Sentences, and nothing to draw."""
 

@@ -17,8 +17,6 @@ from sonde.show.output import writable
 
 MEDIA_TYPE: Final = "application/octet-stream"
 
-UNKNOWN_U8: Final = 255
-UNKNOWN_U16: Final = 65_535
 _ALIGNMENT = 8
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f32": "<f4", "f64": "<f8"}
 _NAMES = {np.dtype(code): name for name, code in _TYPES.items()}
