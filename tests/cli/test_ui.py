@@ -116,3 +116,15 @@ def test_a_dashboard_that_stays_after_the_job_goes_when_it_is_told_to(
         for one, handler in before.items():
             signal.signal(one, handler)
     assert "until Ctrl-C" in said[-1]
+
+
+def test_a_rule_that_nobody_knows_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def load_rule(name: str) -> None:
+        asked.append(name)
+        raise UsageError("There is none.")
+
+    monkeypatch.setattr("sonde.rules.load_rule", load_rule)
+    assert [_dashboard._rule_page("BroughtWithAJob") for _ in range(3)] == [None] * 3
+    assert asked == ["BroughtWithAJob"]

@@ -4,6 +4,7 @@ import importlib
 import secrets
 import socket
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sonde.clock import SystemClock
@@ -52,6 +53,7 @@ def open_server(store: str, listening: socket.socket, host: str) -> "tuple[Dashb
     return opened, _address(host, opened.port, token)
 
 
+@lru_cache(maxsize=512)  # to look for one that nobody knows takes a quarter of a second
 def _rule_page(name: str) -> Mapping[str, Any] | None:
     """What a rule of ours says of itself; of one that came with a job nothing is known here."""
     rules = importlib.import_module("sonde.rules")
