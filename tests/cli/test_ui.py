@@ -37,6 +37,8 @@ def test_a_job_is_no_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_an_address_of_another_machine_is_said() -> None:
     with pytest.raises(UsageError, match="Cannot listen on"):
         _dashboard.listen("203.0.113.1", 0)
+    with pytest.raises(UsageError, match="no address"):
+        _dashboard.listen("gpu..box", 0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(

@@ -24,6 +24,8 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
+    except UnicodeError:  # two dots in a row, or more letters than a name may have
+        raise UsageError(f"{host!r} is no address to listen on.") from None
     except OSError as error:
         # Python repeats the address in brackets
         reason = (error.strerror or str(error)).partition(" (")[0].lower()
