@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sonde.show.report.cells import symbol, written
-from sonde.show.report.html import Element, element, prose
+from sonde.show.report.html import Element, Node, element, prose
 from sonde.show.report.tones import color_of
 from sonde.show.specs import Cell, Column, Facts, Table, Text
 
@@ -60,12 +60,17 @@ def _cells(columns: Sequence[Column], row: Sequence[Cell], unit: Cell) -> list[E
             element(
                 "td",
                 bar,
-                element("span", said, class_="n") if bar is not None else said,
+                *([element("span", said, class_="n")] if bar is not None else _content(said)),
                 class_="r" if column.is_number else _width(said),
                 data_value=sortable,
             )
         )
     return cells
+
+
+def _content(text: str) -> list[Node]:
+    """Sentences may hold code; a name is what it is."""
+    return prose(text) if len(text) > _LONG else [text]
 
 
 def _fact_width(text: str) -> str | None:
