@@ -198,7 +198,8 @@ def test_the_memory_of_nodes_is_drawn_at_the_time_at_which_it_was_full() -> None
     assert isinstance(spec, LineChart)
     for curve, (begin, end) in zip(spec.curves, ((0, 10), (10, 30)), strict=True):
         drawn = [at for at, value in zip(spec.x, curve.values, strict=True) if value in (10, 60)]
-        assert (drawn[0], drawn[-1]) == (pytest.approx(begin, abs=1), pytest.approx(end, abs=1))
+        assert drawn[0] == pytest.approx(begin, abs=1)
+        assert drawn[-1] == pytest.approx(end, abs=1)
 
 
 def test_full_gpus_are_told_by_their_95th_percentile(made: Reported) -> None:
