@@ -17,6 +17,12 @@ CPU = "cpu.utilization_percent"
 # A selection that cuts stretches in two at both of its ends.
 CUT = (47.33, 61.71)
 
+# How many colors a canvas shows: one that nobody drew on has a single one.
+_COLORS = """(canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return new Set(new Uint32Array(data.buffer)).size;
+}"""
+
 
 def line(page: Page, chart: str, label: str) -> list[float]:
     lines = {one["label"]: one for one in drawn(page, chart)["lines"]}
@@ -60,6 +66,8 @@ def test_lines_and_heatmap_are_what_was_sampled(
     codes = np.array(heat["heat"]["codes"]).reshape(6, -1)
     assert codes[3][codes[3] <= 200].mean() / 2 == pytest.approx(known.mean(f"{CPU}/cpu3"), abs=1.0)
     assert set(codes[5][codes[5] <= 200]) == {0}
+    for chart in ("cpu", "heatmap", "phases"):
+        assert page.locator(f'[data-chart="{chart}"] canvas').evaluate(_COLORS) > 4
 
 
 def test_cores_are_picked_by_number_by_click_and_in_the_address(

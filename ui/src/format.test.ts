@@ -36,6 +36,10 @@ describe("numbers", () => {
     expect(plain(format.formatBytes(999.9e6))).toBe("1.00 GB");
     expect(plain(format.formatDuration(0.99999))).toBe("1.00 s");
   });
+  it("call what arithmetic leaves of nought nought", () => {
+    expect(plain(format.formatDuration(5.6e-17))).toBe("0 s");
+    expect(plain(format.formatDuration(2e-9))).toBe("2.00 ns");
+  });
 });
 
 describe("durations", () => {

@@ -31,11 +31,14 @@ export function formatBytes(value: number): string {
   return `${scaled(value, SI)}B`;
 }
 
+/** Seconds; less is what arithmetic left of nought. */
+const ROUNDING = 1e-12;
+
 /** A length of time for reading: 46.6 ms, 8.14 s, 5.2 min, 3 h 20 min, 2 d 4 h. */
 export function formatDuration(seconds: number): string {
   if (!Number.isFinite(seconds)) return "–";
   const size = Math.abs(seconds);
-  if (size === 0) return `0${NARROW}s`;
+  if (size < ROUNDING) return `0${NARROW}s`;
   if (size < 90) return scaled(seconds, SECONDS);
   if (size < 5400) return `${(seconds / 60).toFixed(1)}${NARROW}min`;
   const minutes = Math.round(size / 60);
