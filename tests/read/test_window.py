@@ -42,6 +42,30 @@ def test_windows_have_fixed_boundaries_and_the_last_holds_the_rest() -> None:
     assert [len(one.steps()[0].steps) for one in windows] == [10, 10, 5]
 
 
+def test_a_full_window_is_shown_as_the_last_one_however_early_somebody_looks() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(20):
+        worker.step(step, {"forward": 0.5})
+    job.clock.advance(3.0)  # all of it is in the store, and another step may follow
+    worker.beat().flush()
+    assert [str(one) for one in by_steps(job, 10)] == ["steps 0–9"]
+    worker.beat(is_over=True)
+    assert [one.is_last for one in by_steps(job.end(), 10)] == [False, True]
+
+
+def test_a_full_window_of_a_worker_that_lives_on_is_shown_and_stays_what_it_was() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(20):
+        worker.step(step, {"forward": 0.5})
+    job.clock.advance(5.0)
+    worker.beat().flush()
+    assert [one.is_last for one in by_steps(job, 10)] == [False, False]
+    worker.beat(is_over=True)
+    assert [one.is_last for one in by_steps(job.end(), 10)] == [False, False]
+
+
 def test_what_has_no_training_step_belongs_to_the_time_of_a_window() -> None:
     windows = by_steps(trained(), 10)
     seen = [[curve.values.tolist() for curve in one.losses("eval")] for one in windows]

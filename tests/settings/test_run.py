@@ -97,13 +97,16 @@ def test_every_key_of_a_file_is_taken(tmp_path: Path) -> None:
         ("interval = '1s'", ("'interval' is not in a section. Put it under [system].",)),
         (
             "job = 3",
-            ("'job' is not in a section", "[budget], [job], [profile], [rules], [save], [system]"),
+            (
+                "'job' is not in a section",
+                "[budget], [job], [profile], [report], [rules], [save], [system]",
+            ),
         ),
         (
             "colour = 3",
             (
                 "'colour' is not in a section",
-                "[budget], [job], [profile], [rules], [save], [system]",
+                "[budget], [job], [profile], [report], [rules], [save], [system]",
             ),
         ),
         ("[job]\nstore = '/data'", ("store", "'/data'", "Known: name")),

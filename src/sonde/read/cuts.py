@@ -21,6 +21,8 @@ from sonde.records.step import Mode
 # How long after an instant everything about it is in the store: flushes are 2 s apart, and what a
 # device computes arrives a step later.
 SETTLED_SECONDS = 2.0
+# A step is the last one of a worker until another follows, or until it has lived on for so long.
+_NO_LONGER_LAST_SECONDS = 4.0
 # A worker or node that is silent for so long holds nobody back any more.
 _SILENT_SECONDS = 60.0
 _TRAIN = Mode.TRAIN.value
@@ -47,11 +49,16 @@ class _Marks:
 
     @property
     def settled_count(self) -> int:
-        """How many steps are in the store for good."""
+        """How many steps are in the store for good, and may have others behind them."""
+        if not len(self.steps):
+            return 0
+        lived_on_ns = self.heard_ns - int(self.ends_ns[-1])
+        is_open = lived_on_ns < round(_NO_LONGER_LAST_SECONDS * NANOSECONDS)
         if self.is_over:
-            return len(self.steps)
+            return len(self.steps) - is_open
         settled_ns = self.heard_ns - round(SETTLED_SECONDS * NANOSECONDS)
-        return int(np.searchsorted(self.ends_ns, settled_ns, side="right"))
+        count = int(np.searchsorted(self.ends_ns, settled_ns, side="right"))
+        return min(count, len(self.steps) - is_open)
 
     @property
     def settled_steps(self) -> int:
@@ -103,11 +110,13 @@ def step_windows(
     """
     marks = {rank: _marks(data, leg, rank) for rank in leg.ranks}
     occupied = sorted({place for mark in marks.values() for place in mark.places(width, index)})
-    end = _LAST if leg.is_over else _settled_steps(leg, marks)
+    end = _settled_steps(leg, marks)
     for place in occupied:
-        if (place + 1) * width > end:
+        is_open = (place + 1) * width > end
+        if is_open and not leg.is_over:
             return
-        is_last = leg.is_over and place == occupied[-1]
+        # the last one of those that could not be shown before the end, however late one looks
+        is_last = is_open and place == occupied[-1]
         if only is not None and place not in only and not is_last:
             continue
         steps = StepRange(place * width, (place + 1) * width)
