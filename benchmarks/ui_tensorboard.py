@@ -1,19 +1,23 @@
 """TensorBoard, in an environment of its own, showing the same series."""
 
+import json
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
 import venv
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
 from playwright.sync_api import Page
 
 from benchmarks.ui_browser import PAINTED
 
 VERSION = "2.21.0"
+_PATIENCE_SECONDS = 600
 
 _WRITE = """
 import sys
@@ -55,34 +59,32 @@ def make_environment(folder: Path) -> Path:
 
 
 @contextmanager
-def tensorboard(python: Path, folder: Path, values: Path, samples: int) -> Iterator[str]:
-    """TensorBoard over these series, once it has read them; `samples` 0 keeps every point."""
+def tensorboard(python: Path, folder: Path, values: Path) -> Iterator[str]:
+    """TensorBoard over these series, once it has read them."""
     logs = folder / "logs"
-    if not logs.exists():
-        subprocess.run([python, "-c", _WRITE, logs, values], check=True, capture_output=True)
-    port = 16_006 + (samples == 0)
+    subprocess.run([python, "-c", _WRITE, logs, values], check=True, capture_output=True)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     command = [str(python), "-m", "tensorboard.main", "--logdir", str(logs), "--port", str(port)]
-    more = ["--samples_per_plugin", f"scalars={samples}", "--load_fast", "false"]
-    with subprocess.Popen([*command, *more], stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen([*command, "--load_fast", "false"], stderr=subprocess.DEVNULL) as process:
         try:
             address = f"http://localhost:{port}"
-            _wait(f"{address}/data/plugin/scalars/tags")
+            _wait(address, np.load(values).shape[1] - 1)
             yield address
         finally:
             process.terminate()
 
 
-def _wait(address: str) -> None:
-    """Until all series are read."""
-    end = time.monotonic() + 300
+def _wait(address: str, last_step: int) -> None:
+    """Until the last series is read to its end."""
+    asked = f"{address}/data/plugin/scalars/scalars?tag=series%2F9&run=."
+    end = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < end:
-        try:
-            with urllib.request.urlopen(address) as answer:
-                if b"series/9" in answer.read():
-                    return
-        except OSError:
-            pass
-        time.sleep(0.2)
+        with suppress(OSError), urllib.request.urlopen(asked) as answer:
+            points = json.loads(answer.read())
+            if points and points[-1][1] == last_step:
+                return
+        time.sleep(1)
     sys.exit("TensorBoard has not read the series in time.")
 
 
