@@ -85,8 +85,10 @@ def test_cores_are_picked_by_number_by_click_and_in_the_address(
     place = next(one for one in drawn(page, "heatmap")["layout"]["groups"] if one["kind"] == "gpu")
     box.click(position={"x": GUTTER + 300, "y": place["top"] + place["rowHeight"] / 2})
     becomes(page, "() => __sonde.chart('gpu').lines.length === 2")
+    expect(page).to_have_url(re.compile("cores=1,3&gpus=0"))
     again = open_page(page.url)
-    becomes(again, "() => __sonde.chart('cpu')?.lines.length === 3")
+    becomes(again, "() => window.__sonde?.chart('cpu')?.lines.length === 3")
+    becomes(again, "() => __sonde.chart('gpu')?.lines.length === 2")
     assert [one["label"] for one in drawn(again, "gpu")["lines"]] == ["mean", "gpu0"]
 
 
