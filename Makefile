@@ -51,8 +51,8 @@ test: $(READY) browser ui-check ## Run everything that CI runs
 	$(BIN)/ruff check .
 	$(TYPES)
 	$(call passes,$(FAST),2)
-	$(call passes,tests/browser,2)
-	$(call passes,tests/journeys,3)
+	$(call passes,tests/browser,3)
+	$(call passes,tests/journeys,4)
 
 .PHONY: lint
 lint: $(READY) ## Format, lint and check types
