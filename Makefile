@@ -52,7 +52,7 @@ test: $(READY) browser ui-check ## Run everything that CI runs
 	$(TYPES)
 	$(call passes,$(FAST),2)
 	$(call passes,tests/browser,3)
-	$(call passes,tests/journeys,4)
+	$(call passes,tests/journeys,3)
 
 .PHONY: lint
 lint: $(READY) ## Format, lint and check types

@@ -83,7 +83,7 @@ def _train(run: Run, folder: Path) -> int:
     watched = (sys.executable, "-m", "sonde", "run", *options)
     with (folder / "output.txt").open("w") as output:
         done = subprocess.run(
-            ["nice", *watched, "--", sys.executable, *launcher, *script],
+            [*watched, "--", sys.executable, *launcher, *script],
             cwd=folder,
             env={**plain_environment(), **_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
