@@ -122,6 +122,7 @@ class _Bench:
         self._count = 0
         self._batch = Shape.batch
         self._before_window = self._after_window = 0.0  # seconds of a step
+        self._drift = 1.0  # of a GPU that grows warm over as many steps
 
     def bare(self) -> Row:
         """Finds the batch with which a bare step is about as long as meant, and its noise."""
@@ -190,8 +191,10 @@ class _Bench:
         """What a step costs in which PyTorch's profiler is at work, against those before."""
         warm_up = 20
         words = ("--pairs", "1", "--steps", "100", "--warm-up", str(warm_up))
-        one, other = (block.step_seconds for block in self._train(_WINDOW_CONFIG, *words))
         first, last = (at - warm_up - _IDLE_STEPS for at in (_WINDOW_STEPS[0], _WINDOW_STEPS[-1]))
+        one, other = (block.step_seconds for block in self._train(None, *words))
+        self._drift = statistics.median(other) / statistics.median(one[: first - 2])
+        one, other = (block.step_seconds for block in self._train(_WINDOW_CONFIG, *words))
         self._before_window = statistics.median(one[: first - 2])
         # the process that decodes the trace is done by then
         self._after_window = statistics.median(other)
@@ -206,8 +209,11 @@ class _Bench:
     def after_window(self) -> Row:
         """What a window leaves behind."""
         ratio = self._after_window / self._before_window
-        note = f"medians, before {1000 * self._before_window:.4g} ms"
-        return _ratio(_AFTER_WINDOW, ratio, 0.0, note)
+        note = (
+            f"medians, before {1000 * self._before_window:.4g} ms, after {ratio:.4f}×; "
+            f"the same steps of a plain process {self._drift:.4f}×"
+        )
+        return _ratio(_AFTER_WINDOW, ratio / self._drift, 0.0, note)
 
     def reference(self, name: str) -> Row:
         """Another way to get statistics."""

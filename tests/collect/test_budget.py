@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.collect.budget import Budget, Measurement
+from sonde.collect.budget import Budget, Measurement, Price
 
 
 def measured_steps(budget: Budget, inline: float, behind: float, steps: int) -> list[int]:
@@ -24,19 +24,37 @@ def measured_steps(budget: Budget, inline: float, behind: float, steps: int) -> 
 
 
 def test_what_fits_is_measured_at_every_step() -> None:
-    assert measured_steps(Budget(1.0), inline=0.005, behind=0.0025, steps=50) == list(range(50))
+    assert measured_steps(Budget(1.0), inline=0.0035, behind=0.0014, steps=50) == list(range(50))
 
 
-def test_what_costs_ten_times_too_much_is_measured_every_tenth_step() -> None:
+def test_what_costs_ten_times_the_budget_is_measured_at_less_than_every_tenth_step() -> None:
     made = measured_steps(Budget(1.0), inline=0.1, behind=0.0, steps=1000)
 
-    assert 95 <= len(made) <= 101
+    assert 66 <= len(made) <= 72
 
 
 def test_what_is_expensive_behind_the_step_waits_as_well() -> None:
     made = measured_steps(Budget(1.0), inline=0.0, behind=0.1, steps=1000)
 
-    assert 48 <= len(made) <= 52
+    assert 26 <= len(made) <= 30
+
+
+def test_what_costs_more_than_can_be_saved_is_measured_all_the_same_and_as_rarely_as_it_must() -> (
+    None
+):
+    assert 12 <= len(measured_steps(Budget(1.0), inline=1.0, behind=0.0, steps=2000)) <= 16
+
+
+def test_a_look_that_costs_more_than_can_be_saved_is_taken_again() -> None:
+    budget, price = Budget(1.0), Price(1.0)
+    looks = 0
+    for _ in range(2000):
+        if budget.has_room_for_look(price):
+            looks += 1
+            budget.look_took(1.0)
+        budget.step_over(1.0, 0.0)
+
+    assert 4 <= looks <= 6
 
 
 def test_the_first_measurement_is_made_for_nobody_knows_its_price() -> None:
@@ -63,8 +81,8 @@ def test_norms_leave_half_of_the_room_to_the_rest() -> None:
             took = 0.01
         budget.step_over(1.0, took)
 
-    assert 45 <= norms <= 51
-    assert budget.inline.saved_seconds > 0.15
+    assert 31 <= norms <= 36
+    assert budget.inline.saved_seconds > 0.1
 
 
 @given(
@@ -79,9 +97,9 @@ def test_no_price_breaks_the_promise_in_the_long_run(
 
     measured_steps(budget, inline, behind, 2000)
 
-    allowed = percent / 100 * 2000
+    allowed = 0.7 * percent / 100 * 2000
     assert budget.hook_seconds <= allowed + 2 * inline
-    assert budget.thread_seconds <= allowed / 2 + 2 * behind
+    assert budget.thread_seconds <= 0.4 * allowed + 2 * behind
 
 
 def test_as_much_may_be_owed_at_the_beginning_behind_the_step_as_inside() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 _REMEMBERED_SECONDS = 20.0  # of training: allowances do not pile up beyond what that earns
+_COUNTED = 0.7  # of what may be spent; caches that grow cold and threads that wake no clock shows
 _SMOOTHING = 0.3
 _AFTER_THE_FIRST = 0.3
 
@@ -21,15 +22,25 @@ class Allowance:
     credit_seconds: float = 0.0  # that may be owed at the beginning
     saved_seconds: float = 0.0
 
+    @property
+    def most_seconds(self) -> float:
+        """That can be saved."""
+        return self.share * _REMEMBERED_SECONDS
+
     def earn(self, training_seconds: float) -> None:
         """Training went on."""
         saved = self.saved_seconds + self.share * training_seconds
-        most = self.share * _REMEMBERED_SECONDS
+        most = self.most_seconds
         self.saved_seconds = saved if saved < most else most
 
+    def covers(self, seconds: float) -> bool:
+        """Whether so much may be spent; what is dearer than all that can be saved is owed then."""
+        return self.saved_seconds >= min(seconds, self.most_seconds)
+
     def steps_until(self, seconds: float, step_seconds: float) -> int:
-        """Steps of that length until so much is saved."""
-        return max(0, ceil((seconds - self.saved_seconds) / (self.share * step_seconds)))
+        """Steps of that length until so much may be spent."""
+        missing = min(seconds, self.most_seconds) - self.saved_seconds
+        return max(0, ceil(missing / (self.share * step_seconds)))
 
     def spend(self, seconds: float) -> None:
         """Something was measured."""
@@ -70,17 +81,18 @@ class Budget:
     """The allowances of a worker: inside the step, and behind it in the writer's thread.
 
     The gradient norm, which is cheap and wanted at every step, may take half of what may be spent
-    inside, so that it leaves room for the rest. Looks may take a quarter: statistics of weights and
-    gradients, which cost less each time, would leave nothing for them. The thread may take half as
-    much again: where training has no core to spare, it is training that pays for both.
+    inside, so that it leaves room for the rest. Looks may take a third: statistics of weights and
+    gradients, which cost less each time, would leave nothing for them. The thread may take two
+    fifths as much again: where training has no core to spare, it is training that pays for both.
     """
 
     def __init__(self, percent: float) -> None:
+        share = _COUNTED * percent / 100
         credit_seconds = percent / 100 * _REMEMBERED_SECONDS
-        self.inline = Allowance(percent / 100, credit_seconds)
-        self.norms = Allowance(percent / 200)
-        self.looks = Allowance(percent / 400)
-        self.behind = Allowance(percent / 200, credit_seconds)
+        self.inline = Allowance(share, credit_seconds)
+        self.norms = Allowance(share / 2)
+        self.looks = Allowance(share / 3)
+        self.behind = Allowance(0.4 * share, credit_seconds)
         self.hook_seconds = 0.0
         self.thread_seconds = 0.0
         self.training_seconds = 0.0
@@ -102,7 +114,7 @@ class Budget:
     def has_room_for_norm(self, measurement: Measurement) -> bool:
         """Whether the gradient norm may be computed now."""
         price = measurement.inline.seconds
-        return price is None or self.norms.saved_seconds >= price
+        return price is None or self.norms.covers(price)
 
     def look_took(self, seconds: float) -> None:
         """A look took so much of what the hook takes in all."""
@@ -110,7 +122,7 @@ class Budget:
 
     def has_room_for_look(self, price: Price) -> bool:
         """Whether a look may be taken now."""
-        has_earned = price.seconds is None or self.looks.saved_seconds >= price.seconds
+        has_earned = price.seconds is None or self.looks.covers(price.seconds)
         return has_earned and self.behind.saved_seconds >= 0
 
     @property
@@ -133,9 +145,7 @@ class Budget:
         inline, behind = measurement.inline.seconds, measurement.behind.seconds
         if inline is None:
             return True
-        if self.inline.saved_seconds < inline:
-            return False
-        return behind is None or self.behind.saved_seconds >= behind
+        return self.inline.covers(inline) and (behind is None or self.behind.covers(behind))
 
     def steps_until_room(self, measurement: Measurement, step_seconds: float) -> int:
         """Steps of that length until there is room; 0: there is now."""
