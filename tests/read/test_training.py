@@ -33,6 +33,17 @@ def test_fewer_workers_after_a_restart_are_all_there_are() -> None:
     assert losses(job) == {"train": LastLoss(3, 1.0)}
 
 
+def test_a_job_that_began_again_from_its_first_step_tells_the_loss_that_it_has_now() -> None:
+    job = FakeJob()
+    killed = job.worker()
+    for step in range(10):
+        killed.scalar("loss", step, 9.0)
+    killed.flush()
+    job.clock.advance(1)
+    job.worker(attempt=2).scalar("loss", 0, 3.0).scalar("loss", 1, 2.0).flush()
+    assert losses(job) == {"train": LastLoss(1, 2.0)}
+
+
 def test_where_several_optimizers_step_each_has_its_loss() -> None:
     job = FakeJob()
     worker = job.worker().scalar("loss/root", 0, 9.0)

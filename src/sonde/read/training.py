@@ -136,7 +136,8 @@ def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> di
 
     With several optimizers it is `train/0`, `train/1`, as the losses are `loss/0`, `loss/1`. What
     was logged as a loss counts where no hook has seen one. A step with fewer workers than the one
-    before is taken for one that some have yet to record.
+    before is taken for one that some have yet to record. A job that was resumed from its beginning
+    has not come as far again as it was before: its last loss is the one that was recorded last.
     """
     question = ScalarQuestion(Losses(), source="hook", within=within)
     rows = read_scalars(readers, question)
@@ -145,12 +146,12 @@ def last_losses(readers: Sequence[WorkerReader], within: TimeRange = EVER) -> di
     rows = reduce_scalars(rows)
     (modes, in_mode), (names, named) = texts_of(rows["mode"]), texts_of(rows["name"])
     steps, workers = to_numpy(rows["step"]), to_numpy(rows["workers"])
-    values = to_numpy(rows["value"])
+    values, times_ns = to_numpy(rows["value"]), to_numpy(rows["time_ns"])
     found = {}
     for mode, name in product(range(len(modes)), np.argsort(names)):
         mine = np.flatnonzero((in_mode == mode) & (named == name))
         if len(mine):
-            mine = mine[np.argsort(steps[mine])]
+            mine = mine[np.lexsort((steps[mine], times_ns[mine]))]
             is_whole = np.append(True, np.diff(workers[mine]) >= 0)
             last = mine[np.flatnonzero(is_whole)[-1]]
             label = f"{modes[mode]}{names[name].removeprefix(LOSS)}"
