@@ -66,6 +66,8 @@ def test_jobs_are_compared_side_by_side(open_page: Open, recorded: Served, known
         known.losses, rel=1e-5
     )
     assert losses[DIED]["values"][:20] == pytest.approx([1.0 + step for step in range(20)])
+    said = page.locator('[data-chart="compare-losses"] .line-readout')
+    expect(said).to_contain_text(f"{DIED} 20 at step 19")
     steps = drawn(page, "compare-steps")
     assert steps["labels"] == [KNOWN, DIED]
     figures = page.locator('[data-chart="compare-figures"]')
@@ -101,7 +103,7 @@ def test_thousands_of_jobs_scroll_with_a_few_rows_at_a_time(
 ) -> None:
     many_jobs(str(tmp_path), 1500)
     page = open_page(served(str(tmp_path)).address)
-    expect(page.locator(".jobs-tools")).to_contain_text("1\u202f500 jobs")
+    expect(page.locator(".jobs-tools")).to_contain_text("1,500 jobs")
     expect(page.locator("tr[data-job]").first).to_have_attribute("data-job", "job-01499")
     page.locator(".jobs-box").evaluate("(box) => box.scrollTo(0, box.scrollHeight)")
     expect(page.locator('tr[data-job="job-00000"]')).to_be_visible()

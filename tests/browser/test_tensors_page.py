@@ -50,6 +50,8 @@ def test_dead_and_vanishing_layers_are_seen(open_page: Open, trained: Served) ->
     ]
     assert layers["steps"] == [0, 5, 10]
     assert layers["values"][::3] == pytest.approx([0.0, 1e-6, 1.0])
+    chosen(page, f"gradient/{HOSTILE}")  # where nobody has chosen, the first one is shown
+    assert drawn(page, "tensor-curves")["curves"][0]["values"] == [0, 0, 0]
     page.get_by_role("button", name="as table").first.click()
     row = page.locator("tr", has_text="gradient/fc.2.weight")
     expect(row.locator("td").nth(1)).to_have_text("1.00e-6")

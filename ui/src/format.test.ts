@@ -14,7 +14,7 @@ describe("numbers", () => {
     expect(shown(320e6, "bytes_per_second")).toBe("320 MB/s");
     expect(shown(0, "bytes_per_second")).toBe("0 B/s");
     expect(shown(612.4, "watts")).toBe("612 W");
-    expect(shown(1980, "mhz")).toBe("1 980 MHz");
+    expect(shown(1980, "mhz")).toBe("1,980 MHz");
     expect(shown(45.2, "celsius")).toBe("45 °C");
     expect(shown(123456.5, "per_second")).toBe("123 k/s");
     expect(shown(-3, "")).toBe("\u22123");
@@ -29,7 +29,7 @@ describe("numbers", () => {
   });
 
   it("are counted in groups of three", () => {
-    expect(plain(format.formatCount(1234567))).toBe("1 234 567");
+    expect(plain(format.formatCount(1234567))).toBe("1,234,567");
   });
 
   it("never print 1000 of a unit that has a next one", () => {

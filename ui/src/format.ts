@@ -17,8 +17,9 @@ function scaled(value: number, steps: [number, string][]): string {
 const SI: [number, string][] = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const SECONDS: [number, string][] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 
+/** A whole number, its thousands set off as in all sentences: 1,615. */
 export function formatCount(value: number): string {
-  return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, NARROW);
+  return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 export function formatPercent(value: number): string {

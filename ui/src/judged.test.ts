@@ -17,13 +17,14 @@ function rule(name: string, status: string, findings: Finding[] = [], more: Part
   };
 }
 
-test("rules that found something come first, the worst of them before others, then what failed", () => {
+test("rules that found something come first, in the order of the verdict, then what failed", () => {
+  const findings = [finding("b", { rule: "Alarms" }), finding("a", { rule: "Warns" }), finding("c", { rule: "Alarms" })];
   const found = loudRules([
     rule("Quiet", "NoIssuesFound"),
     rule("Broken", "Error"),
     rule("Warns", "IssuesFound", [finding("a")]),
-    rule("Alarms", "IssuesFound", [finding("b", { severity: "critical" })]),
-  ]);
+    rule("Alarms", "IssuesFound", [finding("b")]),
+  ], findings);
   expect(found.map((one) => one.rule)).toEqual(["Alarms", "Warns", "Broken"]);
 });
 

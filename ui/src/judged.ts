@@ -22,15 +22,13 @@ export function worstOf(findings: readonly Finding[]): Severity | null {
   return SEVERITIES.find((severity) => findings.some((one) => one.severity === severity)) ?? null;
 }
 
-/** Rules that found something, the worst first, then those that failed. */
-export function loudRules(rules: readonly RuleDocument[]): RuleDocument[] {
-  const rank = (one: RuleDocument): number => {
-    const worst = worstOf(one.findings);
-    return worst === null ? SEVERITIES.length : SEVERITIES.indexOf(worst);
-  };
+/** Rules that found something, in the order of the verdict (causes before what they explain), then those that failed. */
+export function loudRules(rules: readonly RuleDocument[], findings: readonly Finding[]): RuleDocument[] {
+  const order = [...new Set(findings.map((one) => one.rule))];
+  const place = (one: RuleDocument): number => (order.includes(one.rule) ? order.indexOf(one.rule) : order.length);
   return rules
     .filter((one) => one.findings.length > 0 || !QUIET.includes(one.status))
-    .sort((one, other) => rank(one) - rank(other) || other.triggered - one.triggered || one.rule.localeCompare(other.rule));
+    .sort((one, other) => place(one) - place(other) || one.rule.localeCompare(other.rule));
 }
 
 /** The other rules, by their status: what looked and found nothing before what could not look. */

@@ -77,7 +77,7 @@ function Insights({ document }: { document: JobDocument }): JSX.Element {
         <a class="end" href={linkTo("rules")}>All rules</a>
       </header>
       {document.findings.findings.length > 0 && <p class="sentence">{document.findings.sentence}</p>}
-      <RuleList rules={document.rules} />
+      <RuleList rules={document.rules} findings={document.findings.findings} />
     </section>
   );
 }

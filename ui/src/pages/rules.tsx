@@ -34,7 +34,7 @@ export function RulesPage(): JSX.Element | null {
         <input type="search" class="search end" placeholder="Search rules" aria-label="Search rules" value={search} onInput={(event) => change(event.currentTarget.value)} />
       </header>
       {document.findings.findings.length > 0 && <p class="sentence">{document.findings.sentence}</p>}
-      <RuleList rules={matching(document.rules, search)} opened={rule} />
+      <RuleList rules={matching(document.rules, search)} findings={document.findings.findings} opened={rule} />
     </section>
   );
 }

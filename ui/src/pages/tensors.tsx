@@ -1,6 +1,7 @@
 // The page "Tensors": layers at a glance, then any of them in depth.
 
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import { always, useResource } from "../resource";
 import { setParameters } from "../router";
 import { job } from "../state";
@@ -10,16 +11,19 @@ import { DistributionCard } from "../tensors/distribution_card";
 import { LayersCard } from "../tensors/layers_card";
 import { NameList } from "../tensors/name_list";
 import { loadNames, type TensorInfo, type TensorNames } from "../tensors/source";
-import { chooseTensor, chosenNames, freshness, mode, modes } from "../tensors/state";
+import { chooseTensor, chosenNames, freshness, knownNames, mode, modes } from "../tensors/state";
 import "../tensors/tensors.css";
 import "../timeline/timeline.css";
 import { ValueCard } from "../tensors/value_card";
 
 export function TensorsPage(): JSX.Element {
-  const names = useResource((signal) => {
+  const names = useResource(async (signal) => {
     void freshness.value;
-    return loadNames(signal);
+    const found = await loadNames(signal);
+    if (found.total !== knownNames.peek()?.total) knownNames.value = found;
+    return found;
   }, always);
+  useEffect(() => () => void (knownNames.value = null), []);
   return <Waiting resource={names.value}>{(found) => (found.tensors.length ? <Everything names={found} /> : <Nothing />)}</Waiting>;
 }
 
@@ -47,14 +51,14 @@ function Everything({ names }: { names: TensorNames }): JSX.Element {
         <NameList names={names} />
         <div class="tensor-cards">
           {missing.length > 0 && <section class="card"><Notice state="empty">Nothing was recorded of {missing.join(", ")}.</Notice></section>}
-          {last ? (
+          {last && (
             <>
               <Chosen tensors={chosen} />
               <CurvesCard names={names} />
               <DistributionCard key={last.name} name={last.name} />
               <ValueCard info={last} />
             </>
-          ) : <section class="card"><Notice state="empty">Choose a tensor in the picture above or in the list to see its statistics, distribution and values.</Notice></section>}
+          )}
         </div>
       </div>
     </div>

@@ -1,14 +1,14 @@
 // Every rule with its status: those that found something first and open to read, the quiet ones folded.
 
 import type { JSX } from "preact";
-import type { RuleDocument } from "../api";
+import type { Finding, RuleDocument } from "../api";
 import { loudRules, quietRules, standing, STATUS_WORDS } from "../judged";
 import { RuleItem } from "./rule_item";
 
-type Props = { rules: readonly RuleDocument[]; opened?: string | undefined };
+type Props = { rules: readonly RuleDocument[]; findings: readonly Finding[]; opened?: string | undefined };
 
-export function RuleList({ rules, opened }: Props): JSX.Element {
-  const loud = loudRules(rules);
+export function RuleList({ rules, findings, opened }: Props): JSX.Element {
+  const loud = loudRules(rules, findings);
   if (rules.length === 0) return <p class="sub">No rule was asked about this job. Ask them now with <code>sonde check</code>.</p>;
   return (
     <div class="rule-list" data-chart="rules-list">

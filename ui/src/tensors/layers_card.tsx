@@ -12,15 +12,10 @@ import { LayersHeat } from "../views/layers_heat";
 import { rowFigures } from "./heat_scale";
 import { loadLayers, type Layers, type TensorNames } from "./source";
 import { chooseTensor, chosenNames, collection, freshness, mode, search, statistic, statisticWords } from "./state";
+import { usualCollection } from "./usual";
 
 const MOST = 10_000;
 const FIRST = ["l2_norm", "zero_fraction", "update_ratio", "abs_mean", "std", "abs_max", "nan_count"];
-
-/** The collection that tells most, where none is chosen. */
-export function usualCollection(names: TensorNames): string {
-  const known = names.collections.map((one) => one.name);
-  return ["gradients", "weights", "activations"].find((one) => known.includes(one)) ?? known[0] ?? "";
-}
 
 /** What the statistic is called among such tensors. */
 function titleOf(reduction: string, of: string): string {

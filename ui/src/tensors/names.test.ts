@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { lineOf } from "./curves_card";
-import { usualCollection } from "./layers_card";
 import { matching } from "./name_list";
 import type { TensorInfo, TensorNames } from "./source";
+import { usualCollection } from "./usual";
 
 const info = (name: string, ...collections: string[]): TensorInfo => ({ name, collections, dtype: "float32", shape: [2], workers: 1, is_shard: false, said: "" });
 

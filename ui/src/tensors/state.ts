@@ -1,15 +1,23 @@
 // What the parts of the page share, all of it in the address: collection, statistic, chosen tensors, mode.
 
-import { computed } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { route, setParameters } from "../router";
 import { extent, isLive, job } from "../state";
+import type { TensorNames } from "./source";
+import { usualTensor } from "./usual";
 
 const MOST_CHOSEN = 12;
 const LIVE_SECONDS = 5;
 
 const parameter = (name: string): string => route.value.parameters[name] ?? "";
 
-export const chosenNames = computed<string[]>(() => parameter("tensors").split("\n").filter(Boolean));
+/** All that is known by name; it changes when tensors are added, so that what is shown by itself stays. */
+export const knownNames = signal<TensorNames | null>(null);
+const usual = computed(() => (knownNames.value ? usualTensor(knownNames.value, job.peek()?.findings.findings ?? [], collection.value) : null));
+export const chosenNames = computed<string[]>(() => {
+  const asked = parameter("tensors").split("\n").filter(Boolean);
+  return asked.length || usual.value === null ? asked : [usual.value];
+});
 export const collection = computed(() => parameter("collection"));
 export const statistic = computed(() => parameter("stat"));
 export const curveStatistic = computed(() => parameter("curve") || "l2_norm");

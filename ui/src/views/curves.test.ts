@@ -43,14 +43,14 @@ test("only what lies above zero has a logarithm", () => {
   expect(isPositive(curveTable({ ...spec, curves: [{ label: "a", values: [1, 0], low: null, high: null, tone: "" }] }, everything))).toBe(false);
 });
 
-test("without a cursor the last known values are read", () => {
+test("without a cursor the last known value of each is read, and where it was", () => {
   const found = valuesAt(spec, curveTable(spec, everything), null);
-  expect(found).toEqual({ x: 20, values: [{ label: "train", value: 1 }, { label: "eval", value: 2.5 }] });
+  expect(found).toEqual([{ label: "train", x: 20, value: 1 }, { label: "eval", x: 10, value: 2.5 }]);
 });
 
 test("under the cursor only what is there is read", () => {
   const found = valuesAt(spec, curveTable(spec, everything), 0);
-  expect(found?.values).toEqual([{ label: "train", value: 4 }, { label: "eval", value: null }]);
+  expect(found).toEqual([{ label: "train", x: 0, value: 4 }, { label: "eval", x: 0, value: null }]);
 });
 
 test("a single step has an axis, too", () => {

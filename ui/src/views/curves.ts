@@ -44,24 +44,14 @@ export function valueAxis(ends: Pick<LineSpec, "low" | "high">, least: number | 
   return high > low ? [low, high] : [low, low + 1];
 }
 
-/** What each curve has at an index; without one, the last that it has. */
-export function valuesAt(spec: LineSpec, table: CurveTable, index: number | null):
-  { x: number; values: { label: string; value: number | null }[] } | null {
-  const last = spec.x.length - 1;
-  if (last < 0) return null;
-  const at = index === null || index < 0 || index > last ? last : index;
-  const values = table.shown.map(({ label, place }) => {
-    const curve = spec.curves[place]?.values ?? [];
-    const exact = curve[at] ?? null;
-    return { label, value: exact ?? (index === null ? lastKnown(curve) : null) };
-  });
-  return { x: spec.x[at] ?? 0, values };
-}
+export type Read = { label: string; x: number; value: number | null };
 
-function lastKnown(values: readonly (number | null)[]): number | null {
-  for (let index = values.length - 1; index >= 0; index--) {
-    const value = values[index];
-    if (value !== null && value !== undefined) return value;
-  }
-  return null;
+/** What each curve has at an index; without one, the last that it has, wherever that is. */
+export function valuesAt(spec: LineSpec, table: CurveTable, index: number | null): Read[] {
+  const isInside = index !== null && index >= 0 && index < spec.x.length;
+  return table.shown.flatMap(({ label, place }) => {
+    const curve = spec.curves[place]?.values ?? [];
+    const at = isInside ? index : curve.findLastIndex((value) => value !== null);
+    return at < 0 ? [] : [{ label, x: spec.x[at] ?? 0, value: curve[at] ?? null }];
+  });
 }

@@ -1,6 +1,7 @@
 // Curves over steps, with a band where a value stands for several; all of a page share window and cursor.
 
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
+import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -99,15 +100,19 @@ function zoomTo(plot: uPlot, axis: string): void {
   showOnAxis(axis, [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
 }
 
-/** The values under the cursor; without one, the last. */
+/** The values under the cursor; without one, the last of each curve, and where it was. */
 function Readout({ spec, table, at }: { spec: LineSpec; table: CurveTable; at: { value: number | null } }) {
   const found = valuesAt(spec, table, at.value);
-  if (found === null) return null;
+  const [first] = found;
+  if (!first) return null;
+  const place = (x: number): JSX.Element => <>{spec.x_title.toLowerCase()} <b>{spec.x_unit === "seconds" ? formatElapsed(x) : cellText(x, spec.x_unit)}</b></>;
+  const isOnePlace = found.every((one) => one.x === first.x);
+  const isRead = at.value !== null || found.length <= MOST_READ;
   return (
     <span class="line-readout">
-      {spec.x_title.toLowerCase()} <b>{spec.x_unit === "seconds" ? formatElapsed(found.x) : cellText(found.x, spec.x_unit)}</b>
-      {(at.value !== null || found.values.length <= MOST_READ) && found.values.map(({ label, value }) => (
-        <span key={label}>{spec.curves.length > 1 ? ` ${label} ` : ": "}<b>{cellText(value, spec.unit)}</b></span>
+      {isOnePlace ? place(first.x) : "last"}
+      {isRead && found.map(({ label, x, value }) => (
+        <span key={label}>{spec.curves.length > 1 ? ` ${label} ` : ": "}<b>{cellText(value, spec.unit)}</b>{!isOnePlace && <> at {place(x)}</>}</span>
       ))}
     </span>
   );
