@@ -3,6 +3,7 @@
 import signal
 import socket
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -32,6 +33,17 @@ def test_a_job_is_no_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     FakeJob(str(tmp_path / "job")).end()
     assert run_command_line(["ui", "--store", str(tmp_path / "job"), "--port", "0"]) == 1
     assert "is a job; its store is" in capsys.readouterr().err
+
+
+def test_a_store_that_is_not_there_yet_is_waited_for_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = Mock(), "http://127.0.0.1:1/"
+    monkeypatch.setattr("sonde.cli.ui.listen", Mock())
+    monkeypatch.setattr("sonde.cli.ui.open_server", lambda *_: opened)
+    for store, is_there in ((tmp_path / "later", False), (tmp_path, True)):
+        assert run_command_line(["ui", "--store", str(store), "--port", "0"]) == 0
+        assert ("does not exist yet" in capsys.readouterr().out) is not is_there
 
 
 def test_an_address_of_another_machine_is_said() -> None:

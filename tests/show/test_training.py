@@ -98,6 +98,12 @@ def test_watching_shows_steps_and_phases() -> None:
     assert "Steps    4 train, 1 eval   500 ms a step   loss 1" in lines
     assert any(line.startswith("Phases   data_wait 8 %   forward 40 %") for line in lines)
     assert look(job).document()["steps"] == {"train": 4, "eval": 1}
+    narrow = [line.plain for line in frame(look(job), 50)]
+    assert narrow[narrow.index("Phases   data_wait 8 %   forward 40 %") :][:3] == [
+        "Phases   data_wait 8 %   forward 40 %",
+        "         backward 40 %   between 10 %",
+        "         tokenize 2 %",
+    ]
 
 
 def test_watching_counts_steps_that_came_after_the_last_sign_of_life() -> None:

@@ -75,6 +75,7 @@ def test_people_get_local_time_with_its_zone(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_many_of_something_are_written_out() -> None:
     assert counted(1_234_567, "call") == "1,234,567 calls"
+    assert counted(1_615, "step") == "1,615 steps"
     assert counted(1, "call") == "1 call"
 
 

@@ -12,7 +12,7 @@ from sonde.cli._command import Command, Options, add_store, say
 from sonde.cli._dashboard import DEFAULT_PORT, LOOPBACK, listen, open_server
 from sonde.guard import log
 from sonde.show.output import writing
-from sonde.store.places import check_store
+from sonde.store.places import check_store, is_there
 
 _NICENESS = 10
 
@@ -48,6 +48,8 @@ class Ui(Command):
         listening = listen(options.host, options.port)
         server, address = open_server(options.store, listening, options.host)
         say(f"Sonde's dashboard over {options.store}: {address}")
+        if not is_there(options.store):
+            say("That folder does not exist yet: jobs appear once `sonde run` writes them there.")
         say("Ctrl-C ends it; jobs go on.")
         with writing():
             sys.stdout.flush()  # now: nothing more comes until the end

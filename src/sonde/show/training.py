@@ -99,7 +99,7 @@ def _stage(stage: Mapping[str, Any]) -> str:
 
 
 def _steps(status: Mapping[str, Any]) -> str:
-    said = ", ".join(f"{count} {mode}" for mode, count in status["steps"].items())
+    said = ", ".join(f"{count:,} {mode}" for mode, count in status["steps"].items())
     times = step_times(status["phases"])
     return f"{said}; {times}" if said and times else said
 

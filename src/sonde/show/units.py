@@ -51,7 +51,7 @@ def size(count: float | None) -> str:
 
 def counted(count: float, noun: str, plural: str = "") -> str:
     """So many of something, in the right number."""
-    said = f"{count:g}" if abs(count) < 1e6 else f"{count:,.0f}"  # not 1e+06
+    said = f"{count:,.0f}" if abs(count) >= 1000 else f"{count:g}"
     return f"{said} {noun if count == 1 else plural or f'{noun}s'}"
 
 

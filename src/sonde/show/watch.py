@@ -27,6 +27,7 @@ _DETAIL = 30
 _MOST_BAR, _MOST_CURVE = 50, 60
 _MOST_NOTICES = 4
 _MOST_FINDINGS = 5
+_GAP = "   "
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,13 @@ def frame(now: JobNow, width: int, height: int | None = None) -> list[Text]:
     elif len(now.nodes) == 1:
         gap = _Block(9, [Text()] if notices else [])
         blocks = [
-            _Block(1, _training(now.status)),
+            _Block(1, _training(now.status, width)),
             *_node_blocks(now.nodes[0], width, room),
             gap,
             _Block(1, notices),
         ]
     else:
-        training = _training(now.status)
+        training = _training(now.status, width)
         taken = len(head) + len(tail) + len(notices) + len(training)
         left = None if room is None else room - taken
         fleet = _Block(0, fleet_lines(now.nodes, width, left))
@@ -133,22 +134,35 @@ def _node_blocks(node: NodeNow, width: int, room: int | None) -> list[_Block]:
     ]
 
 
-def _training(status: dict[str, Any]) -> list[Text]:
+def _training(status: dict[str, Any], width: int) -> list[Text]:
     """Steps, the loss, and where the time of the last steps went, in the first mode there is."""
     if not status["steps"]:
         return []
-    parts = [", ".join(f"{count} {mode}" for mode, count in status["steps"].items())]
-    rows = []
+    parts = [", ".join(f"{count:,} {mode}" for mode, count in status["steps"].items())]
+    shares: list[str] = []
     for mode, one in list(status["phases"].items())[:1]:
         parts.append(f"{short_time(one['seconds']['p50'])} a step")
         names = phase_names({mode: one})
-        rows.append("   ".join(f"{name} {percent(one['percent'][name])}" for name in names))
+        shares = [f"{name} {percent(one['percent'][name])}" for name in names]
     parts += losses_of_first_mode(status["losses"])
-    labels = ("Steps", "Phases")
-    lines = [*zip(labels, ["   ".join(parts), *rows], strict=False)]
     looked_at = profiling(status["profiling"])
-    lines += [("Profile", looked_at)] if looked_at else []
-    return [*(Text(f"{label:<{LABEL}}{text}") for label, text in lines), Text()]
+    return [
+        *_wrapped("Steps", parts, width),
+        *_wrapped("Phases", shares, width),
+        *_wrapped("Profile", [looked_at] if looked_at else [], width),
+        Text(),
+    ]
+
+
+def _wrapped(label: str, parts: Sequence[str], width: int) -> list[Text]:
+    """The parts under a label, in as many lines as they need; none is cut in two."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and LABEL + len(lines[-1]) + len(_GAP) + len(part) <= width:
+            lines[-1] += _GAP + part
+        else:
+            lines.append(part)
+    return [Text(f"{'' if place else label:<{LABEL}}{line}") for place, line in enumerate(lines)]
 
 
 def _silence(node: NodeNow) -> list[Text]:
@@ -251,7 +265,7 @@ def _job(node: NodeNow, width: int) -> list[Text]:
         detail += f", {counted(job.count, 'process', 'processes')}"
     whole = memory.limit.total_bytes if memory.limit else memory.node.total_bytes
     share = Level(job.rss_bytes, whole).percent
-    threads = "" if job.threads is None else f", {counted(job.threads, 'thread')}"
+    threads = "" if job.threads is None else f", {counted(round(job.threads), 'thread')}"
     return [
         _gauge("Job CPU", cpu, CPU, detail, width).append(
             _curve(job.cpu_history, CPU, width, 100 * cores)

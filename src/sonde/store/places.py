@@ -49,6 +49,12 @@ def check_store(store: str) -> None:
         raise StoreError(f"{store} is a job; its store is {parent or '/'}")
 
 
+def is_there(store: str) -> bool:
+    """Whether the folder of a store exists; other places have no folders to exist."""
+    folder = _local_folder(store)
+    return folder is None or folder.exists()
+
+
 def _why_not_found(job: str, store: str) -> str:
     is_named = "/" not in job
     if not is_named or Path(job).is_dir():

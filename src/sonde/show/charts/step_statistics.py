@@ -10,6 +10,7 @@ from sonde.show.units import short_time
 
 _MOST = 64  # workers; the slowest
 _FEW = 10  # steps, of which none is unusual
+_TOO_MANY = 0.1  # of the steps: what is as frequent does not lie out of line
 _NUMBERS = ("mean", "maximum", "p99", "p95", "p50", "minimum", "deviation")
 _TITLES = ("Mean", "Max", "p99", "p95", "p50", "Min", "Std. deviation")
 
@@ -63,4 +64,6 @@ def _sentence(rows: list[tuple[Cell, ...]]) -> str:
         said += f" (worker {first[0]}, the slowest of {workers:,})"
     if steps < _FEW:
         return f"{said}."
+    if outliers > _TOO_MANY * steps:
+        return f"{said}; {outliers:,.0f} of {steps:,.0f} took far longer than the median."
     return f"{said}; {outliers:,.0f} of {steps:,.0f} steps were outliers."
