@@ -1,12 +1,19 @@
 """Who stays with a job is told what is new once, and waits for what it names."""
 
+import json
 import threading
+from dataclasses import asdict
 
 import pytest
 
 from sonde.client.job import Job
 from sonde.errors import JobOverError, UsageError, WaitedTooLongError
+from sonde.records.finding import Episode, Finding, Severity
 from sonde.records.job import JobState
+from sonde.store.format import FINDINGS
+from sonde.store.layout import FINDINGS_FOLDER
+from sonde.store.lease import Leasing
+from sonde.store.writer import Writer
 from tests.fakes.clock import FakeClock
 from tests.fakes.job import FakeJob
 from tests.fakes.s3 import lead_to, s3_server
@@ -88,6 +95,40 @@ def test_waiting_for_what_cannot_come_any_more_ends_with_the_job() -> None:
     _, job, _ = _training()
     with pytest.raises(JobOverError, match="completed without step 99"):
         job.wait_for(step=99)
+
+
+def _judged_after_the_end() -> Job:
+    """Rules find something two pauses after the job's end, and are done with the third."""
+    clock = _Acts()
+    fake = FakeJob(clock=clock)
+    fake.worker().step(0, {"forward": 0.1}).flush()
+    leasing = Leasing(fake.backend, clock, "")
+    leasing.take()
+    clock.acts += [fake.end, lambda: None, lambda: tell(fake), leasing.release]
+    return fake.job()
+
+
+def tell(fake: FakeJob) -> None:
+    """A rule finds something critical."""
+    finding = Finding("DeadRelu", Severity.CRITICAL, "Nothing comes through.", "look")
+    episode = Episode("e1", finding, fake.clock.now_ns(), fake.clock.now_ns(), 1)
+    texts = (finding.rule, finding.severity.value, finding.message)
+    writer = Writer(fake.backend, FINDINGS_FOLDER, fake.clock)
+    writer.add(FINDINGS, (episode.last_ns, *texts, json.dumps(asdict(episode))))
+    writer.flush()
+    writer.outbox.write_waiting()
+
+
+def test_what_rules_find_after_the_end_is_waited_for() -> None:
+    assert _judged_after_the_end().wait_for(finding="dead_relu").state is JobState.COMPLETED
+    with pytest.raises(JobOverError, match="completed without finding StepOutlier"):
+        _judged_after_the_end().wait_for(finding="StepOutlier")
+
+
+def test_what_rules_find_after_the_end_is_news() -> None:
+    news = list(_judged_after_the_end().follow())
+    assert [len(one.findings) for one in news] == [0, 1]
+    assert {one.state for one in news} == {JobState.COMPLETED}
 
 
 def test_waiting_ends_when_the_time_is_over() -> None:

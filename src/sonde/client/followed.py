@@ -16,6 +16,7 @@ from sonde.read.workers import WorkerReader
 from sonde.records.finding import Episode, Severity
 from sonde.records.job import JobState
 from sonde.store.backends import Backend
+from sonde.store.lease import Leasing
 
 if TYPE_CHECKING:
     from sonde.client.job import Job
@@ -50,17 +51,18 @@ class Followed(ABC):
         """Readers of all ranks."""
 
     def follow(self, *, from_start: bool = False) -> Iterator[News]:
-        """What is new in it, at most twice a second, until it is over; the last item says how.
+        """What is new in it, at most twice a second, until it and its rules are done.
 
         Args:
             from_start: Begins with everything that is there already.
         """
         reporter = Reporter(self._backend)
+        rules = self._rules()
         known = self.refresh().state
         first = reporter.look(known, self._workers_of(None))
         if from_start or known.is_over:
             yield first if from_start else nothing_new(known)
-        while not known.is_over:
+        while not (known.is_over and rules.is_free()):
             self._pause()
             before, known = known, self.refresh().state
             news = reporter.look(known, self._workers_of(None))
@@ -88,7 +90,7 @@ class Followed(ABC):
             timeout: In seconds; without it, as long as it takes.
 
         Raises:
-            JobOverError: The job is over, and it has not come to that.
+            JobOverError: The job is over, no rule is still at it, and it has not come to that.
             WaitedTooLongError: It took longer than the timeout.
         """
         wanted = {"state": state, "step": step, "metric": metric, "finding": finding}
@@ -98,14 +100,18 @@ class Followed(ABC):
         said = ", ".join(f"{name} {one}" for name, one in asked.items()) or "the condition"
         reached = condition or self._condition(*next(iter(asked.items())))
         until = None if timeout is None else self._clock.seconds() + timeout
+        rules = self._rules()
+        is_done = False  # before the last look: what rules say at the very end is not missed
         while not reached(job := self.refresh()):
-            if job.state.is_over:
+            if is_done:
                 raise JobOverError(f"Job {self.name!r} is {job.state.value} without {said}.")
             if until is not None and self._clock.seconds() >= until:
                 raise WaitedTooLongError(
                     f"Job {self.name!r}: {said} did not come in {timeout:g} s."
                 )
-            self._pause()
+            is_done = job.state.is_over and (finding is None or rules.is_free())
+            if not is_done:
+                self._pause()
         return job
 
     def compare(self, *others: "Job") -> JobComparison:
@@ -122,6 +128,10 @@ class Followed(ABC):
             threshold = Threshold.parse(str(wanted))
             return lambda job: any(map(threshold.holds, _latest(job, threshold.name)))
         return lambda _job: _is_found(read_episodes(self._backend, []), str(wanted))
+
+    def _rules(self) -> Leasing:
+        """Tells whether somebody still asks rules about it, as they are for some seconds after."""
+        return Leasing(self._backend, self._clock, "")
 
     def _pause(self) -> None:
         self._clock.wait(threading.Event(), _EVERY_SECONDS)
