@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from functools import partial
 
 from benchmarks.report import circumstances, save, table
-from tests.faults.catalogue import PROGRAMS, Half, Variant
+from tests.faults.catalogue import PROGRAMS, Part, Variant
 from tests.faults.judging import Outcome, judge
 from tests.faults.recordings import Run
 from tests.faults.scores import (
@@ -31,7 +31,7 @@ def main() -> int:
         for program in PROGRAMS
         for variant in program.variants
         if any(fnmatch(program.name, pattern) for pattern in options.names or ["*"])
-        if options.half in (None, program.half.value)
+        if options.part in (None, program.part.value)
         if options.variant in (None, variant.value)
     ]
     outcomes = _judged(runs, options)
@@ -57,7 +57,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="PROGRAM", help="only these; * fits anything")
     parser.add_argument("--seeds", type=int, default=5, help="how often each (default: 5)")
-    parser.add_argument("--half", choices=[one.value for one in Half], help="only these")
+    parser.add_argument("--part", choices=[one.value for one in Part], help="only these")
     parser.add_argument("--variant", choices=[one.value for one in Variant], help="only these")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at the same time")
     parser.add_argument(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.report import Row
-from tests.faults.catalogue import Half
+from tests.faults.catalogue import Part
 from tests.faults.judging import Outcome
 
 _LEAST_DETECTED = 95.0
@@ -65,17 +65,17 @@ class Scores:
 
 
 def score_rows(outcomes: Sequence[Outcome]) -> list[Row]:
-    """Each half by itself, and both."""
+    """Calibration and held out each by itself, and both."""
     rows = []
-    for half in Half:
-        of_half = [one for one in outcomes if one.program.half is half]
-        rows += Scores(of_half).rows(half.value) if of_half else []
+    for part in Part:
+        of_part = [one for one in outcomes if one.program.part is part]
+        rows += Scores(of_part).rows(part.value) if of_part else []
     return [*rows, *Scores(outcomes).rows("all")]
 
 
 def fault_table(outcomes: Sequence[Outcome]) -> str:
     """A line for each fault: how often it was seen, named, after how many steps, and what else."""
-    lines = [("fault", "rule", "seen", "rule", "culprit", "delay", "beside")]
+    lines = [("fault", "part", "rule", "seen", "rule", "culprit", "delay", "beside")]
     faults = [one for one in outcomes if one.is_fault]
     for program in dict.fromkeys(one.program for one in faults):
         runs = [one for one in faults if one.program == program]
@@ -84,6 +84,7 @@ def fault_table(outcomes: Sequence[Outcome]) -> str:
         lines.append(
             (
                 program.name,
+                program.part.value,
                 runs[0].fault.rule,
                 f"{sum(one.is_detected for one in runs)}/{len(runs)}",
                 f"{sum(one.is_rule_right for one in runs)}/{len(runs)}",
@@ -151,7 +152,7 @@ def _document(outcome: Outcome) -> dict[str, object]:
         }
     return {
         "program": outcome.program.name,
-        "half": outcome.program.half.value,
+        "part": outcome.program.part.value,
         "variant": outcome.variant.value,
         "seed": outcome.seed,
         **said,

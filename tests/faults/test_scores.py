@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from sonde.rules import load_rule, rule_names
-from tests.faults.catalogue import FOLDER, PROGRAMS, Fault, Half, Program, Variant
+from tests.faults.catalogue import FOLDER, PROGRAMS, Fault, Part, Program, Variant
 from tests.faults.judging import Alarm, Outcome
 from tests.faults.scores import Scores, alarm_table, confusion_table, fault_table, score_rows
 
 FAULT = Fault("LossSpike", "step 40", step=40, within=2, also=("GradientNormSpike",))
-PROGRAM = Program("spiky", Half.CALIBRATION, FAULT)
+PROGRAM = Program("spiky", Part.CALIBRATION, FAULT)
 SPIKE = Alarm("LossSpike", "warning", "It jumps at step 40.", "It jumps at step 40.", 41)
 
 
@@ -27,9 +27,9 @@ def test_every_program_is_labelled_once_and_every_label_has_its_program() -> Non
     assert sorted(files) == sorted(one.name for one in PROGRAMS)
 
 
-def test_there_are_enough_programs_in_both_halves() -> None:
-    faults = Counter(one.half for one in PROGRAMS if one.fault)
-    negatives = Counter(one.half for one in PROGRAMS if not one.fault)
+def test_there_are_enough_programs_in_both_parts() -> None:
+    faults = Counter(one.part for one in PROGRAMS if one.fault)
+    negatives = Counter(one.part for one in PROGRAMS if not one.fault)
     assert min(faults.values()) >= 20
     assert min(negatives.values()) >= 8
 
@@ -104,7 +104,7 @@ def test_the_tables_name_programs_rules_and_counts() -> None:
         outcome(),
         outcome(replace(SPIKE, severity="critical"), variant=Variant.HEALTHY),
     ]
-    assert "spiky  LossSpike  1/2   1/2   1/2      1" in fault_table(runs)
+    assert "spiky  calibration  LossSpike  1/2   1/2   1/2      1" in fault_table(runs)
     assert "critical" in alarm_table(runs)
     assert "LossSpike [1] 1" in confusion_table(runs)
     assert [row.is_met for row in score_rows(runs) if "stop" in row.what] == [False, False]

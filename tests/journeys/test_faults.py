@@ -1,6 +1,6 @@
 """A few of the programs, really trained: faults are named, their twins and hard negatives are not.
 
-Only of the half for calibration: the other one is not looked at every day. All: `make faults`.
+Only of those for calibration: what is held out is not looked at every day. All: `make faults`.
 """
 
 from pathlib import Path
