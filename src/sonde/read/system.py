@@ -7,6 +7,7 @@ from sonde.clock import NANOSECONDS
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
 from sonde.store.backends import Backend
+from sonde.store.decoded import Decoded
 from sonde.store.format import SYSTEM
 from sonde.store.layout import node_folder
 from sonde.store.manifest import Extent
@@ -23,9 +24,9 @@ _WIDTHS_SECONDS = (
 class SystemReader:
     """What one node's machine did."""
 
-    def __init__(self, backend: Backend, node: str) -> None:
+    def __init__(self, backend: Backend, node: str, decoded: Decoded | None = None) -> None:
         self.node = node
-        self._reader = FolderReader(backend, node_folder(node), SYSTEM)
+        self._reader = FolderReader(backend, node_folder(node), SYSTEM, decoded)
         self.refresh()
 
     def refresh(self) -> None:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sonde.errors import DamagedError
+from sonde.store.decoded import Decoded
 from sonde.store.format import FORMAT_VERSION, refuse_newer_format
 from sonde.store.manifest import SealedFile
 
@@ -115,7 +116,9 @@ def _footer(data: bytes | memoryview) -> bytes | memoryview:
 class ParquetFile:
     """A sealed file, opened; what is read from it is checked first, once."""
 
-    def __init__(self, data: bytes | memoryview, seal: SealedFile) -> None:
+    def __init__(
+        self, data: bytes | memoryview, seal: SealedFile, kept: Decoded | None = None
+    ) -> None:
         is_whole = len(data) == seal.size and bytes(data[: len(_MAGIC)]) == _MAGIC
         if not is_whole or zlib.crc32(_footer(data)) != seal.footer_crc32:
             raise DamagedError(f"{seal.key} is damaged: its size, beginning or footer do not match")
@@ -126,6 +129,8 @@ class ParquetFile:
         refuse_newer_format(int(stated), seal.key)
         self._columns = {name: i for i, name in enumerate(self._file.schema_arrow.names)}
         self._checked: set[tuple[int, int]] = set()
+        self._kept = kept  # columns of row groups, where they are worth keeping
+        self._mark = object()  # nobody else's, so that no other file's columns are taken for ours
 
     def read(self, groups: Sequence[int], columns: Sequence[str] | None = None) -> pa.Table:
         """Columns of some row groups, those that the file has.
@@ -137,6 +142,22 @@ class ParquetFile:
         for group in groups:
             for name in names:
                 self._check(group, self._columns[name])
+        if self._kept is None:
+            return self._decode(groups, names)
+        return pa.concat_tables([self._recall(self._kept, group, names) for group in groups])
+
+    def _recall(self, kept: Decoded, group: int, names: Sequence[str]) -> pa.Table:
+        """One row group; only the columns that are not known any more are decoded."""
+        columns = {name: kept.find((self._mark, group, name)) for name in names}
+        missing = [name for name, column in columns.items() if column is None]
+        if missing:
+            table = self._decode([group], missing)
+            for name in missing:
+                columns[name] = table[name]
+                kept.keep((self._mark, group, name), table[name])
+        return pa.table(columns)
+
+    def _decode(self, groups: Sequence[int], names: Sequence[str]) -> pa.Table:
         use_threads = len(names) > _COLUMNS_WORTH_THREADS
         return self._file.read_row_groups(list(groups), columns=names, use_threads=use_threads)
 

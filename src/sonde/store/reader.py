@@ -14,6 +14,7 @@ from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.metric import Series
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.store.backends import Backend, Entry
+from sonde.store.decoded import Decoded
 from sonde.store.facts import decode_facts
 from sonde.store.format import Family
 from sonde.store.layout import (
@@ -37,12 +38,15 @@ LOOKS = 4
 class FolderReader:
     """All segments of one family in one folder, in order of time."""
 
-    def __init__(self, backend: Backend, folder: str, family: Family) -> None:
+    def __init__(
+        self, backend: Backend, folder: str, family: Family, decoded: Decoded | None = None
+    ) -> None:
         self.segments: tuple[Segment, ...] = ()
         self.superseded: tuple[str, ...] = ()  # keys that a merged segment has made needless
         self._backend = backend
         self._folder = f"{folder}/{family.name}"
         self._family = family
+        self._decoded = decoded
         self._live_segments: dict[str, LiveSegment] = {}
         self._sealed_segments: dict[Entry, SealedSegment] = {}
         self._damaged_manifests: dict[str, str] = {}
@@ -182,7 +186,7 @@ class FolderReader:
             except DamagedError as error:
                 self._damaged_manifests[entry.key] = str(error)
                 continue
-            segment = SealedSegment(self._backend, entry.key, manifest, self._family)
+            segment = SealedSegment(self._backend, entry.key, manifest, self._family, self._decoded)
             self._sealed_segments[entry] = segment
 
 

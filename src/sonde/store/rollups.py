@@ -35,6 +35,12 @@ class Rollup:
     maximum: Floats
     count: npt.NDArray[np.int64]
 
+    @property
+    def nbytes(self) -> int:
+        """What it takes in memory."""
+        parts = (self.starts_ns, self.minimum, self.mean, self.maximum, self.count)
+        return sum(part.nbytes for part in parts)
+
     def select(self, rows: Sequence[int]) -> "Rollup":
         """Some series, in the order given; -1 stands for one that is not there."""
         places = np.asarray(rows, dtype=np.intp)
@@ -86,14 +92,19 @@ def roll_up(times_ns: Instants, values: Floats, width_ns: int) -> Rollup:
     if not len(starts):
         return _empty(width_ns, values.shape[0])
     is_known = ~np.isnan(values)
-    count = np.add.reduceat(is_known, firsts, axis=1, dtype=np.int64)
-    total = _sums(np.where(is_known, values, 0), firsts)
+    if is_known.all():  # as it mostly is
+        sizes = np.diff(firsts, append=len(times_ns))
+        count = np.tile(sizes.astype(np.int64, copy=False), (len(values), 1))
+        total = _sums(values, firsts)
+    else:
+        count = np.add.reduceat(is_known, firsts, axis=1, dtype=np.int64)
+        total = _sums(np.where(is_known, values, 0), firsts)
     return Rollup(
         width_ns,
         starts,
-        np.fmin.reduceat(values, firsts, axis=1),
+        _reduce(np.fmin, values, firsts),
         _divide(total, count),
-        np.fmax.reduceat(values, firsts, axis=1),
+        _reduce(np.fmax, values, firsts),
         count,
     )
 

@@ -15,6 +15,7 @@ from sonde.records.metric import MetricInfo, Series
 from sonde.records.ranges import TimeRange
 from sonde.store.backends import Backend
 from sonde.store.decode import decode_rows, decode_samples
+from sonde.store.decoded import Decoded
 from sonde.store.facts import decode_facts
 from sonde.store.format import Family, refuse_newer_format
 from sonde.store.frames import FrameKind, FrameScan
@@ -36,6 +37,9 @@ from sonde.store.tables import (
 )
 
 Samples = tuple[Instants, Floats]
+
+# Blocks of the pyramid that one segment keeps: all levels of a day of 120 series.
+_MOST_BLOCK_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,14 @@ class SealedSegment:
     budget: then reading raises KeyMissingError, and whoever reads has to look at the store again.
     """
 
-    def __init__(self, backend: Backend, key: str, manifest: Manifest, family: Family) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        key: str,
+        manifest: Manifest,
+        family: Family,
+        decoded: Decoded | None = None,
+    ) -> None:
         self.key = key
         self.name = manifest.segment
         self.manifest = manifest
@@ -174,12 +185,17 @@ class SealedSegment:
         self._backend = backend
         self._family = family
         self._files: dict[str, ParquetFile] = {}
-        self._blocks: dict[int, Rollup] = {}
+        self._decoded = decoded
+        self._blocks = Decoded(_MOST_BLOCK_BYTES)
 
     def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
         """Instants in a range, and values as (series, tick); NaN for series it does not have."""
         table = self._read(Wanted(within), ["time_ns", *keys])
         times = to_numpy(table["time_ns"])
+        places = np.flatnonzero(inside_of(times, within.start_ns, within.end_ns))
+        if len(places) and int(places[-1] - places[0]) == len(places) - 1:  # as it mostly is
+            times = times[places[0] : places[-1] + 1]
+            table, places = table.slice(int(places[0]), len(places)), np.arange(len(places))
         values = np.empty((len(keys), len(times)), dtype=np.float32)
         names = set(table.column_names)
         for position, key in enumerate(keys):
@@ -187,8 +203,8 @@ class SealedSegment:
                 _copy(table[key], values[position])
             else:
                 values[position] = np.nan
-        inside = inside_of(times, within.start_ns, within.end_ns)
-        return (times, values) if inside.all() else (times[inside], values[:, inside])
+        is_all = len(places) == len(times)
+        return (times, values) if is_all else (times[places], values[:, places])
 
     def rows(self, wanted: Wanted) -> pa.Table:
         """Some rows; a damaged row group is left out, and noted."""
@@ -208,7 +224,7 @@ class SealedSegment:
             if block.width_ns == level and within.overlaps(block.first_ns, block.last_ns):
                 stretches.setdefault(block.first_ns, []).append(number)
         rows = _rows_of(keys, self.series)
-        found = [self._stretch(numbers, rows) for numbers in stretches.values()]
+        found = [self._stretch(numbers, rows, within) for numbers in stretches.values()]
         joined = join([one for one in found if one is not None], level, len(keys))
         return joined if level == width_ns else coarsen(joined, width_ns)
 
@@ -254,8 +270,8 @@ class SealedSegment:
                     table = table.append_column(key, one[key])
         return table
 
-    def _stretch(self, numbers: list[int], rows: Sequence[int]) -> Rollup | None:
-        """Some series over one stretch of time, from the blocks that hold them."""
+    def _stretch(self, numbers: list[int], rows: Sequence[int], within: TimeRange) -> Rollup | None:
+        """Some series over one stretch of time, as far as it is asked for, from their blocks."""
         stretch: Rollup | None = None
         for number in numbers:
             block = self.manifest.rollup_blocks[number]
@@ -263,17 +279,27 @@ class SealedSegment:
             here = [place for place, row in enumerate(rows) if block.first_series <= row < last]
             if not here:
                 continue
-            if number not in self._blocks:
-                columns = ("start_ns", *ROLLUP_COLUMNS)
-                table = self._checked(self.manifest.rollup, [number], columns)
-                if table is None:
-                    continue
-                self._blocks[number] = rollup_of(table, block.width_ns, block.series)
-            found = self._blocks[number]
+            whole = self._block(number)
+            if whole is None:
+                continue
+            found = whole.within(within)
             if stretch is None:
                 stretch = blank(block.width_ns, found.starts_ns, len(rows))
             stretch.fill(here, found, [rows[place] - block.first_series for place in here])
         return stretch
+
+    def _block(self, number: int) -> Rollup | None:
+        """One block of the pyramid, decoded once while there is room; None where it is damaged."""
+        found: Rollup | None = self._blocks.find(number)
+        if found is None:
+            columns = ("start_ns", *ROLLUP_COLUMNS)
+            table = self._checked(self.manifest.rollup, [number], columns)
+            if table is None:
+                return None
+            block = self.manifest.rollup_blocks[number]
+            found = rollup_of(table, block.width_ns, block.series)
+            self._blocks.keep(number, found)
+        return found
 
     def _checked(
         self, seal: SealedFile | None, groups: Sequence[int], columns: Sequence[str] | None
@@ -287,7 +313,8 @@ class SealedSegment:
             return None
         try:
             if seal.key not in self._files:
-                self._files[seal.key] = ParquetFile(self._backend.view(seal.key), seal)
+                kept = self._decoded if seal is self.manifest.raw else None
+                self._files[seal.key] = ParquetFile(self._backend.view(seal.key), seal, kept)
             return self._files[seal.key].read(groups, columns)
         except (DamagedError, KeyMissingError) as error:
             if isinstance(error, KeyMissingError) and self._is_replaced():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sonde.clock import NANOSECONDS
-from sonde.show.web.answers.spans import covered
 from tests.fakes.job import FakeJob
 from tests.fakes.stores import Shape, fleet, large_node, write_job
 from tests.show.web.asked import Asked
@@ -109,12 +108,6 @@ def test_a_stretch_that_reaches_into_a_window_from_before_is_in_it() -> None:
     (lane,) = frame["lanes"]
     assert lane["seconds"] == 1000.0
     assert lane["spans"]["start"] == [-4000.0]
-
-
-def test_coverage_adds_up_to_what_is_covered() -> None:
-    first, last = np.array([0.5, 3.25, 9.0]), np.array([1.5, 3.5, 10.0])
-    found = covered(first, last, 1.0, 10)
-    assert found.tolist() == [0.5, 0.5, 0, 0.25, 0, 0, 0, 0, 0, 1.0]
 
 
 def test_the_last_steps_are_told_with_the_median_of_all() -> None:

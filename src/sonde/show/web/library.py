@@ -11,9 +11,11 @@ from sonde.show.web.catalogue import Catalogue
 from sonde.show.web.open_job import OpenJob, ViewMaker
 from sonde.store import layout
 from sonde.store.backends import open_backend
+from sonde.store.decoded import Decoded
 from sonde.store.places import job_uri
 
 _MOST_OPEN = 16
+_MOST_SAMPLE_BYTES = 128 << 20  # a day and a half of 120 series at 500 ms
 
 # What a rule says of itself, by its name; None where nobody knows it. Show may not know the rules.
 RulePage = Callable[[str], Mapping[str, Any] | None]
@@ -34,6 +36,7 @@ class Library:
         self.clock = clock
         self.catalogue = Catalogue(store, clock)
         self._make_view = make_view
+        self._samples = Decoded(_MOST_SAMPLE_BYTES)
         self._lock = threading.RLock()
         self._open: OrderedDict[str, OpenJob] = OrderedDict()
 
@@ -50,7 +53,7 @@ class Library:
         backend = open_backend(job_uri(self.store, name))
         if not backend.exists(layout.JOB):
             raise JobNotFoundError(f"No job {name!r} in this store.")
-        opened = OpenJob(backend, self.clock, self._make_view)
+        opened = OpenJob(backend, self.clock, self._make_view, self._samples)
         with self._lock:
             opened = self._open.setdefault(name, opened)
             while len(self._open) > _MOST_OPEN:

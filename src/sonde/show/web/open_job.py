@@ -13,8 +13,11 @@ from sonde.read.workers import WorkerReader
 from sonde.records.job import JobState
 from sonde.records.ranges import TimeRange
 from sonde.show.job_view import JobView
-from sonde.show.web.stretches import Stretches, StretchLog
+from sonde.show.web.lane_index import LaneIndex
+from sonde.show.web.stretch_log import StretchLog
+from sonde.show.web.stretches import Lane, Stretches
 from sonde.store.backends import Backend
+from sonde.store.decoded import Decoded
 
 _FRESH_SECONDS = 0.5  # what was read so recently is not looked at again
 _FRESH_SECONDS_WHEN_OVER = 5.0  # it may be continued
@@ -55,10 +58,17 @@ class _Shared(Generic[Part]):
 class OpenJob:
     """One job, for all threads of the server."""
 
-    def __init__(self, backend: Backend, clock: Clock, make_view: ViewMaker) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        clock: Clock,
+        make_view: ViewMaker,
+        samples: Decoded | None = None,
+    ) -> None:
         self.backend = backend
         self.clock = clock
         self._make_view = make_view
+        self._samples = samples
         self._lock = threading.RLock()
         self._nodes: dict[str, _Shared[SystemReader]] = {}
         self._workers: dict[int, _Shared[WorkerReader]] = {}
@@ -118,7 +128,7 @@ class OpenJob:
         mark = self.mark
         with self._lock:
             if name not in self._nodes:
-                reader = SystemReader(self.backend, name)
+                reader = SystemReader(self.backend, name, self._samples)
                 self._nodes[name] = _Shared(reader, reader.refresh, mark)
             shared = self._nodes[name]
         with shared.lock:
@@ -148,10 +158,20 @@ class OpenJob:
 
     def stretches(self, rank: int) -> Stretches:
         """All events of one worker's training thread."""
+        with self._log(rank) as log:
+            return log.read()
+
+    def lanes(self, rank: int) -> dict[Lane, LaneIndex]:
+        """The same, each lane ready to be drawn over any window."""
+        with self._log(rank) as log:
+            return log.indices()
+
+    @contextmanager
+    def _log(self, rank: int) -> Iterator[StretchLog]:
         with self.worker(rank) as reader:
             if rank not in self._logs:
                 self._logs[rank] = StretchLog(reader)
-            return self._logs[rank].read()
+            yield self._logs[rank]
 
     def remembered(self, key: object, seconds: float, make: Callable[[], Part]) -> Part:
         """Something that is costly to find out: once, and of a job that runs again after a while.
