@@ -99,20 +99,8 @@ class Followed(ABC):
             raise UsageError("wait_for waits for one thing: a condition, state, step, metric …")
         said = ", ".join(f"{name} {one}" for name, one in asked.items()) or "the condition"
         reached = condition or self._condition(*next(iter(asked.items())))
-        until = None if timeout is None else self._clock.seconds() + timeout
-        rules = self._rules()
-        is_done = False  # before the last look: what rules say at the very end is not missed
-        while not reached(job := self.refresh()):
-            if is_done:
-                raise JobOverError(f"Job {self.name!r} is {job.state.value} without {said}.")
-            if until is not None and self._clock.seconds() >= until:
-                raise WaitedTooLongError(
-                    f"Job {self.name!r}: {said} did not come in {timeout:g} s."
-                )
-            is_done = job.state.is_over and (finding is None or rules.is_free())
-            if not is_done:
-                self._pause()
-        return job
+        rules = None if finding is None else self._rules()
+        return self._wait(reached, rules, said, timeout)
 
     def compare(self, *others: "Job") -> JobComparison:
         """This job beside others: what each took, how far it came, and their losses."""
@@ -128,6 +116,23 @@ class Followed(ABC):
             threshold = Threshold.parse(str(wanted))
             return lambda job: any(map(threshold.holds, _latest(job, threshold.name)))
         return lambda _job: _is_found(read_episodes(self._backend, []), str(wanted))
+
+    def _wait(
+        self, reached: Reached, rules: Leasing | None, said: str, timeout: float | None
+    ) -> "Job":
+        until = None if timeout is None else self._clock.seconds() + timeout
+        is_done = False  # before the last look: what rules say at the very end is not missed
+        while not reached(job := self.refresh()):
+            if is_done:
+                raise JobOverError(f"Job {self.name!r} is {job.state.value} without {said}.")
+            if until is not None and self._clock.seconds() >= until:
+                raise WaitedTooLongError(
+                    f"Job {self.name!r}: {said} did not come in {timeout:g} s."
+                )
+            is_done = job.state.is_over and (rules is None or rules.is_free())
+            if not is_done:
+                self._pause()
+        return job
 
     def _rules(self) -> Leasing:
         """Tells whether somebody still asks rules about it, as they are for some seconds after."""
