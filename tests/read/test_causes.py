@@ -94,3 +94,26 @@ def test_without_steps_time_decides() -> None:
     far = evaluation(episode("LowGPUUtilization", 330, 360, has_steps=False))
     assert causes(root, near)["LowGPUUtilization"] == "DataLoaderStarvation"
     assert causes(root, far)["LowGPUUtilization"] is None
+
+
+def test_what_begins_after_its_consequence_is_no_cause() -> None:
+    lasting = evaluation(episode("ExplodingTensor", 500, 2000, is_open=True))
+    later = evaluation(episode("NonFiniteInput", 580, 590, is_open=True), "ExplodingTensor")
+    assert causes(later, lasting)["ExplodingTensor"] is None
+    over = evaluation(episode("ExplodingTensor", 500, 510))
+    after_it = evaluation(episode("NonFiniteInput", 520, 530), "ExplodingTensor")
+    assert causes(after_it, over)["ExplodingTensor"] is None
+
+
+def test_a_cause_may_seem_to_begin_a_window_later_than_what_it_explains() -> None:
+    lasting = evaluation(episode("ThroughputDrop", 500, 900))
+    root = evaluation(episode("DataLoaderStarvation", 540, 900), "ThroughputDrop")
+    assert causes(root, lasting)["ThroughputDrop"] == "DataLoaderStarvation"
+
+
+def test_of_what_has_no_steps_a_cause_has_begun_by_then() -> None:
+    lasting = evaluation(episode("LowGPUUtilization", 100, 900, has_steps=False))
+    in_time = evaluation(episode("DataLoaderStarvation", 200, 900), "LowGPUUtilization")
+    late = evaluation(episode("DataLoaderStarvation", 300, 900), "LowGPUUtilization")
+    assert causes(in_time, lasting)["LowGPUUtilization"] == "DataLoaderStarvation"
+    assert causes(late, lasting)["LowGPUUtilization"] is None

@@ -6,9 +6,13 @@ from dataclasses import replace
 from sonde.clock import NANOSECONDS
 from sonde.records.finding import Episode, Evaluation
 
-# Windows of rules have different widths: what was seen a little earlier or later is the same time.
+# What is over may have consequences that are seen a little later.
 _NEAR_NS = 60 * NANOSECONDS
 _NEAR_STEPS = 100
+# Where something begins is known to a window: a cause that seems to begin so much later than its
+# consequence, while that lasts, may have come first.
+_SAME_NS = 120 * NANOSECONDS
+_SAME_STEPS = 50
 
 Explains = Mapping[str, tuple[str, ...]]
 
@@ -66,14 +70,19 @@ def _means_the_same(root: Episode, episode: Episode) -> bool:
 
 
 def _is_at_its_time(root: Episode, episode: Episode) -> bool:
-    """Whether it held while the other one did, or right before."""
-    if root.first_step is not None and episode.first_step is not None:
-        has_begun = root.first_step <= (episode.last_step or episode.first_step) + _NEAR_STEPS
-        last = root.last_step or root.first_step
-        if has_begun and (root.is_open or last >= episode.first_step - _NEAR_STEPS):
-            return True
-    has_begun = root.first_ns <= episode.last_ns + _NEAR_NS
-    return has_begun and (root.is_open or root.last_ns >= episode.first_ns - _NEAR_NS)
+    """Whether it had begun when the other one did, and held while that did, or right before."""
+    if root.first_step is None or episode.first_step is None:
+        has_begun = root.first_ns <= min(episode.last_ns, episode.first_ns + _SAME_NS)
+        return has_begun and _held_by_time(root, episode)
+    last = episode.first_step if episode.last_step is None else episode.last_step
+    if root.first_step > min(last, episode.first_step + _SAME_STEPS):
+        return False
+    ended = root.first_step if root.last_step is None else root.last_step
+    return ended >= episode.first_step - _NEAR_STEPS or _held_by_time(root, episode)
+
+
+def _held_by_time(root: Episode, episode: Episode) -> bool:
+    return root.is_open or root.last_ns >= episode.first_ns - _NEAR_NS
 
 
 def _leads_to(found: str, wanted: str, causes: Mapping[str, str]) -> bool:
