@@ -19,7 +19,14 @@ from sonde.read.findings import read_evaluations
 from sonde.read.job_data import JobData
 from sonde.read.legs import Leg
 from sonde.read.window import Window
-from sonde.records.finding import Episode, Evaluation, Evaluations, RuleStatus, Verdict
+from sonde.records.finding import (
+    Episode,
+    Evaluation,
+    Evaluations,
+    RuleStatus,
+    Severity,
+    Verdict,
+)
 from sonde.rules import Rule
 from sonde.store.backends import Backend
 from sonde.store.facts import encode_facts
@@ -33,7 +40,7 @@ EVALUATIONS = rules_key("evaluations")
 VERDICT = rules_key("verdict")
 
 _PART_SECONDS = 1.0  # of work, after which what was found is written
-_KEEP_SECONDS = 30.0  # between two documents of where rules stand, while nothing is found
+_KEEP_SECONDS = 30.0  # between two documents of where rules stand, while there is nothing new
 
 
 class Judge(Protocol):
@@ -202,6 +209,7 @@ class Recorder:
         self._judge = judge
         self._writer = Writer(backend, FINDINGS_FOLDER, clock)
         self._keep_due = 0.0
+        self._told: dict[str, tuple[Severity, bool]] = {}  # how bad episodes are, and open or not
         progress, names = load_progress(backend), {rule.name() for rule in rules}
         self._others = [one for one in progress.rules if one.rule not in names]
         # rules that were asked before, and are not now: what they said stays
@@ -222,8 +230,15 @@ class Recorder:
         for changed in self.runner.parts(_PART_SECONDS):
             self._write(changed)
             yield changed
-            if changed or self.runner.is_over or self._clock.seconds() >= self._keep_due:
+            is_due = self.runner.is_over or self._clock.seconds() >= self._keep_due
+            if self._is_news(changed) or is_due:
                 self._keep()
+
+    def _is_news(self, changed: Sequence[Episode]) -> bool:
+        """Whether anything has opened, got worse or recovered: what only goes on can wait."""
+        before = dict(self._told)
+        self._told |= {one.id: (one.severity, one.is_open) for one in changed}
+        return self._told != before
 
     def _write(self, changed: Sequence[Episode]) -> None:
         for episode in changed:
