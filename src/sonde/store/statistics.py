@@ -53,7 +53,7 @@ def reduce_columns(name: str, columns: Columns) -> Values:
         return _FORMULAS[name](columns)
     np = _numpy()
     with np.errstate(all="ignore"):
-        return _FORMULAS[name]({one: np.asarray(values) for one, values in columns.items()})
+        return np.asarray(_FORMULAS[name](columns))
 
 
 def quantiles(columns: Columns, at: Sequence[float] = QUANTILES) -> Values:
