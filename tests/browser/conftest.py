@@ -56,6 +56,7 @@ def open_page(chromium: Browser) -> Iterator[Open]:
         size: tuple[int, int] = WIDE,
         scripts: bool = True,
         expected: tuple[str, ...] = (),
+        touch: bool = False,
     ) -> Page:
         width, height = size
         context = chromium.new_context(
@@ -64,6 +65,7 @@ def open_page(chromium: Browser) -> Iterator[Open]:
             reduced_motion="reduce",
             timezone_id="Europe/Berlin",
             java_script_enabled=scripts,
+            has_touch=touch,
         )
         context.set_default_timeout(PATIENCE_MS)
         if scripts:

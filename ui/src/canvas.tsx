@@ -59,18 +59,25 @@ export function TimeCanvas(props: CanvasProps): JSX.Element {
     width: width.peek(), height: latest.current.height, left: GUTTER,
     plot: Math.max(1, width.peek() - GUTTER - RIGHT), window: view.peek(),
   });
-  useEffect(() => repaintOn(isVisible, () => {
-    const { draw, depends, height } = latest.current;
-    void [shownTheme.value, view.value, selection.value, depends?.()];
-    if (width.value < GUTTER + RIGHT + 20) return;
-    draw(sharpContext(canvas.current!, width.value, height), area());
-  }), [props.height, props.draw]);
-  useEffect(() => attachGestures(box.current!, {
-    dragMeans: props.dragMeans ?? "zoom",
-    onHover: (point) => placeTip(tip.current!, point, point && point.isInside ? latest.current.tip?.(point, area()) ?? null : null, width.peek()),
-    onClick: (point) => latest.current.onClick?.(point, area()),
-    onDrag: (range) => placeBrush(brush.current!, range, width.peek()),
-  }), [props.dragMeans]);
+  useEffect(() => {
+    const element = canvas.current;
+    if (!element) return; // gone again before it was first drawn
+    return repaintOn(isVisible, () => {
+      const { draw, depends, height } = latest.current;
+      void [shownTheme.value, view.value, selection.value, depends?.()];
+      if (width.value < GUTTER + RIGHT + 20) return;
+      draw(sharpContext(element, width.value, height), area());
+    });
+  }, [props.height, props.draw]);
+  useEffect(() => {
+    const [tipBox, brushBox] = [tip.current!, brush.current!]; // a pointer may leave when they are gone already
+    return attachGestures(box.current!, {
+      dragMeans: props.dragMeans ?? "zoom",
+      onHover: (point) => placeTip(tipBox, point, point && point.isInside ? latest.current.tip?.(point, area()) ?? null : null, width.peek()),
+      onClick: (point) => latest.current.onClick?.(point, area()),
+      onDrag: (range) => placeBrush(brushBox, range, width.peek()),
+    });
+  }, [props.dragMeans]);
   useEffect(() => (props.data ? exposeChart(props.name, () => latest.current.data?.()) : undefined), [props.name]);
   return (
     <div class="panel" ref={box} data-chart={props.name} style={{ height: `${props.height}px` }}>
@@ -109,12 +116,15 @@ export function placeBrush(element: HTMLElement, range: Range | null, width: num
 /** The line at the hover time; moves without a new drawing. */
 export function Crosshair(): JSX.Element {
   const line = useRef<HTMLDivElement>(null);
-  useEffect(() => effect(() => {
-    const at = hover.value, window = view.value, element = line.current!;
-    const isShown = at !== null && at >= window[0] && at <= window[1];
-    element.hidden = !isShown;
-    if (isShown) element.style.transform = `translateX(${xAt(at, element.parentElement!.clientWidth, window)}px)`;
-  }), []);
+  useEffect(() => {
+    const element = line.current!, chart = element.parentElement!;
+    return effect(() => {
+      const at = hover.value, window = view.value;
+      const isShown = at !== null && at >= window[0] && at <= window[1];
+      element.hidden = !isShown;
+      if (isShown) element.style.transform = `translateX(${xAt(at, chart.clientWidth, window)}px)`;
+    });
+  }, []);
   return <div class="cross" ref={line} hidden />;
 }
 

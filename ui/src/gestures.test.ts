@@ -18,6 +18,18 @@ describe("pointers", () => {
     expect(timeAt(after[0], WIDTH, window)).toBeCloseTo(40);
     expect(timeAt(after[1], WIDTH, window)).toBeCloseTo(60);
   });
+
+  it("that are two and move together move the window", () => {
+    const window = pinched([0, 100], [GUTTER + 400, GUTTER + 600], [GUTTER + 300, GUTTER + 500], WIDTH);
+    expect(window[0]).toBeCloseTo(10);
+    expect(window[1]).toBeCloseTo(110);
+  });
+
+  it("that are two above each other change nothing, whichever stands left", () => {
+    const window = pinched([0, 100], [GUTTER + 500, GUTTER + 503], [GUTTER + 504, GUTTER + 499], WIDTH);
+    expect(window[0]).toBeCloseTo(0);
+    expect(window[1]).toBeCloseTo(100);
+  });
 });
 
 describe("waiting", () => {

@@ -18,6 +18,7 @@ export type GestureOptions = {
 };
 
 const CLICK_PIXELS = 4;
+const FINGER_PIXELS = 40; // two that are nearer, or above each other, stand for no width
 
 export function timeAt(x: number, width: number, window: Range): number {
   return window[0] + ((x - GUTTER) / Math.max(1, width - GUTTER - RIGHT)) * (window[1] - window[0]);
@@ -35,45 +36,43 @@ function pointOf(element: HTMLElement, event: PointerEvent | MouseEvent): Point 
   return { x, y: event.clientY - box.top, time: Math.min(to, Math.max(from, time)), isInside: x >= GUTTER && x <= box.width - RIGHT };
 }
 
-/** The window after two fingers moved from one pair of places to another. */
+/** The window after two fingers moved from one pair of places to another: what lay between them stays there. */
 export function pinched(window: Range, before: Range, after: Range, width: number): Range {
-  const [a0, a1] = ordered(timeAt(before[0], width, window), timeAt(before[1], width, window));
-  const [x0, x1] = ordered(after[0], after[1]);
-  if (x1 - x0 < 8) return window;
-  const perPixel = (a1 - a0) / (x1 - x0);
-  const start = a0 - (x0 - GUTTER) * perPixel;
-  return [start, start + perPixel * Math.max(1, width - GUTTER - RIGHT)];
+  const spread = (places: Range): number => Math.max(FINGER_PIXELS, Math.abs(places[1] - places[0]));
+  const held = timeAt((before[0] + before[1]) / 2, width, window);
+  const span = ((window[1] - window[0]) * spread(before)) / spread(after);
+  const start = held - (((after[0] + after[1]) / 2 - GUTTER) / Math.max(1, width - GUTTER - RIGHT)) * span;
+  return [start, start + span];
 }
 
 class Gestures {
   private fingers = new Map<number, number>();
   private pressed: Point | null = null;
+  private pinch: { window: Range; places: Range } | null = null;
+  private selectedBefore: Range | null = null;
   private means: DragMeans = "zoom";
   private isDragging = false;
+  private isTapped = false;
 
-  constructor(private element: HTMLElement, private options: GestureOptions) {}
+  constructor(private element: HTMLElement, private options: GestureOptions, private signal: AbortSignal) {}
 
   down(event: PointerEvent): void {
     if (event.button !== 0) return;
     const point = pointOf(this.element, event);
     this.fingers.set(event.pointerId, point.x);
+    this.giveUpDrag();
     this.pressed = this.fingers.size === 1 ? point : null;
+    this.pinch = this.fingers.size === 2 ? { window: view.peek(), places: this.places() } : null;
+    this.selectedBefore = selection.peek();
     this.means = event.shiftKey ? (this.options.dragMeans === "zoom" ? "select" : "zoom") : this.options.dragMeans;
-    this.isDragging = false;
     if (point.isInside) this.element.setPointerCapture(event.pointerId);
   }
 
   move(event: PointerEvent): void {
     const point = pointOf(this.element, event);
-    hover.value = point.time;
-    this.options.onHover?.(point);
-    const before = [...this.fingers.values()];
-    if (!this.fingers.has(event.pointerId)) return;
-    this.fingers.set(event.pointerId, point.x);
-    if (this.fingers.size === 2) {
-      const after = [...this.fingers.values()];
-      return setView(pinched(view.peek(), [before[0]!, before[1]!], [after[0]!, after[1]!], this.element.clientWidth));
-    }
+    if (this.fingers.has(event.pointerId)) this.fingers.set(event.pointerId, point.x);
+    if (this.pinch) return setView(pinched(this.pinch.window, this.pinch.places, this.places(), this.element.clientWidth));
+    this.show(point);
     if (!this.pressed?.isInside || Math.abs(point.x - this.pressed.x) < CLICK_PIXELS) return;
     this.isDragging = true;
     const range = ordered(this.pressed.time, point.time);
@@ -83,22 +82,56 @@ class Gestures {
 
   up(event: PointerEvent): void {
     this.fingers.delete(event.pointerId);
+    this.pinch = null;
     const { pressed } = this;
     this.pressed = null;
     if (!pressed) return;
+    if (event.type === "pointercancel") return this.giveUpDrag();
     const point = pointOf(this.element, event);
     if (!this.isDragging) {
-      if (event.type === "pointerup") this.options.onClick?.(point);
+      this.options.onClick?.(point);
+      if (event.pointerType === "touch") this.tapped(point);
     } else if (this.means === "zoom") {
       this.options.onDrag?.(null);
-      if (event.type === "pointerup") setView(ordered(pressed.time, point.time));
+      setView(ordered(pressed.time, point.time));
     }
     this.isDragging = false;
   }
 
   leave(): void {
+    if (this.isTapped) return;
     hover.value = null;
     this.options.onHover?.(null);
+  }
+
+  forget(): void {
+    if (!this.isTapped) return;
+    this.isTapped = false;
+    this.leave();
+  }
+
+  private show(point: Point): void {
+    hover.value = point.time;
+    this.options.onHover?.(point);
+  }
+
+  /** A finger does not hover: what it tapped on is shown until the next touch. */
+  private tapped(point: Point): void {
+    this.show(point);
+    this.isTapped = true;
+    document.addEventListener("pointerdown", () => this.forget(), { capture: true, once: true, signal: this.signal });
+  }
+
+  /** A second finger, or a page that scrolls instead, makes a drag one that never was. */
+  private giveUpDrag(): void {
+    if (this.isDragging && this.means === "select") setSelection(this.selectedBefore);
+    else if (this.isDragging) this.options.onDrag?.(null);
+    this.isDragging = false;
+  }
+
+  private places(): Range {
+    const [first, second] = [...this.fingers.values()];
+    return [first!, second!];
   }
 
   wheel(event: WheelEvent): void {
@@ -113,9 +146,9 @@ class Gestures {
 
 /** Lets an element answer to pointers; returns what undoes it. */
 export function attachGestures(element: HTMLElement, options: GestureOptions): () => void {
-  const gestures = new Gestures(element, options);
   const end = new AbortController();
   const { signal } = end;
+  const gestures = new Gestures(element, options, signal);
   element.addEventListener("pointerdown", (event) => gestures.down(event), { signal });
   element.addEventListener("pointermove", (event) => gestures.move(event), { signal });
   element.addEventListener("pointerup", (event) => gestures.up(event), { signal });
@@ -123,7 +156,10 @@ export function attachGestures(element: HTMLElement, options: GestureOptions): (
   element.addEventListener("pointerleave", () => gestures.leave(), { signal });
   element.addEventListener("dblclick", () => showAll(), { signal });
   element.addEventListener("wheel", (event) => gestures.wheel(event), { signal, passive: false });
-  return () => end.abort();
+  return () => {
+    gestures.forget();
+    end.abort();
+  };
 }
 
 function isTyping(target: EventTarget | null): boolean {

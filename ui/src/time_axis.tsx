@@ -56,14 +56,17 @@ function drawAxis(g: CanvasRenderingContext2D, area: Area): void {
 
 export function TimeAxis({ name }: { name: string }): JSX.Element {
   const label = useRef<HTMLDivElement>(null);
-  useEffect(() => effect(() => {
-    const at = hover.value, element = label.current!, [from, to] = view.value;
-    const isShown = at !== null && at >= from && at <= to;
-    element.hidden = !isShown;
-    if (!isShown) return;
-    element.textContent = shownTime(at);
-    element.style.transform = `translateX(calc(${xAt(at, element.parentElement!.clientWidth, view.value)}px - 50%))`;
-  }), []);
+  useEffect(() => {
+    const element = label.current!, axis = element.parentElement!;
+    return effect(() => {
+      const at = hover.value, [from, to] = view.value;
+      const isShown = at !== null && at >= from && at <= to;
+      element.hidden = !isShown;
+      if (!isShown) return;
+      element.textContent = shownTime(at);
+      element.style.transform = `translateX(calc(${xAt(at, axis.clientWidth, view.value)}px - 50%))`;
+    });
+  }, []);
   return (
     <TimeCanvas name={name} label="Time axis" height={HEIGHT} draw={drawAxis} depends={() => [timeStyle.value, zone.value]}>
       <div class="time-label" ref={label} hidden />

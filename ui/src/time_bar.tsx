@@ -40,7 +40,7 @@ export function TimeBar(): JSX.Element {
         {usefulWidths(whole).map((width) => (
           <button key={width} aria-pressed={Math.abs(to - from - width) < width * 1e-3} onClick={() => showWidth(width)}>{short(width)}</button>
         ))}
-        <Popover label="Keys" title="What mouse and keys do" isRight><KeysHelp /></Popover>
+        <Popover label="Keys" title="What mouse, fingers and keys do" isRight><KeysHelp /></Popover>
       </span>
     </div>
   );
@@ -48,9 +48,10 @@ export function TimeBar(): JSX.Element {
 
 const HELP: [string, string][] = [
   ["drag", "zoom, on phases select; with Shift the other of both"],
-  ["double-click, 0", "show the whole job"],
+  ["double-click or double-tap, 0", "show the whole job"],
   ["Ctrl + wheel, + −, two fingers", "zoom in and out"],
-  ["Shift + wheel, ← →", "move"],
+  ["Shift + wheel, two fingers, ← →", "move"],
+  ["tap", "show the values at a time"],
   [", .", "move the hover time"],
   ["s, z, Esc", "select around the hover time, zoom to the selection, clear it"],
 ];
