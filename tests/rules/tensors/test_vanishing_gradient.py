@@ -1,5 +1,8 @@
 """VanishingGradient: planted faults and their healthy twins."""
 
+import math
+from collections.abc import Callable
+
 import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus
@@ -124,3 +127,43 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
     assert found.triggered == 3
     [episode] = found.episodes
     assert (episode.first_step, episode.last_step) == (3, 9)
+
+
+def with_values(values: dict[str, Callable[[int], list[float]]], steps: int) -> FakeJob:
+    job = FakeJob()
+    worker = job.worker()
+    for name in values:
+        worker.knows(f"gradient/{name}", "gradients")
+    for step in range(steps):
+        if step % 10 == 0:
+            for name, at in values.items():
+                worker.statistics(f"gradient/{name}", step, at(step))
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+def test_a_loss_that_reaches_nobody_is_told() -> None:
+    job = with_values({"first": lambda _: [0.0, 0.0], "last": lambda _: [0.0]}, 200)
+    [episode] = judged(job).episodes
+    assert "Every gradient is exactly 0 since step 0, in all 2 tensors" in episode.finding.message
+    assert "detach()" in episode.finding.advice
+    assert episode.is_open
+
+
+FED = {
+    "nought for a while": {"first": lambda step: [0.0, float(step > 80)]},
+    "nought at the end": {"first": lambda step: [0.0, float(step < 20)]},
+    "a part that is not used": {"first": lambda _: [0.0, 0.0], "last": lambda _: [1e-3]},
+    "sparse rows": {"embedding": lambda step: [0.0, 1e-3 * (step % 50 == 0)], "b": lambda _: [1.0]},
+    "lost": {"first": lambda _: [math.nan, 0.0]},
+}
+
+
+@pytest.mark.parametrize("name", FED)
+def test_who_gets_any_gradient_is_reached(name: str) -> None:
+    assert judged(with_values(FED[name], 300)).episodes == ()
+
+
+def test_a_short_training_is_not_judged_by_noughts() -> None:
+    assert judged(with_values({"first": lambda _: [0.0, 0.0]}, 90)).episodes == ()

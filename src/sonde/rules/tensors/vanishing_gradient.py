@@ -15,12 +15,18 @@ from sonde.rules.tensors._streaks import Streaks
 from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
 
 _COLLECTION = "gradients"
+_EVERY = "every gradient"
+_CUT_OFF = (
+    "Look for a loss that is multiplied by 0 or masked away, clamped or rounded; for a detach() "
+    "between the model and the loss; with half precision, scale the loss."
+)
 _IN_A_ROW = 3  # recorded steps, which are close together only at first
 _SPAN = 35  # steps
 _TINY = 2  # of them with a gradient that is small, and not nought
 _FIRST = 5  # recorded steps that tell how lively the gradients are at the beginning
 _RATIO = 1e-3  # of the liveliest layer: below it a layer is left behind
 _CONVERGED = 1e-2  # of the liveliest layer at the beginning: below it training is done
+_NOUGHT = (5, 100)  # recorded steps from the first one on, and the steps that they span
 _NAMED = 8
 
 
@@ -34,8 +40,9 @@ class VanishingGradient(Rule):
     counts only the elements that got a gradient at all (an embedding's batch has few of its words),
     looks at weights and not at biases (a bias in front of a normalization has none by
     construction), and compares: the layer must lie far behind the liveliest one, and training must
-    not have converged as a whole. Gradients of exactly nought are another matter: a dead or unused
-    layer.
+    not have converged as a whole. A gradient of exactly nought is another matter: a dead or unused
+    layer. But where every gradient was nought from the beginning, for five recorded steps that span
+    a hundred, nothing reaches any layer, and that is said.
     What to do: use ReLU-like activations, residual connections or normalization; initialize the
     layer for its activation; with half precision, scale the loss.
     """
@@ -50,8 +57,10 @@ class VanishingGradient(Rule):
         tensors = window.tensors(_COLLECTION)
         if self.is_classic:
             yield from self._classic(tensors)
-        else:
-            yield from self._calibrated(tensors, state)
+            return
+        if tensors and not state.get("is_fed"):
+            yield from self._never_fed(tensors, state)
+        yield from self._calibrated(tensors, state)
 
     def lacks(self, state: State) -> str:
         """How many recorded steps are missing."""
@@ -75,6 +84,32 @@ class VanishingGradient(Rule):
                         worker=tensor.worker,
                         evidence={"abs_mean": value, "threshold": self.threshold},
                     )
+
+    def _never_fed(self, tensors: Sequence[WindowTensor], state: State) -> Iterator[Finding]:
+        """Whether no tensor has ever got any gradient but nought."""
+        if (column_of_all(tensors, "zeros") < column_of_all(tensors, "count")).any():
+            state["is_fed"] = True
+            return
+        steps = np.unique(steps_of_all(tensors))
+        first, last = state.setdefault("nought_since", int(steps[0])), int(steps[-1])
+        state["nought"] = state.get("nought", 0) + len(steps)
+        least, span = _NOUGHT
+        if state["nought"] >= least and last - first >= span:
+            yield self.finding(
+                f"Every gradient is exactly 0 since step {first}, in all {len(tensors)} tensors: "
+                "nothing that the loss says reaches a parameter.",
+                step=(first, last),
+                tensor=tensors[0].name,
+                subject=_EVERY,
+                advice=_CUT_OFF,
+                evidence={
+                    "abs_mean": 0.0,
+                    "threshold": self.threshold,
+                    "tensors": [one.name for one in tensors[:_NAMED]],
+                    "count": len(tensors),
+                    "of": len(tensors),
+                },
+            )
 
     def _calibrated(self, tensors: tuple[WindowTensor, ...], state: State) -> Iterator[Finding]:
         weights = [one for one in tensors if one.is_matrix]
