@@ -21,6 +21,7 @@ _RESAMPLED = 400
 
 Step = Callable[[], None]
 Switch = Callable[[bool], None]
+StepsOf = Callable[["Block"], Sequence[float]]  # something of each step
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Block:
     cpu_seconds: float  # of the thread that trains
     other_cpu_seconds: float  # of all other threads
     is_quiet: tuple[bool, ...] = ()  # of each step: nothing but notes were taken, nor just before
+    step_cpu_seconds: tuple[float, ...] = ()  # of each step, of the thread that trains
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +125,20 @@ def run_block(step: Step, plan: Plan, is_hooked: bool) -> Block:
     watch = plan.watch
     watch.finish()
     quiet = []
-    own, all_threads, wall = time.thread_time(), time.process_time(), time.perf_counter()
+    all_threads, wall = time.process_time(), time.perf_counter()
+    own = [time.thread_time()]
     watch.mark()
     for _ in range(plan.steps):
         quiet.append(plan.is_quiet())
         step()
         watch.mark()
+        own.append(time.thread_time())
     watch.finish()
     wall = time.perf_counter() - wall
-    own, all_threads = time.thread_time() - own, time.process_time() - all_threads
+    cpu, all_threads = time.thread_time() - own[0], time.process_time() - all_threads
     settled = tuple(all(quiet[max(0, at - _UNSETTLED) : at + 1]) for at in range(len(quiet)))
-    return Block(is_hooked, watch.take(), wall, own, all_threads - own, settled)
+    each = tuple(later - earlier for earlier, later in pairwise(own))
+    return Block(is_hooked, watch.take(), wall, cpu, all_threads - cpu, settled, each)
 
 
 def save_blocks(blocks: Sequence[Block], path: Path) -> None:
@@ -167,23 +172,28 @@ def added_by_kind(blocks: Sequence[Block]) -> Added:
     of these the quicker halves are compared. Those that are watched closely, and those right after
     them, count with their means.
     """
+    return _added_by_kind(blocks, lambda block: block.step_seconds)
+
+
+def _added_by_kind(blocks: Sequence[Block], steps_of: StepsOf) -> Added:
     pairs = list(zip(blocks[::2], blocks[1::2], strict=True))
-    usual = statistics.median(one for block in blocks for one in block.step_seconds)
     rest = random.Random(0)
-    found = _by_kind(pairs, usual)
-    again = [_by_kind(rest.choices(pairs, k=len(pairs)), usual) for _ in range(_RESAMPLED)]
-    bare = [one for block in blocks if not block.is_hooked for one in block.step_seconds]
+    found = _by_kind(pairs, steps_of)
+    again = [_by_kind(rest.choices(pairs, k=len(pairs)), steps_of) for _ in range(_RESAMPLED)]
+    bare = [one for block in blocks if not block.is_hooked for one in steps_of(block)]
     return Added(found, statistics.stdev(again), statistics.median(bare))
 
 
-def _by_kind(pairs: Sequence[tuple[Block, Block]], usual: float) -> float:
+def _by_kind(pairs: Sequence[tuple[Block, Block]], steps_of: StepsOf) -> float:
     bare: list[float] = []
     quiet: list[float] = []
     watched: list[float] = []
-    for block in (block for pair in pairs for block in pair):
-        for one, is_quiet in zip(block.step_seconds, block.is_quiet, strict=True):
+    blocks = [block for pair in pairs for block in pair]
+    most = _INTERRUPTED * statistics.median(one for block in blocks for one in steps_of(block))
+    for block in blocks:
+        for one, is_quiet in zip(steps_of(block), block.is_quiet, strict=True):
             kind = bare if not block.is_hooked else quiet if is_quiet else watched
-            kind.append(min(one, _INTERRUPTED * usual))
+            kind.append(min(one, most))
     share = len(quiet) / (len(quiet) + len(watched))
     percent = 0.0
     if quiet:
@@ -208,7 +218,7 @@ def added_cpu(blocks: Sequence[Block]) -> Added:
 
     Others write during bare blocks what they were handed before: all of it counts.
     """
-    own = _compare(blocks, lambda block: block.cpu_seconds / len(block.step_seconds))
+    own = _added_by_kind(blocks, lambda block: block.step_cpu_seconds)
     hooked = sum(block.cpu_seconds for block in blocks if block.is_hooked)
     others = 100 * sum(block.other_cpu_seconds for block in blocks) / hooked
     return Added(own.percent + others, own.error_percent, own.bare)
