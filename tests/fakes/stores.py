@@ -208,7 +208,7 @@ def machine(shape: Shape, seed: int, load: float = 1.0) -> dict[Series, Array]:
     add("memory.used_percent", "percent", 40 + 10 * moments)
     for way in ("receive", "transmit"):
         rates = random.gamma(2, 1e7, ticks)
-        add(f"network.{way}_bytes_per_second", "bytes/s", rates, "eth0")
+        add(f"network.{way}_bytes_per_second", "bytes_per_second", rates, "eth0")
     return found
 
 
