@@ -56,7 +56,7 @@ export type JobRow = {
   worst: Severity | null; findings: Partial<Record<Severity, number>>; steps: Record<string, number>;
   nodes: number; workers: number; spark: { label: string; values: (number | null)[] } | null;
 };
-export type JobList = { jobs: JobRow[]; total: number; version: string; store: string; now: number };
+export type JobList = { jobs: JobRow[]; total: number; unread?: number; version: string; store: string; now: number };
 
 export type MetricDocument = { metric: string; unit: string; help: string; devices: string[]; has_whole: boolean };
 

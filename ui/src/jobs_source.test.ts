@@ -18,9 +18,23 @@ test("only the pages in sight are asked for", async () => {
   const source = new JobsSource(query, store(5000, asked));
   await source.want(0, 30);
   await source.want(2095, 2120);
-  expect(asked).toEqual([0, 2000, 2100]);
+  expect(asked).toEqual([0, 2050, 2100]);
   expect(source.total.value).toBe(5000);
   expect(source.rows(2099, 2101).map((row) => row?.name)).toEqual(["job 2099", "job 2100"]);
+});
+
+test("how many jobs are still to be read is told until all are", async () => {
+  let unread = 40;
+  const ask = store(3);
+  const source = new JobsSource(query, async (offset, limit) => ({ ...(await ask(offset, limit)), unread }));
+  await source.want(0, 3);
+  expect(source.unread.value).toBe(40);
+  unread = 0;
+  source.reload();
+  await source.want(0, 3);
+  await Promise.resolve();
+  await new Promise((done) => setTimeout(done));
+  expect(source.unread.value).toBe(0);
 });
 
 test("rows on their way are empty until they are there", async () => {

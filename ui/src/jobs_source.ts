@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { getJson, type JobList, type JobRow } from "./api";
 import { pagesOf } from "./scrolling";
 
-const PAGE = 100;
+const PAGE = 50;
 
 export type JobsQuery = { search: string; state: string; sort: string };
 type Ask = (offset: number, limit: number) => Promise<JobList>;
@@ -12,6 +12,8 @@ type Ask = (offset: number, limit: number) => Promise<JobList>;
 export class JobsSource {
   /** How many jobs fit; null until it is known. */
   readonly total = signal<number | null>(null);
+  /** How many jobs of the store the server has not read yet: a search may find more. */
+  readonly unread = signal(0);
   readonly store = signal("");
   readonly error = signal("");
   private readonly changed = signal(0);
@@ -49,6 +51,7 @@ export class JobsSource {
       const found = await this.ask(page * PAGE, PAGE);
       this.pages.set(page, found.jobs);
       this.total.value = found.total;
+      this.unread.value = found.unread ?? 0;
       this.store.value = found.store;
       this.error.value = "";
       this.changed.value += 1;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pagesOf, rowsInSight, topToShow } from "./scrolling";
+import { pagesOf, rowsInSight, steppedTop, topToShow } from "./scrolling";
 
 test("at the top the first rows are in sight", () => {
   expect(rowsInSight(0, 400, 40, 5000, 8)).toEqual({ first: 0, end: 18 });
@@ -16,6 +16,14 @@ test("a short list is in sight as a whole, an empty one not at all", () => {
 
 test("a list that has become shorter is seen at its end", () => {
   expect(rowsInSight(90000, 400, 40, 100, 2)).toEqual({ first: 88, end: 100 });
+});
+
+test("a list is drawn anew every few rows, and what is in sight is always among them", () => {
+  expect([0, 100, 159, 160, 1000].map((top) => steppedTop(top, 40))).toEqual([0, 0, 0, 160, 960]);
+  for (let top = 0; top < 2000; top += 7) {
+    const drawn = rowsInSight(steppedTop(top, 40), 400, 40, 5000), seen = rowsInSight(top, 400, 40, 5000, 0);
+    expect(drawn.first <= seen.first && drawn.end >= seen.end).toBe(true);
+  }
 });
 
 test("rows lie on the pages that hold them", () => {

@@ -20,6 +20,11 @@ export function rowsInSight(
   return { first: Math.max(0, Math.min(first, total)), end: Math.max(0, Math.min(end, total)) };
 }
 
+/** Where a list is scrolled to, in steps of a few rows: those in between change nothing that is drawn. */
+export function steppedTop(top: number, rowHeight: number, rows = 4): number {
+  return Math.floor(top / (rows * rowHeight)) * rows * rowHeight;
+}
+
 /** The pages of `size` rows that hold those rows. */
 export function pagesOf(rows: Rows, size: number): number[] {
   if (rows.end <= rows.first) return [];

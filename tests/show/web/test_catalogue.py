@@ -1,5 +1,6 @@
 """The list of jobs: searched, filtered, sorted; a page of it is read, however long it is."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,42 @@ def test_what_was_read_ahead_is_not_read_again_to_be_searched(
     found.read_ahead()
     monkeypatch.setattr(catalogue, "read_job", None)
     assert len(found.find("", "failed", "-findings")) == 25
+
+
+def _slow(clock: FakeClock, looked: list[str]) -> Callable[[Backend, int], JobFacts]:
+    """Reading one job takes a while, so that nobody waits for all of them."""
+
+    def read(backend: Backend, now_ns: int) -> JobFacts:
+        looked.append(backend.uri.rpartition("/")[2])
+        clock.advance(0.1)
+        return read_job(backend, now_ns)
+
+    return read
+
+
+def test_a_search_of_many_answers_soon_with_names_and_then_with_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many_jobs(str(tmp_path), 100)
+    clock, looked = FakeClock(), list[str]()
+    found = Catalogue(str(tmp_path), clock)
+    monkeypatch.setattr(catalogue, "read_job", _slow(clock, looked))
+    assert found.find("job-00007", "", "name") == ["job-00007"]
+    assert 0 < len(looked) < 100
+    assert "job-00099" in looked  # the latest first
+    assert found.unread == 100 - len(looked)
+    failed = found.find("", "failed", "name")
+    assert len(failed) < 50
+    while found.unread:
+        failed = found.find("", "failed", "name")
+    assert len(failed) == 50
+    assert len(looked) == 100
+
+
+def test_a_job_of_which_nothing_can_be_read_is_not_waited_for(tmp_path: Path) -> None:
+    FakeJob(str(tmp_path / "good")).end()
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "job.json").write_bytes(b"{}")
+    found = Catalogue(str(tmp_path), FakeClock())
+    assert found.find("o", "", "name") == ["good"]
+    assert found.unread == 0

@@ -1,5 +1,6 @@
 // One job in the list.
 
+import { useMemo } from "preact/hooks";
 import { type JobRow, type Severity, unixOf } from "../api";
 import { formatCount, formatDuration, formatStamp, formatValue } from "../format";
 import { SEVERITIES } from "../judged";
@@ -21,7 +22,13 @@ type Props = {
 
 export const isRunning = (row: JobRow): boolean => row.state === "running" || row.state === "starting";
 
-export function JobLine({ row, number, isChosen, onChoose, onDelete }: Props) {
+/** Drawn anew only when something of it changes: while a list is scrolled most rows stay as they are. */
+export function JobLine(props: Props) {
+  const { row, number, isChosen, onChoose, onDelete } = props;
+  return useMemo(() => <Line {...props} />, [row, number, isChosen, onChoose, onDelete]);
+}
+
+function Line({ row, number, isChosen, onChoose, onDelete }: Props) {
   if (row === null) return <tr aria-rowindex={number} class="coming"><td colSpan={COLUMNS.length}>…</td></tr>;
   const verdict = verdictOf(row);
   const steps = row.steps.train ?? Object.values(row.steps)[0];

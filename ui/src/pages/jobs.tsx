@@ -8,7 +8,7 @@ import { errorWords } from "../controls/request";
 import { formatCount } from "../format";
 import { JobsSource } from "../jobs_source";
 import { linkTo, route, setParameters } from "../router";
-import { rowsInSight } from "../scrolling";
+import { rowsInSight, steppedTop } from "../scrolling";
 import { Notice } from "../states";
 import { toggled } from "../views/legend";
 import { isRunning, JobLine } from "./job_line";
@@ -18,6 +18,8 @@ import "./pages.css";
 const ROW = 44;
 const STATES = ["running", "completed", "failed", "stopped", "lost", "ended"];
 const REFRESH_MS = 3000;
+const SEARCHING_MS = 700; // while the server still reads what is searched
+const RESTING_MS = 80; // rows that only fly past are not asked for
 
 export function JobsPage() {
   const { search = "", state = "", sort = "-start" } = route.value.parameters;
@@ -28,7 +30,7 @@ export function JobsPage() {
   return (
     <div class="jobs-page">
       <div class="jobs-tools">
-        <span class="sub store" title={source.store.value}><span role="status">{counted(source.total.value)}</span> {source.store.value && `in ${source.store.value}`}</span>
+        <span class="sub store" title={source.store.value}><span role="status">{counted(source.total.value)}{isNarrowed(search, state, sort) && unreadWords(source.unread.value)}</span> {source.store.value && `in ${source.store.value}`}</span>
         <SearchField value={search} />
         <label class="control">
           State{" "}
@@ -59,6 +61,15 @@ export function JobsPage() {
       )}
     </div>
   );
+}
+
+/** Whether the list depends on what stands in the jobs, not on their names and starts alone. */
+function isNarrowed(search: string, state: string, sort: string): boolean {
+  return Boolean(search || state) || !["start", "name"].includes(sort.replace("-", ""));
+}
+
+function unreadWords(unread: number): string {
+  return unread ? `, ${formatCount(unread)} still to be read` : "";
 }
 
 function counted(total: number | null): string {
@@ -101,6 +112,7 @@ function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(800);
+  const { search = "", state = "" } = route.value.parameters;
   const total = source.total.value ?? 0;
   const rows = rowsInSight(top, height, ROW, total);
   useEffect(() => {
@@ -112,16 +124,20 @@ function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
     setTop(0);
     box.current?.scrollTo({ top: 0 });
   }, [source]);
-  useEffect(() => void source.want(rows.first, rows.end || 1), [source, rows.first, rows.end]);
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || source.reload(), REFRESH_MS);
+    const timer = setTimeout(() => void source.want(rows.first, rows.end || 1), source.total.peek() === null ? 0 : RESTING_MS);
+    return () => clearTimeout(timer);
+  }, [source, rows.first, rows.end]);
+  const isSearching = source.unread.value > 0 && isNarrowed(search, state, sort);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || source.reload(), isSearching ? SEARCHING_MS : REFRESH_MS);
     return () => clearInterval(timer);
-  }, [source]);
+  }, [source, isSearching]);
   if (source.error.value) return <Notice state="error">{source.error.value}</Notice>;
   if (source.total.value === null) return <Notice state="loading">Loading…</Notice>;
-  if (total === 0) return <NoJobs />;
+  if (total === 0) return isSearching ? <Notice state="loading">Nothing found so far{unreadWords(source.unread.value)}…</Notice> : <NoJobs />;
   return (
-    <div class="jobs-box" ref={box} onScroll={(event) => setTop(event.currentTarget.scrollTop)} data-state="ready" data-chart="jobs">
+    <div class="jobs-box" ref={box} onScroll={(event) => setTop(steppedTop(event.currentTarget.scrollTop, ROW))} data-state="ready" data-chart="jobs">
       <table class="jobs" aria-rowcount={total + 1}>
         <JobsHead sort={sort} />
         <tbody>

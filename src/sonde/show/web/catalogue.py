@@ -32,6 +32,8 @@ _FRESH_SECONDS_WHEN_OVER = 10.0  # of what a page shows; it may be continued, or
 _OLDEST_SECONDS = 600.0  # of what is only searched and sorted
 _AT_ONCE = 8
 _AHEAD = 20
+_SEARCHED_AT_ONCE = 32
+_PATIENCE_SECONDS = 0.4  # for who searches: then it is answered with what is known so far
 _SPARK = 60
 
 Row = dict[str, Any]
@@ -58,6 +60,7 @@ class Catalogue:
         self._due = -1.0
         self._created_ns: dict[str, int] = {}
         self._known: dict[str, _Known] = {}
+        self._gone: set[str] = set()  # listed, but there was nothing to read
 
     def find(self, search: str, state: str, sort: str) -> list[str]:
         """The names of the jobs that fit, in order."""
@@ -65,8 +68,8 @@ class Catalogue:
         names = list(self._listed())
         key = sort.removeprefix("-")
         if words or state or key in _SORTED_BY:
-            rows = {row["name"]: row for row in self._read(names, is_whole=False)}
-            names = [name for name in names if name in rows and _fits(rows[name], words, state)]
+            rows = self._searched(names)
+            names = [name for name in rows if _fits(rows[name], words, state)]
             if key in _SORTED_BY:
                 names.sort(key=lambda name: (_SORTED_BY[key](rows[name]), name))
         if key == "start":
@@ -78,6 +81,12 @@ class Catalogue:
         """What the list shows of some jobs; one that is gone meanwhile is left out."""
         return self._read(names, is_whole=True)
 
+    @property
+    def unread(self) -> int:
+        """How many jobs nobody has read yet: a search finds those by their names alone."""
+        with self._lock:
+            return sum(name not in self._known and name not in self._gone for name in self._names)
+
     def read_ahead(self) -> None:
         """Reads all jobs, a few at a time and the latest first, so that searching finds them read.
 
@@ -88,6 +97,22 @@ class Catalogue:
             began = self._clock.seconds()
             self._read(some, is_whole=False)
             self._clock.wait(never, 2 * (self._clock.seconds() - began))
+
+    def _searched(self, names: Sequence[str]) -> dict[str, Row]:
+        """A row of each job; of thousands only as many are read as a person has patience for."""
+        began, created = self._clock.seconds(), self._created_ns
+        with self._lock:
+            stale = [name for name in names if not self._is_fresh(name, began, is_whole=False)]
+            # what was read before may have changed; of the rest the latest is wanted most
+            stale.sort(key=lambda name: (name not in self._known, -created.get(name, 0)))
+        for place in range(0, len(stale), _SEARCHED_AT_ONCE):
+            if self._clock.seconds() > began + _PATIENCE_SECONDS:
+                break
+            self._read(stale[place : place + _SEARCHED_AT_ONCE], is_whole=False)
+        with self._lock:
+            known = {name: self._known[name].row for name in names if name in self._known}
+            there = [name for name in names if name in known or name not in self._gone]
+        return {name: known.get(name) or _unread(name) for name in there}
 
     def forget(self, name: str) -> None:
         """A job is gone."""
@@ -129,6 +154,7 @@ class Catalogue:
         with self._lock:
             self._known |= {one.row["name"]: one for one in found if one is not None}
             gone = {name for name, one in zip(stale, found, strict=True) if one is None}
+            self._gone = (self._gone - set(stale)) | gone
             there = [name for name in names if name not in gone]
             return [self._known[name].row for name in there if name in self._known]
 
@@ -176,6 +202,11 @@ _EMPTY: Row = {
 }
 
 
+def _unread(name: str) -> Row:
+    """A job of which only the name is known so far."""
+    return {**_EMPTY, "name": name, "verdict": ""}
+
+
 def _severity(row: Row) -> tuple[int, ...]:
     return tuple(row["findings"].get(one.value, 0) for one in reversed(Severity))
 
@@ -192,7 +223,7 @@ def _fits(row: Row, words: Sequence[str], state: str) -> bool:
     if not all(word in text for word in words):
         return False
     if state == "over":
-        return row["state"] not in ("running", "starting")
+        return row["state"] not in (None, "running", "starting")
     return state in ("", row["state"])
 
 

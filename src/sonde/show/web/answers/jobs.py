@@ -33,6 +33,7 @@ def _jobs(question: Question) -> Reply:
         {
             "jobs": rows,
             "total": len(found),
+            "unread": catalogue.unread,
             "store": question.library.store,
             "version": __version__,
             "now": question.library.clock.now_ns() / 1_000_000_000,
