@@ -6,6 +6,8 @@ from playwright.sync_api import Page
 
 from tests.browser.conftest import PATIENCE_MS
 
+# Nothing is wider than the window.
+FITS = "() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 _ASK = """
 async ([name, patience]) => {
   const end = performance.now() + patience;

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import HIGH, Open
-from tests.browser.drawn import becomes
+from tests.browser.drawn import FITS, becomes
 from tests.browser.recorded import DIED, FLEET, KNOWN
 from tests.browser.served import Served
 
@@ -23,7 +23,6 @@ PAGES = {
     "timeline": f"#/jobs/{KNOWN}/timeline",
     "rules": f"#/jobs/{KNOWN}/rules?rule=LossSpike",
 }
-FITS = "() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 VIOLATIONS = """async () => {
   const { violations } = await axe.run(document, {
     runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], resultTypes: ["violations"],

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Finding, JobDocument, RuleDocument } from "./api";
 import { figureRows, findingRows, mergedLines, stepBars, utilizationBars } from "./comparing";
 import type { LineSpec, TableSpec } from "./specs";
+import { toneVariable } from "./tones";
 
 function line(x: number[], values: (number | null)[]): LineSpec {
   return {
@@ -19,10 +20,17 @@ function document(job: string, more: Partial<JobDocument> = {}): JobDocument {
 }
 
 test("curves of several jobs lie on one axis, with gaps where a job has nothing", () => {
-  const found = mergedLines("Loss", [{ job: "a", spec: line([0, 2], [4, 2]) }, { job: "b", spec: line([0, 1, 2], [5, null, 3]) }]);
+  const found = mergedLines("Loss", [{ job: "a", spec: line([0, 2], [4, 2]) }, { job: "b", spec: line([0, 1, 2], [5, null, 3]) }], ["a", "b"]);
   expect(found?.x).toEqual([0, 1, 2]);
   expect(found?.curves.map((one) => [one.label, one.values])).toEqual([["a", [4, null, 2]], ["b", [5, null, 3]]]);
   expect(found?.note).toBe("");
+});
+
+test("a job has the same color in every chart, whoever else is in it", () => {
+  const two = { ...line([0], [1]), curves: [...line([0], [1]).curves, ...line([0], [2]).curves] };
+  const tones = (found: LineSpec | null): string[] => found?.curves.map((one) => toneVariable(one.tone, 0)) ?? [];
+  expect(tones(mergedLines("Loss", [{ job: "b", spec: line([0], [1]) }], ["a", "b"]))).toEqual(["--c2"]);
+  expect(tones(mergedLines("Loss", [{ job: "a", spec: two }, { job: "b", spec: line([0], [1]) }], ["a", "b"]))).toEqual(["--c1", "--c3", "--c2"]);
 });
 
 test("figures that no job has are left out, and changes are against the first", () => {
@@ -45,7 +53,7 @@ test("utilization is the median over the nodes", () => {
     columns: ["metric", "unit", "p50"].map(column),
     rows: [["Total CPU", "percent", 10], ["Total CPU", "percent", 90], ["Total CPU", "percent", 30], ["Network in", "bytes_per_second", 5]],
   };
-  const bars = utilizationBars([{ job: "a", spec }]);
+  const bars = utilizationBars([{ job: "a", spec }], ["a"]);
   expect(bars?.labels).toEqual(["Total CPU"]);
   expect(bars?.parts[0]?.values).toEqual([30]);
 });

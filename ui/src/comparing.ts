@@ -3,19 +3,22 @@
 import type { JobDocument, Severity } from "./api";
 import { worstOf } from "./judged";
 import type { BarsSpec, Cell, Column, Curve, LineSpec, StackedBarsSpec, TableSpec } from "./specs";
+import { placeTone } from "./tones";
 
 const WORDS = { note: "", coarsened: "" };
 
-/** One axis for the curves of several jobs; where a job has no value, there is a gap. */
-export function mergedLines(title: string, found: readonly { job: string; spec: LineSpec }[]): LineSpec | null {
+/** One axis for the curves of several jobs; where a job has no value, there is a gap. Each job has one color in all charts. */
+export function mergedLines(title: string, found: readonly { job: string; spec: LineSpec }[], jobs: readonly string[]): LineSpec | null {
   const [first] = found;
   if (!first) return null;
   const x = [...new Set(found.flatMap(({ spec }) => spec.x))].filter((one): one is number => one !== null).sort((a, b) => a - b);
   const place = new Map(x.map((at, index) => [at, index]));
+  let free = jobs.length; // colors that no job has
   const curves = found.flatMap(({ job, spec }) =>
-    spec.curves.map((curve): Curve => ({
+    spec.curves.map((curve, index): Curve => ({
       label: spec.curves.length > 1 ? `${job}: ${curve.label}` : job,
-      values: spread(spec.x, curve.values, place), low: null, high: null, tone: "",
+      values: spread(spec.x, curve.values, place), low: null, high: null,
+      tone: placeTone(index === 0 ? jobs.indexOf(job) : free++),
     })),
   );
   return { ...first.spec, ...WORDS, title, x, curves };
@@ -81,13 +84,13 @@ export function stepBars(documents: readonly JobDocument[]): StackedBarsSpec | n
 }
 
 /** How much of CPU, GPU and memory each job used: medians of the first node of each. */
-export function utilizationBars(found: readonly { job: string; spec: TableSpec }[]): BarsSpec | null {
+export function utilizationBars(found: readonly { job: string; spec: TableSpec }[], jobs: readonly string[]): BarsSpec | null {
   const metrics = [...new Set(found.flatMap(({ spec }) => spec.rows.filter((row) => at(spec.columns, row, "unit") === "percent").map((row) => String(at(spec.columns, row, "metric")))))];
   if (metrics.length === 0) return null;
   return {
     mark: "bars", title: "Utilization", ...WORDS, note: "The median over the job, and over its nodes.", unit: "percent",
     labels: metrics,
-    parts: found.map(({ job, spec }) => ({ label: job, tone: "", values: metrics.map((metric) => medianOf(spec, metric)) })),
+    parts: found.map(({ job, spec }) => ({ label: job, tone: placeTone(jobs.indexOf(job)), values: metrics.map((metric) => medianOf(spec, metric)) })),
   };
 }
 

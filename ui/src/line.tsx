@@ -160,7 +160,10 @@ export function LineChart(props: LineProps): JSX.Element {
       plot?.destroy();
     };
   }, [props.top, props.hasBands, props.data]);
-  useEffect(() => attachGestures(box.current!, { dragMeans: props.dragMeans ?? "zoom", onDrag: (range) => placeBrush(brush.current!, range, width.peek()) }), [props.dragMeans]);
+  useEffect(() => {
+    const brushBox = brush.current!;
+    return attachGestures(box.current!, { dragMeans: props.dragMeans ?? "zoom", onDrag: (range) => placeBrush(brushBox, range, width.peek()) });
+  }, [props.dragMeans]);
   useEffect(() => exposeChart(props.name, () => props.data.peek()), [props.name, props.data]);
   return (
     <div class="panel" ref={box} data-chart={props.name} style={{ height: `${props.height ?? 110}px` }}>
@@ -172,23 +175,33 @@ export function LineChart(props: LineProps): JSX.Element {
   );
 }
 
+/** The last number up to an index: metrics that are sampled less often have gaps. */
+function lastKnown(values: ArrayLike<number>, index: number): number {
+  let place = index;
+  while (place > 0 && !Number.isFinite(values[place])) place -= 1;
+  return values[place] ?? NaN;
+}
+
 /** Values at the hover time, else the last ones in view, in the margin at the right. */
 function Readout({ data }: { data: ReadonlySignal<LineData | null> }): JSX.Element {
   const rows = useRef<HTMLUListElement>(null);
-  useEffect(() => effect(() => {
-    const list = rows.current!, current = data.value ?? EMPTY;
-    const at = hover.value;
-    const index = nearestIndex(current.x, at ?? view.value[1]);
-    while (list.children.length > current.lines.length) list.lastElementChild!.remove();
-    current.lines.forEach((line, i) => {
-      let row = list.children[i] as HTMLLIElement | undefined;
-      if (!row) list.append((row = document.createElement("li")));
-      row.style.setProperty("--swatch", `var(${line.color})`);
-      row.title = line.label;
-      row.textContent = `${formatValue(index < 0 ? NaN : line.mean[index], current.unit)}`;
-      if (current.lines.length > 1) row.dataset.label = line.label;
-      else delete row.dataset.label;
+  useEffect(() => {
+    const list = rows.current!;
+    return effect(() => {
+      const current = data.value ?? EMPTY;
+      const at = hover.value;
+      const index = nearestIndex(current.x, at ?? view.value[1]);
+      while (list.children.length > current.lines.length) list.lastElementChild!.remove();
+      current.lines.forEach((line, i) => {
+        let row = list.children[i] as HTMLLIElement | undefined;
+        if (!row) list.append((row = document.createElement("li")));
+        row.style.setProperty("--swatch", `var(${line.color})`);
+        row.title = line.label;
+        row.textContent = formatValue(at === null ? lastKnown(line.mean, index) : line.mean[index], current.unit);
+        if (current.lines.length > 1) row.dataset.label = line.label;
+        else delete row.dataset.label;
+      });
     });
-  }), [data]);
+  }, [data]);
   return <ul class="readout" ref={rows} />;
 }

@@ -8,8 +8,12 @@ const TONES: Record<string, string> = {
   cpu: "--c1", gpu: "--c3", memory: "--c7", good: "--ok", quiet: "--base",
 };
 
+/** The tone of a place that is the same in several charts. */
+export const placeTone = (place: number): string => `place ${place}`;
+
 /** The style variable of a tone; without a tone, that of a place among others. */
 export function toneVariable(tone: string, place: number): string {
+  if (tone.startsWith("place ")) return toneVariable("", Number(tone.slice(6)));
   if (tone) return TONES[tone] ?? phaseColor(tone);
   return LINES[place % LINES.length] ?? LINES[0];
 }

@@ -62,13 +62,14 @@ export function ComparePage(): JSX.Element {
 
 function Side({ found }: { found: Compared }): JSX.Element {
   const { documents, charts } = found;
+  const jobs = documents.map((one) => one.job);
   const lines = (chart: keyof Compared["charts"], title: string): LineSpec | null =>
-    mergedLines(title, charts[chart].filter((one): one is { job: string; spec: LineSpec } => one.spec.mark === "line"));
+    mergedLines(title, charts[chart].filter((one): one is { job: string; spec: LineSpec } => one.spec.mark === "line"), jobs);
   const specs: [string, Spec | null][] = [
     ["compare-losses", lines("losses", "Losses")],
     ["compare-throughput", lines("throughput", "Throughput")],
     ["compare-steps", stepBars(documents)],
-    ["compare-utilization", utilizationBars(charts.resources.filter((one): one is { job: string; spec: TableSpec } => one.spec.mark === "table"))],
+    ["compare-utilization", utilizationBars(charts.resources.filter((one): one is { job: string; spec: TableSpec } => one.spec.mark === "table"), jobs)],
     ["compare-gradients", lines("gradient_norms", "Gradient norms")],
     ["compare-rates", lines("learning_rate", "Learning rate")],
   ];

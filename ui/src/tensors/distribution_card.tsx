@@ -41,6 +41,7 @@ const BINS = 64;
 
 function Shown({ data }: { data: Histograms }): JSX.Element {
   const shown = useMemo(() => (binning.value === "log" ? data : linearBins(data, BINS)), [data, binning.value]);
+  if (shown.edges.length < 2) return <p class="sub">Every finite value was exactly zero at each of the recorded steps.</p>;
   return <Distribution data={shown} shape={shape.value} />;
 }
 

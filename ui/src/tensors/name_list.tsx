@@ -38,7 +38,10 @@ function Options({ tensors }: { tensors: readonly TensorInfo[] }): JSX.Element {
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(480);
   const [active, setActive] = useState(() => Math.max(0, tensors.findIndex((one) => chosenNames.peek().includes(one.name))));
-  useEffect(() => setHeight(box.current?.clientHeight ?? 480), []);
+  useEffect(() => {
+    setHeight(box.current?.clientHeight ?? 480);
+    if (box.current) box.current.scrollTop = topToShow(active, 0, box.current.clientHeight, ROW);
+  }, []);
   const place = Math.min(active, tensors.length - 1);
   const sight = rowsInSight(top, height, ROW, tensors.length);
   const move = (to: number): void => {

@@ -10,8 +10,8 @@ const names: TensorNames = {
 };
 const about = (name: string | null): Finding => ({ tensor: name }) as Finding;
 
-test("the tensor of the first finding that names one is shown", () => {
-  expect(usualTensor(names, [about(null), about("gone"), about("gradient/head"), about("body")], "")).toBe("gradient/head");
+test("the first tensor of the picture that a finding names is shown", () => {
+  expect(usualTensor(names, [about(null), about("gone"), about("body"), about("gradient/head")], "")).toBe("gradient/head");
 });
 
 test("without such a finding it is the first gradient, or the first of the chosen collection", () => {
