@@ -1,4 +1,4 @@
-"""How long a person waits for the dashboard, to the pixels; beside TensorBoard on the same series.
+"""How long a person waits for the dashboard, to the pixels; beside others on the same series.
 
 A day of 120 series, 1,000 nodes, an hour of live news, and 10 series of 100,000 points.
 SONDE_BENCHMARK_QUICK=1 takes smaller stores and only shows that everything works.
@@ -7,12 +7,13 @@ SONDE_BENCHMARK_QUICK=1 takes smaller stores and only shows that everything work
 import os
 import statistics
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
-from benchmarks import ui_tensorboard
+from benchmarks import ui_mlflow, ui_tensorboard
 from benchmarks.report import Row
 from benchmarks.ui_browser import browser, dashboard, fresh, opening_ms, zooming_ms
 from benchmarks.ui_live import SECONDS_BEFORE, live_page, size_of, tell
@@ -26,7 +27,11 @@ _OPENINGS, _SERIES = (2 if _IS_QUICK else 5), 10
 _ZOOMS = ("+", "+", "+", "ArrowRight", "+", "-", "ArrowLeft", "+", "0")
 _NODE_VIEWS = ["cpu", "network", "gpu", "system", "heatmap", "phases"]
 _HIGH = 3000  # all charts of a page are in sight
-_OTHER = f"TensorBoard {ui_tensorboard.VERSION}"
+_TENSORBOARD_DRAWS = (
+    "both have read their files before; it draws 1,000 points of each series, as it does unless "
+    "told otherwise"
+)
+_MLFLOW_DRAWS = "it draws 320 points of each series, from SQLite, with two processes that answer"
 
 
 def main() -> list[Row]:
@@ -97,20 +102,34 @@ def _hour(opened: Browser, address: str) -> list[Row]:
 
 
 def _beside(opened: Browser, folder: Path, values: Path, ours: list[float]) -> list[Row]:
-    python = ui_tensorboard.make_environment(folder / "environment")
-    theirs = []
-    with ui_tensorboard.tensorboard(python, folder, values) as address:
-        for _ in range(_OPENINGS):
-            context, page = fresh(opened, _HIGH)
-            theirs.append(ui_tensorboard.opening_ms(page, address, _SERIES))
-            context.close()
-    us, them = statistics.median(ours), statistics.median(theirs)
+    """Each of the others in its turn, so that none works while another is measured."""
+    boards = ui_tensorboard.make_environment(folder / "tensorboard")
+    with ui_tensorboard.tensorboard(boards, folder, values) as address:
+        board = _opened_elsewhere(opened, address, ui_tensorboard.opening_ms)
+    runs = ui_mlflow.make_environment(folder / "mlflow")
+    with ui_mlflow.mlflow(runs, folder, values) as address:
+        run = _opened_elsewhere(opened, address, ui_mlflow.opening_ms)
+    us = statistics.median(ours)
     what = f"{_SERIES} series × {_POINTS:,} points: page opened, all charts drawn"
-    note = (
-        "both have read their files before; it draws 1,000 points of each series, as it does "
-        "unless told otherwise, ours the lowest, mean and highest of all points per pixel"
-    )
-    return [Row(what, us, "ms", "faster", us < them, _OTHER, them, note)]
+    every = "ours the lowest, mean and highest of all points per pixel"
+    return [
+        Row(what, us, "ms", "faster", us < other, name, other, f"{note}, {every}")
+        for name, other, note in (
+            (f"TensorBoard {ui_tensorboard.VERSION}", board, _TENSORBOARD_DRAWS),
+            (f"MLflow {ui_mlflow.VERSION}", run, _MLFLOW_DRAWS),
+        )
+    ]
+
+
+def _opened_elsewhere(
+    opened: Browser, address: str, opening: Callable[[Page, str, int], float]
+) -> float:
+    found = []
+    for _ in range(_OPENINGS):
+        context, page = fresh(opened, _HIGH)
+        found.append(opening(page, address, _SERIES))
+        context.close()
+    return statistics.median(found)
 
 
 def _opened(opened: Browser, address: str, charts: list[str]) -> list[float]:

@@ -1,0 +1,107 @@
+"""MLflow, in an environment of its own, showing the same series."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import venv
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from benchmarks.ui_browser import PAINTED
+
+VERSION = "3.17.2"
+_PATIENCE_SECONDS = 120
+# It tells nobody, and keeps no processes for jobs that nobody asked for: they would slow its page.
+_TOLD = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+}
+
+# As many points at once as it takes.
+_WRITE = """
+import sys
+import numpy as np
+from mlflow.entities import Metric
+from mlflow.tracking import MlflowClient
+client, values = MlflowClient(tracking_uri=sys.argv[1]), np.load(sys.argv[2])
+experiment = client.create_experiment("series")
+run = client.create_run(experiment).info.run_id
+for number, row in enumerate(values):
+    for first in range(0, len(row), 1000):
+        points = [
+            Metric(f"series_{number}", float(value), 1_790_000_000_000 + 500 * step, step)
+            for step, value in enumerate(row[first:first + 1000], first)
+        ]
+        client.log_batch(run, points)
+client.set_terminated(run)
+print(f"#/experiments/{experiment}/runs/{run}/model-metrics")
+"""
+# Every chart has a line of points; a frame later it is on the screen.
+_DRAWN = f"""async ([count]) => {{
+  {PAINTED}
+  const lines = () => [...document.querySelectorAll(".js-plotly-plot")].filter(
+    (one) => one.data?.some((line) => line.x?.length > 1) && one.querySelector(".js-line, canvas"),
+  );
+  await until(() => lines().length >= count);
+  await painted();
+  return performance.now();
+}}"""
+
+
+def make_environment(folder: Path) -> Path:
+    """Its Python."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    words = [str(python), "-m", "pip", "install", "-q", f"mlflow=={VERSION}"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"MLflow cannot be installed:\n{done.stderr}")
+    return python
+
+
+@contextmanager
+def mlflow(python: Path, folder: Path, values: Path) -> Iterator[str]:
+    """The page of MLflow with the charts of these series, over its usual database."""
+    store = f"sqlite:///{folder}/mlflow.db"
+    told = os.environ | _TOLD
+    words = [str(python), "-W", "ignore", "-c", _WRITE, store, str(values)]
+    written = subprocess.run(words, check=True, capture_output=True, text=True, env=told)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [str(python), "-m", "mlflow", "server", "--backend-store-uri", store]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--workers", "2"]
+    with (folder / "mlflow.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, stdout=log, stderr=log, cwd=folder, env=told, start_new_session=True
+        )
+    with process:
+        try:
+            address = f"http://127.0.0.1:{port}/"
+            _wait(address)
+            yield address + written.stdout.split()[-1]
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)  # its workers are processes too
+
+
+def _wait(address: str) -> None:
+    """Until it answers."""
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < end:
+        with suppress(OSError), urllib.request.urlopen(f"{address}health"):
+            return
+        time.sleep(1)
+    sys.exit("MLflow does not answer.")
+
+
+def opening_ms(page: Page, address: str, charts: int) -> float:
+    """From the first byte that is asked for to the pixels of so many charts."""
+    page.goto(address, wait_until="commit")
+    return float(page.evaluate(_DRAWN, [charts]))
