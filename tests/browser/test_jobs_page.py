@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -75,7 +76,9 @@ def test_jobs_are_compared_side_by_side(open_page: Open, recorded: Served, known
     found = page.locator('[data-chart="compare-findings"] tr', has_text="LossSpike")
     expect(found.locator("td").nth(0)).to_contain_text("warning 1×")
     expect(found.locator("td").nth(1)).to_have_text("not asked")
-    assert drawn(page, "compare-utilization") is not None
+    use = drawn(page, "compare-utilization")
+    cpu = use["parts"][0]["values"][use["labels"].index("Total CPU")]
+    assert cpu == pytest.approx(np.percentile(known.values("cpu.utilization_percent"), 50), abs=0.5)
 
 
 def test_a_job_is_deleted_after_a_question(

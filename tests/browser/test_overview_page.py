@@ -16,6 +16,7 @@ def test_the_summary_tells_stages_and_exact_times(
     page = open_page(recorded.page(KNOWN, "overview"), size=HIGH)
     expect(page.locator("h1")).to_contain_text(KNOWN)
     expect(page.locator("h1 .chip")).to_have_text("completed")
+    expect(page.locator("h1")).to_contain_text("2.2\u202fmin")
     assert page.title() == f"{KNOWN} · Overview · Sonde"
     details = {one["title"]: one for one in drawn(page, "job_details")["facts"]}
     assert len(details) == 11
