@@ -18,7 +18,7 @@ from sonde.rules.tensors.loss_not_decreasing import LossNotDecreasing
 from sonde.rules.tensors.vanishing_gradient import VanishingGradient
 from sonde.watch import course
 from sonde.watch.limits import at_most
-from sonde.watch.progress import Progress
+from sonde.watch.progress import Progress, load_progress
 from sonde.watch.runner import Recorder, Runner
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_losses
@@ -215,6 +215,24 @@ def test_what_is_found_is_recorded_once_and_found_again() -> None:
     [rule] = job.job().summary["rules"]
     assert (rule["rule"], rule["status"]) == ("LossTooLarge", "IssuesFound")
     assert rule["findings"][0]["step"] == [20, 29]
+
+
+def test_where_rules_stand_is_kept_at_once_when_something_is_new_and_seldom_while_it_goes_on() -> (
+    None
+):
+    job = FakeJob()
+    worker = job.worker()
+    recorder = Recorder(job.backend, job.clock, [LossTooLarge()])
+    kept, seconds = [], []
+    for look in range(8):
+        for step in range(40 * look, 40 * look + 40):
+            worker.scalar("loss", step, 2.0 if look < 7 else 0.1).step(step, {"forward": 0.1})
+        worker.flush()
+        assert recorder.advance()  # it opens, goes on, and is over
+        kept.append(load_progress(job.backend).rules[0].index)
+        seconds.append(job.clock.seconds())
+    assert seconds[6] - seconds[0] < 30
+    assert kept[0] == kept[6] < kept[7]
 
 
 def test_what_another_question_found_does_not_stand_any_more() -> None:
