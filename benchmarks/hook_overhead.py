@@ -1,7 +1,6 @@
 """What the hook adds to real training on a CPU: to the step, and to the CPU time of the process."""
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,6 @@ from benchmarks.hook_blocks import (
     added_by_kind,
     added_cpu,
     load_blocks,
-    mean_added,
 )
 from benchmarks.report import Row
 
@@ -34,12 +32,10 @@ class Effort:
     steps: int = 18  # in a block: as long as one step is watched closely and the others are quiet
     tiny_pairs: int = 60
     tiny_steps: int = 120
-    processes: int = 2  # of each kind
-    process_steps: int = 120
 
 
 _THOROUGH = Effort()
-_QUICK = Effort(pairs=10, tiny_pairs=10, tiny_steps=60, processes=2, process_steps=30)
+_QUICK = Effort(pairs=10, tiny_pairs=10, tiny_steps=60)
 
 
 def main() -> list[Row]:
@@ -51,8 +47,6 @@ def main() -> list[Row]:
         for model in _MODELS:
             rows += bench.defaults(model)
         rows += [bench.noise(_MODELS[0]), *bench.nothing_due()]
-        for model in _MODELS:
-            rows += bench.whole_processes(model)
     return rows
 
 
@@ -108,29 +102,6 @@ class _Bench:
             )
         return rows
 
-    def whole_processes(self, model: str) -> list[Row]:
-        """Plainly and under `sonde run`, process after process."""
-        runs = (None, "", None)  # without, with the defaults, without
-        found, noise = [], []
-        for _ in range(self._effort.processes):
-            bare, hooked, again = (
-                self._blocks(model, self._effort.process_steps, one, "--pairs", "1") for one in runs
-            )
-            found.append((_median(hooked) / _median(bare), _cpu(hooked) / _cpu(bare)))
-            noise.append((_median(again) / _median(bare), _cpu(again) / _cpu(bare)))
-        (step, cpu), (step_noise, cpu_noise) = (
-            [
-                mean_added([100 * (one - 1) for one in ratios], 0.0)
-                for ratios in zip(*both, strict=True)
-            ]
-            for both in (found, noise)
-        )
-        what = f"{model}: process under sonde run against plain"
-        return [
-            Row(f"{what}, median step", step.percent, "%", note=_against(step, step_noise)),
-            Row(f"{what}, CPU per step", cpu.percent, "%", note=_against(cpu, cpu_noise)),
-        ]
-
     def _blocks(self, model: str, steps: int, config: str | None, *words: str) -> list[Block]:
         """Trains in a process of its own; without a configuration: without Sonde."""
         self._count += 1
@@ -168,19 +139,3 @@ def _inside(effort: Effort, found: Added) -> str:
         f"± {found.error_percent:.2f} %; {effort.pairs} pairs of blocks of {effort.steps} steps "
         "in one process, the hook on and off in turns"
     )
-
-
-def _against(found: Added, noise: Added) -> str:
-    return (
-        f"± {found.error_percent:.2f} %; plain against plain {noise.percent:.2f} "
-        f"± {noise.error_percent:.2f} %"
-    )
-
-
-def _median(blocks: Sequence[Block]) -> float:
-    return statistics.median(one for block in blocks for one in block.step_seconds)
-
-
-def _cpu(blocks: Sequence[Block]) -> float:
-    seconds = sum(block.cpu_seconds + block.other_cpu_seconds for block in blocks)
-    return seconds / sum(len(block.step_seconds) for block in blocks)

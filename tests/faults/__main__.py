@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from fnmatch import fnmatch
 from functools import partial
+from time import monotonic
 
 from benchmarks.report import circumstances, save, table
 from tests.faults.catalogue import PROGRAMS, Part, Variant
@@ -57,6 +58,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="PROGRAM", help="only these; * fits anything")
     parser.add_argument("--seeds", type=int, default=5, help="how often each (default: 5)")
+    parser.add_argument("--minutes", type=float, help="begin nothing new after so long")
     parser.add_argument("--part", choices=[one.value for one in Part], help="only these")
     parser.add_argument("--variant", choices=[one.value for one in Variant], help="only these")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at the same time")
@@ -69,14 +71,20 @@ def _options() -> argparse.Namespace:
 
 def _judged(runs: Sequence[Run], options: argparse.Namespace) -> list[Outcome]:
     found: dict[int, Outcome] = {}
+    began = monotonic()
     with ProcessPoolExecutor(options.jobs) as pool:
         work = partial(judge, may_be_old=options.old)
         going = {pool.submit(work, run): number for number, run in enumerate(runs)}
         for done in as_completed(going):
+            if done.cancelled():
+                continue
             number = going[done]
             found[number] = done.result()
             sys.stderr.write(f"{len(found)}/{len(runs)} {runs[number]}\n")
-    return [found[number] for number in range(len(runs))]
+            if options.minutes is not None and monotonic() - began > 60 * options.minutes:
+                for other in going:
+                    other.cancel()
+    return [found[number] for number in sorted(found)]
 
 
 if __name__ == "__main__":
