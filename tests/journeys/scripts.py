@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sonde.client.job import Job, open_job
 from tests.journeys.sonde_cli import COMMAND, PYTHON, STORE, plain_environment
+from tests.journeys.warm_python import WarmPython
 
 FOLDER = Path(__file__).parent / "training"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "telling")
@@ -28,6 +29,15 @@ WAYS = {
 
 # a process takes seconds to load PyTorch: the others are watched in the harder way only
 _ALSO_AS_USUAL = ("compiled_model", "ddp", "loader_workers", "plain_loop")
+
+# alone, these are new processes as they are watched, some for their tracebacks; the others are
+# forks of one that is warm
+_ALONE_ANEW = (
+    *("checkpoint_resume", "compiled_fullgraph", "compiled_model", "compiled_step", "ddp", "fsdp2"),
+    *("killed", "loader_spawned", "loader_workers", "plain_loop", "raises", "spawned"),
+    "strict_settings",
+)
+_LOADED = ("torch", "torch._dynamo", "sklearn.datasets")
 
 _TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 
@@ -51,6 +61,7 @@ class Scripts:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._warm = WarmPython(_LOADED, _environment())
 
     def run(self, name: str) -> dict[str, Ended]:
         """How a script ends alone and watched, all at the same time."""
@@ -68,11 +79,15 @@ class Scripts:
     def _ends(self, name: str) -> dict[str, Ended]:
         ways = [way for way in WAYS if way != AS_USUAL or name in _ALSO_AS_USUAL]
         with ThreadPoolExecutor() as pool:
-            runs = {
-                way: pool.submit(end_of, self.folder(name, way), (*WAYS[way], *command(name)))
-                for way in ways
-            }
+            runs = {way: pool.submit(self._end, name, way) for way in ways}
         return {way: run.result() for way, run in runs.items()}
+
+    def _end(self, name: str, way: str) -> Ended:
+        folder = self.folder(name, way)
+        if way != ALONE or name in _ALONE_ANEW:
+            return end_of(folder, (*WAYS[way], *command(name)))
+        folder.mkdir(parents=True)
+        return _ended(self._warm.run(FOLDER / f"{name}.py", folder))
 
     def watched(self, name: str) -> Ended:
         """How it ends when everything is kept."""
@@ -104,13 +119,21 @@ def end_of(folder: Path, words: Sequence[str]) -> Ended:
     done = subprocess.run(
         words,
         cwd=folder,
-        env={**plain_environment(), "PYTHONHASHSEED": "0"},
+        env=_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
         timeout=500,
     )
+    return _ended(done)
+
+
+def _environment() -> dict[str, str]:
+    return {**plain_environment(), "PYTHONHASHSEED": "0"}
+
+
+def _ended(done: "subprocess.CompletedProcess[str]") -> Ended:
     code = done.returncode if done.returncode >= 0 else 128 - done.returncode
     return Ended(code, done.stdout.splitlines(), _remarks(done.stderr))
 
