@@ -6,10 +6,10 @@ import numpy as np
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
-from tests.browser.drawn import becomes
+from tests.browser.drawn import FITS, becomes
 from tests.browser.recorded import KNOWN, STEPS, Known
 from tests.browser.served import Served
-from tests.browser.test_accessibility import AXE, FITS, NARROW, VIOLATIONS
+from tests.browser.test_accessibility import AXE, NARROW, VIOLATIONS
 
 
 def downloaded(page: Page, folder: Path) -> str:
