@@ -6,6 +6,7 @@ begin with a frame more.
 """
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -59,6 +60,7 @@ def _serve() -> None:
     requests, answers = os.fdopen(os.dup(0)), os.dup(1)
     for library in sys.argv[1:]:
         importlib.import_module(library)
+    gc.freeze()  # what is loaded is not looked at again at the end of every fork
     for line in requests:
         pid = os.fork()
         if not pid:
