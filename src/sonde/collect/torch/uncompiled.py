@@ -4,6 +4,7 @@ After a graph break it looks at every function that runs inside a compiled one, 
 """
 
 import importlib
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -16,6 +17,8 @@ def leave_alone(function: Callable[..., Any], *, with_callees: bool = False) -> 
         function: One of ours.
         with_callees: Nor with anything that is called from it.
     """
+    if "torch" not in sys.modules:  # a script that does without it must not pay for it
+        return
     # older versions know other ways, and are left as they are
     with suppress(ImportError, AttributeError, KeyError):
         frames = importlib.import_module("torch._C._dynamo.eval_frame")
