@@ -73,6 +73,7 @@ def test_a_job_is_followed_watched_differently_and_stopped(
     becomes(page, "() => __sonde.connection === 'live'")
     grows(page)
     _interval_changes(page, running)
+    _monitoring_rests(page, running)
     _a_finding_appears(page, running)
     _pauses(page)
     _a_profile_is_asked_for(page)
@@ -85,6 +86,18 @@ def _interval_changes(page: Page, running: Sonde) -> None:
     expect(page.locator(".said")).to_contain_text("interval is 100ms")
     assert eventually(lambda: sampled_every(running) < 0.2)
     becomes(page, "() => __sonde.job.interval_seconds === 0.1")
+
+
+def _monitoring_rests(page: Page, running: Sonde) -> None:
+    monitoring = page.get_by_role("combobox", name="Monitoring")
+    monitoring.select_option("off")
+    becomes(page, "() => __sonde.job.is_monitoring === false")
+    times, _ = running.samples("cpu.utilization_percent", JOB)
+    monitoring.select_option("0.1")
+    becomes(page, "() => __sonde.job.is_monitoring")
+    assert eventually(
+        lambda: running.samples("cpu.utilization_percent", JOB)[0][-1] > times[-1] + 1.0
+    )
 
 
 def _a_finding_appears(page: Page, running: Sonde) -> None:

@@ -70,6 +70,9 @@ def test_resources_operators_and_costs_are_told(
     assert phases["rows"][0][2] == pytest.approx(USUAL["backward"] * STEPS)
     page.locator('[data-chart-name="environment"]').scroll_into_view_if_needed()
     expect(page.locator('[data-chart="environment"]')).to_contain_text("python train.py")
+    costs = {one["name"]: one["value"] for one in drawn(page, "overhead")["facts"]}
+    assert costs["hook_percent"] == pytest.approx(100 * 0.1 / 120.0, abs=0.001)
+    assert costs["bytes_written"] == 1000
 
 
 def test_insights_name_what_was_found_and_lead_to_its_time(

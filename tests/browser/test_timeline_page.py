@@ -99,6 +99,9 @@ def test_the_flame_graph_follows_steps_and_zooms(open_page: Open, trained: Serve
     found = drawn(page, "flame")
     assert found["names"] == ["main", "forward", "load"]
     assert found["totals"] == pytest.approx([1.0, 0.75, 0.25])
+    functions = page.get_by_label("Functions by the time they took").locator("tbody tr")
+    expect(functions.nth(0)).to_contain_text("forward")
+    expect(functions.nth(0)).to_contain_text("75")
     flame.focus()
     for key in ("ArrowDown", "ArrowDown", "Enter"):
         flame.press(key)
