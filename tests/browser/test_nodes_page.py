@@ -67,8 +67,8 @@ def test_lines_and_heatmap_are_what_was_sampled(
     assert codes[3][codes[3] <= 200].mean() / 2 == pytest.approx(known.mean(f"{CPU}/cpu3"), abs=1.0)
     assert set(codes[5][codes[5] <= 200]) == {0}
     gpus = next(one for one in heat["layout"]["groups"] if one["kind"] == "gpu")
-    idle = {"x": GUTTER + 300, "y": gpus["top"] + 1.5 * gpus["rowHeight"]}
-    page.locator('[data-chart="heatmap"]').hover(position=idle)
+    below_the_first = gpus["top"] + 1.5 * gpus["rowHeight"]
+    page.locator('[data-chart="heatmap"]').hover(position={"x": GUTTER + 300, "y": below_the_first})
     expect(page.locator('[data-chart="heatmap"] .tip')).to_have_text(re.compile(r"^gpu1 · .* · 0"))
     for chart in ("cpu", "heatmap", "phases"):
         assert page.locator(f'[data-chart="{chart}"] canvas').evaluate(_COLORS) > 4
