@@ -45,6 +45,10 @@ def test_curves_are_the_numbers_that_were_written(
     throughput = drawn(page, "throughput")["curves"][0]["values"]
     assert max(throughput) == pytest.approx(2.0, rel=0.01)
     plot = page.locator('[data-chart="losses"]')
+    plot.get_by_role("button", name="log", exact=True).click()
+    expect(plot.get_by_role("button", name="log", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
     plot.get_by_role("button", name="as table").click()
     expect(plot.locator("tbody tr").first).to_be_visible()
 

@@ -118,3 +118,17 @@ def test_a_double_tap_shows_all(open_page: Open, recorded: Served) -> None:
     page, fingers = nodes_page(open_page, recorded, "t=20-40")
     fingers.tap(place(page, "cpu", 0.5), times=2)
     becomes(page, "() => __sonde.view[0] === 0")
+
+
+def test_one_finger_zooms_on_curves_over_steps(open_page: Open, recorded: Served) -> None:
+    page = open_page(recorded.page(KNOWN, "overview"), size=TABLET, touch=True)
+    plot = page.locator('[data-chart="losses"] .u-over').first
+    plot.scroll_into_view_if_needed()
+    area = plot.bounding_box()
+    assert area is not None
+    middle = area["y"] + area["height"] / 2
+    begin, end = ((area["x"] + share * area["width"], middle) for share in (0.25, 0.75))
+    Fingers(page).move((begin, end))
+    everything = page.locator('[data-chart="losses"]').get_by_role("button", name="all steps")
+    everything.click()
+    expect(everything).to_have_count(0)

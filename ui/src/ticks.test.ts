@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clockTicks, elapsedTicks, niceCeiling, niceTicks, timeStep } from "./ticks";
+import { clockTicks, elapsedTicks, logarithmicTicks, niceCeiling, niceTicks, timeStep } from "./ticks";
 
 describe("ticks of time", () => {
   it("stand at steps that people count in, and never twice with one label", () => {
@@ -50,4 +50,12 @@ describe("ticks of values", () => {
     expect(niceCeiling(95)).toBe(100);
     expect(niceCeiling(650e6)).toBe(800e6);
   });
+});
+
+it("a logarithmic axis has decades, and more where they are few", () => {
+  expect(logarithmicTicks(0.3, 70, 4)).toEqual([1, 10]);
+  expect(logarithmicTicks(0.9, 12, 4)).toEqual([1, 10]);
+  expect(logarithmicTicks(1, 9, 4)).toEqual([1, 2, 5]);
+  expect(logarithmicTicks(1e-12, 1, 4)).toEqual([1e-12, 1e-9, 1e-6, 1e-3, 1]);
+  expect(logarithmicTicks(0, 1, 4)).toEqual([]);
 });

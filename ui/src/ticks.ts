@@ -61,6 +61,17 @@ export function niceTicks(low: number, high: number, count: number): number[] {
   return multiples(low, high, step).map((value) => Number(value.toPrecision(12)));
 }
 
+/** Places on a logarithmic axis: decades, with 2 and 5 between them where there are few of them. */
+export function logarithmicTicks(low: number, high: number, count: number): number[] {
+  if (!(low > 0) || !(high > low) || !Number.isFinite(high)) return [];
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const every = Math.max(1, Math.ceil((last - first) / Math.max(1, count)));
+  const factors = last - first <= 2 ? [1, 2, 5] : [1];
+  const found: number[] = [];
+  for (let power = first; power <= last; power += every) found.push(...factors.map((factor) => Number(`${factor}e${power}`)));
+  return found.filter((at) => at >= low && at <= high);
+}
+
 /** The end of an axis that starts at nought and holds `high` with a little air. */
 export function niceCeiling(high: number): number {
   if (!(high > 0)) return 1;

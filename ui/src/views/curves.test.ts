@@ -30,6 +30,7 @@ test("the axis begins at zero where that is near, and at what is told", () => {
   expect(valueAxis({ low: -1, high: 10 }, 0.5, 5, false)).toEqual([-1, 10]);
   expect(valueAxis(free, 0.5, 5, true)[0]).toBeCloseTo(0.5 / 1.2);
   expect(valueAxis(free, null, null, false)).toEqual([0, 1]);
+  expect(valueAxis(free, null, null, true)[0]).toBeGreaterThan(0);
 });
 
 test("curves far from zero fill the axis, and one that never changes lies in its middle", () => {

@@ -36,7 +36,7 @@ export function isPositive(table: CurveTable): boolean {
 
 /** The ends of the value axis: as told, else what is in sight, with zero where it is near. */
 export function valueAxis(ends: Pick<LineSpec, "low" | "high">, least: number | null, most: number | null, isLogarithmic: boolean): [number, number] {
-  if (least === null || most === null) return [ends.low ?? 0, ends.high ?? 1];
+  if (least === null || most === null) return isLogarithmic ? [1, 10] : [ends.low ?? 0, ends.high ?? 1];
   if (isLogarithmic) return [least / 1.2, most * 1.2];
   const span = most - least || Math.abs(most) || 1;
   const low = ends.low ?? (least >= 0 && least < most * 0.6 ? 0 : least - span * 0.05);

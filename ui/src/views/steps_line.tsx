@@ -15,6 +15,7 @@ import { shownTheme } from "../state";
 import { axisWindows, showOnAxis } from "../step_window";
 import { toneVariable } from "../tones";
 import { curveTable, type CurveTable, isPositive, valuesAt } from "./curves";
+import { listenToFinger } from "./finger";
 import { Legend, toggled } from "./legend";
 import { plotOptions } from "./steps_plot";
 
@@ -90,6 +91,7 @@ function newPlot(box: HTMLDivElement, latest: ReadonlySignal<Plotted>, width: nu
   };
   const plot = new uPlot(options, table.columns as uPlot.AlignedData, box);
   plot.over.addEventListener("dblclick", () => showOnAxis(spec.x_title, null));
+  listenToFinger(plot);
   return plot;
 }
 

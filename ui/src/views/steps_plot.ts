@@ -5,7 +5,7 @@ import { cellText } from "../cells";
 import { formatElapsed } from "../format";
 import type { Range } from "../range";
 import type { LineSpec } from "../specs";
-import { elapsedTicks, niceTicks } from "../ticks";
+import { elapsedTicks, logarithmicTicks, niceTicks } from "../ticks";
 import { axisLabels } from "./axis_labels";
 import { type CurveTable, valueAxis } from "./curves";
 
@@ -41,7 +41,8 @@ export function plotOptions(plan: Plan): uPlot.Options {
       { ...line, size: 24, splits: (_plot, _axis, from, to) => marks(from, to, Math.max(2, width / 110)), values: (_plot, splits) => splits.map(label) },
       {
         ...line, size: (_plot, values) => labelWidth(values),
-        ...(isLogarithmic ? {} : { splits: (_plot: uPlot, _axis: number, from: number, to: number) => niceTicks(from, to, height < 120 ? 2 : 4) }),
+        splits: (_plot, _axis, from, to) => (isLogarithmic ? logarithmicTicks : niceTicks)(from, to, height < 120 ? 2 : 4),
+        filter: (_plot, splits) => splits, // all of them are labelled, on any scale
         values: (_plot, splits) => axisLabels(splits, spec.unit),
       },
     ],
