@@ -11,10 +11,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 from typing import Any
 
+from benchmarks.other_tools import install
 from benchmarks.report import Row
 from benchmarks.trace_copies import write_copies
 
@@ -50,7 +50,7 @@ class _Bench:
 
     def __init__(self, folder: Path, repeats: int) -> None:
         self._repeats = repeats
-        self._other = _make_environment(folder / "environment")
+        self._other = install(folder / "environment", f"HolisticTraceAnalysis=={VERSION}")
 
     def decode(self, trace: Path) -> list[Row]:
         """What was promised for a large trace."""
@@ -158,14 +158,3 @@ def _check_same(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
     ]
     if any(abs(one - other) > _SAME * one for one, other in pairs):
         sys.exit(f"the sums differ: {ours}\n{theirs}")
-
-
-def _make_environment(folder: Path) -> Path:
-    """The Python of an environment that has the other tool."""
-    venv.create(folder, with_pip=True)
-    python = folder / "bin" / "python"
-    words = [str(python), "-m", "pip", "install", "-q", f"HolisticTraceAnalysis=={VERSION}"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{_OTHER} cannot be installed:\n{done.stderr}")
-    return python

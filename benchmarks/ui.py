@@ -14,6 +14,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page
 
 from benchmarks import ui_mlflow, ui_tensorboard
+from benchmarks.other_tools import install
 from benchmarks.report import Row
 from benchmarks.ui_browser import browser, dashboard, fresh, opening_ms, zooming_ms
 from benchmarks.ui_live import SECONDS_BEFORE, live_page, size_of, tell
@@ -103,10 +104,10 @@ def _hour(opened: Browser, address: str) -> list[Row]:
 
 def _beside(opened: Browser, folder: Path, values: Path, ours: list[float]) -> list[Row]:
     """Each of the others in its turn, so that none works while another is measured."""
-    boards = ui_tensorboard.make_environment(folder / "tensorboard")
+    boards = install(folder / "tensorboard", *ui_tensorboard.REQUIREMENTS)
     with ui_tensorboard.tensorboard(boards, folder, values) as address:
         board = _opened_elsewhere(opened, address, ui_tensorboard.opening_ms)
-    runs = ui_mlflow.make_environment(folder / "mlflow")
+    runs = install(folder / "mlflow", *ui_mlflow.REQUIREMENTS)
     with ui_mlflow.mlflow(runs, folder, values) as address:
         run = _opened_elsewhere(opened, address, ui_mlflow.opening_ms)
     us = statistics.median(ours)

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from playwright.sync_api import Page
 from benchmarks.ui_browser import PAINTED
 
 VERSION = "3.17.2"
+REQUIREMENTS = (f"mlflow=={VERSION}",)
 _PATIENCE_SECONDS = 120
 # It tells nobody, and keeps no processes for jobs that nobody asked for: they would slow its page.
 _TOLD = {
@@ -54,17 +54,6 @@ _DRAWN = f"""async ([count]) => {{
   await painted();
   return performance.now();
 }}"""
-
-
-def make_environment(folder: Path) -> Path:
-    """Its Python."""
-    venv.create(folder, with_pip=True)
-    python = folder / "bin" / "python"
-    words = [str(python), "-m", "pip", "install", "-q", f"mlflow=={VERSION}"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"MLflow cannot be installed:\n{done.stderr}")
-    return python
 
 
 @contextmanager

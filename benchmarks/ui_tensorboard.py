@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from playwright.sync_api import Page
 from benchmarks.ui_browser import PAINTED
 
 VERSION = "2.21.0"
+REQUIREMENTS = (f"tensorboard=={VERSION}", "setuptools<81")
 _PATIENCE_SECONDS = 600
 
 _WRITE = """
@@ -45,17 +45,6 @@ _DRAWN = f"""async ([count]) => {{
   await painted();
   return performance.now();
 }}"""
-
-
-def make_environment(folder: Path) -> Path:
-    """Its Python."""
-    venv.create(folder, with_pip=True)
-    python = folder / "bin" / "python"
-    words = [str(python), "-m", "pip", "install", "-q", f"tensorboard=={VERSION}", "setuptools<81"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"TensorBoard cannot be installed:\n{done.stderr}")
-    return python
 
 
 @contextmanager
