@@ -51,6 +51,7 @@ class Program:
     fault: Fault | None = None
     workers: int = 1
     given: Parameters = field(default_factory=dict, hash=False)  # where a default is long
+    beside: str = ""  # a rule that compares it with a run of another seed
 
     @property
     def path(self) -> Path:
@@ -184,6 +185,7 @@ _CALIBRATION: dict[str, Fault] = {
     "waits_for_nothing": Fault("StalledTrainingRule", step=180, also=("StepOutlier",)),
     "slow_start": Fault("MaxInitializationTime"),
     "masked_away": Fault("AllZero", "gate", instead=("DeadRelu",), also=("VanishingGradient",)),
+    "members_of_one_seed": Fault("SimilarAcrossRuns", "weight"),
 }
 
 _HELD_OUT: dict[str, Fault] = {
@@ -256,6 +258,8 @@ _GIVEN: dict[str, Parameters] = {
     "positions_in_metres": {"TensorVariance": {"max_threshold": 100.0}},
 }
 
+_BESIDE_ANOTHER = {"members_of_one_seed": "SimilarAcrossRuns"}
+
 _ODD_FOR_CALIBRATION = (
     *("accumulation", "adapters", "adversarial", "always_clipped", "annealed_vae"),
     *("batches_of_four", "contrastive", "curriculum", "distillation", "experts"),
@@ -273,7 +277,8 @@ _ODD_AND_HELD_OUT = (
 
 
 def _with_fault(name: str, part: Part, fault: Fault) -> Program:
-    return Program(name, part, fault, _SEVERAL_WORKERS.get(name, 1), _GIVEN.get(name, {}))
+    workers, given = _SEVERAL_WORKERS.get(name, 1), _GIVEN.get(name, {})
+    return Program(name, part, fault, workers, given, _BESIDE_ANOTHER.get(name, ""))
 
 
 PROGRAMS: tuple[Program, ...] = (

@@ -14,8 +14,10 @@ from sonde.store.backends import open_backend
 from sonde.watch.course import Course, asked_by
 from sonde.watch.progress import RuleProgress
 from sonde.watch.runner import Runner
-from tests.faults.catalogue import Fault, Program, Variant
+from tests.faults.catalogue import Fault, Parameters, Program, Variant
 from tests.faults.recordings import CACHE, Run, record
+
+_OTHER_SEED = 100  # further: no seed of ours
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ def judge(run: Run, cache: Path = CACHE, *, may_be_old: bool = False) -> Outcome
     recording = record(run, cache, may_be_old=may_be_old)
     expected = run.program.fault.code if run.program.fault and run.variant is Variant.FAULTY else 0
     errors = [] if recording.code == expected else [f"{run} ended with {recording.code}"]
-    courses = [_Noting(rule) for rule in select_rules(given=run.program.given)]
+    given = {**run.program.given, **_compared(run, cache, may_be_old=may_be_old)}
+    courses = [_Noting(rule) for rule in select_rules(given=given)]
     runner = Runner(JobData(open_backend(recording.job), SystemClock()), [])
     runner._courses = list(courses)
     runner.advance()
@@ -121,6 +124,14 @@ def judge(run: Run, cache: Path = CACHE, *, may_be_old: bool = False) -> Outcome
         tuple(errors),
         recording.seconds,
     )
+
+
+def _compared(run: Run, cache: Path, *, may_be_old: bool) -> Parameters:
+    """Which other job a rule is told to compare the run with."""
+    if not run.program.beside:
+        return {}
+    other = Run(run.program, run.variant, run.seed + _OTHER_SEED)
+    return {run.program.beside: {"other_trial": record(other, cache, may_be_old=may_be_old).job}}
 
 
 class _Noting(Course):
