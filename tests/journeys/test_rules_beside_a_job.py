@@ -47,6 +47,12 @@ def test_what_is_found_while_a_job_runs_is_what_a_check_finds_afterwards(sonde: 
     assert eventually(alarming)
     assert alarming() == [("LossNotDecreasing", "IssuesFound")]
     assert sonde.runs()
+    # what was found is in a report while the job runs, and what that cost is counted
+    folder = sonde.job_folder("job") / "report"
+    assert eventually((folder / "cost.json").exists)
+    assert sonde.runs()
+    page = json.loads((folder / "report.json").read_text())
+    assert [one["rule"] for one in page["findings"]] == ["LossNotDecreasing"]
     # a watcher that is killed is started again, and the job does not notice
     first = watcher_of(sonde)
     assert first

@@ -11,6 +11,8 @@ from sonde.records.job import Heartbeat, Overhead
 from sonde.records.notice import Notice, NoticeKind
 from sonde.store.facts import encode_facts
 from sonde.store.layout import JOB, attempt_key, worker_key
+from sonde.store.report_cost import keep_report_cost
+from tests.fakes.clock import FakeClock
 from tests.fakes.damage import flipped
 from tests.fakes.job import FakeJob
 
@@ -114,6 +116,17 @@ def test_the_cost_is_that_of_the_launcher_and_of_the_hooks() -> None:
         "cpu_seconds": 6.5,
         "bytes_written": 2500,
     }
+
+
+def test_reports_that_no_sign_of_life_counts_are_added() -> None:
+    job = FakeJob()
+    keep_report_cost(job.backend, FakeClock(1), 7.0)  # of an earlier attempt
+    beat = Heartbeat(job.clock.now_ns(), 5.0, Overhead(2.0, 500, 100.0))
+    job.backend.write(attempt_key(job.node, 1, "heartbeat"), encode_facts(beat))
+    assert status(job)["overhead"]["cpu_seconds"] == 2.0
+    keep_report_cost(job.backend, job.clock, 0.5)
+    overhead = status(job)["overhead"]
+    assert (overhead["cpu_seconds"], overhead["launcher_percent"]) == (2.5, 2.5)
 
 
 def test_without_reading_what_they_recorded_steps_are_as_the_workers_tell() -> None:

@@ -9,8 +9,11 @@ from pathlib import Path
 from sonde.analyze.verdict import last_words
 from sonde.cli._acting import add_actions
 from sonde.cli._command import Command, Options, add_job
+from sonde.cli._recording import add_no_report
+from sonde.cli._refreshing import Refreshing
 from sonde.cli._rules import add_rules, names_in
-from sonde.clock import SystemClock, process_cpu_seconds
+from sonde.clock import Clock, SystemClock, process_cpu_seconds
+from sonde.collect.side_process import SideProcess, sonde_command
 from sonde.errors import JobExistsError, StoreError
 from sonde.read.documents import read_document
 from sonde.records.finding import Episode
@@ -25,7 +28,7 @@ from sonde.watch.action_plan import plan_actions
 from sonde.watch.course import MOST_SECONDS_OF_A_WINDOW
 from sonde.watch.dispatch import Dispatch
 from sonde.watch.limits import at_most
-from sonde.watch.live import Watcher
+from sonde.watch.live import Take, Watcher
 from sonde.watch.runner import Recorder
 
 _LAST_ACTIONS_SECONDS = 5.0
@@ -44,6 +47,7 @@ class Follow(Command):
         add_job(parser)
         add_rules(parser)
         add_actions(parser)
+        add_no_report(parser)
         parser.add_argument(
             "--config", metavar="FILE", type=Path, help="take [rules] and [actions] from this file"
         )
@@ -64,14 +68,19 @@ class Follow(Command):
         actions = settings.actions.with_asked(options.action)
         plan = plan_actions(replace(settings, actions=actions), rules, own.folder)
         dispatch = Dispatch(backend, clock, plan)
+        is_reported = settings.report_at_end and not options.no_report
+        refreshing = _refreshing(backend, clock)
+        takers: list[Take] = [] if plan.is_empty else [dispatch.take]
+        takers += [refreshing.take] if is_reported else []
         watcher = Watcher(
             backend,
             clock,
             leasing,
             lambda: Recorder(backend, clock, rules, last_words, _limit),
-            _nothing if plan.is_empty else dispatch.take,
+            lambda changed: _tell(takers, changed),
         )
         is_ours = watcher.watch(own.is_over, process_cpu_seconds)
+        refreshing.close()
         dispatch.close(_LAST_ACTIONS_SECONDS)
         if not is_ours and options.attempt is None:
             raise JobExistsError(f"{leasing.holder} watches the job already.")
@@ -81,8 +90,14 @@ class Follow(Command):
 _limit = partial(at_most, MOST_SECONDS_OF_A_WINDOW)
 
 
-def _nothing(_changed: Sequence[Episode]) -> None:
-    """Nothing follows what is found."""
+def _tell(takers: Sequence[Take], changed: Sequence[Episode]) -> None:
+    for take in takers:
+        take(changed)
+
+
+def _refreshing(backend: Backend, clock: Clock) -> Refreshing:
+    process = SideProcess(sonde_command("report", backend.uri, "--refresh"), clock)
+    return Refreshing(process, backend, clock)
 
 
 class _Attempt:

@@ -1,6 +1,8 @@
 """`sonde report`: a job on one page."""
 
 import argparse
+import contextlib
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -10,12 +12,15 @@ from sonde.cli._bar import progress_bar
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
 from sonde.client.job import Job
 from sonde.client.reports import report_of
+from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.errors import SondeError, UsageError
+from sonde.read.jobs import read_job
 from sonde.show.report.build import Report, chart_count
 from sonde.show.report.kept import keep_report, write_report
 from sonde.show.units import size
 from sonde.store.backends import Backend
 from sonde.store.places import find_job
+from sonde.store.report_cost import keep_report_cost
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _FLAGS = (
@@ -25,6 +30,7 @@ _FLAGS = (
 )
 _PRINT_SECONDS = 120
 _RUNS_ELSEWHERE = 1
+_REFRESH_SECONDS = 60  # of CPU time, after which the system ends it
 
 
 class WriteReport(Command):
@@ -44,8 +50,10 @@ class WriteReport(Command):
         parser.add_argument(
             "--pdf", action="store_true", help="a PDF beside it, printed by an installed Chromium"
         )
-        # how `sonde run` asks for it: what rules have said so far, and only of a whole job
+        # how `sonde run` and its watcher ask for it: what rules have said so far; of a whole job,
+        # or of one that runs
         parser.add_argument("--at-end", action="store_true", help=argparse.SUPPRESS)
+        parser.add_argument("--refresh", action="store_true", help=argparse.SUPPRESS)
         add_json(parser)
 
     def execute(self, options: Options) -> int:
@@ -53,6 +61,8 @@ class WriteReport(Command):
         job = Job(backend)
         if options.at_end:
             return _at_end(job, backend)
+        if options.refresh:
+            return _refresh(job, backend)
         browser = _browser() if options.pdf else None
         with progress_bar("writing the report", chart_count()) as advance:
             report = report_of(job, advance=advance)
@@ -69,10 +79,28 @@ class WriteReport(Command):
 
 
 def _at_end(job: Job, backend: Backend) -> int:
-    if not job.state.is_over:  # another node still runs: it will write it
-        return _RUNS_ELSEWHERE
-    keep_report(report_of(job, backend), backend)
+    is_ours = job.state.is_over  # else another node still runs: it will write it
+    if is_ours:
+        keep_report(report_of(job, backend), backend)
+    clock = SystemClock()
+    spent = read_job(backend, clock.now_ns()).report_seconds
+    keep_report_cost(backend, clock, spent + process_cpu_seconds())
+    return 0 if is_ours else _RUNS_ELSEWHERE
+
+
+def _refresh(job: Job, backend: Backend) -> int:
+    _step_back()
+    report = report_of(job, backend)
+    if not read_job(backend, SystemClock().now_ns()).state.is_over:  # the end writes its own
+        keep_report(report, backend)
     return 0
+
+
+def _step_back() -> None:
+    """Beside a training that needs the machine, we are ended first where memory is short."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    resource.setrlimit(resource.RLIMIT_CPU, (_REFRESH_SECONDS, _REFRESH_SECONDS))
 
 
 def _written(report: Report, backend: Backend, output: Path | None) -> dict[str, str]:

@@ -29,6 +29,7 @@ from sonde.settings import (
 )
 from sonde.show.units import cost
 from sonde.show.verdict import ending, first_line
+from sonde.store.report_cost import report_cost_since
 
 # What a second launcher on the same node still measures: the machine is measured by the first.
 _OWN_COLLECTORS = ("process_tree",)
@@ -150,6 +151,8 @@ def _summary(
     why = "" if exit_.state is JobState.COMPLETED else first_line(exit_.message, exit_.traceback)
     said = ending(registration.job, exit_.state.value, launched.seconds, why)
     overhead = outcome.overhead
+    if outcome.is_reported:
+        overhead = overhead.plus(report_cost_since(registration.backend, exit_.end_ns))
     took = cost(overhead.cpu_seconds, overhead.percent)
     lines = [f"{said}; watching took {took}"]
     if exit_.left_running:

@@ -19,6 +19,7 @@ from sonde.store.format import NOTICES
 from sonde.store.places import job_uri
 from sonde.store.presence import is_present
 from sonde.store.reader import FolderReader
+from sonde.store.report_cost import report_cost_since
 
 _STARTING_SECONDS = 30.0
 
@@ -64,6 +65,7 @@ class JobFacts:
     lives: tuple[WorkerLife, ...]
     notices: tuple[Notice, ...]
     damages: tuple[str, ...]
+    report_seconds: float = 0.0  # of CPU, for reports that no sign of life counts
 
     @property
     def latest(self) -> tuple[NodeAttempt, ...]:
@@ -147,6 +149,7 @@ def read_job(backend: Backend, now_ns: int) -> JobFacts:
         lives=read_lives(backend, ranks, damages),
         notices=tuple(notices),
         damages=tuple(damages),
+        report_seconds=report_cost_since(backend, _start_ns(_latest(attempts))),
     )
 
 
@@ -186,6 +189,10 @@ def _latest(attempts: tuple[NodeAttempt, ...]) -> tuple[NodeAttempt, ...]:
     return tuple(
         one for one in attempts if one.attempt.number == last or one.state is JobState.RUNNING
     )
+
+
+def _start_ns(attempts: tuple[NodeAttempt, ...]) -> int:
+    return min((one.attempt.start_ns for one in attempts), default=0)
 
 
 def _job_state(attempts: tuple[NodeAttempt, ...], info: JobInfo | None, now_ns: int) -> JobState:

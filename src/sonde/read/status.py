@@ -8,6 +8,7 @@ from sonde.read.failures import explain, first_failure
 from sonde.read.jobs import JobFacts, NodeAttempt
 from sonde.read.training import Training, steps_told
 from sonde.read.workers import WorkerLife
+from sonde.records.job import Overhead
 from sonde.records.notice import Notice, NoticeKind
 
 
@@ -155,6 +156,7 @@ def _overhead(facts: JobFacts) -> dict[str, Any] | None:
     where it is most. `percent` is the first where something trains, else the second.
     """
     costs = [one.heartbeat.overhead for one in facts.latest if one.heartbeat is not None]
+    costs = _with_reports(costs, facts.report_seconds)
     attempts = {one.attempt.number for one in facts.latest}
     lives = [one for one in facts.lives if one.info.attempt in attempts]
     beats = [one.beat for one in lives if one.beat is not None]
@@ -177,6 +179,12 @@ def _overhead(facts: JobFacts) -> dict[str, Any] | None:
         "cpu_seconds": round(cpu_seconds, 3),
         "bytes_written": bytes_written,
     }
+
+
+def _with_reports(costs: list[Overhead], cpu_seconds: float) -> list[Overhead]:
+    """Where reports were written is not known: they are added to what is dearest."""
+    ordered = sorted(costs, key=lambda one: one.cpu_seconds)
+    return [*ordered[:-1], *(one.plus(cpu_seconds) for one in ordered[-1:])]
 
 
 def _lost(notice: Notice) -> dict[str, Any]:

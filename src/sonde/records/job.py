@@ -1,7 +1,7 @@
 """A job, its attempts on its nodes, and how they ended."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 _SHORT_SECONDS = 30.0
@@ -108,6 +108,18 @@ class Overhead:
         if self.wall_seconds < _SHORT_SECONDS:
             return None
         return 100 * self.cpu_seconds / self.wall_seconds
+
+    def plus(self, cpu_seconds: float) -> "Overhead":
+        """The same with more CPU time."""
+        return replace(self, cpu_seconds=self.cpu_seconds + cpu_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportCost:
+    """What reports of a job have cost that no sign of life counts, so far."""
+
+    cpu_seconds: float
+    time_ns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ class ActionsSettings:
 
     actions: tuple[ActionSettings, ...] = ()
     asked: tuple[str, ...] = ()  # on the command line, for what any rule finds
+    rewrites_report: bool = True  # when what was found has changed; the command line may say no
 
     def of(self, name: str) -> ActionSettings:
         """One of them; with nothing but defaults where nothing is said about it."""
@@ -46,8 +47,9 @@ class ActionsSettings:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What was asked for on the command line, as an option."""
-        return ("--action", ",".join(self.asked)) if self.asked else ()
+        """What was asked for on the command line, as options."""
+        asked = ("--action", ",".join(self.asked)) if self.asked else ()
+        return asked if self.rewrites_report else (*asked, "--no-report")
 
     @property
     def secret_variables(self) -> frozenset[str]:

@@ -60,7 +60,7 @@ RUN_KEYS = (
     ),
     Key(
         *("report", "at_end", "report_at_end", flag, "true"),
-        "write the report when the job ends",
+        "write the report when the job ends, and while it runs when findings change",
     ),
 )
 
