@@ -74,6 +74,34 @@ def test_the_usual_windows_are_at_the_steps_of_the_plan(closely: bool) -> None:
     }
 
 
+@pytest.mark.parametrize(("enough_at", "last"), [(20, 19), (1000, 38)], ids=["enough", "never"])
+def test_a_usual_window_goes_on_until_it_has_seen_enough_but_not_for_ever(
+    enough_at: int, last: int
+) -> None:
+    with fake_profilers("python") as told, watched(profile=DEFAULT_WINDOWS) as recorded:
+        told.enough_at = enough_at
+        Script().train(60)
+
+    assert windows_of(recorded) == [("python", [9, last])]
+
+
+def test_a_window_that_was_asked_for_has_the_steps_that_were_asked_for() -> None:
+    with fake_profilers("python") as told, watched(profile=(Window(PYTHON, 2, 3),)) as recorded:
+        told.enough_at = 1000
+        Script().train(20)
+
+    assert windows_of(recorded) == [("python", [2, 4])]
+
+
+def test_a_usual_window_makes_room_for_the_next_one() -> None:
+    plan = (*DEFAULT_WINDOWS, Window(ProfileKind.MEMORY, 15, 1))
+    with fake_profilers("python", "memory") as told, watched(profile=plan) as recorded:
+        told.enough_at = 1000
+        Script().train(20)
+
+    assert windows_of(recorded) == [("python", [9, 13]), ("memory", [15, 15])]
+
+
 def test_a_window_may_begin_with_the_first_step() -> None:
     with (
         fake_profilers("python") as told,

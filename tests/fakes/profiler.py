@@ -25,6 +25,7 @@ class FakeProfilers:
     refusal: str | None = None  # what `begin` answers
     failing: str = ""  # the call that raises
     seconds: float = 0.0  # what it takes to switch on, and off
+    enough_at: int = 0  # so many training steps must be done before it has seen enough
 
     def __contains__(self, name: str) -> bool:
         return name in self.kinds
@@ -45,6 +46,9 @@ class _Noting(Profiler):
     def begin(self, window: Window) -> str | None:
         self._note("begin", window)
         return self._told.refusal
+
+    def has_enough(self) -> bool:
+        return self.session.steps.counts["train"] >= self._told.enough_at
 
     def end(self, window: Window) -> None:
         self._note("end", window)

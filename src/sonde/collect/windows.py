@@ -33,6 +33,7 @@ _NEVER = sys.maxsize
 _NEAR_STEPS = 200  # so long before a window its profiler is made ready
 _NEAR_SECONDS = 60.0
 _READY_SECONDS = 5.0  # what a step waits for a profiler that is not ready
+_TIMES_LONGER = 10  # at most, where the steps of a usual window were too short to tell anything
 _EVALUATION_NS = 10 * NANOSECONDS  # an evaluation that lasts longer ends a window of steps
 _FAILED: str | None = "it failed"
 
@@ -42,6 +43,7 @@ class Asked:
     """A window that somebody has asked for, and what became of it."""
 
     window: Window
+    is_usual: bool = False  # nobody has asked for just these steps
     is_prepared: threading.Event | None = None  # None: nobody has begun to
     began: int | None = None  # its first step
     refusal: str | None = None  # why there was none
@@ -105,7 +107,7 @@ class Windows:
 
     def ask(self, *windows: Window) -> tuple[Asked, ...]:
         """Windows as soon as it is their turn; by any thread."""
-        asked = tuple(Asked(window) for window in windows)
+        asked = tuple(Asked(window, window in DEFAULT_WINDOWS) for window in windows)
         with self._changing:
             self._waiting += asked
             self._set_alarm()
@@ -171,7 +173,7 @@ class Windows:
         if step.mode == _TRAIN:
             one.steps, one.latest_ns = one.steps + 1, step.end_ns
         count = one.window.num_steps if one.window.duration_seconds is None else 0
-        is_done = count and one.steps >= count
+        is_done = count and one.steps >= count and not self._goes_on(one, step.number + 1)
         cut = ""
         if step.mode != _TRAIN and step.end_ns - one.latest_ns >= _EVALUATION_NS:
             cut = "an evaluation took too long"
@@ -179,6 +181,17 @@ class Windows:
             began_ns = thread_cpu_ns()
             self._end(one, cut)
             self._session.hook_ns -= thread_cpu_ns() - began_ns
+
+    def _goes_on(self, one: _Open, number: int) -> bool:
+        """Whether a usual window is longer: its steps were short, and no other is to begin."""
+        most = _TIMES_LONGER * one.window.num_steps
+        # a step has to lie between this one and the next
+        if not one.asked.is_usual or one.steps >= most or self._wake_step <= number + 1:
+            return False
+        profiler = self._profilers[one.window.kind]
+        assert profiler is not None
+        kind = _part(one.window.kind)
+        return not self._session.guard.call(kind, profiler.has_enough, True)
 
     def _place_plan(self, first: int) -> None:
         """The plan counts from the first step there is: training may have been resumed."""
@@ -338,7 +351,7 @@ class Windows:
         """Says why there is no window, where somebody has asked for it."""
         asked.refusal = reason
         session, kind = self._session, asked.window.kind
-        is_asked_for = asked.window not in DEFAULT_WINDOWS
+        is_asked_for = not asked.is_usual
         # a process without a framework is not expected to have what the usual windows look at
         is_expected = bool(session.adapters) and kind in PROFILERS
         if reason is not _FAILED and (is_asked_for or is_expected):

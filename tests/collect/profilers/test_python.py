@@ -286,3 +286,19 @@ def test_what_stays_on_a_stack_is_one_call_of_the_timeline() -> None:
         ("load", "python", 100, 40, 30),
         ("main", "python", 100, 50, 10),
     ]
+
+
+@pytest.mark.parametrize("chosen", [None, 0.002], ids=["ours", "the script's"])
+def test_threads_switch_quickly_while_stacks_are_looked_at(chosen: float | None) -> None:
+    before = sys.getswitchinterval()
+    sampler = StackSampler(SystemClock(), Guard(), 1_000_000)
+    sampler.start()
+    try:
+        assert sys.getswitchinterval() < before
+        if chosen is not None:
+            sys.setswitchinterval(chosen)
+        sampler.end()
+        assert sys.getswitchinterval() == pytest.approx(chosen or before)
+        sampler.profile()
+    finally:
+        sys.setswitchinterval(before)

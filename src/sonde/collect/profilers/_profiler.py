@@ -30,6 +30,13 @@ class Profiler(ABC):
         the middle of a step.
         """
 
+    def has_enough(self) -> bool:
+        """Whether what was seen so far tells something; asked after the last step of a window.
+
+        The usual windows go on for some steps where it does not.
+        """
+        return True
+
     @abstractmethod
     def end(self, window: Window) -> None:
         """Switches off, in the training thread, between two steps.

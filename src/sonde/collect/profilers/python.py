@@ -19,6 +19,7 @@ from sonde.store import layout
 from sonde.store.blobs import encode_blob
 
 _INTERVAL_NS = 1_000_000
+_ENOUGH_LOOKS = 100
 _TOOLS = ("a debugger", "coverage", "another profiler")  # of sys.monitoring, by their numbers
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -46,6 +47,11 @@ class Python(Profiler):
             self._running = running
             running.start()
         return reason
+
+    def has_enough(self) -> bool:
+        """Whether stacks were looked at often enough: three short steps say little."""
+        running = self._running
+        return not isinstance(running, StackSampler) or running.looks >= _ENOUGH_LOOKS
 
     def end(self, _window: Window) -> None:
         """Switches off; the backroom writes what was seen."""
