@@ -9,7 +9,16 @@ import numpy as np
 from sonde.client.job import Job
 from sonde.read.follow import Follower
 from sonde.read.system import SystemReader
-from sonde.records.job import Attempt, Exit, ExitReason, JobInfo, JobState, Launcher
+from sonde.records.job import (
+    Attempt,
+    Exit,
+    ExitReason,
+    Heartbeat,
+    JobInfo,
+    JobState,
+    Launcher,
+    Overhead,
+)
 from sonde.records.metric import MetricInfo, Series
 from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import encode_facts
@@ -67,6 +76,11 @@ class FakeJob:
         """Everything recorded so far is in the store afterwards."""
         self.writer.flush()
         self.writer.outbox.write_waiting()
+        return self
+
+    def beat(self) -> "FakeJob":
+        """A sign of life of the launcher."""
+        self._document("heartbeat", Heartbeat(self.clock.now_ns(), 5.0, Overhead(0.5, 100, 5)))
         return self
 
     def end(self, state: JobState = JobState.COMPLETED) -> "FakeJob":

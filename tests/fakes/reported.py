@@ -42,7 +42,7 @@ class Reported:
         return np.asarray(self.phases[worker].sum(axis=1))
 
 
-def reported_job(uri: str = "", name: str = "node") -> Reported:
+def reported_job(uri: str = "", name: str = "node", *, is_over: bool = True) -> Reported:
     """Two nodes; the second worker is slower, and some of its steps wait long for data."""
     first = FakeJob(uri, f"{name}-a")
     second = FakeJob(first.backend.uri, f"{name}-b", first.clock)
@@ -55,7 +55,7 @@ def reported_job(uri: str = "", name: str = "node") -> Reported:
     for job in made.jobs:
         _move(job, 0.0)
         made.samples[job.node] = _sample(job, random)
-    for job in made.jobs:
+    for job in made.jobs if is_over else ():
         job.end()
     return made
 
@@ -104,7 +104,7 @@ def _sample(job: FakeJob, random: np.random.Generator) -> dict[str, Reals]:
         curves[f"gpu.utilization_percent/{gpu}"] = busy
         curves[f"gpu.memory_used_percent/{gpu}"] = np.linspace(20, 50, TICKS).astype(np.float32)
     job._series[tuple(curves)] = tuple(map(_series, curves))
-    job.record(curves, TICK_SECONDS)
+    job.record(curves, TICK_SECONDS, ticks_per_flush=24)
     return {key: np.asarray(values, dtype=np.float64) for key, values in curves.items()}
 
 

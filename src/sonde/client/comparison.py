@@ -11,6 +11,7 @@ import pyarrow as pa
 from sonde.client.drawings import lines, step_lines
 from sonde.client.frames import Frame, aligned
 from sonde.client.record_rows import RecordRows
+from sonde.client.scalars import described
 from sonde.show.specs import Bars, Group, Part, Spec
 from sonde.store.tables import repeated, to_numpy
 
@@ -117,7 +118,13 @@ class JobScalars(Frame):
         return self.table
 
     def __repr__(self) -> str:
-        return f"{self.table.num_rows} values of {self.name}"
+        if not self.table.num_rows:
+            return f"no scalar {self.name} has been recorded"
+        keys = ("job", "name", "mode")
+        columns = {key: self.table[key].dictionary_encode() for key in keys}
+        numbers = {key: self.table[key] for key in ("step", "value")}
+        instants = self.table["time"].cast(pa.int64())
+        return described(pa.table({**columns, **numbers, "time_ns": instants}), keys)
 
     def _picture(self) -> Spec:
         return step_lines(self.table, self.name, "value", ("job", "name", "mode"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sonde.client.distributions import Distribution, distribution_of
 from sonde.client.drawings import step_lines
 from sonde.client.frames import TIME, Frame, aligned
 from sonde.client.worker_rows import WorkerRows
@@ -53,6 +54,19 @@ class Events(WorkerRows):
                 "detail": texts["detail"],
             }
         )
+
+    def histogram(self, bins: int | Sequence[float] = 40) -> Distribution:
+        """How many events of each name took how long.
+
+        Args:
+            bins: How many, of one width; or their edges, in seconds.
+        """
+        names = np.array(self._table["name"].to_pylist() if len(self) else [], dtype=np.object_)
+        groups = {
+            str(name): to_numpy(self._table["seconds"])[names == name]
+            for name in dict.fromkeys(names.tolist())
+        }
+        return distribution_of(groups, bins, f"Durations of {self.name}", "seconds", "events")
 
     def __repr__(self) -> str:
         if not len(self):

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sonde.analyze.verdict import root_first, verdict
 from sonde.client.frames import TIME, Frame, aligned
+from sonde.errors import UsageError
 from sonde.read.findings import episode_document, evaluation_document
 from sonde.records.action import ActionRecord
 from sonde.records.finding import Episode, Evaluation, Severity
@@ -82,7 +83,12 @@ class Judgement(Frame):
         return len(self.evaluations)
 
     def __getitem__(self, rule: str) -> Evaluation:
-        return next(one for one in self.evaluations if one.rule == rule)
+        """How one rule stands, by its name in CamelCase or snake_case."""
+        for one in self.evaluations:
+            if plain_name(one.rule) == plain_name(rule):
+                return one
+        asked = ", ".join(one.rule for one in self.evaluations) or "none"
+        raise UsageError(f"Rule {rule!r} was not asked about job {self.job!r}. Asked: {asked}")
 
     @property
     def findings(self) -> Findings:
@@ -112,15 +118,23 @@ class Judgement(Frame):
     @property
     def standings(self) -> str:
         """How each rule stands, as text."""
-        rows = [("rule", "status", "why", "datapoints", "triggered")]
-        for one in self.evaluations:
-            counts = (str(one.datapoints), str(one.triggered))
-            rows.append((one.rule, one.status.value, one.reason or "", *counts))
-        return aligned(rows, left=3)
+        counts = [
+            (one.rule, one.status.value, f"{one.datapoints:,}", f"{one.triggered:,}")
+            for one in self.evaluations
+        ]
+        lines = aligned([("rule", "status", "datapoints", "triggered"), *counts], left=2)
+        whys = ["why", *(one.reason or "" for one in self.evaluations)]
+        pairs = zip(lines.split("\n"), whys, strict=True)
+        return "\n".join(f"{line}  {why}".rstrip() for line, why in pairs)
 
     def __repr__(self) -> str:
         found = self.findings
         return f"{self.standings}\n\n{found!r}" if len(found) else self.standings
+
+
+def plain_name(rule: str) -> str:
+    """A rule's name, however it is written."""
+    return rule.replace("_", "").lower()
 
 
 def _rank(severity: Severity) -> int:

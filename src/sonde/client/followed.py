@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from sonde.client.comparison import JobComparison
+from sonde.client.findings import plain_name
 from sonde.client.news import News, Reporter, Threshold, nothing_new
 from sonde.clock import Clock
 from sonde.errors import JobOverError, UsageError, WaitedTooLongError
@@ -164,8 +165,4 @@ def _latest(job: "Job", name: str) -> Iterator[float]:
 def _is_found(found: Sequence[Episode], wanted: str) -> bool:
     if wanted in tuple(Severity):
         return any(one.severity.rank >= Severity(wanted).rank for one in found)
-    return any(_plain(one.finding.rule) == _plain(wanted) for one in found)
-
-
-def _plain(rule: str) -> str:
-    return rule.replace("_", "").lower()
+    return any(plain_name(one.finding.rule) == plain_name(wanted) for one in found)

@@ -11,11 +11,13 @@ from sonde.client.frames import TIME, Frame
 from sonde.clock import NANOSECONDS
 from sonde.records.metric import Series
 from sonde.show.specs import Curve, Group, Heatmap, LineChart, Spec
+from sonde.show.units import counted
 from sonde.store.rollups import Rollup
 from sonde.store.tables import from_numpy, from_texts, repeated
 
 _MOST_CURVES = 12
 _MOST_CHARTS = 6
+_FEW = 3
 _PERCENT = "percent"
 _SINCE = "Time since the start"
 
@@ -48,9 +50,14 @@ class Buckets(Frame):
         )
 
     def __repr__(self) -> str:
+        if not self.series:
+            return "no such metric has been recorded"
+        names = list(dict.fromkeys(one.metric.name for one in self.series))
+        said = ", ".join(names) if len(names) <= _FEW else f"{len(names)} metrics"
         widths = {f"{rollup.width_ns / 1e9:g} s" for _, rollup in self.parts}
         count = max((len(rollup.starts_ns) for _, rollup in self.parts), default=0)
-        return f"{len(self.series)} series in {count} buckets of {', '.join(sorted(widths))}"
+        series = counted(len(self.series), "series", "series")
+        return f"{said}: {series} in {count} buckets of {', '.join(sorted(widths))}"
 
     def _picture(self) -> Spec:
         """A chart per metric."""
@@ -126,7 +133,7 @@ class Buckets(Frame):
         return max((float(np.nanmax(one.maximum[place])) for _, _, place, one in rows), default=0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Heat(Buckets):
     """Series in buckets of time, drawn as a color per device and bucket."""
 

@@ -3,7 +3,6 @@
 import logging
 import os
 from pathlib import Path
-from typing import Any
 
 from sonde.client.events import Events, Stages
 from sonde.client.followed import Followed
@@ -15,6 +14,7 @@ from sonde.client.profiled import Profiled
 from sonde.client.reports import report_of
 from sonde.client.scalars import Scalars
 from sonde.client.selection import Selection
+from sonde.client.shown_facts import Lives, Summary
 from sonde.client.steps import Steps
 from sonde.client.system import SystemMetrics
 from sonde.client.tensors import Tensor, Tensors, tensor_of
@@ -30,7 +30,7 @@ from sonde.read.status import status_document
 from sonde.read.system import SystemReader
 from sonde.read.tensors import Holders, read_infos
 from sonde.read.training import read_training
-from sonde.read.workers import WorkerLife, WorkerReader
+from sonde.read.workers import WorkerReader
 from sonde.records.job import JobState
 from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.step import Mode
@@ -59,6 +59,11 @@ class Job(Profiled, Judged, Followed):
         return self._facts.name
 
     @property
+    def uri(self) -> str:
+        """Where it is kept."""
+        return self._backend.uri
+
+    @property
     def state(self) -> JobState:
         """Where it stands, as of the last look."""
         return self._facts.state
@@ -69,8 +74,10 @@ class Job(Profiled, Judged, Followed):
         return self._facts
 
     @property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """The status document: state, exit, times, stages, steps, cost, what was lost.
+
+        A dictionary that prints as `sonde status` does.
 
         Damage to samples is in it once they have been read.
         """
@@ -82,7 +89,8 @@ class Job(Profiled, Judged, Followed):
         actions = read_actions(self._backend, damages)
         evaluations = read_evaluations(self._backend, damages)
         rules = [evaluation_document(one, actions) for one in evaluations]
-        return {**status_document(self._facts, now_ns, damages, training), "rules": rules}
+        document = status_document(self._facts, now_ns, damages, training)
+        return Summary(document, rules=rules)
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -95,9 +103,9 @@ class Job(Profiled, Judged, Followed):
         return self._facts.workers
 
     @property
-    def lives(self) -> tuple[WorkerLife, ...]:
+    def lives(self) -> Lives:
         """Every start of a worker: where, with what, how far it came, why it died."""
-        return self._facts.lives
+        return Lives(self._facts.lives)
 
     @property
     def stages(self) -> Stages:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.flame import Flame, flame_of
+from sonde.analyze.flame import flame_of
 from sonde.analyze.python_profile import (
     Amounts,
     Compared,
@@ -26,6 +26,7 @@ from sonde.client.drawings import bars
 from sonde.client.frames import Frame, aligned
 from sonde.client.moments import Moment as When
 from sonde.client.moments import instant_of
+from sonde.client.python_shown import CallTree, PythonPhases, PythonWindows
 from sonde.clock import NANOSECONDS
 from sonde.errors import UsageError
 from sonde.read.python_profiles import Moment, ReadProfile, read_python_profiles
@@ -80,7 +81,7 @@ class PythonTime(Frame):
         return []
 
     @cached_property
-    def windows(self) -> tuple[ReadProfile, ...]:
+    def windows(self) -> PythonWindows:
         """The profiles of one profiler: of the one that is asked for, else of the last one."""
         found = [
             one for reader in self.readers for one in read_python_profiles(reader, self.damages)
@@ -88,7 +89,7 @@ class PythonTime(Frame):
         wanted = self.choice.profiler
         if wanted is None and found:
             wanted = max(found, key=lambda one: one.profile.start_ns).profile.profiler
-        return tuple(one for one in found if one.profile.profiler == wanted)
+        return PythonWindows(one for one in found if one.profile.profiler == wanted)
 
     @property
     def profiler(self) -> str:
@@ -100,7 +101,12 @@ class PythonTime(Frame):
         return self.by("function").to_arrow()
 
     def top(self, most: int = _SHOWN, *, by: str = "self") -> "HotTable":
-        """The functions that take most time: `self`, or `total` with what they call."""
+        """The functions that take most time: `self`, or `total` with what they call.
+
+        Args:
+            most: How many.
+            by: `self` or `total` time, or how often: `calls` of cProfile, `looks` at stacks.
+        """
         return self.by("function").top(most, by=by)
 
     def by(self, what: str) -> "HotTable":
@@ -121,13 +127,13 @@ class PythonTime(Frame):
         within = TimeRange(self.instant(start), self.instant(end))
         return replace(self, choice=replace(self.choice, within=within))
 
-    def flame(self, least_share: float = 0.0) -> Flame:
+    def flame(self, least_share: float = 0.0) -> CallTree:
         """Who called whom, as one tree over all windows.
 
         Args:
             least_share: Frames with less than this part of all time are left out.
         """
-        return flame_of(self._parts(self.choice.has), least_share)
+        return CallTree.of(flame_of(self._parts(self.choice.has), least_share))
 
     def outliers(self, factor: float = OUTLIER_FACTOR) -> "Comparison":
         """Functions in training steps that took much longer than the one in the middle.
@@ -138,7 +144,8 @@ class PythonTime(Frame):
         slow = self._slow_steps(factor)
         names = ("slow steps", "other steps")
         if not slow:
-            return Comparison(names, (), ())
+            why = f"no training step of the windows took {factor:g} times as long as the usual one"
+            return Comparison(names, (), (), why)
         groups: dict[str, tuple[list[Amounts], int]] = {name: ([], 0) for name in names}
         for window in self.windows:
             seen = {step for mode, step in window.steps if mode == Mode.TRAIN}
@@ -157,13 +164,15 @@ class PythonTime(Frame):
         for mode in found:
             steps = sum(one[0] == mode for window in self.windows for one in window.steps)
             groups[mode] = (self._parts(self._is_in(mode)), steps)
-        return Comparison(tuple(found), tuple(compare(groups)) if len(found) > 1 else (), ())
+        only = f": the windows lie in {found[0]} alone" if found else ""
+        why = f"there are no two modes to compare{only}"
+        return Comparison(tuple(found), tuple(compare(groups)) if len(found) > 1 else (), (), why)
 
-    def phases(self) -> dict[tuple[str, str], float]:
+    def phases(self) -> PythonPhases:
         """Seconds in each mode and phase."""
         moments = {one for window in self.windows for one in window.moments}
         kinds = sorted({(one.mode, one.phase) for one in moments if self.choice.has(one)})
-        found = {}
+        found = PythonPhases()
         for kind in kinds:
             seconds = sum(part.seconds for part in self._parts(self._is_in(*kind)))
             if seconds:
@@ -241,11 +250,11 @@ class HotTable(Frame):
         return len(self.rows)
 
     def top(self, most: int = _SHOWN, *, by: str = "self") -> "HotTable":
-        """The first ones, by `self` or `total` time."""
-        if by not in ("self", "total"):
-            raise UsageError(f"There is no time {by!r}. Known: self, total")
-        key = f"{by}_seconds"
-        rows = sorted(self.rows, key=lambda one: -getattr(one, key))
+        """The first ones, by `self` or `total` time, or by how often they were called or seen."""
+        fields = {"self": "self_seconds", "total": "total_seconds", self.counted: "count"}
+        if by not in fields:
+            raise UsageError(f"There is no order by {by!r}. Known: {', '.join(fields)}")
+        rows = sorted(self.rows, key=lambda one: -getattr(one, fields[by]))
         return HotTable(tuple(rows[:most]), self.what, self.counted)
 
     def to_arrow(self) -> pa.Table:
@@ -293,6 +302,7 @@ class Comparison(Frame):
     groups: tuple[str, ...]
     rows: tuple[Compared, ...]
     slow: tuple[tuple[int, int], ...]  # workers and steps, where steps are compared
+    nothing: str = "there is nothing to compare"
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -311,7 +321,7 @@ class Comparison(Frame):
 
     def __repr__(self) -> str:
         if not self.rows:
-            return "there is nothing to compare"
+            return self.nothing
         titles = ("function", "where", *self.groups)
         rows = [
             (

@@ -51,7 +51,7 @@ class Scalars(Frame):
         return read_scalars(self.readers, self.question)
 
     def __repr__(self) -> str:
-        return _described(self._rows, ("name", "mode", "source", "worker"))
+        return described(self._rows, ("name", "mode", "source", "worker"))
 
     def _picture(self) -> Spec:
         by = ("name", "mode", "source", "worker")
@@ -78,7 +78,7 @@ class ReducedScalars(Frame):
         return zip(steps.tolist(), values.tolist(), strict=True)
 
     def __repr__(self) -> str:
-        return _described(self.rows, ("name", "mode", "source"))
+        return described(self.rows, ("name", "mode", "source"))
 
     def _picture(self) -> Spec:
         table = self.to_arrow()
@@ -94,7 +94,7 @@ def _for_people(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
     return table
 
 
-def _described(rows: pa.Table, keys: Sequence[str]) -> str:
+def described(rows: pa.Table, keys: Sequence[str]) -> str:
     """A line per series: how many values, the first, the last and the extremes."""
     if not rows.num_rows:
         return "no such scalar has been recorded"

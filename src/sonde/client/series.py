@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from sonde.client.drawings import lines
 from sonde.client.frames import TIME, Frame, aligned
-from sonde.client.plots import Drawn
 from sonde.read.tensors import Columns
 from sonde.read.workers import Numbers
 from sonde.show.specs import Bars, Heatmap, Part, Spec
 from sonde.store.tables import from_numpy
 
 Reals = npt.NDArray[np.float64]
+
+_LAST = 10
 
 
 @dataclass(frozen=True)
@@ -109,28 +110,33 @@ class Quantiles(Frame):
         )
 
     def __repr__(self) -> str:
-        table = self.to_arrow()
+        table = self.to_arrow().drop_columns(["time"])
         if not table.num_rows:
             return f"no statistics of {self.tensor} have been recorded"
         names = [name for name in table.column_names if name.startswith("p")]
-        last = table.drop_columns(["time"]).slice(max(0, table.num_rows - 10)).to_pylist()
+        known = [row for row in table.to_pylist() if not np.isnan(row[names[0]])]
+        if not known:
+            return f"no histogram of {self.tensor} has been taken, which quantiles come from"
         rows = [
             (_rank(row["worker"]), str(row["step"]), *(f"{row[name]:.4g}" for name in names))
-            for row in last
+            for row in known[-_LAST:]
         ]
-        return f"quantiles of {self.tensor}\n{aligned([('worker', 'step', *names), *rows], left=1)}"
+        said = f"quantiles of {self.tensor}, at {len(known)} of {table.num_rows} steps"
+        which = "; the last ones:" if len(known) > _LAST else ""
+        return f"{said}{which}\n{aligned([('worker', 'step', *names), *rows], left=1)}"
 
     def _picture(self) -> Spec:
         first = self.series[0]
+        taken = ~np.isnan(first.values).all(axis=1)  # elsewhere no histogram was taken
         series = {
-            f"p{100 * fraction:g}": (first.steps, first.values[:, place])
+            f"p{100 * fraction:g}": (first.steps[taken], first.values[taken, place])
             for place, fraction in enumerate(self.fractions)
         }
         return lines(series, f"Quantiles of {self.tensor}")
 
 
 @dataclass(frozen=True)
-class Histogram(Drawn):
+class Histogram(Frame):
     """Counts between edges that are the same for every tensor: half octaves, symmetric about zero.
 
     Zeros are counted in the bin that begins at zero; what is not finite, in none.
@@ -141,6 +147,17 @@ class Histogram(Drawn):
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         return iter((self.edges, self.counts))
+
+    def to_arrow(self) -> pa.Table:
+        """One row per bin with a value in it: from, to, how many."""
+        places = np.flatnonzero(self.counts)
+        return pa.table(
+            {
+                "from": from_numpy(self.edges[places]),
+                "to": from_numpy(self.edges[places + 1]),
+                "count": from_numpy(self.counts[places]),
+            }
+        )
 
     def __repr__(self) -> str:
         places = np.flatnonzero(self.counts).tolist()
@@ -168,7 +185,7 @@ class Histogram(Drawn):
 
 
 @dataclass(frozen=True)
-class Histograms(Drawn):
+class Histograms(Frame):
     """Histograms of a tensor over steps, between edges that are the same for all of them.
 
     Bins that are empty at every step are left out on both sides. Zeros are counted apart, and in
@@ -185,10 +202,26 @@ class Histograms(Drawn):
     def __len__(self) -> int:
         return len(self.steps)
 
+    def to_arrow(self) -> pa.Table:
+        """One row per step and bin with a value in it; zeros as a bin from zero to zero."""
+        rows, bins = np.nonzero(self.counts)
+        with_zeros = np.flatnonzero(self.zeros)
+        nothing = np.zeros(len(with_zeros))
+        found = {
+            "step": np.concatenate([self.steps[rows], self.steps[with_zeros]]),
+            "from": np.concatenate([self.edges[bins], nothing]),
+            "to": np.concatenate([self.edges[bins + 1], nothing]),
+            "count": np.concatenate([self.counts[rows, bins], self.zeros[with_zeros]]),
+        }
+        order = np.lexsort((found["from"], found["step"]))
+        return pa.table({name: from_numpy(column[order]) for name, column in found.items()})
+
     def __repr__(self) -> str:
         if not len(self):
             return f"no histograms of {self.tensor} have been recorded"
         first, last = int(self.steps[0]), int(self.steps[-1])
+        if len(self) == 1:
+            return f"a histogram of {self.tensor} at step {first}"
         return f"histograms of {self.tensor} at {len(self)} steps from {first} to {last}"
 
     def _picture(self) -> Spec:

@@ -1,9 +1,8 @@
 """A job for who shows it: many charts ask the same, and no rule runs because somebody looks."""
 
-from typing import Any
-
 from sonde.client.findings import Judgement
 from sonde.client.job import Job
+from sonde.client.shown_facts import Summary
 from sonde.client.steps import Steps
 from sonde.clock import Clock
 from sonde.read.actions import read_actions
@@ -16,7 +15,7 @@ class ShownJob(Job):
 
     def __init__(self, backend: Backend, clock: Clock | None = None) -> None:
         super().__init__(backend, clock)
-        self._summary: dict[str, Any] | None = None
+        self._summary: Summary | None = None
         self._steps: dict[tuple[object, ...], Steps] = {}
 
     def refresh(self) -> "ShownJob":
@@ -27,11 +26,11 @@ class ShownJob(Job):
         return self
 
     @property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """The status document, as of the last look."""
         if self._summary is None:
             self._summary = super().summary
-        return dict(self._summary)
+        return Summary(self._summary)
 
     def steps(
         self,

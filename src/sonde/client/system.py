@@ -22,6 +22,7 @@ from sonde.read.system import SystemReader
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
 from sonde.show.specs import Spec
+from sonde.show.units import quantity
 from sonde.store.rollups import Floats, Instants, Rollup
 from sonde.store.tables import from_numpy, repeated
 
@@ -196,7 +197,7 @@ class Statistics(Frame):
                 row.series.metric.name,
                 row.series.device,
                 row.series.metric.unit,
-                *(f"{getattr(row, name):.4g}" for name in _NUMBERS),
+                *(_number(getattr(row, name), row.series.metric.unit) for name in _NUMBERS),
             )
             for row in self.rows
         ]
@@ -207,6 +208,11 @@ class Statistics(Frame):
         unit = units.pop() if len(units) == 1 else ""
         values = ("p50", "p95", "maximum")
         return bars(self.to_arrow(), "Statistics", ("metric", "device"), values, unit)
+
+
+def _number(value: float, unit: str) -> str:
+    """Bytes with a prefix; other numbers as they are, since their unit has a column."""
+    return quantity(value, unit) if unit.startswith("bytes") else f"{value:.4g}"
 
 
 _NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")

@@ -23,6 +23,7 @@ from sonde.read.tensors import (
 )
 from sonde.read.workers import WorkerReader
 from sonde.records.worker import TensorInfo
+from sonde.show.specs import Spec
 from sonde.store.statistics import (
     BINS,
     COLUMNS,
@@ -39,6 +40,7 @@ from sonde.store.tables import from_numpy, from_texts, to_numpy
 
 _PRODUCT = "prod"  # recorded as a scalar, since products do not follow from the statistics
 _FEW = 8
+_USUAL = ("min", "max", "mean", "std", "abs_mean", "l2_norm", "zero_fraction", "nan_count")
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,11 @@ class Tensors(Frame):
         return aligned([titles, *rows], left=5)
 
 
-class Tensor:
-    """One tensor. What several workers hold as parts of one is put together."""
+class Tensor(Frame):
+    """One tensor. What several workers hold as parts of one is put together.
+
+    As a data frame, its usual reductions at every step; as a chart, its norm.
+    """
 
     def __init__(self, name: str, readers: Sequence[WorkerReader], holders: Holders) -> None:
         self.name = name
@@ -129,6 +134,20 @@ class Tensor:
             found.update(read_statistics(reader, self.name, mode, ()).steps.tolist())
             found.update(ValuesReader(reader).files(mode, self.name))
         return sorted(found)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and training step, a column per usual reduction."""
+        return pa.concat_tables(
+            [
+                one.table(
+                    {
+                        name: np.asarray(reduce_columns(name, one.columns), dtype=np.float64)
+                        for name in _USUAL
+                    }
+                )
+                for one in self._series(COLUMNS, "train", None)
+            ]
+        )
 
     def reduction(self, name: str, *, mode: str = "train", worker: int | None = None) -> Reduction:
         """A number that sums up the tensor, over steps: `l2_norm`, `mean`, `abs_max`, ….
@@ -260,6 +279,9 @@ class Tensor:
         said = f", {info.said}" if info.said else ""
         parts = f", in parts at {len(self.workers)} workers" if self.is_shard else ""
         return f"<Tensor {self.name}: {info.dtype} {_shape(info)}{parts}{said}>"
+
+    def _picture(self) -> Spec:
+        return self.reduction("l2_norm").plot().spec
 
 
 def tensor_of(name: str, readers: Sequence[WorkerReader], known: Mapping[str, Holders]) -> Tensor:
