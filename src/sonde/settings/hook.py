@@ -149,8 +149,9 @@ SAVE_KEYS = (
         "refuse an optimizer step on non-finite gradients, and stop the job",
     ),
     Key(
-        *("save", "replica_check_every", "replica_check_every", whole_number(0), "100"),
-        "steps from one comparison of the workers' weights to the next; 0: none",
+        *("save", "replica_check_every", "replica_check_every", whole_number(0), "1"),
+        "steps from one comparison of the workers' weights to the next, doubled until it is cheap; "
+        "0: none",
     ),
     Key(
         *("save", "collection", "collections", _collections, ""),
@@ -166,7 +167,7 @@ class HookSettings:
     statistics: tuple[str, ...] = _STATISTICS  # collections, as often as the budget allows
     histogram_every: int = 100  # of those; 0: never
     stop_on_non_finite: bool = False
-    replica_check_every: int = 100  # 0: never
+    replica_check_every: int = 1  # doubled until that is cheap; 0: never
     collections: tuple[CollectionSettings, ...] = ()  # exactly as asked for
     overhead_percent: float = 1.0
     profile: tuple[Window, ...] = DEFAULT_WINDOWS

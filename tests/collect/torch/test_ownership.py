@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from sonde.collect.torch.ownership import _PAUSE_STEPS
 from tests.fakes.session import Recorded, watched
 
 PLENTY = {"overhead_percent": 100.0}
@@ -123,7 +122,7 @@ class Chain(nn.Module):
         self.use = use
 
     def forward(self, x: torch.Tensor) -> Any:
-        if self.use == "frozen":
+        if self.use == "untracked":
             with torch.no_grad():
                 x = self.front(x)
         elif self.use != "unused":
@@ -139,7 +138,7 @@ class Chain(nn.Module):
     ("use", "expected"),
     [
         ("cut", {"front": "cut", "pooler": "cut"}),
-        ("frozen", {"front": "frozen"}),
+        ("untracked", {"front": "untracked"}),
         ("unused", {"front": "unused"}),
         ("side", {"pooler": "side"}),
     ],
@@ -150,7 +149,65 @@ def test_how_a_layer_without_gradients_is_used_is_told(use: str, expected: dict[
         train(network, torch.optim.SGD(network.parameters(), lr=0.001))
         assert not any(module._forward_pre_hooks for module in network.children())
     found = subjects(recorded, "no-gradient")
-    assert {name.split(".")[0]: detail for name, (_, detail) in found.items()} == expected
+    assert {name.split(".")[0]: detail.split(" ")[0] for name, (_, detail) in found.items()} == (
+        expected
+    )
+
+
+def test_a_layer_under_no_grad_is_told_with_the_line_that_runs_it() -> None:
+    with watched(**PLENTY) as recorded:
+        network = Chain("untracked")
+        train(network, torch.optim.SGD(network.parameters(), lr=0.001))
+    line = Chain.forward.__code__.co_firstlineno + 3
+    detail = f"untracked test_ownership.py:{line}"
+    assert {one[1] for one in subjects(recorded, "no-gradient").values()} == {detail}
+
+
+def test_weights_that_were_loaded_are_frozen_under_no_grad() -> None:
+    with watched(**PLENTY) as recorded:
+        network = Chain("untracked")
+        network.front.load_state_dict(nn.Linear(3, 3).state_dict())
+        train(network, torch.optim.SGD(network.parameters(), lr=0.001))
+    found = subjects(recorded, "no-gradient").values()
+    assert {detail.split(" ")[0] for _, detail in found} == {"frozen"}
+
+
+def test_weights_that_have_learned_before_are_frozen_under_no_grad() -> None:
+    with watched(**PLENTY) as recorded:
+        network = Chain("all")
+        train(network, torch.optim.SGD(network.parameters(), lr=0.001))
+        network.use = "untracked"
+        train(network, torch.optim.SGD(network.parameters(), lr=0.001))
+    found = subjects(recorded, "no-gradient").values()
+    assert {detail.split(" ")[0] for _, detail in found} == {"frozen"}
+
+
+def test_a_copy_that_follows_without_gradients_is_no_finding() -> None:
+    with watched(**PLENTY) as recorded:
+        network = Chain("untracked")
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
+        for _ in range(30):
+            train(network, optimizer, 1)
+            for slow, fast in zip(
+                network.front.parameters(), network.back.parameters(), strict=True
+            ):
+                slow.data.mul_(0.9).add_(fast.detach().mean(), alpha=0.1)
+    assert nothing_found(recorded)
+
+
+def test_what_only_an_evaluation_runs_is_not_under_no_grad_in_training() -> None:
+    with watched(**PLENTY) as recorded:
+        network = Chain("unused")
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
+        for _ in range(30):
+            train(network, optimizer, 1)
+            network.eval()
+            network.use = "all"
+            with torch.no_grad():
+                network(torch.randn(4, 3))
+            network.train()
+            network.use = "unused"
+    assert {one[1] for one in subjects(recorded, "no-gradient").values()} <= {"frozen", "unused"}
 
 
 def test_a_branch_that_is_taken_now_and_then_is_no_finding() -> None:
@@ -167,7 +224,7 @@ def test_a_gradient_that_comes_after_all_is_said() -> None:
         optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
         train(network, optimizer)
         network.is_cut = False
-        train(network, optimizer, _PAUSE_STEPS)
+        train(network, optimizer, 100)
     rows = [row for row in recorded.observations("no-gradient") if row["subject"] == "other.bias"]
     assert [(row["value"], row["detail"]) for row in rows] == [(6.0, "cut"), (0.0, "over")]
 
@@ -181,7 +238,7 @@ def test_a_parameter_that_does_not_move_is_found_with_its_learning_rate() -> Non
         ]
         train(network, torch.optim.SGD(groups, lr=0.001))
     found = subjects(recorded, "unmoved-parameter")
-    assert found == {"1.weight": (10.0, "0"), "1.bias": (10.0, "0")}
+    assert found == {"1.weight": (5.0, "0"), "1.bias": (5.0, "0")}
 
 
 def test_updates_that_get_lost_in_low_precision_are_found() -> None:

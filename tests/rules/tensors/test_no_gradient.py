@@ -35,20 +35,37 @@ def test_a_layer_that_is_run_and_cut_off_is_found_at_once() -> None:
     assert episode.finding.evidence["others"] == 2
 
 
-@pytest.mark.parametrize("use", ["", "unused", "side"])
-def test_a_layer_that_nobody_uses_is_a_hint_after_long(use: str) -> None:
-    assert judged(training(use)).episodes == ()
-    [episode] = judged(training(use, steps=700)).episodes
+def test_a_layer_under_no_grad_is_found_at_once_with_its_place() -> None:
+    [episode] = judged(training("untracked model.py:12", steps=12)).episodes
+    assert (episode.first_step, episode.severity) == (1, Severity.WARNING)
+    assert "under no_grad() at model.py:12" in episode.finding.message
+
+
+def test_a_loaded_layer_under_no_grad_may_be_frozen_on_purpose_and_is_a_hint() -> None:
+    [episode] = judged(training("frozen model.py:12")).episodes
     assert (episode.is_open, episode.severity) == (True, Severity.INFO)
 
 
-def test_a_layer_that_is_run_without_gradients_is_frozen_on_purpose() -> None:
+def test_a_layer_whose_output_goes_nowhere_is_a_hint_at_once() -> None:
+    [episode] = judged(training("side", steps=12)).episodes
+    assert episode.severity == Severity.INFO
+    assert "does not use" in episode.finding.message
+
+
+@pytest.mark.parametrize("use", ["", "unused"])
+def test_a_layer_that_nobody_uses_is_a_hint_after_long(use: str) -> None:
+    assert judged(training(use)).episodes == ()
+    [episode] = judged(training(use, steps=250)).episodes
+    assert (episode.is_open, episode.severity) == (True, Severity.INFO)
+
+
+def test_a_layer_that_is_run_without_gradients_now_and_then_is_left_alone() -> None:
     found = judged(training("frozen"))
     assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_head_that_has_its_turn_now_and_then_is_left_alone() -> None:
-    assert judged(training("unused", over_at=520, steps=700)).episodes == ()
+    assert judged(training("unused", over_at=190, steps=400)).episodes == ()
 
 
 def test_a_layer_that_was_skipped_at_the_beginning_is_left_alone() -> None:

@@ -25,6 +25,7 @@ class Checks:
         modules.quiet.on_bad.append(shield("origin of non-finite values", origin.noted, None))
         modules.quiet.vetoes.append(lambda: ownership.is_comparing)
         checksums = Checksums(session, modules, names)
+        modules.quiet.is_exact = checksums.is_due
         refusal = Refusal(session, names, origin)
         kept = KeptGradients(session, looks, names, loop.optimizers)
         copies = UnitCopies(session, looks, names)

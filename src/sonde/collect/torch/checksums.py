@@ -7,21 +7,22 @@ import ctypes
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from sonde.clock import NANOSECONDS, thread_cpu_seconds
+from sonde.clock import thread_cpu_seconds
 from sonde.collect.session import At, Session
+from sonde.collect.torch.check_interval import CheckInterval
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names, unwrapped
 from sonde.collect.torch.snapshots import copies
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_SHARE = 0.25  # of the overhead budget
+_FEW_BYTES = 2**16  # of a model that is summed up at once: to copy it would cost as much
 _PATTERNS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 _new_event: Callable[[], Any] = torch.cuda.Event
@@ -42,6 +43,14 @@ class _Sums:
         self.tell(f"{_checksum([self.memory]):016x}")
 
 
+class _Model(NamedTuple):
+    """One that every worker holds."""
+
+    subject: str
+    is_replicated: float
+    parameters: list[Tensor]
+
+
 class Checksums:
     """Takes the checksums at the steps that are due."""
 
@@ -50,53 +59,53 @@ class Checksums:
         self._modules = modules
         self._names = names
         self._last_step = -1
-        self._seconds = 0.0  # what the last one took, here and in the backroom
-        self._training_seconds = 0.0  # until the last one
-        self._stretch = 1
+        self._interval = CheckInterval(session)
+        self._seconds = 0.0  # what the last ones took, here and in the backroom
+
+    def is_due(self, step: int) -> bool:
+        """Whether checksums are taken at a step."""
+        return self._has_others() and self._interval.is_due(step)
 
     def before_update(self, _optimizer: Optimizer, _number: int) -> None:
         """Nothing was updated yet, unless by another optimizer of the same step."""
-        every = self._session.settings.replica_check_every * self._stretch
         step = self._session.steps.number
-        if not every or step % every or step == self._last_step or not self._has_others():
+        if step == self._last_step or not self.is_due(step):
             return
         self._last_step = step
-        if self._has_room(every):
-            self._take_all((Mode.TRAIN.value, step))
+        self._interval.adapt(step, self._seconds)
+        if not self.is_due(step):
+            return
+        self._seconds = 0.0
+        began = thread_cpu_seconds()
+        for model in self._models():
+            self._take(model, (Mode.TRAIN.value, step))
+        self._seconds += thread_cpu_seconds() - began
 
     def _has_others(self) -> bool:
-        info = self._session.info
-        return info is not None and info.world_size > 1
+        return self._session.place.world_size > 1
 
-    def _has_room(self, every: int) -> bool:
-        """Doubles the interval where checking is dear: so all workers have steps in common."""
-        budget = self._session.budget
-        trained = budget.training_seconds - self._training_seconds
-        self._training_seconds = budget.training_seconds
-        allowed = _SHARE * self._session.settings.overhead_percent / 100 * trained
-        if not trained or self._seconds <= allowed:
-            return True
-        self._stretch *= 2
-        return (self._last_step % (2 * every)) == 0
-
-    def _take_all(self, at: At) -> None:
-        began_ns = self._session.clock.now_ns()
-        self._seconds = 0.0
+    def _models(self) -> list[_Model]:
+        found = []
         for root in self._modules.roots:
-            parameters = list(root.parameters())
+            parameters: list[Tensor] = list(root.parameters())
             if any(id(one) in self._modules.owned for one in parameters) and _is_whole(root):
-                self._take(root, parameters, at)
-        self._seconds += (self._session.clock.now_ns() - began_ns) / NANOSECONDS
+                subject = self._names.prefix_of(root) or type(unwrapped(root)).__name__
+                is_replicated = float("DistributedDataParallel" in _kinds(root))
+                found.append(_Model(subject, is_replicated, parameters))
+        return found
 
-    def _take(self, root: nn.Module, parameters: Sequence[Tensor], at: At) -> None:
-        subject = self._names.prefix_of(root) or type(unwrapped(root)).__name__
-        is_replicated = float("DistributedDataParallel" in _kinds(root))
+    def _take(self, model: _Model, at: At) -> None:
+        parameters = model.parameters
 
         def tell(checksum: str) -> None:
             kind = ObservationKind.REPLICA_CHECKSUM
-            self._session.observe(kind, subject, is_replicated, checksum, at)
+            self._session.observe(kind, model.subject, model.is_replicated, checksum, at)
 
         if all(one.device.type == "cpu" for one in parameters):
+            if sum(one.nbytes for one in parameters) <= _FEW_BYTES:
+                with torch.no_grad():
+                    tell(f"{_checksum(parameters):08x}")
+                return
             named = {str(place): one for place, one in enumerate(parameters)}
             copied = list(copies(named).values())
 

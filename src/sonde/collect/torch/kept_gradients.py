@@ -79,10 +79,13 @@ class KeptGradients:
         seen = self._seen.pop(number, None)
         if seen:
             at = (Mode.TRAIN.value, self._session.steps.number)
-            self._session.backroom.expect(PART, _Comparison(self, number, seen, at))
+            if all(one.gradients.is_here for one in seen):  # few numbers: said with the step
+                self.compare(number, seen, at)
+            else:
+                self._session.backroom.expect(PART, _Comparison(self, number, seen, at))
 
     def compare(self, optimizer: int, seen: list[_Seen], at: At) -> None:
-        """What was kept at each of the passes; called in the backroom."""
+        """What was kept at each of the passes; of devices, called in the backroom."""
         kept = [
             [
                 name

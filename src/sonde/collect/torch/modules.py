@@ -2,11 +2,11 @@
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch._C import _current_graph_task_id, _get_tracing_state
 
 from sonde.collect.session import Session
@@ -42,6 +42,7 @@ class Modules:
         self._made_before = -1
         self._roots: list[weakref.ref[nn.Module]] = []
         self._watched: IdentitySet[nn.Module] = IdentitySet()
+        self._loaded: IdentitySet[nn.Module] = IdentitySet()  # with weights from elsewhere
         self._calls: list[tuple[int, int]] = []  # modules whose outermost pass is under way
         self._at_begin: list[Begins] = []
         self._at_end: list[Ends] = []
@@ -58,6 +59,7 @@ class Modules:
         patches.wrap(nn.Module, "__setstate__", self._noting)
         patches.wrap(nn.Module, "compile", self._compiling)
         patches.wrap(nn.Module, "eval", self._evaluating)
+        patches.wrap(nn.Module, "load_state_dict", self._loading)
         self.quiet.readers[EVALUATION] = self._read_evaluation
         self.hooks.attach(patches)
 
@@ -118,6 +120,11 @@ class Modules:
             return result
 
         return call
+
+    def are_loaded(self, parameters: Iterable[Tensor]) -> bool:
+        """Whether any of these have come from elsewhere: they were trained before."""
+        inside = {id(one) for root in self.roots for one in _from_elsewhere(root, self._loaded)}
+        return any(id(one) in inside for one in parameters)
 
     @property
     def is_running(self) -> bool:
@@ -217,6 +224,15 @@ class Modules:
         return switch_to_eval
 
     def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        noted = self._session.guard.shield("modules", self._loaded.add, None)
+
+        def load_state_dict(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+            noted(module)
+            return original(module, *args, **kwargs)
+
+        return load_state_dict
+
         """A module that is compiled in place takes its hooks along into the compiled region."""
 
         def compile_in_place(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
@@ -298,6 +314,13 @@ class Modules:
 
 
 def _may_matter(module: nn.Module) -> bool:
+def _from_elsewhere(root: nn.Module, loaded: IdentitySet[nn.Module]) -> Iterator[Tensor]:
+    """Parameters that were loaded; Transformers says by a name where those of a model are from."""
+    for module in root.modules():
+        if module in loaded or bool(getattr(module, "name_or_path", None)):
+            yield from module.parameters()
+
+
     """Whether a module may be a part of a model; some scripts make a loss for every step."""
     return type(module).__module__ != _LOSSES_LIVE_IN
 

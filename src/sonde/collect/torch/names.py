@@ -140,11 +140,11 @@ def _variable_that_holds(model: nn.Module) -> str | None:
         for name, value in list(frame.f_locals.items()):
             if isinstance(value, nn.Module) and not name.startswith("_") and name != "self":
                 is_it = value is model or unwrapped(value) is model
-                if is_it and not _is_inside(frame):
+                if is_it and not is_inside(frame):
                     return name
     return None
 
 
-def _is_inside(frame: FrameType) -> bool:
+def is_inside(frame: FrameType) -> bool:
     """Whether a frame is PyTorch's or ours, where names mean nothing to the script."""
     return str(frame.f_globals.get("__name__", "")).startswith(("sonde.", "torch."))

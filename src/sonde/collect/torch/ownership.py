@@ -13,11 +13,12 @@ from sonde.clock import thread_cpu_seconds
 from sonde.collect.budget import Measurement
 from sonde.collect.session import At, Session
 from sonde.collect.torch.modules import Modules
+from sonde.collect.torch.moved import Moved
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.samples import Fetched, can_sample
 from sonde.collect.torch.snapshots import local
-from sonde.collect.torch.uses import Uses
+from sonde.collect.torch.uses import FROZEN, UNTRACKED, Uses
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
@@ -48,9 +49,11 @@ class _Window:
 
     first_step: int
     sampled: list[_Parameter]
-    weights: Fetched
+    weights: Moved
     gradients: Fetched
     without: list[_Parameter]  # a gradient, so far at every step
+    sampled_without: list[_Parameter]  # at its beginning
+    weights_without: Moved
 
 
 @dataclass(slots=True)
@@ -70,12 +73,12 @@ class _Comparison:
 
     ownership: "Ownership"
     window: _Window
-    later: Fetched
+    uses: list[str]  # of parameters without a gradient
     steps: int
     at: At
 
     def is_ready(self) -> bool:
-        return self.later.is_ready()
+        return self.window.weights.is_ready() and self.window.weights_without.is_ready()
 
     def take(self) -> None:
         self.ownership.compare(self)
@@ -86,6 +89,8 @@ class _Known:
     """What was said, and how often a parameter was seen not to move."""
 
     said: set[tuple[str, str]] = field(default_factory=set)
+    learned: set[str] = field(default_factory=set)  # parameters that had a gradient once
+    without: dict[str, weakref.ref[Tensor]] = field(default_factory=dict)  # of which it was said
     unmoved: dict[str, int] = field(default_factory=dict)
 
 
@@ -116,6 +121,8 @@ class Ownership:
         if watch is None:
             watch = self._watches[number] = _Watch()
         watch.steps += 1
+        if self._known.without:
+            self._see_whether_over()
         if watch.window is not None:
             self._go_on(watch, watch.window)
         elif watch.steps >= watch.due and self._may_begin(watch):
@@ -127,20 +134,42 @@ class Ownership:
 
     def compare(self, done: _Comparison) -> None:
         """What has moved from the first to the last step; of devices, called in the backroom."""
-        before, gradients = done.window.weights.values(), done.window.gradients.values()
-        after = done.later.values()
-        for place, parameter in enumerate(done.window.sampled):
+        self._compare_without(done)
+        window = done.window
+        pairs, gradients = window.weights.pairs() or [], window.gradients.values()
+        # without pairs, a tensor is gone: nothing can be said
+        for parameter, (before, after), pull in zip(window.sampled, pairs, gradients, strict=False):
             pulled = [
                 old != new
-                for old, new, gradient in zip(
-                    before[place], after[place], gradients[place], strict=True
-                )
+                for old, new, gradient in zip(before, after, pull, strict=True)
                 if _pulls(gradient, old, parameter.learning_rate)
             ]
             if any(pulled):
                 self._moved(parameter, done.at)
-            elif len(pulled) >= min(_FEWEST_GRADIENTS, len(before[place])):
+            elif len(pulled) >= min(_FEWEST_GRADIENTS, len(before)):
                 self._stood_still(parameter, done)
+
+    def _compare_without(self, done: _Comparison) -> None:
+        """Those without a gradient; not where somebody else moves them, as copies that follow."""
+        window = done.window
+        pairs = window.weights_without.pairs() or []
+        looked_at = zip(window.sampled_without, pairs, strict=False)
+        moved = {parameter.name for parameter, (before, after) in looked_at if before != after}
+        for parameter, use in zip(window.without, done.uses, strict=True):
+            if parameter.name in moved:
+                continue
+            has_learned = parameter.name in self._known.learned
+            detail = use.replace(UNTRACKED, FROZEN) if has_learned else use
+            self._known.without[parameter.name] = parameter.tensor
+            self._say(ObservationKind.NO_GRADIENT, parameter.name, done.steps + 1, done.at, detail)
+
+    def _see_whether_over(self) -> None:
+        """A layer may have its turn later, between two windows."""
+        for name, reference in list(self._known.without.items()):
+            tensor = reference()
+            if tensor is None or tensor.grad is not None:
+                del self._known.without[name]
+                self._over(ObservationKind.NO_GRADIENT, name)
 
     def _may_begin(self, watch: _Watch) -> bool:
         """Without the first windows nothing can be said of a short training: they always come."""
@@ -166,16 +195,20 @@ class Ownership:
         if not with_gradient:
             without = []
         for parameter in with_gradient:
+            self._known.learned.add(parameter.name)
             self._over(ObservationKind.NO_GRADIENT, parameter.name)
         sampled = self._some_of([*self._unowned(), *with_gradient], watch)
-        tensors = [tensor for one in sampled if (tensor := one.tensor()) is not None]
+        tensors = _tensors_of(sampled)
         gradients = [tensor.grad for tensor in tensors if tensor.grad is not None]
+        sampled_without = [one for one in without if _can_sample(one.tensor())][:_MOST_PARAMETERS]
         return _Window(
             watch.steps,
             sampled,
-            Fetched([local(tensor) for tensor in tensors]),
+            Moved(tensors),
             Fetched([local(gradient) for gradient in gradients]),
             without,
+            sampled_without,
+            Moved(_tensors_of(sampled_without)),
         )
 
     def _some_of(self, parameters: list[_Parameter], watch: _Watch) -> list[_Parameter]:
@@ -215,18 +248,15 @@ class Ownership:
         watch.windows += 1
         watch.due = watch.steps + (1 if watch.windows < _FIRST_WINDOWS else _PAUSE_STEPS)
         at = (Mode.TRAIN.value, self._session.steps.number)
-        uses = self._uses.of([one.tensor() for one in window.without])
-        for parameter, use in zip(window.without, uses, strict=True):
-            self._say(ObservationKind.NO_GRADIENT, parameter.name, steps + 1, at, use)
+        uses = self._uses.of([one.tensor() for one in window.without], steps)
         self._uses.stop()
-        tensors = [one.tensor() for one in window.sampled]
-        alive = [local(tensor) for tensor in tensors if tensor is not None]
-        if alive and len(alive) == len(tensors):
-            done = _Comparison(self, window, Fetched(alive), steps, at)
-            if all(tensor.is_cpu for tensor in alive):  # few numbers: said with the step
-                done.take()
-            else:
-                self._session.backroom.expect("ownership of parameters", done)
+        window.weights.look_again()
+        window.weights_without.look_again()
+        done = _Comparison(self, window, uses, steps, at)
+        if window.weights.is_here and window.weights_without.is_here:
+            done.take()  # few numbers: said with the step
+        else:
+            self._session.backroom.expect("ownership of parameters", done)
 
     def _moved(self, parameter: _Parameter, at: At) -> None:
         self._known.unmoved.pop(parameter.name, None)
@@ -241,7 +271,7 @@ class Ownership:
         windows = self._known.unmoved[parameter.name] = (
             self._known.unmoved.get(parameter.name, 0) + 1
         )
-        if windows >= _CONFIRMING_WINDOWS:
+        if windows >= _CONFIRMING_WINDOWS or parameter.learning_rate == 0:
             rate = "" if parameter.learning_rate is None else f"{parameter.learning_rate:g}"
             steps = windows * done.steps
             self._say(ObservationKind.UNMOVED_PARAMETER, parameter.name, steps, done.at, rate)
@@ -278,6 +308,14 @@ def _is_fit(tensor: Tensor | None) -> bool:
     if not (can_sample(weight) and can_sample(gradient)):
         return False
     return weight.shape == gradient.shape and weight.stride() == gradient.stride()
+
+
+def _tensors_of(parameters: list[_Parameter]) -> list[Tensor]:
+    return [tensor for one in parameters if (tensor := one.tensor()) is not None]
+
+
+def _can_sample(tensor: Tensor | None) -> bool:
+    return tensor is not None and can_sample(local(tensor.detach()))
 
 
 def _has_no_gradient(tensor: Tensor | None) -> bool:

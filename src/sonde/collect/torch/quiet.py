@@ -48,6 +48,7 @@ class Quiet:
             "outermost",
             "vetoes",
             "_left",
+            "is_exact",
             "_deadline_ns",
             "_session",
         ),
@@ -77,6 +78,8 @@ class Quiet:
         # who wants to see every step just now
         self.vetoes: list[Callable[[], bool]] = [lambda: session.requests.last_step.is_near]
         # who goes through the notes of a kind, as if told at once
+        # whether a step is one that somebody compares between workers
+        self.is_exact: Callable[[int], bool] = lambda _step: False
         self.readers: dict[int, Callable[[Note], None]] = {}
         self._left = 0
         self._deadline_ns = 0
@@ -153,10 +156,9 @@ class Quiet:
     def _until_asked_for(self, most: int) -> int:
         """Steps until the next one at which somebody wants something exactly then."""
         session, first = self._session, self._session.steps.number
-        every = session.settings.replica_check_every if session.place.world_size > 1 else 0
         for count in range(most):
             number = first + count
-            if session.plan.due_exactly(Mode.TRAIN, number) or (every and number % every == 0):
+            if session.plan.due_exactly(Mode.TRAIN, number) or self.is_exact(number):
                 return count
         return most
 

@@ -50,6 +50,11 @@ class Brought:
         """Whether no device is involved."""
         return not self._events
 
+    @property
+    def is_a_number(self) -> bool:
+        """Whether there is not more in them than one number."""
+        return sum(self._lengths) <= 1
+
     def tensors(self) -> list[Tensor]:
         """All of them, flat, in their order; to be asked for once they are ready."""
         found: dict[int, Tensor] = {}
@@ -88,9 +93,11 @@ class _OnTheWay:
 def deliver(
     session: Session, part: str, brought: Brought, tell: Callable[[list[Tensor]], None]
 ) -> None:
-    """Tells somebody in the backroom what small tensors held, as soon as they are there."""
+    """Tells somebody what small tensors held, as soon as they are there: a number at once."""
     way = _OnTheWay(brought, tell)
-    if brought.is_here:
+    if brought.is_here and brought.is_a_number:
+        way.take()  # so it comes with its step, however late the backroom is
+    elif brought.is_here:
         session.backroom.hand(part, way.take)
     else:
         session.backroom.expect(part, way)
@@ -105,6 +112,11 @@ class Fetched:
     def is_ready(self) -> bool:
         """Whether the device is done."""
         return self._brought.is_ready()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether no device is involved."""
+        return self._brought.is_here
 
     def values(self) -> list[list[float]]:
         """The elements of each tensor; to be asked for once they are ready."""

@@ -18,11 +18,14 @@ from sonde.rules.tensors._standing import (
 )
 
 _KIND = ObservationKind.NO_GRADIENT.value
-# Steps without a gradient of a layer that may have its turn only now and then: by then the hook
-# has looked again.
-_LONG = 600
+# Steps without a gradient of a layer that may have its turn only now and then.
+_LONG = 200
+_AT_ONCE = ("cut", "untracked", "frozen", "side")
+_LOUD = ("cut", "untracked")
 _WHY = {
     "cut": ". Its layer is run, and what it gives is cut off from the loss",
+    "untracked": ". Its layer runs under no_grad(){place}, with weights that never learned",
+    "frozen": ". Its layer runs under no_grad(){place}, though an optimizer has its parameters",
     "side": ". Its layer is run, and the loss does not use what it gives",
     "unused": ". Its layer is never run",
 }
@@ -31,16 +34,20 @@ _WHY = {
 class NoGradient(Rule):
     """A parameter gets no gradient, step after step, while others of the model do.
 
-    Why it matters: it never learns. A detach(), a trip through numpy or an argmax in the forward
-    pass cuts off everything in front of it, and the rest learns around that.
+    Why it matters: it never learns. A detach(), a trip through numpy, an argmax or a no_grad() that
+    was left in the forward pass cuts off everything in front of it, and the rest learns around it.
     How it decides: the hook says which parameters of an optimizer had no gradient in six steps in
     a row, how their layer was used meanwhile, and when they get one. Layers that are run before all
-    others that learn are cut off: that is said at once. Others may have their turn now and then,
-    as heads of several tasks do, or be left over from what a model was made for: there it is a hint
-    only, after 600 steps. Layers with requires_grad = False and layers that are run under no_grad()
-    are frozen on purpose.
-    What to do: look for detach(), .data, .item(), .numpy() or argmax between this layer and the
-    loss; if it is meant to be frozen, set requires_grad to False; if nobody uses it, remove it.
+    others that learn are cut off: that is said at once. So is a layer that runs under no_grad() at
+    every step, with parameters that require a gradient and that an optimizer has; it is a hint only
+    where its weights were loaded or have learned before, for then it may be frozen on purpose. A
+    hint, too, is a layer behind others that learn whose output the loss does not use; and, after
+    200 steps, one that is never run: it may have its turn now and then, or be left over from what
+    the model was made for. Layers with requires_grad = False, parameters that no optimizer has, and
+    copies that somebody else moves are left alone.
+    What to do: look for detach(), .data, .item(), .numpy(), argmax or no_grad() between this layer
+    and the loss; if it is meant to be frozen, set requires_grad to False; if nobody uses it, remove
+    it.
     """
 
     needs = (Observations(_KIND),)
@@ -59,9 +66,12 @@ class NoGradient(Rule):
                 stands.pop(one.subject, None)
             elif one.subject not in stands and one.detail != "frozen":
                 since = max(0, one.step - int(one.value) + 1)
-                stands[one.subject] = State(since=since, worker=one.worker, use=one.detail)
+                use, _, place = one.detail.partition(" ")
+                known = State(since=since, worker=one.worker, use=use, place=place)
+                stands[one.subject] = known
         names = [name for name in stands if self._is_sure(stands[name], window)]
-        names.sort(key=lambda name: stands[name]["use"] != "cut")  # what matters most comes first
+        # what matters most comes first
+        names.sort(key=lambda name: stands[name]["use"] not in _LOUD)
         if not names:
             yield from over(self, state, _KIND)
         elif names != state.get("names") or is_told_again(window):
@@ -70,7 +80,7 @@ class NoGradient(Rule):
         state["names"] = names
 
     def _is_sure(self, one: State, window: Window) -> bool:
-        if one["use"] == "cut":
+        if one["use"] in _AT_ONCE:
             return True
         return (window.first_step or 0) - int(one["since"]) >= _LONG
 
@@ -78,8 +88,9 @@ class NoGradient(Rule):
         stands = state.of("stands")
         others = sum(name.startswith("gradient/") for name in window.data.infos())
         first = min(int(stands[name]["since"]) for name in names)
-        is_cut = any(stands[name]["use"] == "cut" for name in names)
-        why = _WHY.get(stands[names[0]]["use"], "")
+        is_cut = any(stands[name]["use"] in _LOUD for name in names)
+        place = stands[names[0]].get("place", "")
+        why = _WHY.get(stands[names[0]]["use"], "").format(place=place and f" at {place}")
         return self.finding(
             f"{names_in_words(names)} got no gradient since step {first}, while "
             f"{others} others did{why}.",
