@@ -118,6 +118,24 @@ class ObservationKind(StrEnum):
         "a fingerprint of the first tensor that went into a model, of those in the host's memory. "
         "Value: the fingerprint",
     )
+    SAMPLES_AGAIN = (
+        "samples-again",
+        "the samples of an evaluation, known again by marks of what the model is given, of what is "
+        "in the host's memory; of very many samples a part. Told after an evaluation of at least "
+        "four training batches. Value: the share of samples that were trained on before. Detail: "
+        "JSON with `samples` (different ones), `known`, `repeated` (more often than the others), "
+        "`pairs` (of samples of one batch), `mixed` (those of which one is known), `trained` (all "
+        "known ones), `rows` (trained on since the evaluation before) and `again` (of these, known "
+        "before)",
+    )
+    BATCH_MEANS = (
+        "batch-means",
+        "the means of up to 100 batches one after the other, of the labels that loss functions "
+        "were given or of the first input. Subject: `labels` or `input`. Value: batches. Detail: "
+        "JSON with `means` (from the first on, in units of the spread inside of a batch at the "
+        "beginning), `within` (the variance inside of batches in that unit), `rough` (of the steps "
+        "from row to row: 1 where rows have no order) and `size` (rows)",
+    )
     STANDING_STILL = (
         "standing-still",
         "no step of any mode has ended for 10 seconds and 20 times as long as the last one took; "

@@ -24,6 +24,7 @@ from sonde.collect.torch.ddp import Communication
 from sonde.collect.torch.functional import Functional
 from sonde.collect.torch.gather import Gather
 from sonde.collect.torch.given import Given
+from sonde.collect.torch.given_batches import GivenBatches
 from sonde.collect.torch.inner_looks import InnerLooks
 from sonde.collect.torch.loading import Loading
 from sonde.collect.torch.loop import TrainingLoop, Watch
@@ -89,6 +90,7 @@ class PyTorch(Adapter):
         offers = Offers(session, gather, looks)
         activations = Activations(session, self.modules, self.names, offers)
         Batches(session, self.modules)
+        GivenBatches(session, self.modules)
         InnerLooks(session, self.modules, looks, self.names, (offers, activations))
         given = looks.part("what loss functions are given", Given(session, looks).look)
         return (

@@ -84,12 +84,14 @@ class Criteria:
         quiet, has_gradients = self._modules.quiet, torch.is_grad_enabled
         get_ident, now_ns = threading.get_ident, session.clock.now_ns
         seen = session.hook("loss functions", self._seen, None)
+        peek = session.guard.shield("labels", self._peek, None)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
             if is_compiling() or self._depth or not session.is_on:
                 return original(*args, **kwargs)
             is_quiet = quiet.is_on and get_ident() == quiet.thread_id
             if is_quiet and has_gradients():
+                peek(name, args, kwargs)
                 return original(*args, **kwargs)
             self._depth = 1
             try:
@@ -109,6 +111,10 @@ class Criteria:
         # TorchScript asks for what it should compile instead
         vars(watched)["__prepare_scriptable__"] = lambda: original
         return watched
+
+    def _peek(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if name not in _WITHOUT_LABELS:
+            self._labels.follow(_given(args, kwargs)[1])
 
     def _found(self, roots: list[nn.Module]) -> None:
         """Loss modules of the script's own may use no loss function at all."""
@@ -159,8 +165,10 @@ class Criteria:
         return ForwardPass(steps, Pass.TRAIN)
 
     def _look_at(self, name: str, forward: ForwardPass, predictions: Any, labels: Any) -> None:
-        if forward.kind is Pass.TRAIN and name in _OF_CLASSES:
-            self._labels.count(predictions, labels)
+        if forward.kind is Pass.TRAIN:
+            self._labels.follow(labels)
+            if name in _OF_CLASSES:
+                self._labels.count(predictions, labels)
         self._look(name, forward, predictions, labels)
         plan = self._session.plan
         for stem, kinds, tensor in (

@@ -1,4 +1,4 @@
-"""How often each class is seen in training, counted from the labels of loss functions."""
+"""Labels that loss functions are given: how often each class is seen, and in which order."""
 
 import ctypes
 import json
@@ -11,6 +11,8 @@ from torch import Tensor
 
 from sonde.collect.session import Session
 from sonde.collect.steps import At, FinishedStep
+from sonde.collect.torch.batch_means import BatchMeans
+from sonde.collect.torch.few_rows import few_rows
 from sonde.records.notice import NoticeKind
 from sonde.records.observation import ObservationKind
 
@@ -27,6 +29,7 @@ class Labels:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._code = "q"
+        self._means = BatchMeans(session, "labels")
         self._start_anew()
         session.at_begin.append(self._start_anew)
         session.each_step("labels", self._step_over)
@@ -35,6 +38,14 @@ class Labels:
     def _start_anew(self) -> None:
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
+        self._is_order_wanted = self._session.plan.needs(ObservationKind.BATCH_MEANS)
+
+    def follow(self, labels: Any) -> None:
+        """The labels of a batch that is trained on, whatever they are."""
+        if self._is_order_wanted and isinstance(labels, Tensor):
+            rows = few_rows(labels) if labels.numel() <= _MOST_LABELS else None
+            if rows is not None:
+                self._means.add(rows)
 
     def count(self, predictions: Any, labels: Any) -> None:
         """The labels of one batch, if they are those of a few classes and cheap to copy."""

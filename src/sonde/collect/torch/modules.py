@@ -178,6 +178,7 @@ class Modules:
                         quiet.depth, quiet.inner, quiet.outermost = 0, [], id(watched)
                         quiet.inputs = references(enumerate(args))
                         quiet.forward_ns, quiet.is_evaluating = now_ns(), not watched.training
+                        quiet.peek(watched.training, args, kwargs)
                     quiet.depth += 1
                     return
             begins(watched, args, kwargs)
@@ -223,7 +224,6 @@ class Modules:
 
         return switch_to_eval
 
-    def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
     def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
         noted = self._session.guard.shield("modules", self._loaded.add, None)
 
@@ -233,6 +233,7 @@ class Modules:
 
         return load_state_dict
 
+    def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A module that is compiled in place takes its hooks along into the compiled region."""
 
         def compile_in_place(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
@@ -313,7 +314,6 @@ class Modules:
         return Pass.EVAL if is_sure else Pass.UNDECIDED
 
 
-def _may_matter(module: nn.Module) -> bool:
 def _from_elsewhere(root: nn.Module, loaded: IdentitySet[nn.Module]) -> Iterator[Tensor]:
     """Parameters that were loaded; Transformers says by a name where those of a model are from."""
     for module in root.modules():
@@ -321,6 +321,7 @@ def _from_elsewhere(root: nn.Module, loaded: IdentitySet[nn.Module]) -> Iterator
             yield from module.parameters()
 
 
+def _may_matter(module: nn.Module) -> bool:
     """Whether a module may be a part of a model; some scripts make a loss for every step."""
     return type(module).__module__ != _LOSSES_LIVE_IN
 

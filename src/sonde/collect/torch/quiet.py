@@ -46,9 +46,10 @@ class Quiet:
             "inputs",
             "on_bad",
             "outermost",
+            "peek",
             "vetoes",
-            "_left",
             "is_exact",
+            "_left",
             "_deadline_ns",
             "_session",
         ),
@@ -65,6 +66,8 @@ class Quiet:
         self.inner: list[tuple[str, float]] = []  # losses inside the pass that is under way
         self.inputs: Seen = []  # of the latest pass, until its backward pass begins
         self.on_bad: list[Callable[[Seen], None]] = []  # told them, if its loss is bad
+        # sees what a pass is given: whether it trains, and its arguments
+        self.peek: Callable[[bool, tuple[Any, ...], dict[str, Any]], None] = _look_away
         self.may_evaluate = False  # nobody asked for anything of evaluation steps
         self.outermost = 0  # the module of that pass, by its identity
         self.forward_ns = 0
@@ -75,11 +78,11 @@ class Quiet:
         self.thread_id = 0
         self.is_in_backward = False
         self.most_steps = _MOST_STEPS
+        # whether a step is one that somebody compares between workers
+        self.is_exact: Callable[[int], bool] = lambda _step: False
         # who wants to see every step just now
         self.vetoes: list[Callable[[], bool]] = [lambda: session.requests.last_step.is_near]
         # who goes through the notes of a kind, as if told at once
-        # whether a step is one that somebody compares between workers
-        self.is_exact: Callable[[int], bool] = lambda _step: False
         self.readers: dict[int, Callable[[Note], None]] = {}
         self._left = 0
         self._deadline_ns = 0
@@ -180,6 +183,10 @@ class Quiet:
 
     def _moment(self) -> int:
         return self._moment_ns
+
+
+def _look_away(_is_training: bool, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
+    """Nobody wants to see it."""
 
 
 def references(values: Iterable[tuple[Any, Any]]) -> Seen:

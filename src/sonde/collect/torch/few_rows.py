@@ -1,0 +1,79 @@
+"""A few numbers of the rows of a tensor, copied in a few microseconds, to be looked at later."""
+
+import ctypes
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch._C import _functorch, _len_torch_dispatch_stack
+
+MOST_ROWS = 64
+_MOST_NUMBERS = 16  # of each row, evenly spread
+_MATRIX = 2  # dimensions
+
+_KINDS = {
+    torch.float32: "<f4",
+    torch.float64: "<f8",
+    torch.float16: "<f2",
+    torch.bfloat16: "<u2",  # for marks it does: numpy has no such numbers
+    torch.int64: "<i8",
+    torch.int32: "<i4",
+    torch.int16: "<i2",
+    torch.int8: "|i1",
+    torch.uint8: "|u1",
+    torch.bool: "|u1",
+}
+_Memory = ctypes.c_char * (1 << 46)  # all of it: only what is named is ever read
+
+
+class FewRows(NamedTuple):
+    """Numbers of the first rows of a tensor."""
+
+    data: bytes
+    kind: str  # as numpy calls it
+    width: int  # numbers of a row that were taken
+    rows: int  # that the tensor has
+
+    @property
+    def form(self) -> tuple[int, str, int]:
+        """Those of one form can be looked at together."""
+        return self.rows, self.kind, self.width
+
+
+def joined(batches: Sequence[FewRows], kind: str | None = None) -> NDArray[np.generic]:
+    """The numbers of batches of one form, a row for each row; or their bytes as another kind."""
+    data = b"".join([one.data for one in batches])
+    rows = len(batches) * min(MOST_ROWS, batches[0].rows)
+    return np.frombuffer(data, kind or batches[0].kind).reshape(rows, -1)
+
+
+def few_rows(tensor: Tensor) -> FewRows | None:
+    """Of a tensor in the host's memory that is nobody's result; None where it is another one."""
+    shape, kind = tensor.shape, _KINDS.get(tensor.dtype)
+    if type(tensor) is not Tensor or not shape or kind is None or not tensor.is_cpu:
+        return None
+    elements = tensor.numel()
+    if not elements or tensor.requires_grad or _len_torch_dispatch_stack():
+        return None
+    if _functorch.is_functorch_wrapped_tensor(tensor):
+        return None
+    if tensor.is_contiguous():
+        to_row, to_number = elements // shape[0], 1
+    elif len(shape) <= _MATRIX:
+        to_row, to_number = tensor.stride(0), tensor.stride(-1)
+    else:
+        return None
+    item, width = tensor.itemsize, elements // shape[0]
+    step = max(1, width // _MOST_NUMBERS)
+    first = step // 2
+    few = np.ndarray(
+        (min(MOST_ROWS, shape[0]), min(_MOST_NUMBERS, 1 + (width - 1 - first) // step)),
+        kind,
+        memoryview(_Memory.from_address(tensor.data_ptr())),
+        first * to_number * item,
+        (to_row * item, step * to_number * item),
+    )
+    return FewRows(few.tobytes(), kind, few.shape[1], shape[0])
