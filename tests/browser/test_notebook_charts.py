@@ -19,12 +19,9 @@ def test_a_chart_of_a_notebook_is_alive_in_its_frame_and_a_picture_without_scrip
     expect(frame.locator("figure .live canvas").first).to_be_visible()
     expect(frame.locator("figure .static")).to_be_hidden()
     # what is in the frame has no right to look at what is around it
-    inside = page.frames[1]
-    assert (
-        inside.evaluate("() => { try { return !!parent.document } catch { return false } }")
-        is False
-    )
+    looks_around = "() => { try { return !!parent.document } catch { return false } }"
+    assert frame.locator("body").evaluate(looks_around) is False
     still = open_page(file.as_uri(), scripts=False)
     expect(still.frame_locator("iframe").locator("figure .static svg")).to_be_visible()
     picture = still.locator("img")
-    assert picture.evaluate("(one) => one.naturalWidth") > 800
+    assert picture.evaluate("async (one) => { await one.decode(); return one.naturalWidth }") > 800
