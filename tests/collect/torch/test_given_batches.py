@@ -18,6 +18,10 @@ NEEDED = ("samples-again", "batch-means")
 OTHER = torch.arange(64 * 3, dtype=torch.float32).reshape(64, 3).cos()
 
 
+def parts(data: Tensor) -> list[Tensor]:
+    return [data[start : start + SIZE] for start in range(0, len(data), SIZE)]
+
+
 class Script:
     """Epochs of training with an evaluation after each."""
 
@@ -31,8 +35,9 @@ class Script:
     def train(self, data: Tensor, labels: Tensor | None = None) -> None:
         self.model.train()
         wanted = data[:, :1] if labels is None else labels
-        for batch, own in zip(data.split(SIZE), wanted.split(SIZE), strict=True):
-            functional.mse_loss(self.model(batch), own.reshape(-1, 1)).backward()
+        for batch, own in zip(parts(data), parts(wanted), strict=True):
+            loss: Any = functional.mse_loss(self.model(batch), own.reshape(-1, 1))
+            loss.backward()
             self.optimizer.step()
             self.optimizer.zero_grad()
 
@@ -40,7 +45,7 @@ class Script:
     def evaluate(self, *sets: Tensor) -> None:
         self.model.eval()
         for data in sets:
-            for batch in data.split(SIZE):
+            for batch in parts(data):
                 self.model(batch.clone())
 
 
@@ -119,7 +124,7 @@ def test_a_few_batches_are_no_evaluation_and_no_training() -> None:
 def test_a_batch_that_was_just_trained_on_is_no_evaluation() -> None:
     with watched(needed=NEEDED) as recorded:
         script = Script()
-        for batch in DATA.split(SIZE):
+        for batch in parts(DATA):
             script.train(batch)
             for _ in range(5):
                 script.evaluate(batch)
@@ -152,12 +157,12 @@ def test_a_sample_is_all_that_a_model_is_given() -> None:
     with watched(needed=NEEDED) as recorded:
         model = Pair()
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-        for batch in users.split(SIZE):
+        for batch in parts(users):
             model(batch, items=batch).sum().backward()
             optimizer.step()
         model.eval()
         with torch.no_grad():
-            for batch in users.split(SIZE):
+            for batch in parts(users):
                 model(batch, items=199 - batch)
 
     assert [one["known"] for one in told(recorded)] == [0]

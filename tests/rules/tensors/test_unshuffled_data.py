@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from sonde.read.job_data import Reals
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 
@@ -92,3 +93,124 @@ def test_enough_batches_are_needed() -> None:
     found = judged(training(in_order(10, 1797), steps=5))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
     assert found.reason == "it has looked at 4 batches; it needs 6"
+
+
+Batches = Callable[[int], Reals]  # the labels of the batch of a step
+
+
+def followed(
+    batches: Batches, steps: int = 400, *, subject: str = "labels", plays: bool = False
+) -> FakeJob:
+    """A training whose batches are followed."""
+    job = FakeJob()
+    worker = job.worker()
+    waiting: list[Reals] = []
+    for step in range(steps):
+        waiting.append(np.array(batches(step), dtype=np.float64))
+        worker.step(step, {"forward": 0.1, "evaluation": 0.1} if plays else {"forward": 0.1})
+        if len(waiting) == 100:
+            rows = np.stack(waiting)
+            within = rows.var(1, ddof=1).mean()
+            facts = {
+                "means": rows.mean(1).round(3).tolist(),
+                "within": within,
+                "rough": np.square(np.diff(rows, axis=1)).mean() / 2 / within if within else 1.0,
+                "size": rows.shape[1],
+            }
+            worker.observation("batch-means", subject, step, facts, value=100)
+            waiting.clear()
+    worker.flush()
+    return job.end()
+
+
+def noise(seed: int, count: int = BATCH) -> Reals:
+    return np.random.default_rng(seed).normal(size=count)
+
+
+def sites(step: int) -> Reals:
+    """Four of them, twenty batches each, in the same order in every epoch."""
+    place = step % 80
+    return noise(place) + (-1.0, 0.5, 1.5, -0.5)[place // 20]
+
+
+def sites_shuffled_inside(step: int) -> Reals:
+    return noise(step) + (-1.0, 0.5, 1.5, -0.5)[step % 80 // 20]
+
+
+def sorted_targets(step: int) -> Reals:
+    ordered = np.sort(noise(7, 60 * BATCH))
+    return ordered[step % 60 * BATCH :][:BATCH]
+
+
+def classes_in_blocks(step: int) -> Reals:
+    return np.full(BATCH, (3.0, 0.0, 2.0, 1.0)[step % 60 // 15])
+
+
+@pytest.mark.parametrize(
+    ("batches", "period"),
+    [
+        (sites, 80),
+        (sites_shuffled_inside, 80),
+        (sorted_targets, 60),
+        (classes_in_blocks, 60),
+    ],
+)
+@pytest.mark.parametrize("subject", ["labels", "input"])
+def test_means_that_come_in_the_same_order_in_every_epoch_are_found(
+    batches: Batches, period: int, subject: str
+) -> None:
+    [episode] = judged(followed(batches, subject=subject)).episodes
+    assert episode.finding.evidence["period"] == pytest.approx(period, abs=1)
+    assert subject in episode.finding.message
+
+
+def fixed_order(step: int) -> Reals:
+    return noise(step % 40)
+
+
+def curriculum(step: int) -> Reals:
+    return noise(step) + step / 40
+
+
+def tasks_at_random(step: int) -> Reals:
+    return noise(step, BATCH) + 3 * float(noise(10**6 + step, 1)[0])
+
+
+def wandering(step: int) -> Reals:
+    path = np.cumsum(noise(3, 1000))
+    return noise(step) + float(path[step]) / 3
+
+
+def consecutive_windows(step: int) -> Reals:
+    """A batch is a stretch of a series, as for a network that keeps its state."""
+    return np.sin((step % 50 * BATCH + np.arange(BATCH)) / 200)
+
+
+def two_kinds_in_turn(step: int) -> Reals:
+    return noise(step) + 2 * (step % 6 < 3)
+
+
+def second_task(step: int) -> Reals:
+    return noise(step) + 2 * (step > 200)
+
+
+ORDERS: dict[str, Batches] = {
+    "shuffled": noise,
+    "the same order of well mixed data": fixed_order,
+    "ever harder": curriculum,
+    "a task for each batch": tasks_at_random,
+    "targets that move with the model": wandering,
+    "a series": consecutive_windows,
+    "two kinds in turn": two_kinds_in_turn,
+    "another task later": second_task,
+    "all the same": lambda _: np.ones(BATCH),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_other_orders_are_left_alone(name: str) -> None:
+    assert judged(followed(ORDERS[name])).episodes == ()
+
+
+def test_what_a_model_plays_is_left_alone() -> None:
+    assert judged(followed(sites, plays=True)).episodes == ()

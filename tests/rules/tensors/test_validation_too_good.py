@@ -1,13 +1,17 @@
 """ValidationTooGood: planted faults and their healthy twins."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus
 from tests.fakes.job import FakeJob
 
-Marks = Callable[[int], Sequence[int]]  # of the batches of an evaluation after a step
+Told = Callable[[int], dict[str, int]]  # of the evaluation of an epoch, the first is 0
+
+EPOCHS = 6
+SAMPLES = 200
+BATCH = 20
 
 
 def judged(job: FakeJob) -> Evaluation:
@@ -15,47 +19,95 @@ def judged(job: FakeJob) -> Evaluation:
 
 
 def training(
-    marks: Marks,
+    told: Told,
     *,
-    epoch: int = 40,
     wrong: tuple[float, float] | None = None,
     losses: tuple[float, float] = (1.0, 1.0),
-    every: int = 40,
+    plays: bool = False,
 ) -> FakeJob:
-    """Epochs of so many batches in the same order; errors in training and validation."""
+    """Epochs of 40 steps with an evaluation after each; errors in training and validation."""
     job = FakeJob()
     worker = job.worker()
     number = 0
-    for step in range(240):
-        worker.observation("batch-hash", "input", step, value=step % epoch)
+    for step in range(40 * EPOCHS):
         worker.scalar("loss", step, losses[0])
         if wrong is not None and step % 20 == 0:
             worker.observation("class-hits", "predictions", step, _hits(wrong[0]))
-        worker.step(step, {"forward": 0.1})
-        for mark in marks(step) if step % every == every - 1 else ():
-            worker.observation("batch-hash", "input", number, mode="eval", value=mark)
+        evaluation = {"evaluation": 0.02} if plays else {}
+        worker.step(step, {"forward": 0.1, **evaluation})
+        for _ in range(5 if step % 40 == 39 else 0):
             worker.scalar("loss", number, losses[1], mode="eval")
             if wrong is not None:
                 detail = _hits(wrong[1])
                 worker.observation("class-hits", "predictions", number, detail, mode="eval")
             worker.step(number, {"forward": 0.01}, mode="eval")
             number += 1
+        if step % 40 == 39:
+            worker.observation("samples-again", "input", step, told(step // 40))
     worker.flush()
     return job.end()
+
+
+def seen(
+    share: float,
+    *,
+    even: bool = True,
+    repeated: int = 0,
+    covered: float = 1.0,
+    samples: int = SAMPLES,
+) -> Told:
+    """An evaluation of which a share was trained on before, spread over its batches or not."""
+    known = round(share * samples)
+    pairs = samples // BATCH * BATCH * (BATCH - 1) // 2
+    mixed = round(2 * share * (1 - share) * pairs) if even else 0
+
+    def told(epoch: int) -> dict[str, int]:
+        return {
+            "samples": samples,
+            "known": known,
+            "repeated": repeated,
+            "pairs": pairs,
+            "mixed": mixed,
+            "trained": 800,
+            "rows": 800,
+            "again": round(800 * covered) if epoch else 0,
+        }
+
+    return told
+
+
+def by_turns(*told: Told) -> Told:
+    return lambda epoch: told[epoch % len(told)](epoch)
 
 
 def _hits(wrong: float) -> dict[str, list[float]]:
     return {str(one): [50 * (1 - wrong), 50 * wrong] for one in range(4)}
 
 
-def of_its_own(_step: int) -> Sequence[int]:
-    return range(1000, 1010)
+of_its_own = seen(0.0)
 
 
-def test_a_validation_on_what_was_trained_is_found_after_the_first_epoch() -> None:
-    [episode] = judged(training(lambda _: range(10))).episodes
-    assert episode.finding.evidence["batches"] == 10
-    assert "10 of 10 different batches" in episode.finding.message
+def test_a_validation_on_what_was_trained_is_found_at_its_second_evaluation() -> None:
+    [episode] = judged(training(seen(1.0))).episodes
+    assert episode.first_step == 79
+    assert "200 of 200 samples" in episode.finding.message
+
+
+def test_a_part_that_is_in_both_sets_is_found_once_all_that_is_trained_on_is_known() -> None:
+    [episode] = judged(training(seen(0.25))).episodes
+    assert "(25 %)" in episode.finding.message
+
+
+def test_a_worker_that_knows_half_of_the_training_set_knows_half_of_it_in_the_evaluation() -> None:
+    assert judged(training(seen(0.5, covered=0.5))).episodes
+
+
+def test_one_epoch_over_what_is_evaluated_is_found_at_its_end() -> None:
+    def told(part: int) -> dict[str, int]:
+        return seen((part + 1) / EPOCHS)(0)
+
+    [episode] = judged(training(told)).episodes
+    assert episode.first_step == 40 * EPOCHS - 1
 
 
 def test_a_validation_that_is_far_better_from_the_first_is_found() -> None:
@@ -65,19 +117,25 @@ def test_a_validation_that_is_far_better_from_the_first_is_found() -> None:
 
 
 HEALTHY = {
-    "its own batches": (of_its_own, 40, 40),
-    "the training set and a validation set": (lambda _: [*range(10), *range(1000, 1010)], 40, 40),
-    "the same batch again": (lambda step: [step % 40], 40, 5),
-    "a test on two batches": (lambda _: range(2), 2, 40),
-    "an evaluation before the training of it": (lambda s: range(s + 9, s + 15), 1000, 40),
+    "its own samples": of_its_own,
+    "the training set and a validation set": seen(0.8, even=False),
+    "the training set and a small validation set": seen(0.98, even=False),
+    "parts of the training set that are not all known yet": seen(0.3, covered=0.0),
+    "samples that are there twice": seen(0.3, repeated=30),
+    "the training set in turns with a validation set": by_turns(seen(0.0), seen(1.0)),
+    "the training set once, in the end": lambda e: seen(float(e == EPOCHS - 1))(e),
+    "a few that are in both": seen(0.04),
+    "hardly any samples": seen(1.0, samples=15),
 }
 
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_evaluations_are_left_alone(name: str) -> None:
-    marks, epoch, every = HEALTHY[name]
-    found = judged(training(marks, epoch=epoch, every=every))
-    assert found.episodes == ()
+    assert judged(training(HEALTHY[name])).episodes == ()
+
+
+def test_a_model_that_plays_meets_again_what_it_has_learned_from() -> None:
+    assert judged(training(seen(1.0), plays=True)).episodes == ()
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg
+from sonde.rules._trainings import begin_leg, is_playing
+from sonde.rules.tensors._waves import MOST_MEANS, Wave, is_order, wave_of
 
-_KIND = "label-batch"
+_KIND, _MEANS = "label-batch", "batch-means"
 _LEAST_SAMPLES = 4
 _LOOKS = 6
 _MOST_LOOKS = 64
@@ -29,21 +30,25 @@ class UnshuffledData(Rule):
     the loss goes up and down with the epoch, and batch normalization learns the statistics of one
     class at a time.
     How it decides: from the labels of single batches. At least 6 batches have nearly one class
-    each, while several classes are seen in all, and these follow each other in order. Batches of
-    one class in any order, as some samplers make them on purpose, and data that has hardly any
-    other class, are left alone.
+    each, while several classes are seen in all, and these follow each other in order. Or from the
+    means of labels and inputs, batch by batch, over two epochs and a half: they differ by far more
+    than chance allows, change slowly from batch to batch, and do so again in the next epoch. Series
+    in which a sample is like the one before, batches of one class in any order, as some samplers
+    make them on purpose, data that has hardly any other class, what changes once or never comes
+    back, such as a curriculum, and models that play are left alone.
     What to do: DataLoader(..., shuffle=True), or shuffle the files once before training; with a
     streamed dataset use a shuffle buffer larger than a class.
     """
 
-    needs = (Observations(_KIND),)
+    needs = (Observations(_KIND), Observations(_MEANS))
     window_steps: ClassVar[int] = 20
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing", "LossSpike")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Follows which classes the batches of each worker have."""
+        """Follows which classes the batches of each worker have, and the means of the first's."""
         begin_leg(window, state)
+        yield from self._by_means(window, state)
         latest = {}
         for one in window.observations(_KIND):
             if one.value >= _LEAST_SAMPLES and one.facts:
@@ -55,7 +60,39 @@ class UnshuffledData(Rule):
     def lacks(self, state: State) -> str:
         """How many looks are missing."""
         seen = max((len(own["purity"]) for own in state.of("workers").values()), default=0)
+        if any(one.get("is_judged") for one in state.of("means").values()):
+            return ""
         return "" if seen >= _LOOKS else f"it has looked at {seen} batches; it needs {_LOOKS}"
+
+    def _by_means(self, window: Window, state: State) -> Iterator[Finding]:
+        told = window.observations(_MEANS)
+        if told and is_playing(window):
+            state["plays"] = True
+        for one in () if state.get("plays") else told:
+            own = state.of("means", one.subject)
+            if one.worker == own.setdefault("worker", one.worker):
+                _take_means(one, own)
+                wave = wave_of(own["values"], own["within"] / own["size"])
+                own["is_judged"] = own.get("is_judged", False) or wave is not None
+                if wave is not None and is_order(wave, own["within"], own["rough"]):
+                    yield self._found_wave(one, wave, own)
+
+    def _found_wave(self, one: Observation, wave: Wave, own: State) -> Finding:
+        share = wave.variance / (wave.variance + own["within"])
+        return self.finding(
+            f"Batches follow an order that comes again every {wave.period} batches: "
+            f"{100 * share:.0f} % of the variance of the {one.subject} is that between batches; "
+            f"of shuffled ones it would be {100 / own['size']:.1g} %.",
+            step=(int(own["first"]), one.step),
+            subject=f"{one.subject}/{one.worker}",
+            worker=one.worker,
+            evidence={
+                "period": wave.period,
+                "share": share,
+                "again": wave.again,
+                "batches": len(own["values"]),
+            },
+        )
 
     def _judged(self, last: Observation, state: State) -> Iterator[Finding]:
         if len(state["purity"]) < _LOOKS:
@@ -97,6 +134,16 @@ class UnshuffledData(Rule):
                 "batches": len(classes),
             },
         )
+
+
+def _take_means(one: Observation, own: State) -> None:
+    own.setdefault("first", max(0, one.step - round(one.value) + 1))
+    own["values"] = [*own.get("values", []), *one.facts["means"]][-MOST_MEANS:]
+    own["size"] = float(one.facts["size"])
+    for name in ("within", "rough"):
+        known = own.get(name)
+        value = float(one.facts[name])
+        own[name] = value if known is None else known + (value - known) / 2
 
 
 def _is_in_order(classes: list[int]) -> bool:

@@ -1,50 +1,108 @@
 """ValidationTooGood: an evaluation that cannot be trusted, because it is too good."""
 
-import math
 from collections.abc import Iterator
-from typing import ClassVar
+from dataclasses import dataclass
+from math import sqrt
+from typing import ClassVar, Self
 
+from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg
+from sonde.rules._trainings import begin_leg, is_playing
 from sonde.rules.tensors._evaluations import Hits, hits, mean_loss
 
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
-_MOST_MARKS = 1024  # the lowest ones: a sample of all
-_LATEST = 2  # batches: one that is looked at again right after its step is no validation
-_BATCHES = 4  # different ones: who trains with fewer overfits them on purpose
-_ALL = 0.95  # of the batches of all evaluations
+_KIND = "samples-again"
+_COMPARED = 20  # samples that tell
+_KNOWN_EVALUATIONS = 2  # in a row: one of the training set, at the end, is none of a validation set
+_ALL = 0.99
+_SOME = 0.1
+_HARDLY_ANY = 0.05
+_COVERED = 0.9  # of what is trained on was known before: then a sample that is not is a new one
+_MIXED = 0.5  # of the pairs that batches would have if known samples were spread evenly
+_NATURAL = 2.0  # times as many as may be there twice by nature
 _EVALUATIONS = 3
 _FAR_BETTER = 0.25  # of the errors, and of the loss: dropout and augmentation cost less than that
 _SAMPLES = 100
 _LEAST_ERROR = 0.1  # of training: where nearly all is right there is nothing to compare
 
 
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The samples of an evaluation, and how many of them were trained on before."""
+
+    samples: int
+    known: int
+    repeated: int  # inside of the evaluation
+    mixed: float  # pairs of a known sample and another in one batch, of those to be expected
+    trained: int
+    covered: float  # of the samples trained on since the last evaluation, the share known before
+
+    @classmethod
+    def of(cls, one: Observation) -> Self:
+        """As the hook tells it."""
+        facts = {name: int(value) for name, value in one.facts.items()}
+        share = facts["known"] / max(1, facts["samples"])
+        expected = 2 * share * (1 - share) * facts["pairs"]
+        return cls(
+            facts["samples"],
+            facts["known"],
+            facts["repeated"],
+            facts["mixed"] / expected if expected else 0.0,
+            facts["trained"],
+            facts["again"] / max(1, facts["rows"]),
+        )
+
+    @property
+    def share(self) -> float:
+        return self.known / max(1, self.samples)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether more are known than data has that holds the same samples more than once."""
+        natural = self.repeated + 3 + 2 * sqrt(self.repeated)
+        return self.known > _NATURAL * natural * max(1.0, self.trained / max(1, self.samples))
+
+    @property
+    def is_even(self) -> bool:
+        """Whether known samples are in all batches: not those of two sets, one after the other."""
+        return self.share >= _ALL or self.mixed >= _MIXED
+
+    @property
+    def is_told(self) -> bool:
+        """Whether all samples that can be known are, or a part that is in both."""
+        is_all = self.share >= _ALL or self.share >= _ALL * self.covered > _SOME
+        return self.is_even and (is_all or (self.covered >= _COVERED and self.share >= _SOME))
+
+
 class ValidationTooGood(Rule):
-    """Validation is far better than training from the first, or its batches were trained on.
+    """Validation is far better than training from the first, or its samples were trained on.
 
     Why it matters: an evaluation on what was trained on, or with the answer among the inputs, says
     nothing about new data; the wrong model is chosen.
-    How it decides: by the marks that the hook takes of every batch: at least 4 different batches of
-    evaluations, and nearly all were trained on before. A script that evaluates the training set
-    beside a validation set has others, too, and is left alone. Or by hits: in each of the first 3
-    evaluations or more, errors and loss are below a quarter of those in training; dropout,
-    augmentation and an epoch's progress cost less.
+    How it decides: by marks that the hook takes of single samples, as the model is given them. In
+    two evaluations or more nearly all samples were trained on before; or at least a tenth was,
+    spread over all batches, at a time when everything that is trained on is known. There must be
+    more of them than data has that holds the same samples more than once. A script that evaluates
+    the training set beside a validation set, an evaluation of a few batches, a training with a few
+    batches and a model that plays are left alone. Or by hits: in each of the first 3 evaluations or
+    more, errors and loss are below a quarter of those in training; dropout, augmentation and an
+    epoch's progress cost less.
     What to do: split by sample (by person, by time) before anything else; check that the loader of
     the validation set has the validation set; look for the target among the inputs.
     """
 
-    needs = (Observations("batch-hash"), Observations("class-hits"))
+    needs = (Observations(_KIND), Observations("class-hits"))
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares evaluations with the training before."""
         begin_leg(window, state)
-        yield from self._by_marks(window, state)
+        yield from self._by_samples(window, state)
         evaluated, trained = hits(window, _EVAL), hits(window, _TRAIN)
         if trained is not None and trained.samples:
             state["errors"] = 1 - trained.accuracy
@@ -55,27 +113,41 @@ class ValidationTooGood(Rule):
 
     def lacks(self, state: State) -> str:
         """That there has to be an evaluation."""
-        is_enough = state.get("evaluations", 0) or state.get("evaluated")
+        is_enough = state.get("evaluations", 0) or state.get("compared", 0)
         return "" if is_enough else "it has seen no evaluation yet; it needs one"
 
-    def _by_marks(self, window: Window, state: State) -> Iterator[Finding]:
-        has_evaluated = _follow(window, state)
-        if not has_evaluated:
+    def _by_samples(self, window: Window, state: State) -> Iterator[Finding]:
+        told = window.observations(_KIND)
+        if not told or is_playing(window):
             return
-        trained, known = state["trained"], set(state["known"])
-        # of very many batches only those with the lowest marks are remembered, of both kinds
-        limit = trained[-1] if len(trained) == _MOST_MARKS else math.inf
-        both = [one for one in state["evaluated"] if one <= limit]
-        seen = sum(one in known for one in both)
-        if len(both) >= _BATCHES and len(trained) >= _BATCHES and seen >= _ALL * len(both):
-            yield self.finding(
-                f"{seen} of {len(both)} different batches of the evaluation were trained on "
-                "before.",
-                subject="batches",
-                evidence={"known": seen, "batches": len(both), "trained": len(trained)},
-            )
-        else:
-            yield self.recovered("batches")
+        for one in told:
+            compared = _Compared.of(one)
+            if compared.samples < _COMPARED:
+                continue
+            state["compared"] = state.get("compared", 0) + 1
+            own = state.of("workers", one.worker)
+            is_candidate = compared.is_sure and compared.is_even and compared.share >= _SOME
+            own["row"] = own.get("row", 0) + 1 if is_candidate else 0
+            if compared.share < _HARDLY_ANY and compared.covered >= _COVERED:
+                state["has_others"] = True
+            if state.get("has_others") or not is_candidate:
+                yield self.recovered("samples")
+            elif own["row"] >= _KNOWN_EVALUATIONS and compared.is_told:
+                yield self._found(compared, one)
+
+    def _found(self, compared: _Compared, one: Observation) -> Finding:
+        return self.finding(
+            f"{compared.known} of {compared.samples} samples of the evaluation were trained on "
+            f"before ({100 * compared.share:.0f} %).",
+            step=one.step,
+            subject="samples",
+            evidence={
+                "known": compared.known,
+                "samples": compared.samples,
+                "trained": compared.trained,
+                "repeated": compared.repeated,
+            },
+        )
 
     def _by_hits(self, window: Window, evaluated: Hits, state: State) -> Iterator[Finding]:
         state["evaluations"] = state.get("evaluations", 0) + 1
@@ -102,24 +174,3 @@ class ValidationTooGood(Rule):
                     "evaluations": state["evaluations"],
                 },
             )
-
-
-def _follow(window: Window, state: State) -> bool:
-    """Takes all batches in order of time; whether there were any of an evaluation."""
-    trained, known = set(state.get("trained", [])), set(state.get("known", []))
-    evaluated, last = set(state.get("evaluated", [])), state.get("last", [])
-    has_evaluated = False
-    for one in window.observations("batch-hash"):
-        mark = int(one.value)
-        if one.mode == _TRAIN:
-            trained.add(mark)
-            last = [*last, mark][-_LATEST:]
-        elif one.mode == _EVAL and mark not in last:
-            has_evaluated = True
-            evaluated.add(mark)
-            if mark in trained:
-                known.add(mark)
-    state["last"] = last
-    for name, found in (("trained", trained), ("known", known), ("evaluated", evaluated)):
-        state[name] = sorted(found)[:_MOST_MARKS]
-    return has_evaluated
