@@ -255,7 +255,7 @@ _GIVEN: dict[str, Parameters] = {
     "slow_start": {"MaxInitializationTime": {"threshold": 0.15}},
     "waits_for_nothing": {"StalledTrainingRule": {"threshold": 5.0}},
     "one_does_not_come": {"CollectiveHang": {"seconds": 8.0}},
-    "positions_in_metres": {"TensorVariance": {"max_threshold": 100.0}},
+    "positions_in_metres": {"TensorVariance": {"max_threshold": 1e6}},
 }
 
 _BESIDE_ANOTHER = {"members_of_one_seed": "SimilarAcrossRuns"}

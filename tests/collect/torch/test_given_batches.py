@@ -232,6 +232,10 @@ OTHERS = [
     torch.ones(2, 3, 4).transpose(0, 2),
     torch.ones(2, 3, dtype=torch.complex64),
     nn.Parameter(torch.ones(2, 3)),
+    torch.eye(3).to_sparse(),
+    torch.ones(2, 3).to_sparse(),
+    torch.ones(2, 3).to_mkldnn(),
+    torch._efficientzerotensor((2, 3)),  # it has no memory: to read it would end the process
 ]
 
 

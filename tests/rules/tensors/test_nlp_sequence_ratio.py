@@ -36,6 +36,28 @@ def test_zeros_and_ones_are_no_words() -> None:
     assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
+def test_hardly_any_word_of_a_large_vocabulary_is_known() -> None:
+    [episode] = judged(padded(500, words={"71": 7, "72": 5})).episodes
+    assert episode.finding.subject == "input_0/0"
+
+
+@pytest.mark.parametrize("padding", [0, 200])
+def test_an_unknown_word_with_another_number_is_found(padding: int) -> None:
+    words = {"1": round(0.8 * (512 - padding)), "57": 20, "9": 12}
+    [episode] = judged(padded(padding, words=words)).episodes
+    assert episode.finding.subject == "input_0/1"
+
+
+@pytest.mark.parametrize("words", [{"1": 300, "57": 100, "9": 112}, {"1": 150, "2": 100, "3": 262}])
+def test_a_frequent_word_is_left_alone(words: dict[str, int]) -> None:
+    assert judged(padded(0, words=words)).episodes == ()
+
+
+def test_tokens_that_were_named_are_the_only_ones() -> None:
+    job = padded(0, words={"1": 500, "57": 12})
+    assert judged(job, token_values=(5,), token_thresholds_percent=(50,)).episodes == ()
+
+
 def test_few_tokens_are_not_enough() -> None:
     found = judged(padded(8, tokens=10))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA

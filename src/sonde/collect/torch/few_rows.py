@@ -58,7 +58,10 @@ def few_rows(tensor: Tensor) -> FewRows | None:
     elements = tensor.numel()
     if not elements or tensor.requires_grad or _len_torch_dispatch_stack():
         return None
-    if _functorch.is_functorch_wrapped_tensor(tensor):
+    if tensor.layout is not torch.strided or _functorch.is_functorch_wrapped_tensor(tensor):
+        return None
+    place = tensor.data_ptr()
+    if not place:  # its memory was freed, or it never had any
         return None
     if tensor.is_contiguous():
         to_row, to_number = elements // shape[0], 1
@@ -72,7 +75,7 @@ def few_rows(tensor: Tensor) -> FewRows | None:
     few = np.ndarray(
         (min(MOST_ROWS, shape[0]), min(_MOST_NUMBERS, 1 + (width - 1 - first) // step)),
         kind,
-        memoryview(_Memory.from_address(tensor.data_ptr())),
+        memoryview(_Memory.from_address(place)),
         first * to_number * item,
         (to_row * item, step * to_number * item),
     )

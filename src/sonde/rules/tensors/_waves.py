@@ -18,6 +18,7 @@ _OF_ALL = 0.1  # of the variance of samples
 _MUCH_OF_ALL = 0.25
 _SLOWLY = 0.5  # of the variance is that from one batch to the next
 _AGAIN = 0.6  # of what is not noise, an epoch later
+_MORE_TIMES, _CLEARLY_AGAIN = 3.0, 0.8  # where it is not the same batch by batch
 _BETWEEN = 0.2  # at most, somewhere on the way there
 _AS_HIGH = 0.9  # of the most
 _SAME = 0.8  # of the batches have the same mean as an epoch before
@@ -31,6 +32,7 @@ class Wave:
     """What comes again."""
 
     period: int  # batches
+    times: float  # that it was seen
     variance: float  # between batches, beyond chance
     again: float  # the correlation with the period before, noise left out
     is_same: bool  # batch by batch
@@ -51,12 +53,13 @@ def wave_of(means: Sequence[float], chance: float) -> Wave | None:
     variance, quick = float(values.var()), float(np.square(changes).mean()) / 2
     is_slow = variance > _BEYOND_CHANCE * chance and quick < _SLOWLY * variance
     if not is_slow:
-        return Wave(0, 0.0, 0.0, False, 0.0)
+        return Wave(0, 0.0, 0.0, 0.0, False, 0.0)
     period, again = _period(values, 1 - quick / variance)
     is_same = bool(period) and _share_of_same(values, period) >= _SAME
     moved = changes[changes != 0]
     one_way = float(max((moved > 0).mean(), (moved < 0).mean()))
-    return Wave(period, variance - chance, again, is_same, one_way)
+    times = len(values) / period if period else 0.0
+    return Wave(period, times, variance - chance, again, is_same, one_way)
 
 
 def is_order(wave: Wave, within: float, rough: float) -> bool:
@@ -68,10 +71,11 @@ def is_order(wave: Wave, within: float, rough: float) -> bool:
         rough: The variance from row to row inside of batches, of that inside of batches.
     """
     share = wave.variance / (wave.variance + within) if wave.variance else 0.0
-    is_long = wave.period >= _LONG and share >= _MUCH_OF_ALL
+    is_long = wave.period >= _LONG and wave.times >= _MORE_TIMES
+    is_clear = is_long and share >= _MUCH_OF_ALL and wave.again >= _CLEARLY_AGAIN
     is_series = rough < _HAS_NO_ORDER_INSIDE and wave.one_way < _SORTED
     comes_again = wave.period >= _SHORTEST and wave.again >= _AGAIN
-    return comes_again and share >= _OF_ALL and (wave.is_same or is_long) and not is_series
+    return comes_again and share >= _OF_ALL and (wave.is_same or is_clear) and not is_series
 
 
 def _period(values: Reals, signal: float) -> tuple[int, float]:
@@ -89,7 +93,10 @@ def _period(values: Reals, signal: float) -> tuple[int, float]:
     if begin > longest:
         return 0, 0.0
     # two epochs later it is as much like itself as one epoch later
-    is_high = alike[begin:] >= _AS_HIGH * alike[begin:].max()
+    highest = float(alike[begin:].max())
+    if highest <= 0:
+        return 0, 0.0
+    is_high = alike[begin:] >= _AS_HIGH * highest
     first = begin + int(np.argmax(is_high))
     beyond = np.flatnonzero(~is_high[first - begin :])
     last = first + int(beyond[0]) if len(beyond) else longest + 1

@@ -15,6 +15,9 @@ _KIND = "input-tokens"
 _TOKENS = 1000  # that tell the share of one of them
 _LOOKS = 3
 _KINDS = 4  # of tokens: where there are fewer, each has a large share by nature
+_VOCABULARY = 16  # a number from here on is that of a word, however few words there are
+_OF_THE_OTHERS = 75.0  # percent: a token that nobody named takes up the rest
+_CANDIDATES = 8  # tokens that were the most frequent one of a look
 
 
 class NLPSequenceRatio(Rule):
@@ -23,7 +26,9 @@ class NLPSequenceRatio(Rule):
     Why it matters: padding is computed and thrown away; unknown words teach nothing.
     How it decides: the share of each of token_values among the tokens that go into an embedding.
     Classic fires at every look at which it exceeds its threshold. Calibrated sums up at least three
-    looks and a thousand tokens, and leaves vocabularies of less than four tokens alone.
+    looks and a thousand tokens. It leaves inputs of fewer than four different tokens alone, unless
+    their numbers, 16 or more, are those of a larger vocabulary. Where you set nothing, a token that
+    takes up three quarters of all others than 0 is told, too: the unknown word is often 1 or 100.
     What to do: sort sequences by length or pack several into one; pad to the longest of a batch,
     not to a fixed length; for unknown words use another tokenizer.
     """
@@ -54,24 +59,19 @@ class NLPSequenceRatio(Rule):
             if self.is_classic:
                 yield from self._judged(one.subject, one.step, counts, one.value, limits)
                 continue
-            known = state.of("inputs", one.subject)
-            known["looks"] = known.get("looks", 0) + 1
-            known["tokens"] = known.get("tokens", 0.0) + one.value
-            known["kinds"] = max(known.get("kinds", 0), len(counts))
-            sums = known.of("counts")
-            for token in limits:
-                sums[str(token)] = sums.get(str(token), 0) + counts.get(token, 0)
+            self._take(one.value, counts, state.of("inputs", one.subject))
             seen[one.subject] = one.step
         for name, step in seen.items():
             known = state.of("inputs", name)
-            if known["kinds"] >= _KINDS and _is_enough(known):
+            if _is_of_words(known) and _is_enough(known):
                 totals = {int(token): int(count) for token, count in known.of("counts").items()}
+                limits = self._limits() | self._limits_of_others(totals, known["tokens"])
                 yield from self._judged(name, step, totals, known["tokens"], limits)
 
     def unfit(self, state: State) -> str:
         """Inputs that are no words."""
         known = list(state.of("inputs").values())
-        if known and all(one["kinds"] < _KINDS for one in known) and any(map(_is_enough, known)):
+        if known and not any(map(_is_of_words, known)) and any(map(_is_enough, known)):
             return f"inputs have fewer than {_KINDS} different tokens: each has a large share"
         return ""
 
@@ -82,6 +82,29 @@ class NLPSequenceRatio(Rule):
             return ""
         tokens, looks = max((int(one["tokens"]), int(one["looks"])) for one in known)
         return f"it has seen {tokens} tokens in {looks} looks; it needs {_TOKENS} in {_LOOKS}"
+
+    def _take(self, tokens: float, counts: dict[int, int], known: State) -> None:
+        known["looks"] = known.get("looks", 0) + 1
+        known["tokens"] = known.get("tokens", 0.0) + tokens
+        known["kinds"] = max(known.get("kinds", 0), len(counts))
+        known["largest"] = max(known.get("largest", 0), *counts, 0)
+        sums = known.of("counts")
+        others = [token for token in counts if token not in self.token_values]
+        most = max(others, key=lambda token: counts[token], default=self.token_values[0])
+        if len(sums) < _CANDIDATES:
+            sums.setdefault(str(most), 0)
+        for token in {*self.token_values, *map(int, sums)}:
+            sums[str(token)] = sums.get(str(token), 0) + counts.get(token, 0)
+
+    def _limits_of_others(self, totals: dict[int, int], tokens: float) -> dict[int, float]:
+        """What share of all is too much for a token that nobody has named."""
+        if self.given & {"token_values", "token_thresholds_percent"}:
+            return {}
+        rest = tokens - sum(totals.get(token, 0) for token in self.token_values)
+        if rest < _TOKENS:
+            return {}
+        limit = _OF_THE_OTHERS * rest / tokens
+        return {token: limit for token in totals if token not in self.token_values}
 
     def _limits(self) -> dict[int, float]:
         return dict(zip(self.token_values, self.token_thresholds_percent, strict=True))
@@ -104,6 +127,10 @@ class NLPSequenceRatio(Rule):
                     subject=f"{name}/{token}",
                     evidence={"token": token, "percent": percent, "threshold": limit},
                 )
+
+
+def _is_of_words(known: State) -> bool:
+    return bool(known["kinds"] >= _KINDS or known["largest"] >= _VOCABULARY)
 
 
 def _is_enough(known: State) -> bool:
