@@ -5,6 +5,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Open
+from tests.fakes.reported import reported_job
 from tests.fakes.training import with_losses
 
 
@@ -25,3 +26,23 @@ def test_a_chart_of_a_notebook_is_alive_in_its_frame_and_a_picture_without_scrip
     expect(still.frame_locator("iframe").locator("figure .static svg")).to_be_visible()
     picture = still.locator("img")
     assert picture.evaluate("async (one) => { await one.decode(); return one.naturalWidth }") > 800
+
+
+def test_no_chart_of_a_notebook_is_cut_off_by_its_frame(open_page: Open, tmp_path: Path) -> None:
+    job = reported_job().job
+    plots = [
+        *(job.losses.plot(), job.steps().histogram().plot(), job.steps().statistics().plot()),
+        *(job.steps().slowest(3).plot(), job.system("cpu.*").plot(), job.between(5, 9).plot()),
+        *(job.timeline(start_step=2, end_step=5).plot(), job.stages.plot()),
+        job.system("gpu.utilization_percent").heatmap().plot(),
+    ]
+    file = tmp_path / "cells.html"
+    cells = "".join(plot._repr_html_() for plot in plots)
+    file.write_text(f"<!doctype html><title>cells</title><body>{cells}")
+    page = open_page(file.as_uri(), size=(1000, 5000))
+    for place, plot in enumerate(plots):
+        frame = page.frame_locator("iframe").nth(place)
+        expect(frame.locator("figure .live > *").first).to_be_visible()
+        whole = frame.locator("html")
+        is_cut = whole.evaluate("(one) => one.scrollHeight > one.clientHeight")
+        assert not is_cut, plot

@@ -5,10 +5,12 @@ import pytest
 
 from sonde.errors import UsageError
 from sonde.records.python_profile import PythonProfiler
+from sonde.show.specs import Bars
+from tests.client import test_loading as loading
 from tests.client.test_python_profile import HELPER, MAIN, MODEL, profiled
 from tests.fakes.job import FakeJob
 from tests.fakes.python_profile import FakeProfile
-from tests.fakes.training import with_losses, with_tensors
+from tests.fakes.training import with_losses, with_observations, with_tensors
 
 
 def test_a_summary_is_a_dictionary_that_prints_as_the_status() -> None:
@@ -109,3 +111,45 @@ def test_events_have_a_histogram_by_name() -> None:
     found = with_losses([1.0] * 4).job().events("forward").histogram((0, 0.05, 0.2))
     assert found.to_pandas()["count"].tolist() == [0, 4]
     assert with_losses([1.0]).job().events("nothing").histogram().to_pandas().empty
+
+
+def test_times_are_written_with_their_unit_in_print_and_in_a_notebook() -> None:
+    statistics = with_losses([1.0] * 4).job().steps().statistics()
+    assert "100 ms" in repr(statistics)
+    page = statistics._repr_html_()
+    assert "100 ms" in page
+    assert "checkpoint" not in page  # it took no time
+    assert "checkpoint" in statistics.to_pandas()["phase"].tolist()
+
+
+def test_bars_are_named_by_what_tells_them_apart_and_have_a_color_each() -> None:
+    spec = loading.slow_job().job().dataloader().plot().spec
+    assert isinstance(spec, Bars)
+    assert spec.labels[0] == "batch"  # one worker, one loader
+    assert {part.tone for part in spec.parts} == {""}
+
+
+def test_advice_on_data_loading_is_in_a_notebook_too() -> None:
+    loaders = loading.slow_job().job().dataloader()
+    assert loaders.advice
+    assert loaders._repr_html_().count("<li>") == len(loaders.advice)
+
+
+def test_a_notebook_shows_rules_with_findings_first_and_observations_counted() -> None:
+    judgement = with_losses([1.0, float("nan"), float("nan")]).job().check()
+    shown = judgement._shown()["status"].to_pylist()
+    assert shown[0] == "IssuesFound"
+    assert shown == sorted(shown, key=shown.index)  # each status in one piece
+    fake = with_observations("unowned-parameter", {"weight": lambda _: (1.0, "")}, 4, at=[0, 3])
+    observations = fake.job().observations()
+    assert observations._shown().to_pylist() == [
+        {"kind": "unowned-parameter", "subject": "weight", "observations": 2, "steps": "0–3"}
+    ]
+    assert len(observations.to_pandas()) == 2
+
+
+def test_steps_of_a_timeline_are_numbered_and_seen() -> None:
+    lanes = with_losses([1.0] * 3).job().timeline().plot().document()["lanes"]
+    [steps] = [lane["spans"] for lane in lanes if lane["label"] == "steps"]
+    assert [one["label"] for one in steps] == ["step 0", "step 1", "step 2"]
+    assert len({one["tone"] for one in steps}) == 2

@@ -128,7 +128,7 @@ def test_events_are_chosen_by_name_category_worker_step_and_time() -> None:
     forward = job.events("for*", category="phase", worker=0, steps=(1, 3))
     assert forward.to_arrow()["seconds"].to_pylist() == [1.0, 1.0]
     assert len(job.events(category="step", start=0.0, end=4.0)) == 1
-    assert "total seconds" in repr(job.events())
+    assert "step      step           10   46 s   4.6 s      7 s" in repr(job.events())
     assert repr(job.events("nothing")) == "no such event has been recorded"
 
 

@@ -91,7 +91,8 @@ class JobComparison(Frame):
             steps, values = _losses(job)
             if len(steps):
                 curves[label] = (steps, values)
-        phases = list(dict.fromkeys(name for job in self.jobs for name in job.steps().phases))
+        known = dict.fromkeys(name for job in self.jobs for name in job.steps().phases)
+        phases = [name for name in known if any(_means(self.jobs, name))]
         drawn: list[Spec] = [lines(curves, "Loss")] if curves else []
         drawn.append(
             Bars(

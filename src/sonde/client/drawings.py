@@ -1,6 +1,7 @@
 """From tables to charts: which columns are drawn, and how."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,8 @@ def bars(
     table: pa.Table, title: str, label: str | Sequence[str], values: Sequence[str], unit: str = ""
 ) -> Bars:
     """A bar per row, of the first rows; several columns are side by side."""
-    labels, parts, coarsened = _bars(table, label, values)
+    labels, named, coarsened = _bars(table, label, values)
+    parts = tuple(replace(one, tone="") for one in named)  # colors by place, which all differ
     return Bars(title=title, labels=labels, parts=parts, unit=unit, coarsened=coarsened)
 
 
@@ -92,14 +94,23 @@ def stacked_bars(
     return StackedBars(title=title, labels=labels, parts=parts, unit=unit, coarsened=coarsened)
 
 
-def rows_of(table: pa.Table, title: str, most: int = _MOST_ROWS) -> Table:
-    """The first rows, as they are."""
+def rows_of(
+    table: pa.Table, title: str, most: int = _MOST_ROWS, units: Mapping[str, str] | None = None
+) -> Table:
+    """The first rows, as they are.
+
+    Args:
+        table: With the rows.
+        title: Of the table.
+        most: Rows that are shown.
+        units: Of columns whose names do not say it; `row` is what the column `unit` says.
+    """
     shown = table.slice(0, most)
     columns = tuple(
         Column(
             name=field.name,
             title=field.name.replace("_", " "),
-            unit=_unit_of(field),
+            unit=(units or {}).get(field.name) or _unit_of(field),
             is_number=_is_number(field.type),
         )
         for field in table.schema
@@ -112,14 +123,26 @@ def rows_of(table: pa.Table, title: str, most: int = _MOST_ROWS) -> Table:
 def _bars(
     table: pa.Table, label: str | Sequence[str], values: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[Part, ...], str]:
-    names = [label] if isinstance(label, str) else list(label)
     shown = table.slice(0, _MOST_BARS)
-    named = shown.select(names).to_pylist()
-    labels = tuple(" ".join(_short(str(row[name])) for name in names) or "(none)" for row in named)
+    names = [label] if isinstance(label, str) else _telling(shown, label)
+    labels = tuple(
+        ", ".join(filter(None, (_named(name, row[name]) for name in names))) or "(none)"
+        for row in shown.select(names).to_pylist()
+    )
     parts = tuple(
         Part(label=_said(name), values=tuple(shown[name].to_pylist()), tone=name) for name in values
     )
     return labels, parts, _left_out(shown.num_rows, table.num_rows, "rows")
+
+
+def _telling(table: pa.Table, columns: Sequence[str]) -> list[str]:
+    """The columns that tell rows apart; where none does, the last."""
+    return [one for one in columns if len(table[one].unique()) > 1] or [columns[-1]]
+
+
+def _named(column: str, value: object) -> str:
+    text = str(value)
+    return f"{column} {text}" if isinstance(value, int) else _short(text)
 
 
 def _at(every: Reals, x: npt.NDArray[Any], values: Reals) -> tuple[float, ...]:

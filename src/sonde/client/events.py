@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sonde.client.distributions import Distribution, distribution_of
 from sonde.client.drawings import step_lines
-from sonde.client.frames import TIME, Frame, aligned
+from sonde.client.frames import TIME, Frame, aligned, said_time
 from sonde.client.worker_rows import WorkerRows
 from sonde.clock import NANOSECONDS, iso
 from sonde.errors import UsageError
@@ -77,10 +77,10 @@ class Events(WorkerRows):
         for kind, one in zip(kinds.to_pylist(), seconds.tolist(), strict=True):
             lines.setdefault((kind["category"], kind["name"]), []).append(one)
         rows = [
-            (*kind, str(len(all_)), *(f"{n:.4g}" for n in (sum(all_), np.mean(all_), max(all_))))
+            (*kind, str(len(all_)), *map(said_time, (sum(all_), float(np.mean(all_)), max(all_))))
             for kind, all_ in sorted(lines.items())
         ]
-        titles = ("category", "name", "events", "total seconds", "mean", "maximum")
+        titles = ("category", "name", "events", "total", "mean", "maximum")
         more = f"\n… and {len(rows) - _MOST_LINES} more" if len(rows) > _MOST_LINES else ""
         return aligned([titles, *rows[:_MOST_LINES]], left=2) + more
 

@@ -13,10 +13,14 @@ from sonde.client.frames import TIME, Frame, aligned
 from sonde.errors import UsageError
 from sonde.read.findings import episode_document, evaluation_document
 from sonde.records.action import ActionRecord
-from sonde.records.finding import Episode, Evaluation, Severity
+from sonde.records.finding import Episode, Evaluation, RuleStatus, Severity
 from sonde.store.tables import from_numpy, from_texts
 
 _MOST_LINES = 40
+_ORDER = (
+    *(RuleStatus.ISSUES_FOUND, RuleStatus.ERROR, RuleStatus.IN_PROGRESS, RuleStatus.STOPPED),
+    *(RuleStatus.NO_ISSUES_FOUND, RuleStatus.NOT_ENOUGH_DATA, RuleStatus.NOT_APPLICABLE),
+)
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,13 @@ class Judgement(Frame):
         columns["seconds"] = from_numpy(np.array([one.seconds for one in self.evaluations]))
         return pa.table(columns)
 
+    def _shown(self) -> pa.Table:
+        """What was found first, what could not be asked last."""
+        order = sorted(range(len(self)), key=lambda at: _place(self.evaluations[at]))
+        columns = ["rule", "status", "triggered", "datapoints", "reason"]
+        places = from_numpy(np.array(order, dtype=np.int64))
+        return self.to_arrow().select(columns).take(places)
+
     @property
     def standings(self) -> str:
         """How each rule stands, as text."""
@@ -130,6 +141,10 @@ class Judgement(Frame):
     def __repr__(self) -> str:
         found = self.findings
         return f"{self.standings}\n\n{found!r}" if len(found) else self.standings
+
+
+def _place(evaluation: Evaluation) -> tuple[int, str]:
+    return _ORDER.index(evaluation.status), evaluation.rule
 
 
 def plain_name(rule: str) -> str:

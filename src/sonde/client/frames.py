@@ -1,17 +1,19 @@
 """Tables of results that turn into whatever a person works with, and print well."""
 
+import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import pyarrow as pa
 
 from sonde.client.drawings import rows_of
 from sonde.client.plots import Drawn
 from sonde.errors import MissingExtraError
-from sonde.show.report.html import element
+from sonde.show.report.html import Element, element
 from sonde.show.report.tables import table as html_table
 from sonde.show.specs import Spec
+from sonde.show.units import short_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +51,9 @@ class Frame(Drawn):
         return not self.to_arrow().num_rows
 
     def _picture(self) -> Spec:
-        return rows_of(self.to_arrow(), type(self).__name__)
+        return rows_of(self._shown(), type(self).__name__, units=self._units)
+
+    _units: ClassVar[Mapping[str, str]] = {}  # of columns whose names do not say it
 
     def _shown(self) -> pa.Table:
         """What a notebook shows of it."""
@@ -59,13 +63,25 @@ class Frame(Drawn):
         table = self._shown()
         if not table.num_rows:
             return str(element("p", repr(self)))
-        return str(element("div", html_table(rows_of(table, "", _MOST_ROWS))))
+        rows = rows_of(table, "", _MOST_ROWS, self._units)
+        return str(element("div", html_table(rows), *self._below()))
+
+    def _below(self) -> Sequence[Element]:
+        """What a notebook says below the table."""
+        return ()
 
 
 def _missing(package: str) -> MissingExtraError:
     return MissingExtraError(
         f"{package} is not installed. Get it with: pip install 'sonde[frames]'"
     )
+
+
+def said_time(seconds: float) -> str:
+    """A duration for a cell; not a number where nothing was measured."""
+    if math.isnan(seconds):
+        return "nan"
+    return short_time(seconds) if seconds else "0"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int) -> str:

@@ -36,10 +36,13 @@ from sonde.records.ranges import StepRange, TimeRange
 from sonde.records.step import Mode
 from sonde.settings import default_store
 from sonde.show.report.kept import keep_report, write_report
+from sonde.show.units import duration
 from sonde.store.backends import Backend, open_backend
 from sonde.store.places import find_job, job_uri
 
 log = logging.getLogger("sonde")
+
+_FEW = 4  # nodes that are named
 
 
 class Job(Profiled, Judged, Followed):
@@ -310,8 +313,9 @@ class Job(Profiled, Judged, Followed):
 
     def __repr__(self) -> str:
         seconds = self._facts.seconds(self._clock.now_ns())
-        duration = "" if seconds is None else f", {seconds:.1f} s"
-        return f"<Job {self.name}: {self.state.value}{duration}, nodes: {', '.join(self.nodes)}>"
+        lasted = "" if seconds is None else f", {duration(seconds)}"
+        nodes = ", ".join(self.nodes[:_FEW]) + (", …" if len(self.nodes) > _FEW else "")
+        return f"<Job {self.name}: {self.state.value}{lasted}, nodes: {nodes or 'none yet'}>"
 
 
 def _known_mode(mode: str) -> str:

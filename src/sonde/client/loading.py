@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from sonde.analyze.loading import FunctionShare, LoaderReport, examine
 from sonde.client.drawings import bars
-from sonde.client.frames import TIME, Frame, aligned
+from sonde.client.frames import TIME, Frame, aligned, said_time
 from sonde.clock import iso
 from sonde.read.loading import read_loaders
 from sonde.read.workers import WorkerReader
+from sonde.show.report.html import Element, element
 from sonde.show.specs import Spec
 from sonde.store.tables import from_numpy, from_texts
 
@@ -71,7 +72,7 @@ class Loaders(Frame):
         rows = [
             (
                 *(str(report.record.worker), str(report.record.number), one.operation),
-                *(str(one.count), *(f"{getattr(one, name):.4g}" for name in _NUMBERS)),
+                *(str(one.count), *(said_time(getattr(one, name)) for name in _NUMBERS)),
             )
             for report in self.reports
             for one in report.operations
@@ -81,6 +82,12 @@ class Loaders(Frame):
         titles = ("worker", "loader", "operation", "count", *_NUMBERS)
         said = "".join(f"\n- {text}" for text in self.advice)
         return aligned([titles, *rows], left=3) + (f"\n{said}" if said else "")
+
+    _units = dict.fromkeys(_NUMBERS, "seconds")
+
+    def _below(self) -> Sequence[Element]:
+        said = [element("li", text) for text in self.advice]
+        return [element("ul", *said)] if said else []
 
     def _picture(self) -> Spec:
         label = ("worker", "loader", "operation")
@@ -148,8 +155,8 @@ class LoaderStarts(Frame):
                 str(report.record.worker),
                 str(report.record.number),
                 iso(one.time_ns),
-                f"{one.seconds:.4g}",
-                f"{one.first_wait_seconds:.4g}",
+                said_time(one.seconds),
+                said_time(one.first_wait_seconds),
             )
             for report in self.reports
             for one in report.record.starts

@@ -1,5 +1,6 @@
 """Observations of a job: what its workers found that needs no threshold, as a data frame."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from sonde.client.worker_rows import WorkerRows
 from sonde.read.scalars import Matching
 from sonde.read.workers import WorkerReader
 from sonde.store.format import OBSERVATIONS
-from sonde.store.tables import from_numpy
+from sonde.store.tables import from_numpy, from_texts
 
 _MOST_LINES = 40
 
@@ -42,12 +43,28 @@ class Observations(WorkerRows):
     def __repr__(self) -> str:
         if not len(self):
             return "no such observation has been recorded"
-        steps: dict[tuple[str, str], list[int]] = {}
-        for row in self._table.select(["kind", "subject", "step"]).to_pylist():
-            steps.setdefault((row["kind"], row["subject"]), []).append(row["step"])
-        rows = [
-            (*of, str(len(all_)), f"{min(all_)}–{max(all_)}") for of, all_ in sorted(steps.items())
-        ]
+        rows = [(*of, str(count), steps) for of, count, steps in self._counted()]
         titles = ("kind", "subject", "observations", "steps")
         more = f"\n… and {len(rows) - _MOST_LINES} more" if len(rows) > _MOST_LINES else ""
         return aligned([titles, *rows[:_MOST_LINES]], left=2) + more
+
+    def _counted(self) -> Iterator[tuple[tuple[str, str], int, str]]:
+        """Kind and subject, how often, and from which step to which."""
+        steps: dict[tuple[str, str], list[int]] = {}
+        for row in self._table.select(["kind", "subject", "step"]).to_pylist():
+            steps.setdefault((row["kind"], row["subject"]), []).append(row["step"])
+        for of, all_ in sorted(steps.items()):
+            yield of, len(all_), f"{min(all_)}–{max(all_)}"
+
+    def _shown(self) -> pa.Table:
+        if not len(self):
+            return self._table
+        rows = list(self._counted())
+        return pa.table(
+            {
+                "kind": from_texts([kind for (kind, _), _, _ in rows]),
+                "subject": from_texts([subject for (_, subject), _, _ in rows]),
+                "observations": from_numpy(np.array([count for _, count, _ in rows])),
+                "steps": from_texts([steps for _, _, steps in rows]),
+            }
+        )

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.client.drawings import bars, rows_of
-from sonde.client.frames import TIME, Frame, aligned
+from sonde.client.frames import TIME, Frame, aligned, said_time
 from sonde.clock import NANOSECONDS, iso
 from sonde.show.specs import Spec
 from sonde.store.tables import from_numpy, from_texts
@@ -97,12 +97,12 @@ def _value(field: str, value: Any) -> Any:
 
 
 def _cells(row: Mapping[str, Any], titles: Sequence[str]) -> list[str]:
-    return [_cell(row[name]) for name in titles]
+    return [_cell(name, row[name]) for name in titles]
 
 
-def _cell(value: Any) -> str:
+def _cell(name: str, value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return said_time(value) if name.rpartition("_")[2] == "seconds" else f"{value:.4g}"
     return shortened(str(value))
 
 

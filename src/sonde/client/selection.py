@@ -86,6 +86,8 @@ class Selection(Frame):
         """One row per worker and name of an event."""
         return RecordRows(self.totals, EventTotal).to_arrow()
 
+    _units = dict.fromkeys(("mean", "p95"), "seconds")
+
     def __repr__(self) -> str:
         rows = RecordRows(self.totals, EventTotal, "nothing was recorded of training in it")
         return f"{self.seconds:g} s\n{rows}"

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sonde.analyze.percentiles import percentiles
 from sonde.client.distributions import Distribution, distribution_of
 from sonde.client.drawings import bars, stacked_bars, step_lines
-from sonde.client.frames import TIME, Frame, aligned
+from sonde.client.frames import TIME, Frame, aligned, said_time
 from sonde.client.outliers import StepOutliers, Systems
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable, read_steps
@@ -191,7 +191,8 @@ class StepRows(Frame):
             and not name.startswith(DEVICE_PREFIX)
             and to_numpy(self.table[name]).any()
         ]
-        return stacked_bars(self.table, "Steps by phase", ("mode", "step"), spent, "seconds")
+        label = ("worker", "mode", "step")
+        return stacked_bars(self.table, "Steps by phase", label, spent, "seconds")
 
     def __repr__(self) -> str:
         if not self.table.num_rows:
@@ -210,7 +211,7 @@ def _line(row: dict[str, Any], spent: Sequence[str]) -> tuple[str, ...]:
         str(row["worker"]),
         row["mode"],
         str(row["step"]),
-        *(f"{row[name]:.4g}" for name in ("seconds", *spent)),
+        *(said_time(row[name]) for name in ("seconds", *spent)),
         str(row["micro_steps"]),
         *("yes" if row[name] else "" for name in ("skipped", "profiled")),
     )
@@ -240,7 +241,8 @@ class PhaseRow:
         return cls(phase, share, float(known.mean()), *map(float, numbers))
 
 
-_NUMBERS = ("percent", "mean", "p50", "p90", "p95", "p99", "maximum")
+_TIMES = ("mean", "p50", "p90", "p95", "p99", "maximum")
+_NUMBERS = ("percent", *_TIMES)
 
 
 @dataclass(frozen=True)
@@ -263,8 +265,18 @@ class PhaseStatistics(Frame):
 
     def __repr__(self) -> str:
         shown = [row for row in self.rows if row.maximum > 0 or row.phase == "seconds"]
-        lines = [(row.phase, *(f"{getattr(row, name):.4g}" for name in _NUMBERS)) for row in shown]
+        lines = [
+            (row.phase, f"{row.percent:.1f}", *(said_time(getattr(row, name)) for name in _TIMES))
+            for row in shown
+        ]
         return aligned([("phase", *_NUMBERS), *lines], left=1)
+
+    _units = dict.fromkeys(_TIMES, "seconds")
+
+    def _shown(self) -> pa.Table:
+        """Phases that took no time say nothing."""
+        rows = tuple(row for row in self.rows if row.maximum > 0 or row.phase == "seconds")
+        return PhaseStatistics(rows).to_arrow()
 
     def _picture(self) -> Spec:
         shown = PhaseStatistics(tuple(row for row in self.rows if row.maximum > 0))

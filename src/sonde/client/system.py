@@ -28,6 +28,7 @@ from sonde.store.tables import from_numpy, repeated
 
 _PERCENTAGES = (0, 50, 90, 95, 99, 100)
 _POINTS = 400
+_NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,8 @@ class Statistics(Frame):
         ]
         return aligned([titles, *lines], left=4)
 
+    _units = dict.fromkeys(_NUMBERS, "row")
+
     def _picture(self) -> Spec:
         units = {row.series.metric.unit for row in self.rows}
         unit = units.pop() if len(units) == 1 else ""
@@ -213,6 +216,3 @@ class Statistics(Frame):
 def _number(value: float, unit: str) -> str:
     """Bytes with a prefix; other numbers as they are, since their unit has a column."""
     return quantity(value, unit) if unit.startswith("bytes") else f"{value:.4g}"
-
-
-_NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")

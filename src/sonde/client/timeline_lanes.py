@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sonde.clock import NANOSECONDS
+from sonde.records.step import EventCategory
 from sonde.show.specs import Lane, Lanes, Span, Spec
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 _MOST_LANES = 30
 _MOST_SPANS = 200
+_STEP_TONES = ("place 0", "place 4")  # in turn, so that each is seen
 
 
 def timeline_lanes(window: "TimelineWindow") -> Spec:
@@ -36,6 +38,10 @@ def _lane(track: "SliceTrack", first_ns: int, *, is_named: bool) -> Lane:
         start = (int(track.starts_ns[place]) - first_ns) / NANOSECONDS
         name = track.names[int(track.name_numbers[place])]
         end = start + int(track.durations_ns[place]) / NANOSECONDS
-        spans.append(Span(start=start, end=end, label=name, tone=name))
-    label = f"{track.worker} {track.title}" if is_named else track.title
-    return Lane(label=label, spans=tuple(spans))
+        step = int(track.steps[place])
+        is_step = name == EventCategory.STEP
+        label = f"{name} {step}" if is_step else name
+        tone = _STEP_TONES[step % 2] if is_step else name
+        spans.append(Span(start=start, end=end, label=label, tone=tone))
+    title = f"{track.worker} {track.title}" if is_named else track.title
+    return Lane(label=title, spans=tuple(spans))

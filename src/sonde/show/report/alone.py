@@ -13,7 +13,7 @@ from sonde.show.report.figures import figures, members_of, static_picture
 from sonde.show.report.html import Element, Raw, element
 from sonde.show.report.page import PAGE_STYLE, whole_page
 from sonde.show.report.svg_lines import WIDTH
-from sonde.show.specs import Group, Spec
+from sonde.show.specs import Bars, Group, Heatmap, Lanes, Spec, StackedBars
 
 _NAME = "chart"
 _ROW = 18.0
@@ -23,7 +23,10 @@ _STYLE = (
     "svg{font:12px Inter,system-ui,-apple-system,'Segoe UI',sans-serif}"
     "text.title{font-weight:600;fill:var(--ink)}"
 )
-_ROOM = 90  # below the picture, for what only the live view has
+_AROUND = 72.0  # above and below all live views of a page, in pixels
+_TALL = {"line": 266.0, "histogram": 237.0, "box_plot": 300.0}  # live views without rows
+_BARS = 16  # labels that are shown at first
+_ROWS = 102.0  # of a live view with rows, beside them
 
 
 def chart_page(spec: Spec) -> str:
@@ -66,8 +69,29 @@ def chart_frame(spec: Spec) -> str:
         title=spec.title,
         style="position:absolute;top:0;left:0;width:100%;height:100%;border:0",
     )
-    place = f"position:relative;max-width:{WIDTH + 60:g}px;padding-bottom:{_ROOM}px"
+    height = _AROUND + _live_height(spec)
+    place = f"position:relative;max-width:{WIDTH + 60:g}px;min-height:{height:g}px"
     return str(element("div", still, live, style=place))
+
+
+def _live_height(spec: Spec) -> float:
+    """As the script draws it: a frame does not grow with what is in it."""
+    if isinstance(spec, Group):
+        return sum(_ROW + _live_height(part) for part in spec.parts)
+    notes = [*_lines(spec.note), *_lines(spec.coarsened)]
+    return _ROW * len(notes) + (_rows_height(spec) or _TALL.get(spec.mark, _TALL["line"]))
+
+
+def _rows_height(spec: Spec) -> float:
+    """Of a live view with rows; 0 where there are none."""
+    if isinstance(spec, Bars):
+        shown = min(_BARS, len(spec.labels))
+        return _ROWS + shown * (23.0 * len(spec.parts) + 3.0)
+    if isinstance(spec, StackedBars):
+        return _ROWS + 26.0 * len(spec.labels)
+    if isinstance(spec, Lanes):
+        return _ROWS + 26.0 * len(spec.lanes)
+    return _ROWS + 20.0 * len(spec.rows) if isinstance(spec, Heatmap) else 0.0
 
 
 @dataclass(frozen=True)
