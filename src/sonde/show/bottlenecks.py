@@ -145,4 +145,5 @@ def _sentence(asked: Question, found: _Found) -> str:
     said = f"In {percent(low, 1)} of {count:,} samples the GPUs were below 10 %"
     if not low:
         return f"{said}."
-    return f"{said}; in {percent(held_up, 1)} {asked.what} at the same time."
+    meanwhile = f"in {percent(held_up, 1)}" if held_up else "in none of them"
+    return f"{said}; {meanwhile} {asked.what} at the same time."

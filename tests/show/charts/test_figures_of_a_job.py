@@ -66,6 +66,18 @@ def test_gpus_without_work_are_named(made: Reported) -> None:
     assert "1 of 2 GPUs of node-a had work" in chart(made, "resources", Table).note
 
 
+def test_of_many_nodes_those_that_differ_most_have_their_figures() -> None:
+    first = FakeJob(node="node-00")
+    nodes = [first, *(FakeJob(first.backend.uri, f"node-{one:02d}") for one in range(1, 34))]
+    for place, one in enumerate(nodes):
+        one.record({"cpu.utilization_percent": [90.0 if place == 33 else 20.0] * 4})
+    spec = CHARTS.load("resources")().build(first.job())
+    assert isinstance(spec, Table)
+    rows = spec.records()
+    assert (rows[0]["node"], rows[0]["p50"]) == ("node-33", 90.0)
+    assert spec.coarsened == "The 32 of 34 nodes that differ most."
+
+
 def test_job_details_add_up(made: Reported) -> None:
     spec = chart(made, "job_details", Facts)
     facts = {one.name: one.value for one in spec.facts}
@@ -102,6 +114,18 @@ def test_step_statistics_are_those_of_numpy(made: Reported) -> None:
         expected = [seconds.mean(), *np.percentile(seconds, (100, 99, 95, 50, 0))]
         assert numbers == pytest.approx(expected)
         assert row["outliers"] == (8 if worker else 0)
+
+
+def test_how_many_steps_were_long_is_told_with_the_limit(made: Reported) -> None:
+    seconds = made.durations(1)
+    usual = np.median(seconds)
+    limit = max(usual + 3 * 1.4826 * np.median(np.abs(seconds - usual)), 1.5 * usual)
+    note = chart(made, "step_statistics", Table).note
+    long = f"8 of {STEPS} took longer than {1e3 * limit:.3g} ms"
+    assert f"; {long}, the median is {1e3 * usual:.3g} ms." in note
+    quick = CHARTS.load("step_statistics")(worker=0).build(made.job)
+    assert isinstance(quick, Table)
+    assert f"none of {STEPS} took longer than" in quick.note
 
 
 def test_the_histogram_holds_every_step(made: Reported) -> None:

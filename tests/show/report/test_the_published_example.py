@@ -117,6 +117,25 @@ def test_the_most_expensive_operator_and_that_nested_ones_count_once(report: Rep
     assert "The most expensive operator on the CPU was aten::mkldnn_convolution" in report.html
 
 
+def test_every_figure_of_the_operators(report: Report) -> None:
+    forward = PHASES["forward"] * float(durations()[5])
+    rows = {row["name"]: row for row in table(report, "operators/0")}
+    expected = {  # each holds the next one, which begins a millisecond later
+        "aten::conv2d": (0.002, forward),
+        "aten::convolution": (0.002, forward - 0.002),
+        "aten::mkldnn_convolution": (forward - 0.004, forward - 0.004),
+    }
+    for name, (own, whole) in expected.items():
+        row = rows[name]
+        assert (row["self_seconds"], row["total_seconds"]) == pytest.approx((own, whole), abs=1e-6)
+        assert row["percent"] == pytest.approx(100 * own / forward)  # of the time they span
+        assert row["calls"] == 1
+    [general] = table(report, "general_operations")
+    assert (general["name"], general["count"]) == ("profiler of operators", 1)
+    assert [general[name] for name in ("total", "mean", "maximum")] == pytest.approx([0.67] * 3)
+    assert sum(row["cpu_calls"] for row in table(report, "operator_phases")) == 3
+
+
 def test_every_rule_with_its_datapoints_and_parameters(report: Report) -> None:
     rules = {one["rule"]: one for one in report.document["rules"]}
     old = (
@@ -150,6 +169,12 @@ def test_loader_processes_against_cores_and_how_long_loading_took(report: Report
     assert [batch[name] for name in ("p25", "p50", "p95")] == pytest.approx(
         np.percentile(made, (25, 50, 95)).tolist()
     )
+    assert (batch["count"], batch["maximum"], batch["total"]) == pytest.approx(
+        (40, made.max(), made.sum())
+    )
+    seconds = np.delete(durations(), 5)
+    waits = PHASES["data_wait"] * np.minimum(seconds, 0.86) + np.maximum(0, seconds - 0.86)
+    assert row["waited"] == pytest.approx(100 * waits.sum() / seconds.sum(), rel=1e-3)
 
 
 def test_of_gpus_that_are_not_there_nothing_is_said_but_by_rules_that_need_one(

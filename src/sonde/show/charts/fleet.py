@@ -1,19 +1,16 @@
 """All nodes over time: how busy the GPUs of each are, or its processors where it has none."""
 
 import numpy as np
-import numpy.typing as npt
 
-from sonde.analyze.fleets import on_grid, unlike_first
+from sonde.analyze.fleets import unlike_first
 from sonde.clock import NANOSECONDS
-from sonde.read.system import SystemReader
-from sonde.records.metric import Series
+from sonde.show.busy_nodes import busy_nodes
 from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView
-from sonde.show.machines import CPU, GPU, readers_of, series_of
+from sonde.show.machines import readers_of
 from sonde.show.specs import Heatmap, Spec
 from sonde.show.units import percent
 
-_COLUMNS = 150
 _MOST = 100  # nodes: those that differ most
 
 
@@ -28,21 +25,16 @@ class Fleet(Chart):
         readers = readers_of(job)
         if len(readers) < 2:
             return None
-        has_gpus = any(series_of(reader, GPU) for reader in readers)
-        metric = GPU if has_gpus else CPU
-        spans = [one for reader in readers if (one := _extent(reader)) is not None]
-        if not spans:
+        found = busy_nodes(readers)
+        if found is None:
             return None
-        first_ns, last_ns = min(one[0] for one in spans), max(one[1] for one in spans)
-        grid = np.linspace(first_ns, last_ns + 1, _COLUMNS + 1).astype(np.int64)
-        rows = [_row(reader, _series(reader, metric), grid) for reader in readers]
-        values = np.array(rows)
+        values, grid = found.values, found.grid_ns
         order = unlike_first(values)[:_MOST]
         start_ns = job.facts.start_ns or 0
         is_cut = len(order) < len(readers)
         worst = int(order[0])
         return Heatmap(
-            title=f"{self.title}: {'GPU' if has_gpus else 'CPU'} utilization",
+            title=f"{self.title}: {found.of} utilization",
             note=(
                 f"{readers[worst].node} differs most: {percent(float(np.nanmean(values[worst])))} "
                 f"in the mean, the median of all nodes is {percent(float(np.nanmedian(values)))}."
@@ -57,21 +49,3 @@ class Fleet(Chart):
             low=0.0,
             high=100.0,
         )
-
-
-def _extent(reader: SystemReader) -> tuple[int, int] | None:
-    extent = reader.extent
-    return None if extent is None else (extent.first_ns, extent.last_ns)
-
-
-def _series(reader: SystemReader, metric: str) -> tuple[Series, ...]:
-    return series_of(reader, metric, is_whole=metric == CPU)
-
-
-def _row(
-    reader: SystemReader, series: tuple[Series, ...], grid: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64]:
-    if not series:
-        return np.full(len(grid) - 1, np.nan)
-    rollup = reader.buckets(series, _COLUMNS)
-    return on_grid(rollup.starts_ns, rollup.mean, grid)

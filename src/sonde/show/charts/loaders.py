@@ -60,8 +60,11 @@ def _row(one: LoaderReport) -> tuple[Cell, ...]:
 def _sentence(rows: list[tuple[Cell, ...]]) -> str:
     first = rows[0]
     processes, cores = int(first[3] or 0), int(first[4] or 1)
-    whose = counted(processes, "loader process", "loader processes") if processes else ""
-    said = f"{whose or 'No loader process'} ran on {counted(cores, 'core')}"
+    if processes:
+        whose = counted(processes, "loader process", "loader processes")
+        said = f"{whose} ran on {counted(cores, 'core')}"
+    else:
+        said = f"The training made its batches itself, on {counted(cores, 'core')}"
     waited = first[8]
     if not isinstance(waited, float):
         return f"{said}."

@@ -7,9 +7,10 @@ from sonde.records.loading import SINGLE_ITEMS, Operation
 from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView
 from sonde.show.specs import Column, Group, Histogram, Part, Spec, Table
-from sonde.show.units import short_time
+from sonde.show.units import counted, short_time
 
 _BINS = 40
+_FEW = 5  # batches, of which a percentile tells nothing
 _SHOWN = (
     Operation.BATCH,
     Operation.ITEM,
@@ -94,4 +95,7 @@ def _sentence(drawn: dict[Operation, Reals]) -> str:
     if own is None:
         return ""
     p25, p50, p95 = map(short_time, _quartiles(own))
+    if len(own) < _FEW:
+        timed = counted(len(own), "batch", "batches")
+        return f"The median time to make a batch was {p50} ({timed} timed)."
     return f"The median time to make a batch was {p50}; p25 {p25}, p95 {p95}."

@@ -19,6 +19,7 @@ _METRICS = {
     "GPU utilization": GPU,
     "GPU memory": GPU_MEMORY,
 }
+_LITTLE = 1.0  # points
 _ON_DEVICES = (GPU, GPU_MEMORY)
 
 
@@ -81,7 +82,9 @@ def _joined(parts: list[Meanwhile]) -> tuple[float, float]:
 
 
 def _sentence(rows: list[tuple[Cell, ...]]) -> str:
-    title, normal, outliers, _ = max(rows, key=lambda row: abs(float(row[3] or 0)))
+    title, normal, outliers, most = max(rows, key=lambda row: abs(float(row[3] or 0)))
+    if abs(float(most or 0)) < _LITTLE:
+        return "The machines did the same during both."
     return (
         f"{title} differed most: {percent(float(outliers or 0), 1)} during outliers, "
         f"{percent(float(normal or 0), 1)} during normal steps."

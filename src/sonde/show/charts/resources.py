@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sonde.analyze.resources import Spread, busy_devices, mean_of_devices, spread_of, sum_of_devices
 from sonde.read.system import SystemReader
+from sonde.show.busy_nodes import most_unlike
 from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView
 from sonde.show.machines import (
@@ -54,7 +55,7 @@ class Resources(Chart):
 
     def build(self, job: JobView) -> Spec | None:
         readers = readers_of(job, self.node)
-        shown = readers[:_MOST_NODES]
+        shown = most_unlike(readers, _MOST_NODES)
         rows: list[tuple[Cell, ...]] = []
         notes = []
         for reader in shown:
@@ -66,7 +67,9 @@ class Resources(Chart):
         return Table(
             title=self.title,
             note=_note(notes),
-            coarsened=f"The first {len(shown)} of {len(readers):,} nodes." if is_cut else "",
+            coarsened=f"The {len(shown)} of {len(readers):,} nodes that differ most."
+            if is_cut
+            else "",
             columns=(
                 Column(name="node", title="Node", is_number=False),
                 Column(name="metric", title="Metric", is_number=False),

@@ -14,6 +14,7 @@ from sonde.show.specs import Column, Spec, Table
 from sonde.show.units import counted, percent, short_time
 
 _SHOWN = 20
+_TOO_MANY = 0.1  # of the steps: what is as frequent is no exception
 
 
 class StepOutliers(Chart):
@@ -36,13 +37,19 @@ class StepOutliers(Chart):
             if one.is_outlier.any() and one.is_normal.any()
         )
         whole = sum(float(one.seconds.sum()) for one in found)
+        note = (
+            f"{counted(len(rows), 'training step')} took longer than the median by half of it and "
+            f"by three deviations at least; together {short_time(lost)} more than the median "
+            f"({percent(100 * lost / whole, 1)} of the time of all steps)."
+        )
+        if len(rows) > _TOO_MANY * sum(len(one.seconds) for one in found):
+            note += (
+                " So many do not lie out of line: the steps differ widely, and the rule StepOutlier "
+                "counts only those that lie outside of that."
+            )
         return Table(
             title=self.title,
-            note=(
-                f"{counted(len(rows), 'training step')} took longer than the median by three "
-                f"deviations and half of it; together {short_time(lost)} more than the median "
-                f"({percent(100 * lost / whole, 1)} of the time of all steps)."
-            ),
+            note=note,
             columns=(
                 Column(name="step", title="Step"),
                 Column(name="worker", title="Worker"),

@@ -10,7 +10,6 @@ from sonde.show.units import short_time
 
 _MOST = 64  # workers; the slowest
 _FEW = 10  # steps, of which none is unusual
-_TOO_MANY = 0.1  # of the steps: what is as frequent does not lie out of line
 _NUMBERS = ("mean", "maximum", "p99", "p95", "p50", "minimum", "deviation")
 _TITLES = ("Mean", "Max", "p99", "p95", "p50", "Min", "Std. deviation")
 
@@ -25,20 +24,23 @@ class StepStatistics(Chart):
 
     def build(self, job: JobView) -> Spec | None:
         rows: list[tuple[Cell, ...]] = []
+        limits: dict[tuple[Cell, ...], float] = {}
         for table in job.steps(None, worker=self.worker).tables:
             seconds = table.durations_ns[table.is_usual] / NANOSECONDS
             if len(seconds):
                 found = durations_of(seconds)
-                long = int((seconds > longest_usual(seconds)).sum())
+                limit = longest_usual(seconds)
                 numbers = (getattr(found, name) for name in _NUMBERS)
+                long = int((seconds > limit).sum())
                 rows.append((table.worker, table.mode, found.count, *numbers, long))
+                limits[rows[-1]] = limit
         if not rows:
             return None
         rows.sort(key=lambda row: (row[1] != Mode.TRAIN.value, str(row[1]), -float(row[3] or 0.0)))
         is_cut = len(rows) > _MOST
         return Table(
             title=self.title,
-            note=_sentence(rows),
+            note=_sentence(rows, limits[rows[0]]),
             coarsened=f"The {_MOST} slowest of {len(rows):,}." if is_cut else "",
             columns=(
                 Column(name="worker", title="Worker"),
@@ -55,15 +57,16 @@ class StepStatistics(Chart):
         )
 
 
-def _sentence(rows: list[tuple[Cell, ...]]) -> str:
+def _sentence(rows: list[tuple[Cell, ...]], limit: float) -> str:
     first = rows[0]
     workers = sum(row[1] == first[1] for row in rows)
-    steps, mean, outliers = (float(first[place] or 0) for place in (2, 3, 10))
+    steps, mean, median, long = (float(first[place] or 0) for place in (2, 3, 7, 10))
     said = f"A {first[1]} step took {short_time(mean)} on average"
     if workers > 1:
         said += f" (worker {first[0]}, the slowest of {workers:,})"
     if steps < _FEW:
         return f"{said}."
-    if outliers > _TOO_MANY * steps:
-        return f"{said}; {outliers:,.0f} of {steps:,.0f} took far longer than the median."
-    return f"{said}; {outliers:,.0f} of {steps:,.0f} steps were outliers."
+    if not long:
+        return f"{said}; none of {steps:,.0f} took longer than {short_time(limit)}."
+    usual = f"the median is {short_time(median)}"
+    return f"{said}; {long:,.0f} of {steps:,.0f} took longer than {short_time(limit)}, {usual}."

@@ -137,12 +137,13 @@ def _untold(charts: Mapping[str, Spec], told: str) -> dict[str, Spec]:
 
 def _inside(one: Filled, kept: set[str] | None, tag: str) -> list[Element]:
     told = one.sentence if one.is_folded else ""  # in its line; not again inside
+    heading = one.section.title
     drawn = [
         figure
         for name, spec in _untold(one.charts, told).items()
-        for figure in figures(name, spec, has_data=kept is None or name in kept)
+        for figure in figures(name, spec, has_data=kept is None or name in kept, heading=heading)
     ]
-    title = element(tag, one.section.title)
+    title = element(tag, heading)
     if one.is_folded and not one.parts:
         line = element("span", one.sentence)
         return [element("details", element("summary", title, line), *drawn, class_="fold")]

@@ -5,6 +5,8 @@ import math
 from sonde.show.specs import Cell
 from sonde.show.units import UNKNOWN, duration, local_time, quantity, short_time
 
+_SHORTEST = 1e-6  # below it nothing is measured
+_LEAST_SHARE = 0.05  # percent: below it, it would be written as nought
 _SYMBOLS = {"percent": "%", "bytes_per_second": "bytes/s", "celsius": "°C", "watts": "W"}
 
 
@@ -16,11 +18,7 @@ def written(value: Cell, unit: str = "") -> str:
         return "yes" if value else "no"
     if isinstance(value, str):
         return local_time(value) if unit == "time" else value
-    if unit == "seconds":
-        return _time(value)
-    if unit == "points":
-        return f"{value:+.1f} points"
-    return quantity(value, unit) if unit else _plain(value)
+    return _number(value, unit) if unit else _plain(value)
 
 
 def symbol(unit: str) -> str:
@@ -28,9 +26,21 @@ def symbol(unit: str) -> str:
     return _SYMBOLS.get(unit, unit.replace("_", " "))
 
 
+def _number(value: float, unit: str) -> str:
+    if unit == "seconds":
+        return _time(value)
+    if unit == "points":
+        return f"{round(value, 1) + 0.0:+.1f} points"  # nought has no sign
+    if unit == "percent" and 0 < value < _LEAST_SHARE:
+        return "< 0.1 %"
+    return quantity(value, unit)
+
+
 def _time(seconds: float) -> str:
     if not seconds:
         return "0 s"
+    if 0 < seconds < _SHORTEST:
+        return "< 1 µs"
     return duration(seconds) if seconds >= 60 else short_time(seconds)
 
 

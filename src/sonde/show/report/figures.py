@@ -26,13 +26,16 @@ _DRAWN: Mapping[str, Callable[[Any], Element]] = {
 _STATIC = ("facts", "text", "table")  # scripts sort tables as they stand; the rest needs none
 
 
-def figures(name: str, spec: Spec, *, has_data: bool = True) -> Iterator[Element]:
+def figures(
+    name: str, spec: Spec, *, has_data: bool = True, heading: str = ""
+) -> Iterator[Element]:
     """A chart; the parts of a group one after the other.
 
     Args:
         name: The chart's name.
         spec: The chart.
         has_data: Whether it is there as data, too.
+        heading: What stands above it, and need not be said again.
     """
     if isinstance(spec, Group):
         if spec.note:
@@ -49,7 +52,7 @@ def figures(name: str, spec: Spec, *, has_data: bool = True) -> Iterator[Element
     note = element("p", *prose(spec.note), class_="note") if spec.note else None
     yield element(
         "figure",
-        None if getattr(spec, "is_quiet", False) else element("figcaption", spec.title),
+        _caption(spec, heading),
         _legend(spec),
         note if spec.mark == "text" else None,
         element("div", draw(spec), class_="static"),
@@ -59,6 +62,11 @@ def figures(name: str, spec: Spec, *, has_data: bool = True) -> Iterator[Element
         data_chart=name,
         data_mark=spec.mark,
     )
+
+
+def _caption(spec: Spec, heading: str) -> Element | None:
+    is_said = spec.title == heading or getattr(spec, "is_quiet", False)
+    return None if is_said else element("figcaption", spec.title)
 
 
 def static_picture(spec: Spec) -> Element | None:

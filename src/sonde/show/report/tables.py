@@ -1,6 +1,6 @@
 """Tables, single figures and sentences as elements that need no script."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sonde.show.report.cells import symbol, written
 from sonde.show.report.html import Element, Node, element, prose
@@ -10,6 +10,7 @@ from sonde.show.specs import Cell, Column, Facts, Table, Text
 _BAR = 60.0
 _SHORT = 26
 _LONG = 40
+_TALL = 60  # rows: what is longer scrolls in a box of its own, and is cut on paper
 
 
 def table(spec: Table) -> Element:
@@ -24,14 +25,21 @@ def table(spec: Table) -> Element:
         for row in spec.rows
     ]
     body = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
-    scrolled = element("div", body, class_="wide")
+    is_tall = len(rows) > _TALL
+    scrolled = element("div", body, class_="wide tall" if is_tall else "wide")
+    parts = [scrolled, *_left_out(spec, is_tall=is_tall)]
     if spec.is_quiet:
-        scrolled = element("details", element("summary", spec.title), scrolled)
-    more = None
+        parts = [element("details", element("summary", spec.title), *parts)]
+    return element("div", *parts)
+
+
+def _left_out(spec: Table, *, is_tall: bool) -> Iterator[Element]:
+    """What of it is not here, and what not on paper."""
+    if is_tall:
+        said = f"On paper, {_TALL} of {len(spec.rows):,} rows; all are in the page."
+        yield element("p", said, class_="quiet paper")
     if spec.total is not None and spec.total > len(spec.rows):
-        text = f"{len(spec.rows):,} of {spec.total:,} are shown."
-        more = element("p", text, class_="quiet")
-    return element("div", scrolled, more)
+        yield element("p", f"{len(spec.rows):,} of {spec.total:,} are shown.", class_="quiet")
 
 
 def facts(spec: Facts) -> Element:
