@@ -19,14 +19,18 @@ class ObservationKind(StrEnum):
         "unowned-parameter",
         "a parameter of a model gets gradients, belongs to no optimizer and does not change. "
         "Value: 1 where an optimizer owns one of the same shape that no model has any more (it was "
-        "made before the layer was replaced), else 0. Detail `over` once that has ended",
+        "made before the layer was replaced), 2 where the layer is in a plain list or dict of a "
+        "module, else 0. Detail `over` once that has ended",
     )
     NO_GRADIENT = (
         "no-gradient",
         "a parameter that an optimizer owns has no gradient, while others have one. "
         "Value: for how many steps of the optimizer in a row; 0 once it has one. Detail: what its "
         "layer does: `cut` (it is run before all that get gradients), `side` (after some of them), "
-        "`frozen` (without gradients), `unused` (it is not run); empty where that is not known",
+        "`untracked` (under no_grad() at every step), `frozen` (so, with weights that were loaded "
+        "or had learned before, or not at every step), `unused` (it is not run); empty where that "
+        "is not known. Behind the first two comes the line of the script. `cleared`, for the first "
+        "of them: all were cleared between the backward pass and the step",
     )
     UNMOVED_PARAMETER = (
         "unmoved-parameter",

@@ -1,5 +1,6 @@
 """Parameters that do not learn are found; those that do, or need not, are left alone."""
 
+import copy
 from typing import Any
 
 import pytest
@@ -277,3 +278,61 @@ def test_parameters_of_odd_kinds_do_no_harm() -> None:
             loss.backward()
             optimizer.step()
     assert nothing_found(recorded)
+
+
+def test_layers_in_a_plain_list_are_unowned_and_named_by_their_place() -> None:
+    class Stack(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = nn.Linear(3, 3)
+            self.blocks = [nn.Linear(3, 3), nn.Linear(3, 3)]
+
+        def forward(self, x: torch.Tensor) -> Any:
+            x = self.first(x)
+            for block in self.blocks:
+                x = x + block(x)
+            return x
+
+    with watched(**PLENTY) as recorded:
+        network = Stack()
+        train(network, torch.optim.SGD(network.parameters(), lr=0.001))
+    found = subjects(recorded, "unowned-parameter")
+    names = {name[name.index("blocks") :]: value for name, (value, _) in found.items()}
+    assert names == {f"blocks.{n}.{own}": 2.0 for n in (0, 1) for own in ("weight", "bias")}
+
+
+def test_an_optimizer_of_another_copy_of_the_model_leaves_it_unowned() -> None:
+    with watched(**PLENTY) as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
+        train(copy.deepcopy(network), optimizer)
+    found = subjects(recorded, "unowned-parameter")
+    assert len(found) == 4
+    assert {value for value, _ in found.values()} == {1.0}
+
+
+def test_gradients_that_are_cleared_before_the_step_are_told_once() -> None:
+    with watched(**PLENTY) as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
+        for _ in range(10):
+            network(torch.randn(4, 3)).square().sum().backward()
+            optimizer.zero_grad()
+            optimizer.step()
+        train(network, optimizer, 2)
+    rows = [(one["step"], one["detail"]) for one in recorded.observations("no-gradient")]
+    assert rows == [(2, "cleared"), (10, "over")]
+    assert len(recorded.scalars("loss")) == 12
+
+
+def test_who_clears_the_gradients_of_another_model_before_the_step_is_left_alone() -> None:
+    with watched(**PLENTY) as recorded:
+        network, judge = nn.Linear(3, 2), nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
+        for _ in range(10):
+            optimizer.zero_grad()
+            judge(network(torch.randn(4, 3))).square().sum().backward()
+            judge.zero_grad()
+            optimizer.step()
+    assert recorded.observations("no-gradient") == []
+    assert len(recorded.scalars("loss")) == 10

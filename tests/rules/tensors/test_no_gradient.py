@@ -75,3 +75,9 @@ def test_a_layer_that_was_skipped_at_the_beginning_is_left_alone() -> None:
 def test_a_cut_that_is_mended_recovers() -> None:
     [episode] = judged(training("cut", over_at=80)).episodes
     assert not episode.is_open
+
+
+def test_an_optimizer_that_steps_with_nothing_is_found() -> None:
+    [episode] = judged(training("cleared", steps=12)).episodes
+    assert episode.severity == Severity.WARNING
+    assert "cleared after the backward pass" in episode.finding.message

@@ -4,6 +4,7 @@ from torch.optim import Optimizer
 
 from sonde.collect.looks import Looks
 from sonde.collect.torch.checksums import Checksums
+from sonde.collect.torch.cleared_gradients import ClearedGradients
 from sonde.collect.torch.kept_gradients import KeptGradients
 from sonde.collect.torch.loop import TrainingLoop, Watch
 from sonde.collect.torch.modes import Modes
@@ -29,9 +30,11 @@ class Checks:
         refusal = Refusal(session, names, origin)
         kept = KeptGradients(session, looks, names, loop.optimizers)
         copies = UnitCopies(session, looks, names)
+        cleared = ClearedGradients(session, names, lambda: loop.was_cleared)
         loop.at_backward.append(looks.part("gradients that are kept", kept.backward_begins))
         self._before_update = [
             shield("ownership of parameters", ownership.before_update, None),
+            shield("gradients that are cleared", cleared.before_update, None),
             shield("checksums of replicas", checksums.before_update, None),
             shield(PART, origin.before_update, None),
             shield("stop on non-finite gradients", refusal.before_update, None),

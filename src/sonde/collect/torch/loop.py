@@ -74,6 +74,8 @@ class TrainingLoop:
         self._in_closure = 0  # backward passes inside an optimizer's closure
         self._has_closure = False
         self._is_in_backward = False
+        self._is_cleared = False  # after a backward pass, and nothing has followed yet
+        self.was_cleared = False  # right before the step under way
         self._backwards = 0  # since an optimizer has stepped
         self._unstepped = Unstepped(session)
         self._handles: list[Any] = []
@@ -201,7 +203,7 @@ class TrainingLoop:
     def _zeroing(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A loop that leaves a batch out throws its gradients away: that was no micro-step."""
         is_compiling, quiet = torch.compiler.is_compiling, self._quiet
-        discarded = self._session.hook("gradients thrown away", self._discard, None)
+        cleared = self._session.hook("gradients thrown away", self._clear, None)
 
         def zero_grad(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
@@ -209,17 +211,22 @@ class TrainingLoop:
                 return result
             notes = quiet.notes
             if self._backwards or (notes and notes[-1][0] == BACKWARD):
-                discarded()
+                cleared()
             return result
 
         return zero_grad
 
-    def _discard(self) -> None:
+    def _clear(self) -> None:
         is_between = self._stepping is None and not self._is_in_backward
-        if is_between and self.optimizers.alive == 1 and not self._steps.is_explicit:
-            self._backwards = 0
-            self._losses.discard()
-            self._steps.discard_micro_steps()
+        is_alone = self.optimizers.alive == 1 and not self._steps.is_explicit
+        self._is_cleared = is_between and is_alone
+
+    def _discard(self) -> None:
+        """Another backward pass begins where gradients were thrown away: no step used them."""
+        self._is_cleared = False
+        self._backwards = 0
+        self._losses.discard()
+        self._steps.discard_micro_steps()
 
     def _readers(self) -> dict[int, Callable[[Note], None]]:
         """What hooks would have told, had they not left notes."""
@@ -251,6 +258,8 @@ class TrainingLoop:
 
     def _backward_begins(self, tensors: Any) -> None:
         self._modules.forget_calls()
+        if self._is_cleared:
+            self._discard()
         if self._is_in_backward:  # the one before has raised
             self._losses.forget_last()
         self._is_in_backward = True
@@ -278,6 +287,7 @@ class TrainingLoop:
         number = self.optimizers.number_of(optimizer)
         if self._stepping is not None and self._stepping != number and self._is_nested():
             return None
+        self.was_cleared, self._is_cleared = self._is_cleared, False
         self._modules.refresh()
         self._steps.optimizers_alive = self.optimizers.alive
         self._steps.optimizer_begins(number)

@@ -15,9 +15,10 @@ from sonde.collect.session import At, Session
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.moved import Moved
 from sonde.collect.torch.names import Names
-from sonde.collect.torch.optimizers import Optimizers, parameters_of
+from sonde.collect.torch.optimizers import Optimizers
 from sonde.collect.torch.samples import Fetched, can_sample
 from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.unowned import unowned
 from sonde.collect.torch.uses import FROZEN, UNTRACKED, Uses
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
@@ -38,8 +39,7 @@ class _Parameter:
 
     name: str
     tensor: weakref.ref[Tensor]
-    is_owned: bool = True
-    is_replaced: bool = False  # an optimizer owns one of the same shape that no model has
+    unowned: float | None = None  # why no optimizer has it
     learning_rate: float | None = None
 
 
@@ -192,12 +192,15 @@ class Ownership:
                     with_gradient.append(known)
                 elif id(tensor) in alive:  # not one of a layer that was replaced
                     without.append(known)
+        is_idle = not with_gradient and self._optimizers.alive == 1
         if not with_gradient:
             without = []
         for parameter in with_gradient:
             self._known.learned.add(parameter.name)
             self._over(ObservationKind.NO_GRADIENT, parameter.name)
-        sampled = self._some_of([*self._unowned(), *with_gradient], watch)
+        left = unowned(self._modules.roots, self._optimizers, self._names, is_idle=is_idle)
+        not_owned = [_Parameter(one.name, weakref.ref(one.tensor), one.why) for one in left]
+        sampled = self._some_of([*not_owned, *with_gradient], watch)
         tensors = _tensors_of(sampled)
         gradients = [tensor.grad for tensor in tensors if tensor.grad is not None]
         sampled_without = [one for one in without if _can_sample(one.tensor())][:_MOST_PARAMETERS]
@@ -218,25 +221,6 @@ class Ownership:
         start = watch.cursor % len(fit)
         watch.cursor = start + _MOST_PARAMETERS
         return [*fit[start:], *fit[:start]][:_MOST_PARAMETERS]
-
-    def _unowned(self) -> list[_Parameter]:
-        """Parameters with gradients that no optimizer has, of models that others are trained of."""
-        owned = {id(one): one for _, each in self._optimizers for one in parameters_of(each)}
-        roots = [list(root.parameters()) for root in self._modules.roots]
-        alive = {id(one) for root in roots for one in root}
-        dead_shapes = {tuple(one.shape) for key, one in owned.items() if key not in alive}
-        found = []
-        for root in roots:
-            left = [one for one in root if id(one) not in owned]
-            if len(left) == len(root):
-                continue
-            for tensor in left:
-                name = self._names.name_of(tensor)
-                if name is not None and tensor.requires_grad and tensor.grad is not None:
-                    is_replaced = tuple(tensor.shape) in dead_shapes
-                    known = _Parameter(name, weakref.ref(tensor), False, is_replaced)
-                    found.append(known)
-        return found
 
     def _go_on(self, watch: _Watch, window: _Window) -> None:
         if window.without:
@@ -264,9 +248,9 @@ class Ownership:
             self._over(kind, parameter.name, at)
 
     def _stood_still(self, parameter: _Parameter, done: _Comparison) -> None:
-        if not parameter.is_owned:
-            replaced = float(parameter.is_replaced)
-            self._say(ObservationKind.UNOWNED_PARAMETER, parameter.name, replaced, done.at)
+        if parameter.unowned is not None:
+            kind = ObservationKind.UNOWNED_PARAMETER
+            self._say(kind, parameter.name, parameter.unowned, done.at)
             return
         windows = self._known.unmoved[parameter.name] = (
             self._known.unmoved.get(parameter.name, 0) + 1

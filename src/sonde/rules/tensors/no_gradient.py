@@ -20,8 +20,9 @@ from sonde.rules.tensors._standing import (
 _KIND = ObservationKind.NO_GRADIENT.value
 # Steps without a gradient of a layer that may have its turn only now and then.
 _LONG = 200
-_AT_ONCE = ("cut", "untracked", "frozen", "side")
-_LOUD = ("cut", "untracked")
+_CLEARED = "cleared"
+_AT_ONCE = ("cut", "untracked", "frozen", "side", _CLEARED)
+_LOUD = ("cut", "untracked", _CLEARED)
 _WHY = {
     "cut": ". Its layer is run, and what it gives is cut off from the loss",
     "untracked": ". Its layer runs under no_grad(){place}, with weights that never learned",
@@ -38,13 +39,14 @@ class NoGradient(Rule):
     was left in the forward pass cuts off everything in front of it, and the rest learns around it.
     How it decides: the hook says which parameters of an optimizer had no gradient in six steps in
     a row, how their layer was used meanwhile, and when they get one. Layers that are run before all
-    others that learn are cut off: that is said at once. So is a layer that runs under no_grad() at
-    every step, with parameters that require a gradient and that an optimizer has; it is a hint only
-    where its weights were loaded or have learned before, for then it may be frozen on purpose. A
-    hint, too, is a layer behind others that learn whose output the loss does not use; and, after
-    200 steps, one that is never run: it may have its turn now and then, or be left over from what
-    the model was made for. Layers with requires_grad = False, parameters that no optimizer has, and
-    copies that somebody else moves are left alone.
+    others that learn are cut off: that is said at once. So it is where an optimizer steps with
+    nothing, because gradients are cleared after the backward pass; and of a layer that runs under
+    no_grad() at every step, with parameters that require a gradient and that an optimizer has. That
+    is a hint only where its weights were loaded or have learned before: then it may be frozen on
+    purpose. A hint, too, is a layer behind others that learn whose output the loss does not use;
+    and, after 200 steps, one that is never run: it may have its turn now and then, or be left over
+    from what the model was made for. Layers with requires_grad = False, parameters that no
+    optimizer has, and copies that somebody else moves are left alone.
     What to do: look for detach(), .data, .item(), .numpy(), argmax or no_grad() between this layer
     and the loss; if it is meant to be frozen, set requires_grad to False; if nobody uses it, remove
     it.
@@ -91,9 +93,17 @@ class NoGradient(Rule):
         is_cut = any(stands[name]["use"] in _LOUD for name in names)
         place = stands[names[0]].get("place", "")
         why = _WHY.get(stands[names[0]]["use"], "").format(place=place and f" at {place}")
-        return self.finding(
+        told = (
             f"{names_in_words(names)} got no gradient since step {first}, while "
-            f"{others} others did{why}.",
+            f"{others} others did{why}."
+        )
+        if stands[names[0]]["use"] == _CLEARED:
+            told = (
+                f"Since step {first} the optimizer steps with nothing: gradients are cleared after "
+                "the backward pass and before step()."
+            )
+        return self.finding(
+            told,
             severity=Severity.WARNING if is_cut else Severity.INFO,
             step=(first, max(first, window.first_step or 0)),
             tensor=names[0],

@@ -23,6 +23,7 @@ _UNMOVED = ObservationKind.UNMOVED_PARAMETER.value
 _NOWHERE = "optimizer_"  # what the hook calls parameters that no module has
 _NEARLY_ALL = 0.9  # of the parameters
 _MOST_SAMPLED = 256  # by the hook at a time
+_UNREGISTERED = 2  # of the values that the hook gives
 _LOOK_STEPS = 5  # of an optimizer, over which the hook compares
 
 
@@ -33,7 +34,8 @@ class ParameterNotUpdated(Rule):
     same, so nobody notices.
     How it decides: the hook compares samples of every parameter over five steps of its optimizer.
     It fires for parameters that no optimizer owns, where they were put in the place of others
-    (critical) or are not more than those that are owned: who trains only a head leaves most of the
+    (critical), where their layer is in a plain list, in which parameters() does not find it, or
+    where they are not more than those that are owned: who trains only a head leaves most of the
     model out on purpose. And for parameters that are owned and do not move in ten steps, while
     others do: because their learning rate is zero, or though gradient times learning rate is more
     than rounding loses. What vanishes, converges or waits for a warm-up has no reason to move.
@@ -75,17 +77,19 @@ class ParameterNotUpdated(Rule):
         stands = state.of(_UNOWNED)
         known = window.data.infos()
         has_left_over = any(name.startswith(_NOWHERE) for name in known)
-        replaced = [name for name in stands if stands[name]["value"] or name in known]
-        is_replaced = bool(replaced) or has_left_over
+        unregistered = [name for name in stands if stands[name]["value"] == _UNREGISTERED]
+        others = [name for name in stands if name not in unregistered]
+        replaced = [name for name in others if stands[name]["value"] or name in known]
+        is_replaced = bool(replaced) or (has_left_over and bool(others))
         owned = _owned(window)
-        if not is_replaced and len(stands) > owned:
+        if not (is_replaced or unregistered) and len(stands) > owned:
             return None
-        names = replaced or list(stands)
-        why = (
-            ": the optimizer was built before the layer was replaced, and owns the old one"
-            if is_replaced
-            else ", though others of the same model have one"
-        )
+        names = replaced or unregistered or list(stands)
+        why = ", though others of the same model have one"
+        if is_replaced:
+            why = ": the optimizer was built before the layer was replaced, and owns the old one"
+        elif unregistered:
+            why = ": its layer is in a plain list or dict, where parameters() does not find it"
         return self.finding(
             f"{names_in_words(names)}: no optimizer owns it, so it never changes{why}.",
             severity=Severity.CRITICAL if is_replaced else Severity.WARNING,
