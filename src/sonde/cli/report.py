@@ -17,6 +17,7 @@ from sonde.errors import SondeError, UsageError
 from sonde.read.jobs import read_job
 from sonde.show.report.build import Report, chart_count
 from sonde.show.report.kept import keep_report, write_report
+from sonde.show.report.page import on_paper
 from sonde.show.units import size
 from sonde.store.backends import Backend
 from sonde.store.places import find_job
@@ -28,6 +29,7 @@ _FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     "--no-pdf-header-footer",
 )
+_PAPERS = ("A4", "Letter")
 _PRINT_SECONDS = 120
 _RUNS_ELSEWHERE = 1
 _REFRESH_SECONDS = 60  # of CPU time, after which the system ends it
@@ -50,6 +52,9 @@ class WriteReport(Command):
         parser.add_argument(
             "--pdf", action="store_true", help="a PDF beside it, printed by an installed Chromium"
         )
+        parser.add_argument(
+            "--paper", choices=_PAPERS, default=_PAPERS[0], help="of the PDF (default: A4)"
+        )
         # how `sonde run` and its watcher ask for it: what rules have said so far; of a whole job,
         # or of one that runs
         parser.add_argument("--at-end", action="store_true", help=argparse.SUPPRESS)
@@ -68,7 +73,8 @@ class WriteReport(Command):
             report = report_of(job, advance=advance)
         written = _written(report, backend, options.output)
         if browser is not None:
-            written["pdf"] = _printed(browser, report, _pdf_place(written["html"], job.name))
+            page = on_paper(report.html, options.paper)
+            written["pdf"] = _printed(browser, page, _pdf_place(written["html"], job.name))
         if options.json:
             say_json({"job": job.name, **written, "bytes": len(report.html.encode())})
         else:
@@ -125,10 +131,10 @@ def _pdf_place(page: str, job: str) -> Path:
     return Path(f"{job}.pdf") if "://" in str(place) else place.with_suffix(".pdf")
 
 
-def _printed(browser: str, report: Report, place: Path) -> str:
+def _printed(browser: str, html: str, place: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="sonde-report-") as folder:
         page = Path(folder) / "report.html"
-        page.write_text(report.html, encoding="utf-8")
+        page.write_text(html, encoding="utf-8")
         profile = f"--user-data-dir={folder}/profile"
         target = place.resolve()
         words = [browser, *_FLAGS, profile, f"--print-to-pdf={target}", page.as_uri()]

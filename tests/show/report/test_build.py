@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from dataclasses import asdict, replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from sonde.records.finding import (
 from sonde.records.job import JobState
 from sonde.show.report.build import Report, chart_count
 from sonde.show.report.kept import has_report, keep_report, write_report
+from sonde.show.report.page import on_paper
 from sonde.store.backends import Backend
 from sonde.store.facts import encode_facts
 from sonde.store.format import FINDINGS
@@ -169,6 +171,15 @@ def test_the_policy_allows_only_what_is_in_the_page(report: Report) -> None:
             digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
             assert digest in policy[1]
     assert not re.search(r" style=| on\w+=", re.sub(r"<script.*?</script>", "", report.html))
+
+
+def test_a_page_for_paper_is_allowed_to_say_its_size(report: Report) -> None:
+    html = on_paper(report.html, "Letter")
+    style = re.findall(r"<style>(@page{size:Letter})</style>", html)
+    hashed = base64.b64encode(hashlib.sha256(style[0].encode()).digest()).decode()
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
+    assert f"sha256-{hashed}" in unescape(policy).split(";")[1]
+    assert len(re.findall(r"sha256-", policy)) == 3
 
 
 def test_no_address_leads_outside(page: Page) -> None:

@@ -33,6 +33,13 @@ def whole_page(body: Element, title: str) -> str:
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
+def on_paper(html: str, size: str) -> str:
+    """The same page for sheets of a size, like A4; its policy allows what that needs."""
+    style = f"@page{{size:{size}}}"
+    allowed = html.replace("; script-src", f" '{_hash(style)}'; script-src", 1)
+    return allowed.replace("</head>", f"{element('style', Raw(style))}</head>", 1)
+
+
 def _asset(name: str) -> str:
     file = _ASSETS / name
     return file.read_text(encoding="utf-8") if file.is_file() else ""

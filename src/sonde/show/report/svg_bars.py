@@ -24,6 +24,7 @@ _BOTTOM = 30.0
 _LEFT = 64.0
 _RIGHT = 12.0
 _HEIGHT = 200.0
+_TITLE = 8.0  # above the bars, for what they count
 
 
 def stacked_bars(spec: StackedBars) -> Element:
@@ -94,13 +95,13 @@ def histogram(spec: Histogram) -> Element:
     edges = [float(one or 0.0) for one in spec.edges]
     highest = max([1.0, *(float(v or 0.0) for part in spec.parts for v in part.values)])
     across = Scale(edges[0], edges[-1], _LEFT, WIDTH - _RIGHT)
-    up = Scale(0.0, highest, _HEIGHT - _BOTTOM, _TOP)
+    up = Scale(0.0, highest, _HEIGHT - _BOTTOM, _TOP + _TITLE)
     marks: list[Element] = []
     for value in round_ticks(0.0, highest, 4):
         marks.append(line(_LEFT, up.at(value), WIDTH - _RIGHT, up.at(value)))
         marks.append(label(f"{value:,g}", _LEFT - 6, up.at(value) + 4, "end"))
     marks += list(bottom_axis(across, "", spec.unit, _HEIGHT))
-    marks.append(label(spec.counted, WIDTH - _RIGHT, _TOP - 1, "end", "axis quiet"))
+    marks.append(label(spec.counted, _LEFT, _TOP, "start", "axis quiet"))
     for number, part in enumerate(spec.parts):
         marks += list(_bins(spec, part, number, (across, up)))
     return picture(marks, _HEIGHT, spec.title)
