@@ -136,10 +136,11 @@ class FakeWorker:
         return self.knows(name)
 
     def knows(
-        self, name: str, *collections: str, is_shard: bool = False, said: str = ""
+        self, name: str, *collections: str, is_shard: bool = False, **facts: Any
     ) -> "FakeWorker":
         """A tensor is in the index; what was said of it first stays."""
-        info = TensorInfo(name, collections, "float32", (2, 3), is_shard, said)
+        shape, dtype = facts.get("shape", (2, 3)), facts.get("dtype", "float32")
+        info = TensorInfo(name, collections, dtype, shape, is_shard, facts.get("said", ""))
         self._tensors.setdefault(name, info)
         return self.document("tensors", TensorIndex(tuple(self._tensors.values())))
 

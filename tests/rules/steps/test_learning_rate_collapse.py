@@ -22,6 +22,10 @@ COLLAPSED: dict[str, Schedule] = {
     "every batch where epochs were meant": lambda at: 0.1 * 0.1 ** (at // 30),
     "a plan that is too short": lambda at: np.maximum(0.0, 1e-3 * (1 - at / 300)),
     "exponential": lambda at: 1e-3 * 0.9**at,
+    "as far as a scheduler goes that waits for a plateau": lambda at: np.maximum(
+        1e-3 * 0.1 ** (at // 40), 1e-8
+    ),
+    "three drops at once": lambda at: 0.1 * 0.1 ** np.minimum(at // 30, 3),
 }
 
 
@@ -47,6 +51,8 @@ HEALTHY: dict[str, Schedule] = {
     "cycles that touch zero": lambda at: 0.05 * (1 + np.cos(np.pi * (at % 100) / 99)),
     "one cycle": lambda at: np.where(at < 300, at / 300, np.exp(-(at - 300) / 60)) * 0.1 + 4e-7,
     "never anything": np.zeros_like,
+    "three drops in time": lambda at: 0.1 * 0.1 ** np.minimum(at // 250, 3),
+    "two drops at once": lambda at: 0.1 * 0.1 ** np.minimum(at // 30, 2),
 }
 
 

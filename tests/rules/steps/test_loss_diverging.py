@@ -24,6 +24,26 @@ def test_a_loss_that_explodes_is_found(seed: int) -> None:
     assert episode.first_step <= 150
 
 
+@pytest.mark.parametrize("steps", [4, 300])
+def test_a_loss_that_explodes_until_it_is_no_number_is_found(steps: int) -> None:
+    losses = np.append(noisy(lambda at: 2.3 * np.exp(-at / 40), steps, 0.1), [5e4, 7e11, np.inf])
+    [episode] = judged(with_losses(np.append(losses, np.full(80, np.nan)))).episodes
+    assert "has exploded beyond all numbers" in episode.finding.message
+    assert "it went to 7e+11" in episode.finding.message
+
+
+def test_a_loss_that_is_no_number_all_at_once_has_not_diverged() -> None:
+    losses = np.append(noisy(lambda at: 2.3 * np.exp(-at / 40), 300, 0.1), np.full(80, np.nan))
+    assert judged(with_losses(losses)).episodes == ()
+
+
+def test_a_few_losses_that_are_no_numbers_are_no_divergence() -> None:
+    losses = noisy(lambda at: 2.3 * np.exp(-at / 40), 300, 0.1)
+    losses[100:112] = np.nan
+    losses[99] = 1e6
+    assert judged(with_losses(losses)).episodes == ()
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_loss_that_had_fallen_and_is_worse_than_untrained_is_found(seed: int) -> None:
     losses = noisy(lambda at: np.where(at < 300, 0.5 + 1.8 * np.exp(-at / 40), 9.0), 600, 0.2, seed)

@@ -29,6 +29,23 @@ def test_a_loss_that_never_falls_is_found(noise: float, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_a_loss_that_never_falls_is_found_in_much_noise(seed: int) -> None:
+    assert calibrated(with_losses(flat(500, 0.25, seed))).episodes
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_fall_of_nearly_nothing_is_none_however_sure_it_is(seed: int) -> None:
+    losses = noisy(lambda at: 2.3 - 0.005 * at / 700, 700, 0.001, seed)
+    assert calibrated(with_losses(losses)).episodes
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_small_fall_in_much_noise_may_be_one(seed: int) -> None:
+    losses = noisy(lambda at: 2.3 - 0.5 * at / 500, 500, 0.3, seed)
+    assert calibrated(with_losses(losses)).episodes == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_loss_that_rises_from_its_start_is_found(seed: int) -> None:
     losses = noisy(lambda at: 2.3 + at / 200, 700, 0.05, seed)
     [episode] = calibrated(with_losses(losses)).episodes

@@ -15,6 +15,7 @@ from sonde.rules._trainings import begin_leg, only_loss
 
 _LEAST = 20  # losses in a window
 _BEST_TIMES = 10.0  # a training that has come near zero may go up by that and has lost nothing
+_LAST_NUMBERS = 5  # before a loss is none: how high they went
 _STILL_HIGH = 0.5  # of its level half a window before: else it is on its way back
 _LEARNED = 0.7  # of the untrained loss: it had begun to learn
 _LOST = 1.5  # times the untrained loss: worse than knowing nothing
@@ -33,8 +34,9 @@ class LossDiverging(Rule):
 
     Why it matters: the model gets worse with every step, and soon its numbers overflow.
     How it decides: all losses of 50 steps are more than `times` the loss of the untrained model and
-    do not come down; or the loss had fallen and is worse than untrained for 200 steps; or it has
-    fallen far below zero and goes on as fast as before, or below zero and faster and faster.
+    do not come down; or it was there and is no number any more, for 20 steps; or the loss had
+    fallen and is worse than untrained for 200 steps; or it has fallen far below zero and goes on as
+    fast as before, or below zero and faster and faster.
     Reinforcement learning, several losses in turn and spikes that come back are left alone.
     What to do: lower the learning rate or warm it up, clip gradients, go back to a checkpoint. A
     loss that falls without end has the wrong sign, or nothing that holds it.
@@ -69,9 +71,11 @@ class LossDiverging(Rule):
     def _judge(self, curve: Curve, state: State) -> Iterator[Finding]:
         values = curve.values[np.isfinite(curve.values)]
         state["seen"] = state.get("seen", 0) + len(values)
-        if not len(values):
+        if len(values):
+            state.setdefault("untrained", float(values[0]))
+        if self._overflowed(curve, state):
+            yield self._found(curve, "has exploded beyond all numbers", state["highest"], state)
             return
-        state.setdefault("untrained", float(values[0]))
         if len(values) < _LEAST:
             return
         ordered = np.sort(values)
@@ -81,6 +85,18 @@ class LossDiverging(Rule):
         state["best"] = min(state.get("best", middle), middle)
         if said:
             yield self._found(curve, said, middle, state)
+
+    def _overflowed(self, curve: Curve, state: State) -> bool:
+        """Whether it rose far above all it had been, and is no number since then."""
+        finite = np.flatnonzero(np.isfinite(curve.values))
+        after = len(curve.values) - (int(finite[-1]) + 1 if len(finite) else 0)
+        state["gone"] = after + (0 if len(finite) else state.get("gone", 0))
+        if len(finite):
+            state["highest"] = float(curve.values[finite[-_LAST_NUMBERS:]].max())
+        if "untrained" not in state or state["gone"] < _LEAST:
+            return False
+        reference = max(state["untrained"], _BEST_TIMES * state.get("best", 0.0))
+        return reference > 0 and state["highest"] > self.times * reference
 
     def _exploded(self, values: Reals, state: State) -> str:
         reference = max(state["untrained"], _BEST_TIMES * state.get("best", 0.0))
@@ -92,14 +108,15 @@ class LossDiverging(Rule):
 
     def _found(self, curve: Curve, said: str, now: float, state: State) -> Finding:
         untrained = float(state["untrained"])
+        best = min(state.get("best", untrained), untrained)
         is_fatal = abs(now) > _FATAL * max(abs(untrained), 1e-9)
         return self.finding(
             f"{curve.name} {said}: it began at {untrained:.4g}, its best was "
-            f"{min(state['best'], untrained):.4g}, and now it is {now:.4g}.",
+            f"{best:.4g}, and {'it went to' if state['gone'] else 'now it is'} {now:.4g}.",
             severity=Severity.CRITICAL if is_fatal else Severity.WARNING,
             step=(int(curve.steps[0]), int(curve.steps[-1])),
             subject=curve.name,
-            evidence={"untrained": untrained, "best": state["best"], "now": now},
+            evidence={"untrained": untrained, "best": best, "now": now},
         )
 
 

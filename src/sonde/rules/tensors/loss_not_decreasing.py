@@ -15,6 +15,8 @@ from sonde.records.need import Losses
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import is_playing
+from sonde.rules.tensors._answers import NEEDS as ANSWERS
+from sonde.rules.tensors._answers import Answers
 
 _BLOCK_STEPS = 10  # steps that become one value of the series that is judged
 _MOST_BLOCKS = 128  # then neighbours are joined
@@ -25,9 +27,11 @@ _SHORTEST_STEPS = 200  # of a job that is over
 _SURE_SIGMAS = 4.0
 _PERHAPS_SIGMAS = 2.5  # a fall that noise may have made
 _HIDDEN_SIGMAS = 2.0  # what noise may have hidden
-_HINT = 0.01  # of its level: less is no hint
-_HIDDEN = 0.05  # of its level: a fall that noise could hide
-_HIDDEN_AT_ONCE = 0.1  # the same of the first twenty steps, of which there are few
+_HINT = 0.02  # of its level: less is no hint
+_LEAST_FALL = 0.005  # of its level: less is nothing, however sure it is
+_HIDDEN = 0.15  # of its level: a fall that noise could hide
+_HIDDEN_AT_ONCE = 0.25  # the same of the first twenty steps, of which there are few
+_SINCE = 0.25  # of all steps: from then on a loss must fall that has come down to a guess
 _EXPLODED = 2.0  # times what it was before the first step
 _CAME_DOWN = 4.0  # times what it was some steps later
 _SURELY = 0.05
@@ -42,12 +46,17 @@ class LossNotDecreasing(Rule):
     Why it matters: every further step costs time and brings nothing.
     How it decides: classic compares the loss with that of num_steps earlier. Calibrated asks
     whether the loss has fallen at all since the beginning, once it has seen 2000 steps (200 if the
-    job is over); a later plateau is no alarm. It speaks only where a fall of 5 percent could not
-    hide in the noise, and nothing hints at a fall, at once or slowly. Warm-up of the learning rate,
-    resumed jobs, losses that change their sign, several losses in turn and reinforcement learning
-    are left alone.
+    job is over); a later plateau is no alarm. It speaks only where a fall of 15 percent could not
+    hide in the noise, and nothing hints at a fall, at once or slowly. Where labels and predictions
+    were looked at, a loss that came down at first and has stood still for three quarters of the
+    steps is told as well, if the model says the same to everything: its classes are no better than
+    chance and its loss is that of a guess, or its numbers vary by less than 5 percent of what
+    labels do. A model whose classes are far better than chance may stand still. Warm-up of the
+    learning rate, resumed jobs, losses that change their sign, several losses in turn and
+    reinforcement learning are left alone.
     What to do: try another learning rate by factors of ten; check that the optimizer owns the
-    parameters, that labels belong to their inputs and that gradients reach the first layer.
+    parameters, that labels belong to their inputs, that predictions and labels have the same shape
+    and that gradients reach the first layer.
     """
 
     collection_names: tuple[str, ...] | None = None
@@ -58,7 +67,7 @@ class LossNotDecreasing(Rule):
     increase_threshold_percent: float = 5.0
     mode: Literal["train", "eval", "predict"] | None = None
 
-    needs = (Losses(),)
+    needs = (Losses(), *ANSWERS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
 
@@ -83,7 +92,8 @@ class LossNotDecreasing(Rule):
         enough = any(one.get("has_fallen") or one.get("was_judged") for one in _series(state))
         if enough:
             return ""
-        return f"it has seen {seen} steps; it needs {self._least_steps(is_over=True)}"
+        least = self.num_steps if "num_steps" in self.given else _SHORTEST_STEPS
+        return f"it has seen {seen} steps; it needs {least}"
 
     def unfit(self, state: State) -> str:
         """Losses that need not fall."""
@@ -138,29 +148,40 @@ class LossNotDecreasing(Rule):
 
     def _calibrated(self, window: Window, curve: Curve, state: State) -> Iterator[Finding]:
         self._take(window, curve, state)
+        answers = Answers(state.of("answers"))
+        answers.take(window)
         values = np.array(state["blocks"])
         if state["changes_sign"]:
             state["was_judged"] = True
             return
         if len(values) < _LEAST_BLOCKS:
             return
-        if state["has_fallen"]:
-            yield self.recovered(_subject(curve))
-            return
         change = change_over(values)
+        said = ""
+        if state["has_fallen"] and not state["is_resumed"]:
+            said = _stands_at_a_guess(values, answers)
+        elif not state["has_fallen"]:
+            said = self._never_fell(state, change, answers)
+        if state["steps"] >= self._least_steps(answers, is_over=window.is_last):
+            state["was_judged"] = True
+            if said:
+                yield self._found(curve, state, change, (said, _why(answers)))
+                return
+        if state["was_judged"] or state["has_fallen"]:
+            yield self.recovered(_subject(curve))
+
+    def _never_fell(self, state: State, change: Change, answers: Answers) -> str:
+        """Notes whether it has fallen; if not, what is to be said of that."""
         level = abs(change.start) or 1.0
         falls = _falls(state, change)
         state["has_fallen"] = self._has_fallen(state, change, falls)
-        if state["steps"] < self._least_steps(is_over=window.is_last):
-            return
-        state["was_judged"] = True
+        if state["has_fallen"]:
+            return ""
         rise = max(self.increase_threshold_percent, self.diff_percent) / 100 * level
-        if change.has_risen(rise, _SURE_SIGMAS) and not state["has_fallen"]:
-            yield self._found(curve, state, change, "has risen")
-        elif not state["has_fallen"] and (_has_exploded(state) or _is_flat(falls, level)):
-            yield self._found(curve, state, change, "has not fallen")
-        else:
-            yield self.recovered(_subject(curve))
+        if change.has_risen(rise, _SURE_SIGMAS):
+            return "has risen"
+        is_flat = _has_exploded(state) or _is_flat(falls, level)
+        return "has not fallen" if is_flat and not answers.know_something() else ""
 
     def _take(self, window: Window, curve: Curve, state: State) -> None:
         """Adds a window to the series of blocks."""
@@ -170,6 +191,7 @@ class LossNotDecreasing(Rule):
             state |= {"blocks": [], "rest": [], "width": _BLOCK_STEPS, "first": [], "steps": 0}
             state["early"] = []
             state |= {"begin": int(curve.steps[0]), "has_fallen": resumed, "changes_sign": False}
+            state |= {"is_resumed": resumed, "was_judged": False}
         finite = curve.values[np.isfinite(curve.values)]
         signs = {*np.sign(finite).tolist()} - {0.0}
         state["signs"] = sorted(signs | set(state.get("signs", [])))
@@ -194,19 +216,22 @@ class LossNotDecreasing(Rule):
         if _has_exploded(state):
             # what comes down from where wrong steps have thrown it has not learned anything
             return change.end < untrained - _SURELY * abs(untrained)
-        least = self.diff_percent / 100 * (abs(change.start) or 1.0)
+        share = self.diff_percent / 100 if "diff_percent" in self.given else _LEAST_FALL
+        least = share * (abs(change.start) or 1.0)
         return any(fall > max(least, _SURE_SIGMAS * error) for fall, error in falls)
 
-    def _least_steps(self, *, is_over: bool) -> int:
+    def _least_steps(self, answers: Answers, *, is_over: bool) -> int:
         if "num_steps" in self.given:
             return self.num_steps
-        return _SHORTEST_STEPS if is_over else _PLATEAU_STEPS
+        is_sure = is_over or answers.compared_crosswise() is not None
+        return _SHORTEST_STEPS if is_sure else _PLATEAU_STEPS
 
-    def _found(self, curve: Curve, state: State, change: Change, said: str) -> Finding:
+    def _found(self, curve: Curve, state: State, change: Change, said: tuple[str, str]) -> Finding:
+        what, why = said
         percent = 100 * change.fall / (abs(change.start) or 1.0)
         return self.finding(
-            f"{curve.name} {said} in {state['steps']} steps: it was {change.start:.4g} at the "
-            f"beginning and is {change.end:.4g} now (noise ± {change.spread:.2g}).",
+            f"{curve.name} {what} in {state['steps']} steps: it was {change.start:.4g} at the "
+            f"beginning and is {change.end:.4g} now (noise ± {change.spread:.2g}).{why}",
             step=(state["begin"], state["last"]),
             evidence={
                 "start": change.start,
@@ -258,6 +283,26 @@ def _is_flat(falls: Sequence[Fall], level: float) -> bool:
     at_once = min(fall + _HIDDEN_SIGMAS * error for fall, error in falls[:2])
     is_plain = hidden < _HIDDEN * level and at_once < _HIDDEN_AT_ONCE * level
     return is_plain and not may_have_fallen
+
+
+def _stands_at_a_guess(values: Reals, answers: Answers) -> str:
+    """Whether it came down to what a guess gives, and has not fallen any more since."""
+    later = change_over(values[int(_SINCE * len(values)) :])
+    level = abs(later.start) or 1.0
+    knows_nothing = answers.know_nothing(later.end) or answers.compared_crosswise() is not None
+    is_still = _is_flat([(later.fall, later.error)], level)
+    return "has not fallen for most of the time" if is_still and knows_nothing else ""
+
+
+def _why(answers: Answers) -> str:
+    """What the shapes of answers and labels explain."""
+    shapes = answers.compared_crosswise()
+    if shapes is None:
+        return ""
+    return (
+        f" Predictions of shape {shapes[0]} are compared with labels of shape {shapes[1]}: "
+        "each of them with every other."
+    )
 
 
 def _subject(curve: Curve) -> str:

@@ -1,0 +1,126 @@
+"""What a model's answers tell beside its loss: whether it knows more than to say always the same.
+
+Answers and labels are looked at now and then, so a few looks are kept: the latest ones.
+"""
+
+import math
+from collections.abc import Sequence
+
+from sonde.analyze.robust import middle_of
+from sonde.read.window import Window, WindowTensor
+from sonde.records.need import Need, Observations, Statistics
+from sonde.records.step import Mode
+from sonde.rules._rule import State
+
+NEEDS: tuple[Need, ...] = (
+    Observations("class-hits"),
+    Statistics("labels"),
+    Statistics("predictions"),
+)
+_LATEST = 5  # looks
+_LEAST = 3
+_LEAST_SAMPLES = 60  # with a class, in those looks
+_NEARLY = 0.97  # of the loss of one who knows only how frequent each class is
+_ALIKE = 0.05  # of the labels' variance: less is one answer to everything
+_ALIKE_CROSSWISE = 0.25  # where shapes tell why
+
+
+class Answers:
+    """The latest answers of a model, and the labels that they were compared with."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def take(self, window: Window) -> None:
+        """Adds what was seen in a window."""
+        counts = self._state.of("counts")
+        for one in window.observations("class-hits"):
+            if one.mode != Mode.TRAIN.value:
+                continue
+            for name, (right, wrong) in one.facts.items():
+                counts[name] = counts.get(name, 0) + right + wrong
+            pairs = list(one.facts.values())
+            samples = sum(right + wrong for right, wrong in pairs)
+            self._add("hits", [[sum(right for right, _ in pairs), samples]])
+        answers, labels = window.tensors("predictions"), window.tensors("labels")
+        if len(answers) == len(labels) == 1 and _is_of_numbers(labels[0]):
+            self._add("variances", _variances(answers[0], labels[0]))
+            if _are_crosswise(_shape(answers[0]), _shape(labels[0])):
+                self._state["shapes"] = [list(_shape(answers[0])), list(_shape(labels[0]))]
+
+    def know_something(self) -> bool:
+        """Whether they are surely better than saying always the most frequent class."""
+        right, samples = self._hits()
+        return samples >= _LEAST_SAMPLES and right / samples > self._luck(samples, 0.1, 5.0)
+
+    def know_nothing(self, loss: float) -> bool:
+        """Whether they are no better than one answer to everything would be.
+
+        Args:
+            loss: Which they lead to.
+        """
+        right, samples = self._hits()
+        if samples >= _LEAST_SAMPLES:
+            return right / samples <= self._luck(samples, 0.03, 3.0) and self._is_guessed(loss)
+        return self._are_alike(_ALIKE)
+
+    def compared_crosswise(self) -> tuple[str, str] | None:
+        """The shapes of answers and labels, where each answer is compared with every label."""
+        if "shapes" not in self._state or not self._are_alike(_ALIKE_CROSSWISE):
+            return None
+        answers, labels = self._state["shapes"]
+        return _in_words(answers), _in_words(labels)
+
+    def _add(self, name: str, rows: list[list[float]]) -> None:
+        self._state[name] = (self._state.get(name, []) + rows)[-_LATEST:]
+
+    def _hits(self) -> tuple[float, float]:
+        looks = self._state.get("hits", [])
+        return sum(right for right, _ in looks), sum(samples for _, samples in looks)
+
+    def _luck(self, samples: float, least: float, sigmas: float) -> float:
+        """The highest accuracy that may be luck."""
+        counts = self._state.of("counts").values()
+        chance = max(counts) / sum(counts)
+        return float(chance + max(least, sigmas * math.sqrt(chance * (1 - chance) / samples)))
+
+    def _is_guessed(self, loss: float) -> bool:
+        """Whether a loss is what those reach who know only how frequent each class is."""
+        counts = [one for one in self._state.of("counts").values() if one]
+        total = sum(counts)
+        entropy = -sum(one / total * math.log(one / total) for one in counts)
+        return loss >= _NEARLY * entropy > 0
+
+    def _are_alike(self, share: float) -> bool:
+        looks = self._state.get("variances", [])
+        if len(looks) < _LEAST:
+            return False
+        return middle_of([mine / theirs for mine, theirs in looks]) < share
+
+
+def _variances(answers: WindowTensor, labels: WindowTensor) -> list[list[float]]:
+    """Those of answers and labels, at the steps at which both were looked at."""
+    wanted = dict(labels.reduction("variance"))
+    return [
+        [mine, wanted[step]]
+        for step, mine in answers.reduction("variance")
+        if wanted.get(step, 0.0) > 0 and math.isfinite(mine)
+    ]
+
+
+def _is_of_numbers(labels: WindowTensor) -> bool:
+    return labels.info is not None and labels.info.dtype.startswith(("float", "bfloat"))
+
+
+def _shape(tensor: WindowTensor) -> tuple[int, ...]:
+    return tensor.info.shape if tensor.info is not None else ()
+
+
+def _are_crosswise(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether one of them is a column and the other a row of as many: that makes a square."""
+    long, short = sorted((tuple(one), tuple(other)), key=len, reverse=True)
+    return len(short) == 1 and short[0] > 1 and long == (short[0], 1)
+
+
+def _in_words(shape: Sequence[int]) -> str:
+    return f"({', '.join(str(one) for one in shape)})"

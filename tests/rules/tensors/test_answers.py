@@ -1,0 +1,98 @@
+"""LossNotDecreasing, where labels and predictions tell what the model has learned."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from sonde.records.finding import Evaluation
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, looks, noisy
+from tests.fakes.worker import FakeWorker
+
+Look = Callable[[FakeWorker, int], None]
+
+SEEDS = range(3)
+STEPS = 600
+
+
+def judged(losses: Reals, look: Look) -> Evaluation:
+    job = FakeJob()
+    worker = job.worker()
+    looked = set(looks(len(losses)))
+    for step, loss in enumerate(losses):
+        if step in looked:
+            look(worker, step)
+        worker.scalar("loss", step, float(loss)).step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end().job().check("LossNotDecreasing")["LossNotDecreasing"]
+
+
+def came_down_to(level: float, seed: int = 0, noise: float = 0.08) -> Reals:
+    return noisy(lambda at: level * (1 + 5 * np.exp(-at / 15)), STEPS, noise, seed)
+
+
+def regression(share: float, shape: tuple[int, ...] = (64,)) -> Look:
+    """Predictions that vary by a share of what labels do."""
+
+    def look(worker: FakeWorker, step: int) -> None:
+        spread = np.random.default_rng(step).standard_normal(64)
+        worker.knows("labels", "labels", shape=(64,)).statistics("labels", step, 3 * spread)
+        worker.knows("predictions", "predictions", shape=shape)
+        worker.statistics("predictions", step, 3 * np.sqrt(share) * spread)
+
+    return look
+
+
+def classes(accuracy: float) -> Look:
+    """Four classes, as many samples of each, of which so many are known."""
+
+    def look(worker: FakeWorker, step: int) -> None:
+        right = round(16 * accuracy)
+        hits = {str(name): [right, 16 - right] for name in range(4)}
+        worker.observation("class-hits", "predictions", step, hits, value=64)
+
+    return look
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_number_for_everything_is_found_though_the_loss_came_down_at_first(seed: int) -> None:
+    [episode] = judged(came_down_to(9.0, seed), regression(0.004)).episodes
+    assert "has not fallen for most of the time" in episode.finding.message
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_answer_compared_with_every_label_is_said(seed: int) -> None:
+    [episode] = judged(came_down_to(9.0, seed), regression(0.1, (64, 1))).episodes
+    said = "Predictions of shape (64, 1) are compared with labels of shape (64)"
+    assert said in episode.finding.message
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_numbers_that_vary_with_the_labels_may_stand_still(share: float) -> None:
+    assert judged(came_down_to(2.0), regression(share)).episodes == ()
+
+
+def test_a_loss_of_its_own_that_takes_the_axis_away_is_left_alone() -> None:
+    assert judged(came_down_to(2.0), regression(0.8, (64, 1))).episodes == ()
+
+
+def test_one_number_for_everything_is_no_fault_while_the_loss_falls() -> None:
+    falling = noisy(lambda at: 9.0 - at / 100, STEPS, 0.05)
+    assert judged(falling, regression(0.004)).episodes == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_classes_that_are_guessed_are_found_though_the_loss_came_down_at_first(seed: int) -> None:
+    found = judged(came_down_to(float(np.log(4)), seed, noise=0.02), classes(0.25))
+    assert len(found.episodes) == 1
+
+
+def test_classes_that_are_guessed_with_a_better_loss_than_a_guess_are_left_alone() -> None:
+    assert judged(came_down_to(1.2, noise=0.02), classes(0.25)).episodes == ()
+
+
+def test_a_model_that_knows_its_classes_already_may_stand_still() -> None:
+    flat = noisy(lambda at: np.full_like(at, 0.3), STEPS, 0.1)
+    assert judged(flat, classes(0.9)).episodes == ()
+    assert judged(flat, classes(0.25)).episodes
