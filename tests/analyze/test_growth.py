@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sonde.analyze.growth import growth_of, halve
+from sonde.analyze.growth import growth_of, growth_with, halve
 
 SECONDS = np.arange(60.0)
 RNG = np.random.default_rng(0)
@@ -58,3 +58,22 @@ def test_halving_keeps_what_is_left_over() -> None:
     rows = [[float(one), 2.0 * one] for one in range(5)]
     assert halve(rows, 5) == rows
     assert halve(rows, 4) == [[0.5, 1.0], [2.5, 5.0], [4.0, 8.0]]
+
+
+def test_a_few_points_that_are_exact_must_lie_on_a_line() -> None:
+    few = SECONDS[:6]
+    for values, is_steady in ((few, True), (np.minimum(few, 3), False), (few * 0, False)):
+        found = growth_with(few, few, values)
+        assert found is not None
+        assert found.is_steady is is_steady
+    assert growth_with(SECONDS[:4], SECONDS[:4], SECONDS[:4]) is None
+
+
+def test_growth_by_steps_is_steady_though_steps_become_slower() -> None:
+    steps = np.where(SECONDS < 20, 10 * SECONDS, 200 + (SECONDS - 20))
+    by_time = growth_of(SECONDS, steps)
+    assert by_time is not None
+    assert not by_time.is_steady
+    by_steps = growth_with(steps, SECONDS, steps)
+    assert by_steps is not None
+    assert by_steps.is_steady

@@ -1,15 +1,18 @@
 """Whether something grows all the time, and not only until it has what it needs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 Reals = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
 
 LEAST_POINTS = 12
+FEWEST_POINTS = 5  # of something that is measured exactly
 _PARTS = 6
+_STRAIGHT = 0.5  # of its share each part of a straight line must have
 # Of an even growth each part has its share. What fills up (a cache, longer and longer sequences)
 # has less and less: the later parts must have two thirds of theirs, the earlier ones some.
 _LEAST_SHARES = np.array([0.3, 0.3, 0.3, 0.67, 0.67])
@@ -40,19 +43,59 @@ def growth_of(seconds: Reals, values: Reals) -> Growth | None:
     """The growth of a series over its whole length; None where it is too short to tell."""
     if len(values) < LEAST_POINTS:
         return None
-    places = np.searchsorted(np.linspace(seconds[0], seconds[-1], _PARTS + 1)[1:-1], seconds)
-    edges = np.searchsorted(places, np.arange(_PARTS + 1))
-    if (np.diff(edges) == 0).any():
+    edges = _edges(seconds)
+    if edges is None:
         return None
-    parts = np.array([np.median(values[a:b]) for a, b in pairwise(edges.tolist())])
+    parts = _middles(values, edges)
     middles = np.add.reduceat(seconds, edges[:-1]) / np.diff(edges)
+    lasted = float(middles[-1] - middles[0])
+    rate = float(parts[-1] - parts[0]) / lasted if lasted > 0 else 0.0
+    return Growth(float(parts[0]), float(values[-1]), rate, _is_steady(parts))
+
+
+def growth_with(steps: Reals, seconds: Reals, values: Reals) -> Growth | None:
+    """The growth of a series that is measured exactly; steady, if it is by time or by steps.
+
+    Where others make a job slower, what it keeps at each step grows as slowly. A short job has a
+    few points only: they must lie on a line.
+    """
+    if len(values) < FEWEST_POINTS:
+        return None
+    if len(values) < LEAST_POINTS:
+        lasted = float(seconds[-1] - seconds[0])
+        rate = float(values[-1] - values[0]) / lasted if lasted > 0 else 0.0
+        is_straight = _is_straight(seconds, values) or _is_straight(steps, values)
+        return Growth(float(values[0]), float(values[-1]), rate, is_straight)
+    found, edges = growth_of(seconds, values), _edges(steps)
+    if found is None or found.is_steady or edges is None:
+        return found
+    return replace(found, is_steady=_is_steady(_middles(values, edges)))
+
+
+def _edges(axis: Reals) -> Places | None:
+    """Where parts of the same length begin and end; None where one of them is empty."""
+    places = np.searchsorted(np.linspace(axis[0], axis[-1], _PARTS + 1)[1:-1], axis)
+    edges = np.searchsorted(places, np.arange(_PARTS + 1))
+    return None if (np.diff(edges) == 0).any() else edges
+
+
+def _middles(values: Reals, edges: Places) -> Reals:
+    return np.array([np.median(values[a:b]) for a, b in pairwise(edges.tolist())])
+
+
+def _is_steady(parts: Reals) -> bool:
     rises = np.diff(parts)
     total = float(parts[-1] - parts[0])
-    lasted = float(middles[-1] - middles[0])
-    share = total / len(rises)
-    is_steady = total > 0 and bool((rises >= _LEAST_SHARES * share).all())
-    rate = total / lasted if lasted > 0 else 0.0
-    return Growth(float(parts[0]), float(values[-1]), rate, is_steady)
+    return total > 0 and bool((rises >= _LEAST_SHARES * total / len(rises)).all())
+
+
+def _is_straight(axis: Reals, values: Reals) -> bool:
+    """Whether a few points grow evenly, to the last one."""
+    if axis[-1] <= axis[0]:
+        return False
+    count = min(len(values) - 1, _PARTS)
+    rises = np.diff(np.interp(np.linspace(axis[0], axis[-1], count + 1), axis, values))
+    return bool(rises.min() > 0 and rises.min() >= _STRAIGHT * rises.mean())
 
 
 def halve(rows: list[list[float]], most: int) -> list[list[float]]:

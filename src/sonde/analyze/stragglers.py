@@ -24,7 +24,10 @@ class Slow:
 
 
 def slowest(
-    phases: Mapping[int, Mapping[str, Reals]], alone: Sequence[str], least: float
+    phases: Mapping[int, Mapping[str, Reals]],
+    alone: Sequence[str],
+    least: float,
+    again: Sequence[str] = (),
 ) -> Slow | None:
     """The slowest worker, if it loses enough against the middle of the others.
 
@@ -32,6 +35,8 @@ def slowest(
         phases: Per worker and phase the seconds of the same steps.
         alone: Phases in which a worker waits for nobody.
         least: Seconds of a step that are worth speaking of.
+        again: Those of them whose loss comes at least once more, in a phase in which others wait:
+            what is longer in the forward pass is so in the backward pass.
     """
     best: Slow | None = None
     for worker in phases:
@@ -46,9 +51,11 @@ def slowest(
         if not excess:
             continue
         total = np.sum(list(excess.values()), axis=0)
+        counted = total + np.sum([excess[one] for one in again if one in excess], axis=0)
         middle = float(np.median(total))
         phase = max(excess, key=lambda one: float(np.median(excess[one])))
-        found = Slow(worker, phase, middle, float((total > least).mean()))
-        if middle > least and (best is None or middle > best.excess):
+        found = Slow(worker, phase, middle, float((counted > least).mean()))
+        is_enough = float(np.median(counted)) > least and middle > 0
+        if is_enough and (best is None or middle > best.excess):
             best = found
     return best

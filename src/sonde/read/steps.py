@@ -39,6 +39,7 @@ class StepTable:
     phases_ns: dict[str, Numbers]  # all phases there are, and those that the script names
     device_seconds: dict[str, Seconds]  # by the device's own clock; NaN where nothing was measured
     micro_steps: Numbers
+    passes: Numbers  # forward passes, of whichever models
     is_skipped: Marks
     is_profiled: Marks  # a profiler was at work, which takes time
 
@@ -58,6 +59,7 @@ class StepTable:
             phases_ns={name: one[which] for name, one in self.phases_ns.items()},
             device_seconds={name: one[which] for name, one in self.device_seconds.items()},
             micro_steps=self.micro_steps[which],
+            passes=self.passes[which],
             is_skipped=self.is_skipped[which],
             is_profiled=self.is_profiled[which],
         )
@@ -110,16 +112,18 @@ def read_steps(
     done = _finished(rows.take(_is(categories, EventCategory.STEP.value)))
     facts = [_facts(text) for text in details] or [{}]
     is_main = _is(table["lane"], MAIN_LANE)
-    is_phase = _is(categories, EventCategory.PHASE.value, EventCategory.USER.value)
+    is_phase = _is(categories, EventCategory.PHASE.value, EventCategory.USER.value) & is_main
+    is_forward = is_phase & _is(table["name"], Phase.FORWARD.value)
     return StepTable(
         worker=reader.rank,
         mode=mode,
         steps=done.steps,
         starts_ns=done.starts_ns,
         durations_ns=done.durations_ns,
-        phases_ns=_phases(done, rows.take(is_phase & is_main), names),
+        phases_ns=_phases(done, rows.take(is_phase), names),
         device_seconds=_device(done, rows.take(_is(categories, EventCategory.DEVICE.value)), names),
         micro_steps=np.array([one.get("micro_steps", 1) for one in facts])[done.details],
+        passes=np.bincount(_of_finished(done, rows.take(is_forward))[1], minlength=len(done.steps)),
         is_skipped=np.array([bool(one.get("skipped")) for one in facts])[done.details],
         is_profiled=np.array([bool(one.get("profiled")) for one in facts])[done.details],
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus
-from tests.fakes.job import FakeJob
+from tests.fakes.job import FakeJob, series_of
 
 STEPS = 200
 
@@ -115,3 +115,18 @@ def test_a_short_job_is_told_what_is_missing() -> None:
     worker.flush()
     found = judged(job.end())
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
+
+
+@pytest.mark.parametrize(("pressure", "is_found"), [(95.0, False), (10.0, True)])
+def test_short_waits_are_not_felt_because_others_take_the_cores(
+    pressure: float, is_found: bool
+) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    series = (series_of("process_tree.cpu_percent"), series_of("pressure.cpu_some_percent"))
+    for step in range(STEPS):
+        if step % 10 == 0:
+            job.writer.add_sample(job.clock.now_ns(), series, (35.0, pressure))
+        worker.step(step, {"data_wait": 0.012, "forward": 0.005})
+    worker.flush()
+    assert bool(judged(job.end()).episodes) is is_found

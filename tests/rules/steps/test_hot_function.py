@@ -89,3 +89,9 @@ def test_a_job_without_a_profile_is_told_so() -> None:
     worker.flush()
     found = judged(job.end())
     assert (found.status, found.reason) == (RuleStatus.NOT_APPLICABLE, "Python was not profiled")
+
+
+def test_a_short_function_is_told_and_nobody_is_warned() -> None:
+    [episode] = judged(profiled((COMPUTING, 2), ((MAIN, LOOP, AUGMENT), 4), steps=12)).episodes
+    assert episode.severity is Severity.INFO
+    assert judged(profiled((COMPUTING, 1), ((MAIN, LOOP, AUGMENT), 1), steps=30)).episodes == ()

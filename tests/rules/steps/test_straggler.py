@@ -109,3 +109,13 @@ def test_one_worker_is_nobodys_straggler() -> None:
         RuleStatus.NOT_APPLICABLE,
         "there is one worker only",
     )
+
+
+def test_what_is_longer_in_the_forward_pass_is_so_in_the_backward_pass() -> None:
+    def longer(device: str) -> FakeJob:
+        extra = {0: 0.0, 1: 0.009}
+        return together(lambda rank, _: {"forward": extra[rank]}, workers=2, device=device)
+
+    [episode] = judged(longer("cpu")).episodes
+    assert (episode.finding.worker, episode.finding.evidence["phase"]) == (1, "forward")
+    assert judged(longer("cuda:0")).episodes == ()

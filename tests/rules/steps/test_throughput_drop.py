@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus
-from tests.fakes.job import FakeJob
+from tests.fakes.job import FakeJob, series_of
 from tests.fakes.training import Reals
 
 USUAL = {"data_wait": 0.01, "forward": 0.03, "backward": 0.05, "optimizer": 0.01}
@@ -57,6 +57,92 @@ def test_a_machine_that_is_much_slower_for_long_is_found() -> None:
     all_phases = dict.fromkeys((*USUAL, "rest"), slower(3.0, steps=1600))
     [episode] = judged(trained(all_phases)).episodes
     assert "in all phases" in episode.finding.message
+
+
+def short(
+    slower_by: float = 6.0, cpu: float = 95.0, pressure: float = 5.0, **since: float
+) -> FakeJob:
+    """A job of a few seconds on a CPU; from step 150 on all that computes takes longer.
+
+    Args:
+        slower_by: How much longer.
+        cpu: Percent of a core that it has since.
+        pressure: Percent of the time in which somebody waits for a core since.
+        since: How many times as large `inputs` and `gradients` are since, and how many `passes`.
+    """
+    job = FakeJob()
+    worker = job.worker()
+    worker.knows("input_0", "inputs").knows("gradient/0.weight", "gradients")
+    series = (series_of("process_tree.cpu_percent"), series_of("pressure.cpu_some_percent"))
+    for step in range(400):
+        is_slow = step >= 150
+        times = slower_by if is_slow else 1.0
+        if step % 20 == 0:
+            machine = (cpu, pressure) if is_slow else (95.0, 5.0)
+            job.writer.add_sample(job.clock.now_ns(), series, machine)
+            for name, what in (("input_0", "inputs"), ("gradient/0.weight", "gradients")):
+                size = int(100 * (since.get(what, 1.0) if is_slow else 1.0))
+                worker.statistics(name, step, np.ones(size))
+        for again in range(int(since.get("passes", 1.0)) - 1 if is_slow else 0):
+            worker.stretch("forward", 0.0001 * again, 0.0001, step)
+        worker.step(step, {"forward": 0.001 * times, "backward": 0.002 * times}, rest=0.0005)
+    worker.flush()
+    return job.end()
+
+
+def test_a_short_job_that_computes_more_for_the_same_is_found() -> None:
+    [episode] = judged(short()).episodes
+    assert (episode.first_step, episode.is_open) == (150, True)
+    assert "in all phases" in episode.finding.message
+
+
+SHORT_AND_HEALTHY = {
+    "a neighbour takes the cores": short(cpu=20.0, pressure=90.0),
+    "larger inputs": short(inputs=4.0),
+    "layers are thawed": short(gradients=3.0),
+    "more passes": short(passes=4.0),
+    "half as slow again": short(slower_by=1.8),
+}
+
+
+@pytest.mark.parametrize("name", SHORT_AND_HEALTHY)
+def test_more_work_that_is_meant_and_busy_machines_are_left_alone(name: str) -> None:
+    found = judged(SHORT_AND_HEALTHY[name])
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+@pytest.mark.parametrize(("pressure", "is_found"), [(5.0, True), (90.0, False)])
+def test_one_phase_is_to_blame_unless_others_have_come(pressure: float, is_found: bool) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    series = (series_of("process_tree.cpu_percent"), series_of("pressure.cpu_some_percent"))
+    for step in range(600):
+        is_slow = step >= 300
+        if step % 20 == 0:
+            machine = (30.0, pressure) if is_slow else (95.0, 5.0)
+            job.writer.add_sample(job.clock.now_ns(), series, machine)
+        worker.step(step, {"forward": 0.002}, rest=0.04 if is_slow else 0.015)
+    worker.flush()
+    assert bool(judged(job.end()).episodes) is is_found
+
+
+def test_a_drop_whose_phase_changes_is_one_drop() -> None:
+    waiting = np.where((np.arange(1600) // 200) % 2 == 0, 12.0, 1.0)
+    computing = np.where((np.arange(1600) // 200) % 2 == 0, 1.0, 4.0)
+    is_before = np.arange(1600) < 400
+    factors = {
+        "data_wait": np.where(is_before, 1.0, waiting),
+        "backward": np.where(is_before, 1.0, computing),
+    }
+    [episode] = judged(trained(factors)).episodes
+    assert (episode.first_step, episode.is_open) == (400, True)
+
+
+def test_one_quick_window_does_not_end_a_drop() -> None:
+    steps = np.arange(1200)
+    is_slow = (steps >= 400) & (steps // 50 != 14)
+    [episode] = judged(trained({"data_wait": np.where(is_slow, 12.0, 1.0)})).episodes
+    assert episode.is_open
 
 
 HEALTHY: dict[str, Mapping[str, Reals]] = {

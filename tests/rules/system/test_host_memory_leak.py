@@ -105,13 +105,54 @@ def test_healthy_memory_is_left_alone(name: str) -> None:
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(with_machine({TREE: LEAK[:10]}, (0, 10)))
+    found = judged(with_machine({TREE: LEAK[:4]}, (0, 4)))
     assert (found.status, found.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "it has 10 datapoints of training; it needs 12",
+        "it has 4 datapoints of training; it needs 5",
     )
 
 
 def test_without_samples_it_is_not_applicable() -> None:
     found = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
     assert found.status is RuleStatus.NOT_APPLICABLE
+
+
+def short(megabytes: Reals, steps_per_sample: Reals | None = None) -> FakeJob:
+    """A job of a few seconds: a sample each half of a second, and so many steps in between."""
+    job = FakeJob()
+    worker = job.worker(device="cpu")
+    counts = np.full(len(megabytes), 40) if steps_per_sample is None else steps_per_sample
+    step = 0
+    for resident, count in zip(megabytes.tolist(), counts.astype(int).tolist(), strict=True):
+        job.writer.add_sample(job.clock.now_ns(), (series_of(TREE),), (1e6 * resident,))
+        for _ in range(count):
+            worker.step(step, {"forward": 0.5 / count})
+            step += 1
+    worker.flush()
+    return job.end()
+
+
+def test_a_job_of_a_few_seconds_that_leaks_is_found() -> None:
+    [episode] = judged(short(350 + 25.0 * np.arange(6))).episodes
+    assert episode.finding.evidence["end_bytes"] == pytest.approx(475e6)
+
+
+def test_a_leak_by_steps_is_found_though_a_neighbour_slows_it_down() -> None:
+    counts = np.array([60, 60, 60, 60, 60, 60, 60, 15, 15, 15, 15, 15, 15, 15])
+    kept = 300 + 0.5 * np.concatenate(([0], np.cumsum(counts)[:-1]))
+    [_] = judged(short(kept, counts)).episodes
+    [_] = judged(short(kept[2:10], counts[2:10])).episodes
+
+
+@pytest.mark.parametrize(
+    "megabytes",
+    [
+        np.array([350, 430, 435, 440, 441, 442.0]),
+        np.array([350, 400, 440, 465, 480, 485, 487, 488.0]),
+        350 + 5.0 * np.arange(8),
+        np.array([350, 350, 350, 350, 350, 480.0]),
+    ],
+    ids=["the first steps", "fills up", "a little", "one jump"],
+)
+def test_a_short_job_that_takes_what_it_needs_is_left_alone(megabytes: Reals) -> None:
+    assert judged(short(megabytes)).episodes == ()

@@ -10,6 +10,7 @@ from sonde.records.loading import LoaderFacts
 from sonde.records.need import Steps
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, State
+from sonde.rules.steps._own_work import share_of_a_core
 from sonde.rules.steps._waits import Waits, loader_facts
 
 _LEAST_STEPS = 15  # of a window
@@ -22,9 +23,10 @@ class DataLoaderStarvation(Rule):
 
     Why it matters: for that part of the time the device has nothing to do, and you pay for it.
     How it decides: over windows of 20 steps, `in_a_row` of them, more than `threshold` percent of
-    the time goes into waiting for batches, and at least 5 ms of each step. The longest wait of each
-    window, the first batches of an iterator, the first ten steps, steps under a profiler, and time
-    for evaluation and checkpoints do not count.
+    the time goes into waiting for batches, and at least 5 ms of each step (on a busy machine, of
+    the time that the job had a core for). The longest wait of each window, the first batches of an
+    iterator, the first ten steps, steps under a profiler, and time for evaluation and checkpoints
+    do not count.
     What to do: give the loader more processes (`num_workers`), prefetch, keep processes alive
     (`persistent_workers`), move work out of `__getitem__`; `sonde dataloader` shows where its time
     goes.
@@ -45,12 +47,13 @@ class DataLoaderStarvation(Rule):
         for table in window.steps():
             own = state.of("workers", table.worker)
             waits = Waits.of(table)
-            if self._percent(waits) > self.threshold:
+            core = own["core"] = share_of_a_core(window, table, own.get("core", 1.0))
+            if self._percent(waits, core) > self.threshold:
                 waits = waits.without_starts(window)
             if len(waits.steps) < _LEAST_STEPS:
                 continue
             own["windows"] = own.get("windows", 0) + 1
-            if self._percent(waits) <= self.threshold:
+            if self._percent(waits, core) <= self.threshold:
                 own |= {"run": 0, "waited": 0.0, "whole": 0.0, "steps": 0}
                 continue
             own["run"] = own.get("run", 0) + 1
@@ -69,14 +72,14 @@ class DataLoaderStarvation(Rule):
             "" if seen >= needed else f"it has seen {seen} windows of 20 steps; it needs {needed}"
         )
 
-    def _percent(self, waits: Waits) -> float:
+    def _percent(self, waits: Waits, core: float) -> float:
         """The share of waiting, without the longest wait; 0 where nobody would feel it."""
         if len(waits.steps) < 2:
             return 0.0
         longest = int(waits.seconds.argmax())
         waited = float(waits.seconds.sum() - waits.seconds[longest])
         whole = float(waits.whole.sum() - waits.seconds[longest])
-        is_felt = waited / (len(waits.steps) - 1) >= _LEAST_SECONDS
+        is_felt = core * waited / (len(waits.steps) - 1) >= _LEAST_SECONDS
         return 100 * waited / whole if is_felt and whole > 0 else 0.0
 
     def _found(self, window: Window, waits: Waits, state: State) -> Finding:

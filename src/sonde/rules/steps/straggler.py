@@ -19,7 +19,7 @@ from sonde.rules._trainings import begin_leg
 
 _SETTLING_STEPS = 10
 _LEAST_STEPS = 20  # that all workers have
-_LEAST_SECONDS = 0.002  # of a step
+_LEAST_SECONDS = 0.0005  # of a step
 _MOSTLY = 0.8  # of the steps
 # Phases in which nobody waits for another worker: first those that are surely one's own; and then
 # the forward pass, in which parameters may be gathered from the others.
@@ -34,9 +34,10 @@ class Straggler(Rule):
 
     Why it matters: workers that train together all wait for the slowest one, at every step.
     How it decides: over windows of 50 steps, `in_a_row` of them, the same worker takes more than
-    `threshold` percent of a step longer than the middle of the others, in four steps of five, in
-    phases in which it waits for nobody: loading, transfers, the forward pass; without a GPU also
-    what lies between. Evaluation, the first ten steps and profilers do not count.
+    `threshold` percent of a step, and half a millisecond, longer than the middle of the others, in
+    four steps of five, in phases in which it waits for nobody: loading, transfers, the forward
+    pass; without a GPU also what lies between, and the forward pass counts twice, as what is longer
+    there is so in the backward pass. Evaluation, the first ten steps and profilers do not count.
     What to do: look at the phase that is named on that worker: its share of the data, its disk, its
     GPU (`sonde status`: clocks, heat), other processes on its node; or give it less to do.
     """
@@ -89,8 +90,9 @@ class Straggler(Rule):
         least = max(_LEAST_SECONDS, self.threshold / 100 * float(np.median(whole)))
         named = set.intersection(*(set(one) for one in phases.values())) - set(Phase)
         own = (*_OWN, *sorted(named))
+        again = () if on_device else (_FORWARD,)
         for alone in (own, (*own, _FORWARD, *(() if on_device else _OWN_WITHOUT_DEVICE))):
-            found = slowest(phases, alone, least)
+            found = slowest(phases, alone, least, again)
             if found is not None and found.share >= _MOSTLY:
                 return found
         return None

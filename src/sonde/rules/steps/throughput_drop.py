@@ -9,12 +9,20 @@ from sonde.analyze.robust import middle_of
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
+from sonde.read.workers import Marks
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
 from sonde.records.step import Phase
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg
+from sonde.rules.steps._own_work import (
+    is_as_much,
+    is_crowded,
+    note_amounts,
+    note_work,
+    times_the_work,
+)
 
 _SETTLING_STEPS = 10  # compilation, warm caches, the first batches
 _LEAST_STEPS = 20  # of a window
@@ -25,7 +33,9 @@ _ONE_PHASE = 0.6  # of the time lost: then that phase is to blame
 _COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 _LEAST_SECONDS = 3.0  # lost in all
-# What may be meant, or a neighbour's, must be worse, last longer, and be a part of the whole job.
+_QUICK_WINDOWS = 2  # in a row: then it is over
+# What may be meant, or a neighbour's, must be worse, and be a part of the whole job; and where it
+# is not known that the processes themselves have more to do, it must last longer.
 _PATIENT_FACTOR = 2.0
 _PATIENT_WINDOWS = 10
 _PATIENT_SECONDS = 120.0
@@ -40,9 +50,11 @@ class ThroughputDrop(Rule):
     How it decides: over windows of 50 steps, `in_a_row` of them: the middle step takes more than
     `factor` times what it took before, and most of that in one phase that does not compute. Where
     all phases are slower, or forward and backward passes, layers may have been unfrozen, inputs
-    may have grown, or the machine is busy: that must be twice as slow for 500 steps, a quarter of
-    the job, and cost two minutes. Evaluation, checkpoints, profilers and the number of micro-steps
-    do not count.
+    may have grown, or the machine is busy: that must be twice as slow for a quarter of the job;
+    and either the job's processes compute twice as much for each step, with inputs, gradients and
+    passes as before, or it lasts for 500 steps and costs two minutes. The same holds where more
+    processes wait for a core than before. Evaluation, checkpoints, profilers and the number of
+    micro-steps do not count.
     What to do: look at the phase that is named: `sonde profile JOB --kinds python,operators` now,
     and compare with a profile from the beginning.
     """
@@ -59,9 +71,16 @@ class ThroughputDrop(Rule):
         begin_leg(window, state)
         for table in window.steps():
             own = state.of("workers", table.worker)
-            now = _middle(table)
+            is_usable = ~table.is_profiled & ~table.is_skipped & (table.steps >= _SETTLING_STEPS)
+            now = _middle(table, is_usable)
             if now is not None:
-                yield from self._judge(table, now, own)
+                is_slow = self._compare(table, now, own)
+                known = own.of("now" if is_slow else "before")
+                note_work(window, table, is_usable, known)
+                if not is_slow or own["slow"] > 1:  # in the first window it was not so all along
+                    note_amounts(window, table, known)
+                if is_slow:
+                    yield from self._judge(table, now, own)
 
     def lacks(self, state: State) -> str:
         """How many windows are missing."""
@@ -69,31 +88,49 @@ class ThroughputDrop(Rule):
         seen, needed = max(counts, default=0), _BEFORE + self.in_a_row
         return "" if seen >= needed else f"it has seen {seen} windows of 50 steps; needs {needed}"
 
-    def _judge(self, table: StepTable, now: dict[str, float], state: State) -> Iterator[Finding]:
+    def _compare(self, table: StepTable, now: dict[str, float], state: State) -> bool:
+        """Whether steps are slow, and how they were before; one quick window ends nothing."""
         state["seen"] = state.get("seen", 0) + 1
         history = state.setdefault("history", [])
-        usual = _usual(history) if len(history) >= _BEFORE else now
+        state["usual"] = _usual(history) if len(history) >= _BEFORE else now
+        if sum(now.values()) > self.factor * sum(state["usual"].values()):
+            state["slow"], state["quick"] = state.get("slow", 0) + 1, 0
+            if state["slow"] == 1:
+                state["since"] = int(table.steps[0])
+            return True
+        state["history"] = [*history, now][-_HISTORY:]
+        state["quick"] = state.get("quick", 0) + 1
+        if not state.get("is_told") or state["quick"] >= _QUICK_WINDOWS:
+            state |= {"slow": 0, "lost": 0.0, "is_told": False}
+            state.of("now").clear()
+        return False
+
+    def _judge(self, table: StepTable, now: dict[str, float], state: State) -> Iterator[Finding]:
+        usual = state["usual"]
         seconds, before = sum(now.values()), sum(usual.values())
-        if seconds <= self.factor * before:
-            state["slow"], state["lost"] = 0, 0.0
-            state["history"] = [*history, now][-_HISTORY:]
-            return
-        state["slow"] = state.get("slow", 0) + 1
-        if state["slow"] == 1:
-            state["since"] = int(table.steps[0])
         state["lost"] = state.get("lost", 0.0) + (seconds - before) * len(table.steps)
         excess = {phase: now.get(phase, 0.0) - usual.get(phase, 0.0) for phase in now}
         phase = max(excess, key=lambda one: excess[one])
         is_alone = excess[phase] >= _ONE_PHASE * (seconds - before) and phase not in _COMPUTING
         is_felt = state["slow"] >= self.in_a_row and state["lost"] >= _LEAST_SECONDS
-        if is_felt and (is_alone or self._is_for_good(seconds / before, state)):
+        if is_felt and not state.get("is_told"):
+            state["is_told"] = self._is_for_good(seconds / before, state, is_alone=is_alone)
+        if state.get("is_told"):
             yield self._found(table, before, seconds, phase if is_alone else "", state)
 
-    def _is_for_good(self, times: float, state: State) -> bool:
+    def _is_for_good(self, times: float, state: State, *, is_alone: bool) -> bool:
         """Whether it is more than a change that is meant, or a busy machine."""
-        is_long = state["slow"] >= max(_PATIENT_WINDOWS, _PATIENT_SHARE * state["seen"])
-        is_much = times >= max(self.factor, _PATIENT_FACTOR)
-        return is_much and is_long and bool(state["lost"] >= _PATIENT_SECONDS)
+        then, now = state.of("before"), state.of("now")
+        work = times_the_work(then, now)
+        if is_alone and (not is_crowded(then, now) or (work or 0.0) >= self.factor):
+            return True
+        least = max(self.factor, _PATIENT_FACTOR)
+        if times < least or state["slow"] < _PATIENT_SHARE * state["seen"]:
+            return False
+        if work is not None and work >= least and is_as_much(then, now):
+            return True
+        is_long = state["slow"] >= _PATIENT_WINDOWS
+        return is_long and bool(state["lost"] >= _PATIENT_SECONDS)
 
     def _found(
         self, table: StepTable, before: float, now: float, phase: str, state: State
@@ -116,12 +153,11 @@ class ThroughputDrop(Rule):
         )
 
 
-def _middle(table: StepTable) -> dict[str, float] | None:
+def _middle(table: StepTable, is_usable: Marks) -> dict[str, float] | None:
     """What the phases of the middle step take; None where too few steps tell it.
 
     Phases are scaled to add up to the middle step: each phase's own middle may be of another one.
     """
-    is_usable = ~table.is_profiled & ~table.is_skipped & (table.steps >= _SETTLING_STEPS)
     if int(is_usable.sum()) < _LEAST_STEPS:
         return None
     parts = np.maximum(table.micro_steps[is_usable], 1) * NANOSECONDS

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.growth import LEAST_POINTS, Growth, growth_of, halve
+from sonde.analyze.growth import FEWEST_POINTS, Growth, growth_with, halve
 from sonde.clock import NANOSECONDS
 from sonde.read.loading import read_iterator_starts
 from sonde.read.window import Window
@@ -15,7 +15,7 @@ from sonde.records.need import Metric
 from sonde.records.ranges import TimeRange
 from sonde.rules._parameters import Percent, Positive
 from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Counting, Instants, Values, in_seconds
+from sonde.rules.system._datapoints import Counting, Instants, Rows, Values, in_seconds
 
 _TREE, _PROCESS, _LIVE = "process_tree.rss_bytes", "process.rss_bytes", "memory/live_bytes"
 _LIMITS = ("cgroup.memory_limit_bytes", "memory.total_bytes")
@@ -46,17 +46,18 @@ class HostMemoryLeak(Rule):
     Why it matters: when the memory of the machine, or of the job's container, is used up, the
     kernel kills the job without a word.
     How it decides: since training began, resident memory of a worker (or of all processes of a
-    node, or live tensors on a GPU) has risen evenly, by more than increase percent and least_bytes,
-    and still does, for a minute or to the job's end. What only fills up does not count. A first
-    epoch may keep its data in memory on purpose: where a data loader has not begun its second one,
-    memory must also be more than 60 % used and run out within half an hour.
+    node, or live tensors on a GPU) has risen evenly, by time or by steps, by more than increase
+    percent and least_bytes, and still does, for a minute or to the job's end; of a job of a few
+    seconds all datapoints, five at least, must lie on a line. What only fills up does not count.
+    A first epoch may keep its data in memory on purpose: where a data loader has not begun its
+    second one, memory must also be more than 60 % used and run out within half an hour.
     What to do: do not keep what hangs on a graph (`losses.append(loss)`: write `loss.item()`), nor
     outputs in lists or caches without an end; with loader processes, hold samples in arrays and not
     in lists of Python objects, which are copied when they are touched.
     """
 
     increase: Percent = 10.0
-    least_bytes: Positive = 100e6
+    least_bytes: Positive = 50e6
 
     needs = (Metric(_TREE),)
     window_steps: ClassVar[int | None] = None
@@ -75,7 +76,7 @@ class HostMemoryLeak(Rule):
                 own.clear()
                 own["leg"] = window.leg.number
             counted = counting.take(state, one.subject, one.times_ns, one.values)
-            rows = own.get("rows", []) + in_seconds(*counted)
+            rows = own.get("rows", []) + _rows(window, *counted)
             if self._has_grown(rows):  # mostly it has not, and that is cheap to see
                 rows = _in_later_epochs(rows, window, state)
             own["rows"] = halve(rows, _MOST)
@@ -92,18 +93,18 @@ class HostMemoryLeak(Rule):
         """How many datapoints are missing."""
         counts = [len(one.get("rows", ())) for one in state.of("series").values()]
         has = max(counts, default=0)
-        if has >= LEAST_POINTS:
+        if has >= FEWEST_POINTS:
             return ""
-        return f"it has {has} datapoints of training; it needs {LEAST_POINTS}"
+        return f"it has {has} datapoints of training; it needs {FEWEST_POINTS}"
 
-    def _has_grown(self, rows: list[list[float]]) -> bool:
+    def _has_grown(self, rows: Rows) -> bool:
         return bool(rows) and max(row[1] for row in rows) - rows[0][1] > self.least_bytes
 
-    def _growth(self, rows: list[list[float]], least_seconds: float) -> Growth | None:
+    def _growth(self, rows: Rows, least_seconds: float) -> Growth | None:
         if not self._has_grown(rows) or rows[-1][0] - rows[0][0] < least_seconds:
             return None
         points = np.array(rows)
-        found = growth_of(points[:, 0], points[:, 1])
+        found = growth_with(points[:, 2], points[:, 0], points[:, 1])
         if found is None or not found.is_steady:
             return None
         least = max(self.least_bytes, self.increase / 100 * found.start)
@@ -147,6 +148,14 @@ class _Limits:
         return max(0.0, self.limit - self.used) / grown.per_second
 
 
+def _rows(window: Window, times_ns: Instants, values: Values) -> Rows:
+    """When, in seconds, the value, and how many steps were done by then."""
+    ends_ns = np.concatenate([one.ends_ns for one in window.steps()[:1]] or [times_ns[:0]])
+    first = next((int(one.steps[0]) for one in window.steps()), 0)
+    steps = (first + ends_ns.searchsorted(times_ns, side="right")).tolist()
+    return [[*row, step] for row, step in zip(in_seconds(times_ns, values), steps, strict=True)]
+
+
 def _is_leak(grown: Growth, state: State, limits: _Limits | None) -> bool:
     """Whether it is more than a first epoch that keeps its data."""
     epochs = state.of("epochs")
@@ -157,7 +166,7 @@ def _is_leak(grown: Growth, state: State, limits: _Limits | None) -> bool:
     return limits.seconds_left(grown) < _SOON_SECONDS
 
 
-def _in_later_epochs(rows: list[list[float]], window: Window, state: State) -> list[list[float]]:
+def _in_later_epochs(rows: Rows, window: Window, state: State) -> Rows:
     """What is left of rows since a data loader was begun again; all where none was."""
     epochs = state.of("epochs")
     if epochs.get("leg") != window.leg.number:

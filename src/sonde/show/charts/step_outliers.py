@@ -44,8 +44,8 @@ class StepOutliers(Chart):
         )
         if len(rows) > _TOO_MANY * sum(len(one.seconds) for one in found):
             note += (
-                " So many do not lie out of line: the steps differ widely, and the rule StepOutlier "
-                "counts only those that lie outside of that."
+                " So many do not lie out of line: the steps differ widely, and the rule "
+                "StepOutlier counts only those that lie outside of that."
             )
         return Table(
             title=self.title,

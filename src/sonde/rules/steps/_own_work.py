@@ -1,0 +1,116 @@
+"""How much a job's processes work for a step, and how busy the machine is beside them.
+
+A neighbour on the machine makes steps longer and leaves the work for each of them as it was; larger
+inputs, layers that are trained again, more passes mean more work, and are meant.
+"""
+
+from sonde.clock import NANOSECONDS
+from sonde.read.steps import StepTable
+from sonde.read.window import Samples, Window
+from sonde.read.workers import Marks
+from sonde.rules._rule import State
+
+_CPU = "process_tree.cpu_percent"
+_PRESSURE = "pressure.cpu_some_percent"
+_AMOUNTS = ("inputs", "gradients")  # tensors that tell what is trained with, and what
+_BUSY = 50.0  # percent of the time in which somebody waits for a core
+_CROWDED = 20.0  # percent of the time in which somebody waits for a core, beyond what was before
+_LARGER = 1.1
+_LEAST_SHARE = 0.3  # who has less of a core may also wait for a disk
+
+
+def note_work(window: Window, table: StepTable, is_usable: Marks, known: State) -> None:
+    """Adds to what is known how long some steps took, and what the machine did meanwhile."""
+    known["seconds"] = known.get("seconds", 0.0) + _seconds(table, is_usable)
+    known["steps"] = known.get("steps", 0) + int(is_usable.sum())
+    _note_machine(window, table, known)
+
+
+def note_amounts(window: Window, table: StepTable, known: State) -> None:
+    """Adds to what is known how much steps were given, and how much they trained."""
+    found = {"passes": float(table.passes.mean())}
+    for collection in _AMOUNTS:
+        tensors = window.tensors(collection)
+        latest = max((int(one.steps[-1]) for one in tensors), default=0)
+        if tensors:
+            found[collection] = sum(
+                float(one.column("count")[-1]) for one in tensors if one.steps[-1] == latest
+            )
+    amounts = known.of("amounts")
+    for name, amount in found.items():
+        least, most = amounts.get(name, (amount, amount))
+        amounts[name] = [min(least, amount), max(most, amount)]
+
+
+def times_the_work(before: State, now: State) -> float | None:
+    """How much more the processes compute for a step, at least; None where nobody has measured it.
+
+    Before, they may have computed all the time: short as it may have been, it was no more than
+    that.
+    """
+    cpu_before, cpu_now = before.of(_CPU), now.of(_CPU)
+    if not cpu_now.get("count") or not before.get("steps") or not now.get("steps"):
+        return None
+    most = max(cpu_now["most"], cpu_before.get("most", 0.0))
+    each_before = most * before["seconds"] / before["steps"]
+    each_now = cpu_now["sum"] / cpu_now["count"] * now["seconds"] / now["steps"]
+    return float(each_now / each_before) if each_before > 0 else None
+
+
+def is_crowded(before: State, now: State) -> bool:
+    """Whether processes wait for cores much more than before; not where nobody has measured it."""
+    waits = [one.of(_PRESSURE) for one in (before, now)]
+    if not waits[1].get("count"):
+        return False
+    shares = [one["sum"] / one["count"] if one.get("count") else 0.0 for one in waits]
+    return bool(shares[1] - shares[0] >= _CROWDED)
+
+
+def share_of_a_core(window: Window, table: StepTable, before: float = 1.0) -> float:
+    """How much of a core a worker had while steps ran; 1 where nobody was in its way.
+
+    What takes 10 ms with a third of a core takes 3 ms on a machine of one's own.
+
+    Args:
+        window: What is looked at.
+        table: The steps of the worker.
+        before: What is said where nothing was measured meanwhile.
+    """
+    known = State()
+    _note_machine(window, table, known)
+    cpu, pressure = known.of(_CPU), known.of(_PRESSURE)
+    if not cpu.get("count") or not pressure.get("count"):
+        return before
+    if pressure["sum"] / pressure["count"] < _BUSY:
+        return 1.0
+    workers = max(1, len(window.leg.lives))
+    return float(min(1.0, max(_LEAST_SHARE, cpu["sum"] / cpu["count"] / 100 / workers)))
+
+
+def is_as_much(before: State, now: State) -> bool:
+    """Whether steps are given as much as before, and train as much; not where that is not known."""
+    then, later = before.of("amounts"), now.of("amounts")
+    is_known = any(name in then for name in _AMOUNTS) and set(then) <= set(later)
+    return is_known and all(later[name][1] <= _LARGER * then[name][0] for name in then)
+
+
+def _note_machine(window: Window, table: StepTable, known: State) -> None:
+    node = next((one.info.node for one in window.leg.lives if one.info.rank == table.worker), "")
+    first_ns, last_ns = int(table.starts_ns[0]), int(table.ends_ns[-1])
+    for metric in (_CPU, _PRESSURE):
+        for samples in window.system(metric):
+            if samples.node == node and not samples.device:
+                _note(samples, first_ns, last_ns, known.of(metric))
+
+
+def _seconds(table: StepTable, is_usable: Marks) -> float:
+    return float(table.durations_ns[is_usable].sum()) / NANOSECONDS
+
+
+def _note(samples: Samples, first_ns: int, last_ns: int, known: State) -> None:
+    start, end = samples.times_ns.searchsorted((first_ns, last_ns)).tolist()
+    values = samples.values[start:end]
+    if len(values):
+        known["sum"] = known.get("sum", 0.0) + float(values.sum())
+        known["count"] = known.get("count", 0) + len(values)
+        known["most"] = max(known.get("most", 0.0), float(values.max()))
