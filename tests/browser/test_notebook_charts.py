@@ -28,7 +28,9 @@ def test_a_chart_of_a_notebook_is_alive_in_its_frame_and_a_picture_without_scrip
     assert picture.evaluate("async (one) => { await one.decode(); return one.naturalWidth }") > 800
 
 
-def test_no_chart_of_a_notebook_is_cut_off_by_its_frame(open_page: Open, tmp_path: Path) -> None:
+def test_charts_of_a_notebook_fit_their_frames_and_lanes_share_an_axis(
+    open_page: Open, tmp_path: Path
+) -> None:
     job = reported_job().job
     plots = [
         *(job.losses.plot(), job.steps().histogram().plot(), job.steps().statistics().plot()),
@@ -46,3 +48,7 @@ def test_no_chart_of_a_notebook_is_cut_off_by_its_frame(open_page: Open, tmp_pat
         whole = frame.locator("html")
         is_cut = whole.evaluate("(one) => one.scrollHeight > one.clientHeight")
         assert not is_cut, plot
+        lefts = frame.locator(".lanes .track").evaluate_all(
+            "(all) => all.map((one) => one.getBoundingClientRect().left)"
+        )
+        assert len(set(lefts)) <= 1, plot  # one axis for all lanes

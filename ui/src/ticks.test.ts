@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clockTicks, elapsedTicks, logarithmicTicks, niceCeiling, niceTicks, timeStep } from "./ticks";
+import { clockTicks, elapsedLabel, elapsedTicks, logarithmicTicks, niceCeiling, niceTicks, timeStep } from "./ticks";
 
 describe("ticks of time", () => {
   it("stand at steps that people count in, and never twice with one label", () => {
@@ -15,6 +15,8 @@ describe("ticks of time", () => {
   it("show fractions only when they need them", () => {
     expect(elapsedTicks(1, 2, 5).map((tick) => tick.label)).toEqual(["0:01.0", "0:01.2", "0:01.4", "0:01.6", "0:01.8", "0:02.0"]);
     expect(timeStep(3600, 8)).toBe(600);
+    expect([14.5, 15].map((at) => elapsedLabel(at, 0.5))).toEqual(["0:14.5", "0:15.0"]);
+    expect(elapsedLabel(15, 5)).toBe("0:15");
   });
 
   it("by the clock begin a day with its date", () => {

@@ -26,9 +26,14 @@ export function elapsedTicks(from: number, to: number, count: number): Tick[] {
   const unit = step < 60 ? 60 : step < 3600 ? 3600 : 86400;
   return multiples(from, to, step).map((at) => ({
     at,
-    label: formatElapsed(at, step < 1 ? step * 20 : Infinity),
+    label: elapsedLabel(at, step),
     isMajor: Math.abs(at / unit - Math.round(at / unit)) < 1e-9,
   }));
+}
+
+/** A tick's elapsed time, as fine as ticks are apart. */
+export function elapsedLabel(at: number, step: number): string {
+  return formatElapsed(at, step < 1 ? step * 20 : Infinity);
 }
 
 /** Ticks of the same window labeled with a zone's time of day; where a day begins, its date. */

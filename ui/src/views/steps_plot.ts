@@ -2,10 +2,9 @@
 
 import uPlot from "uplot";
 import { cellText } from "../cells";
-import { formatElapsed } from "../format";
 import type { Range } from "../range";
 import type { LineSpec } from "../specs";
-import { elapsedTicks, logarithmicTicks, niceTicks } from "../ticks";
+import { elapsedLabel, elapsedTicks, logarithmicTicks, niceTicks } from "../ticks";
 import { axisLabels } from "./axis_labels";
 import { type CurveTable, valueAxis } from "./curves";
 
@@ -32,13 +31,13 @@ export function plotOptions(plan: Plan): uPlot.Options {
   const ends = (_plot: uPlot, least: number | null, most: number | null): [number, number] => valueAxis(spec, least, most, isLogarithmic);
   const isTime = spec.x_unit === "seconds";
   const marks = (from: number, to: number, count: number): number[] => (isTime ? elapsedTicks(from, to, count).map((tick) => tick.at) : niceTicks(from, to, count).filter((at) => !isWhole || Number.isInteger(at)));
-  const label = (at: number): string => (isTime ? formatElapsed(at) : cellText(at, spec.x_unit));
+  const labels = (at: number[]): string[] => at.map((one) => (isTime ? elapsedLabel(one, at.length > 1 ? at[1]! - at[0]! : 1) : cellText(one, spec.x_unit)));
   return {
     width, height, padding: [8, 14, 0, 0], legend: { show: false },
     cursor: { sync: { key: `over ${spec.x_title}` }, y: false, points: { size: 6 }, drag: { x: true, y: false, setScale: false } },
     scales: { x: { time: false, min: range[0], max: range[1] }, y: isLogarithmic ? { distr: LOGARITHMIC, range: ends } : { range: ends } },
     axes: [
-      { ...line, size: 24, splits: (_plot, _axis, from, to) => marks(from, to, Math.max(2, width / 110)), values: (_plot, splits) => splits.map(label) },
+      { ...line, size: 24, splits: (_plot, _axis, from, to) => marks(from, to, Math.max(2, width / 110)), values: (_plot, splits) => labels(splits) },
       {
         ...line, size: (_plot, values) => labelWidth(values),
         splits: (_plot, _axis, from, to) => (isLogarithmic ? logarithmicTicks : niceTicks)(from, to, height < 120 ? 2 : 4),
