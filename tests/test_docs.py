@@ -1,5 +1,6 @@
 """Documentation cannot drift: generated pages are current, maps are true."""
 
+import json
 import re
 import runpy
 from pathlib import Path
@@ -16,6 +17,20 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 WITH_EXAMPLES = sorted(
     [ROOT / "README.md", *(ROOT / "docs/start").glob("*.md"), *(ROOT / "docs/how-to").glob("*.md")]
+)
+_COSTS = (  # the rows of the page on how it works: which benchmark, and which row of it
+    ("sampler", r"everything sampled at 500 ms"),
+    ("h200", r"everything and all GPU metrics at 100 ms"),
+    ("startup", r"sonde run true, with its report, over true"),
+    ("hook_overhead", r"perceptron, .*: defaults, step time"),
+    ("hook_overhead", r"convolutions, .*: defaults, step time"),
+    ("hook_overhead", r"transformer, .*: defaults, step time"),
+    ("hook_overhead", r"a step of .*: nothing due"),
+    ("hook_overhead_h200", r"defaults"),
+    ("hook_overhead_h200", r"statistics at every step"),
+    ("hook_overhead_h200", r"a step in a window of operators"),
+    ("rules_cost", r"all rules beside a job, 2 steps/s, .*"),
+    ("rules_cost", r"all rules beside a job, 200 steps/s, .*"),
 )
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
@@ -87,3 +102,15 @@ def test_rules_that_moved_over_by_name_are_there() -> None:
     named = [one for before in by_name for one in re.findall(r"`(\w+)`", before)]
     assert len(named) > 20
     assert [one for one in named if load_rule(one).name() != one] == []
+
+
+def test_what_the_page_on_how_it_works_says_of_costs_was_measured() -> None:
+    """Near enough for another run of the same benchmark, unlike an old or a wrong figure."""
+    page = (ROOT / "docs/concepts/how-it-works.md").read_text()
+    rows = re.findall(r"^\|[^|]+\|([^|]+)\| (?:H200|2 cores) \|$", page, re.MULTILINE)
+    for figure, (benchmark, row) in zip(rows, _COSTS, strict=True):
+        said = float(re.findall(r"\d+\.?\d*", figure)[0])
+        results = json.loads((ROOT / f"benchmarks/results/{benchmark}.json").read_text())
+        [measured] = [one["measured"] for one in results["rows"] if re.fullmatch(row, one["what"])]
+        is_near = abs(said - measured) <= max(0.3 * measured, 0.4 if "longer" in figure else 0.0)
+        assert is_near, f"{row}: {said} is said, {measured:.4g} was measured"
