@@ -28,6 +28,8 @@ from sonde.collect.torch.given_batches import GivenBatches
 from sonde.collect.torch.inner_looks import InnerLooks
 from sonde.collect.torch.loading import Loading
 from sonde.collect.torch.loop import TrainingLoop, Watch
+from sonde.collect.torch.loss_graph import PART as MADE_OF
+from sonde.collect.torch.loss_graph import LossGraph
 from sonde.collect.torch.losses import Losses
 from sonde.collect.torch.marks import Marks, device_in_use
 from sonde.collect.torch.modules import Modules
@@ -92,9 +94,12 @@ class PyTorch(Adapter):
         Batches(session, self.modules)
         GivenBatches(session, self.modules)
         InnerLooks(session, self.modules, looks, self.names, (offers, activations))
-        given = looks.part("what loss functions are given", Given(session, looks).look)
+        given = Given(session, looks)
+        graph = LossGraph(session, looks, given)
+        self._loop.at_backward.append(looks.part(MADE_OF, graph.backward_begins))
+        look = looks.part("what loss functions are given", given.look)
         return (
-            Criteria(session, self.modules, scalars, offers, given),
+            Criteria(session, self.modules, scalars, offers, look),
             Functional(session, self.modules, self.names, offers, activations),
         )
 

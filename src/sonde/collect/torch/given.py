@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -48,6 +49,7 @@ class Given:
     def __init__(self, session: Session, looks: Looks) -> None:
         self._session = session
         self._looks = looks
+        self.looked_at = -1  # the training step whose logits were seen last
 
     def look(self, name: str, forward: ForwardPass, predictions: object, labels: object) -> None:
         """A loss function was called."""
@@ -60,6 +62,7 @@ class Given:
         is_asked = self._session.plan.needs(ObservationKind.PROBABILITIES_AS_LOGITS)
         with torch.no_grad():
             if is_asked and is_training and name in _ON_LOGITS:
+                self.looked_at = self._session.steps.number
                 self._probabilities(name, forward, predictions)
             if isinstance(labels, Tensor) and _is_fit(labels):
                 self._classes(name, forward, predictions.detach(), labels.detach())
@@ -70,7 +73,7 @@ class Given:
         count, classes = rows.shape
         if not rows.is_floating_point() or (is_of_classes and classes < _MATRIX):
             return
-        by = _made_by(predictions)
+        by = made_by(predictions.grad_fn)
         facts = {"rows": count, "classes": classes, "by": by}
         kind = ObservationKind.PROBABILITIES_AS_LOGITS
         share = Brought([] if by in _LINEAR else [_share(rows, is_of_classes)])
@@ -183,9 +186,8 @@ def _of_two(predictions: Tensor, labels: Tensor, border: float) -> list[Tensor] 
     return [predicted, (labels.reshape(-1)[:_MOST_SAMPLES] > _IS_TRUE).to(torch.int64)]
 
 
-def _made_by(predictions: Tensor) -> str:
-    """The operation that gave these numbers, by its name in the graph, where that tells."""
-    operation = predictions.grad_fn
+def made_by(operation: Any) -> str:
+    """The operation that gave numbers, by its name in the graph, where that tells."""
     for _ in range(_MOST_RESHAPED):
         if operation is None:
             return ""

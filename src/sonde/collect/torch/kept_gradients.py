@@ -60,7 +60,7 @@ class KeptGradients:
         self._seen: dict[int, list[_Seen]] = {}
         self._begun: set[int] = set()  # optimizers that a backward pass has followed since
 
-    def backward_begins(self) -> None:
+    def backward_begins(self, _roots: object) -> None:
         """Nothing of this pass was added to any gradient yet."""
         if not self._session.plan.needs(ObservationKind.KEPT_GRADIENTS):
             return

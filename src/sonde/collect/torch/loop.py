@@ -82,7 +82,8 @@ class TrainingLoop:
         self._named: dict[int, tuple[int, int]] = {}  # optimizers whose parameters have names
         self.optimizers = Optimizers(session.guard.shield("optimizers", self._made, None))
         self._listeners: list[Callable[..., None]] = []
-        self.at_backward: list[Callable[[], None]] = []  # told before a pass changes any gradient
+        # told the roots of a pass before it changes any gradient
+        self.at_backward: list[Callable[[Any], None]] = []
 
     def attach(self, patches: Patches) -> None:
         """Sees backward passes and optimizer steps."""
@@ -264,7 +265,7 @@ class TrainingLoop:
             self._losses.forget_last()
         self._is_in_backward = True
         for look in self.at_backward:
-            look()
+            look(tensors)
         if self._stepping is None or not self._in_closure:
             self._losses.root(tensors)
         self._marks.begin(_BACKWARD)

@@ -26,9 +26,10 @@ class OutputIsProbability(Rule):
     below 1.46, gradients are small, and training is slow or stops early.
     How it decides: the hook looks at what goes into losses that apply softmax or sigmoid
     themselves. Rows of several numbers that are never negative and all sum to one are
-    probabilities: 2 looks in a row suffice. Numbers between 0 and 1 in front of a sigmoid may be
-    small logits of an untrained model: there it must be known that a sigmoid gave them, or all of
-    10 looks over 60 steps must be such.
+    probabilities: 2 looks in a row suffice. So does what the graph of a loss of the script's own
+    tells: that a softmax goes into a log_softmax. Numbers between 0 and 1 in front of a sigmoid may
+    be small logits of an untrained model: there it must be known that a sigmoid gave them, or all
+    of 10 looks over 60 steps must be such.
     What to do: give the loss what the last layer returns, without softmax or sigmoid; apply them
     only where predictions are read.
     """
