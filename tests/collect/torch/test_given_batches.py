@@ -108,6 +108,18 @@ def test_samples_that_are_there_twice_are_counted_and_a_second_pass_is_not() -> 
     assert [one["repeated"] for one in told(recorded)] == [0, 10]
 
 
+def test_a_validation_set_may_be_one_large_batch() -> None:
+    data = torch.arange(900, dtype=torch.float32).reshape(300, 3).sin()
+    with watched(needed=NEEDED) as recorded:
+        script = Script()
+        script.train(data)
+        script.model.eval()
+        with torch.no_grad():
+            script.model(data[:200])
+
+    assert [(one["samples"], one["known"]) for one in told(recorded)] == [(200, 200)]
+
+
 def test_a_few_batches_are_no_evaluation_and_no_training() -> None:
     with watched(needed=NEEDED) as recorded:
         script = Script()

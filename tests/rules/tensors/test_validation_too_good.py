@@ -70,7 +70,7 @@ def seen(
             "mixed": mixed,
             "trained": 800,
             "rows": 800,
-            "again": round(800 * covered) if epoch else 0,
+            "again": round(800 * covered) if epoch else 4 * repeated,
         }
 
     return told

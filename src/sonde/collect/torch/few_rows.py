@@ -45,12 +45,12 @@ class FewRows(NamedTuple):
 
 def joined(batches: Sequence[FewRows], kind: str | None = None) -> NDArray[np.generic]:
     """The numbers of batches of one form, a row for each row; or their bytes as another kind."""
-    data = b"".join([one.data for one in batches])
-    rows = len(batches) * min(MOST_ROWS, batches[0].rows)
-    return np.frombuffer(data, kind or batches[0].kind).reshape(rows, -1)
+    data, first = b"".join([one.data for one in batches]), batches[0]
+    rows = len(data) // (first.width * np.dtype(first.kind).itemsize)
+    return np.frombuffer(data, kind or first.kind).reshape(rows, -1)
 
 
-def few_rows(tensor: Tensor) -> FewRows | None:
+def few_rows(tensor: Tensor, most: int = MOST_ROWS) -> FewRows | None:
     """Of a tensor in the host's memory that is nobody's result; None where it is another one."""
     shape, kind = tensor.shape, _KINDS.get(tensor.dtype)
     if type(tensor) is not Tensor or not shape or kind is None or not tensor.is_cpu:
@@ -73,7 +73,7 @@ def few_rows(tensor: Tensor) -> FewRows | None:
     step = max(1, width // _MOST_NUMBERS)
     first = step // 2
     few = np.ndarray(
-        (min(MOST_ROWS, shape[0]), min(_MOST_NUMBERS, 1 + (width - 1 - first) // step)),
+        (min(most, shape[0]), min(_MOST_NUMBERS, 1 + (width - 1 - first) // step)),
         kind,
         memoryview(_Memory.from_address(place)),
         first * to_number * item,

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from sonde.collect.session import Session
 from sonde.collect.steps import At, FinishedStep, Pass
 from sonde.collect.torch.batch_means import BatchMeans
-from sonde.collect.torch.few_rows import FewRows, few_rows
+from sonde.collect.torch.few_rows import MOST_ROWS, FewRows, few_rows
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.samples_again import Given, SamplesAgain
@@ -17,6 +17,7 @@ from sonde.records.step import Mode
 
 _PART = "samples"
 _MOST_INPUTS = 3  # a sample may be a pair of things that both come again and again
+_MOST_EVALUATED_ROWS = 512  # many validation sets are one batch
 _TOGETHER = 64  # batches
 _MOST_WAITING = 512  # an evaluation may be long
 _CLOSELY = 2048  # batches that are trained on: later ones are not all needed
@@ -58,7 +59,7 @@ class GivenBatches:
         kwargs: dict[str, Any],
     ) -> None:
         is_training = forward.kind is Pass.TRAIN
-        inputs = _inputs(args, kwargs) if self._is_due(is_training) else ()
+        inputs = _inputs(is_training, args, kwargs) if self._is_due(is_training) else ()
         if not inputs:
             return
         if is_training:
@@ -75,7 +76,7 @@ class GivenBatches:
     def _peek(self, is_training: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self._is_due(is_training):
             self._session.hook_ns += _TAKING_NS
-            inputs = _inputs(args, kwargs)
+            inputs = _inputs(is_training, args, kwargs)
             if inputs:
                 self._add(Given(is_training, inputs))
 
@@ -126,11 +127,14 @@ class GivenBatches:
             self._again.end_evaluation(at)
 
 
-def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[FewRows, ...]:
+def _inputs(
+    is_training: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[FewRows, ...]:
     """Of the first tensors that a model is given, those with a row for each sample."""
     found: list[FewRows] = []
+    most = MOST_ROWS if is_training else _MOST_EVALUATED_ROWS
     for tensor in _tensors((*args, *kwargs.values())):
-        rows = few_rows(tensor)
+        rows = few_rows(tensor, most)
         if rows is None:
             return ()  # half of a sample may be the same in many
         if not found or rows.rows == found[0].rows:

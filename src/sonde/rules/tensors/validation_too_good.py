@@ -23,6 +23,7 @@ _SOME = 0.1
 _HARDLY_ANY = 0.05
 _COVERED = 0.9  # of what is trained on was known before: then a sample that is not is a new one
 _MIXED = 0.5  # of the pairs that batches would have if known samples were spread evenly
+_LEAST_KNOWN = 8
 _NATURAL = 2.0  # times as many as may be there twice by nature
 _EVALUATIONS = 3
 _FAR_BETTER = 0.25  # of the errors, and of the loss: dropout and augmentation cost less than that
@@ -40,11 +41,14 @@ class _Compared:
     mixed: float  # pairs of a known sample and another in one batch, of those to be expected
     trained: int
     covered: float  # of the samples trained on since the last evaluation, the share known before
+    rate: float  # of samples that are there twice, as far as the training before its end tells
 
     @classmethod
-    def of(cls, one: Observation) -> Self:
-        """As the hook tells it."""
+    def of(cls, one: Observation, own: State) -> Self:
+        """As the hook tells it; the first period of training tells how often samples are twice."""
         facts = {name: int(value) for name, value in one.facts.items()}
+        again, rows = facts["again"], max(1, facts["rows"])
+        first = own.setdefault("first", [2 * _at_most(again) / rows, rows])
         share = facts["known"] / max(1, facts["samples"])
         expected = 2 * share * (1 - share) * facts["pairs"]
         return cls(
@@ -53,7 +57,8 @@ class _Compared:
             facts["repeated"],
             facts["mixed"] / expected if expected else 0.0,
             facts["trained"],
-            facts["again"] / max(1, facts["rows"]),
+            again / rows,
+            first[0] * max(1.0, facts["trained"] / first[1]),
         )
 
     @property
@@ -63,8 +68,9 @@ class _Compared:
     @property
     def is_sure(self) -> bool:
         """Whether more are known than data has that holds the same samples more than once."""
-        natural = self.repeated + 3 + 2 * sqrt(self.repeated)
-        return self.known > _NATURAL * natural * max(1.0, self.trained / max(1, self.samples))
+        of_each = max(1.0, self.trained / max(1, self.samples))
+        natural = min(_at_most(self.repeated) * of_each, self.rate * self.samples)
+        return self.known > _NATURAL * max(natural, _LEAST_KNOWN)
 
     @property
     def is_even(self) -> bool:
@@ -121,11 +127,11 @@ class ValidationTooGood(Rule):
         if not told or is_playing(window):
             return
         for one in told:
-            compared = _Compared.of(one)
+            own = state.of("workers", one.worker)
+            compared = _Compared.of(one, own)
             if compared.samples < _COMPARED:
                 continue
             state["compared"] = state.get("compared", 0) + 1
-            own = state.of("workers", one.worker)
             is_candidate = compared.is_sure and compared.is_even and compared.share >= _SOME
             own["row"] = own.get("row", 0) + 1 if is_candidate else 0
             if compared.share < _HARDLY_ANY and compared.covered >= _COVERED:
@@ -174,3 +180,8 @@ class ValidationTooGood(Rule):
                     "evaluations": state["evaluations"],
                 },
             )
+
+
+def _at_most(count: int) -> float:
+    """How many there may be in the mean where so many were seen."""
+    return count + 3 + 2 * sqrt(count)
