@@ -142,8 +142,8 @@ def _sentence(asked: Question, found: _Found) -> str:
     count = sum(row[3] for row in found.rows)
     low = sum(row[1] * row[3] for row in found.rows) / max(1, count)
     held_up = sum(row[2] * row[3] for row in found.rows) / max(1, count)
-    said = f"In {percent(low, 1)} of {count:,} samples the GPUs were below 10 %"
     if not low:
-        return f"{said}."
+        return f"In none of {count:,} samples the GPUs were below 10 %."
+    said = f"In {percent(low, 1)} of {count:,} samples the GPUs were below 10 %"
     meanwhile = f"in {percent(held_up, 1)}" if held_up else "in none of them"
     return f"{said}; {meanwhile} {asked.what} at the same time."

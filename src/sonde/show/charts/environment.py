@@ -7,12 +7,18 @@ from typing import Any
 from sonde.show.charts._chart import Chart
 from sonde.show.job_view import JobView
 from sonde.show.specs import Column, Fact, Facts, Group, Spec, Table
-from sonde.show.units import quantity
+from sonde.show.units import counted, quantity
 
 _COLUMNS = (
     Column(name="name", title="Name", is_number=False),
     Column(name="value", title="Value", is_number=False),
 )
+
+_TITLES = {
+    "sonde_python": "Python of Sonde",
+    "nvidia_driver": "NVIDIA driver",
+    "is_clean": "Everything committed",
+}
 
 
 class Environment(Chart):
@@ -28,9 +34,10 @@ class Environment(Chart):
             return None
         run = runs[-1]
         parts: list[Spec] = [_facts(job, run)]
-        for group, title in (("packages", "Packages"), ("environment", "Variables")):
+        for group, noun in (("packages", "package"), ("environment", "variable")):
             if run[group]:
                 rows = tuple((name, str(value)) for name, value in run[group].items())
+                title = counted(len(rows), noun)
                 parts.append(Table(title=title, columns=_COLUMNS, rows=rows, is_quiet=True))
         return Group(title=self.title, parts=tuple(parts))
 
@@ -45,11 +52,15 @@ def _facts(job: JobView, run: Mapping[str, Any]) -> Facts:
     ]
     for group in ("versions", "machine", "git"):
         facts += [
-            (f"{group}.{name}", name.removesuffix("_bytes").replace("_", " "), _said(name, value))
+            (f"{group}.{name}", _TITLES.get(name, _title(name)), _said(name, value))
             for name, value in run[group].items()
         ]
     told = tuple(Fact(name=name, title=title, value=text) for name, title, text in facts)
     return Facts(title=f"Run on {run['node']}", facts=told)
+
+
+def _title(name: str) -> str:
+    return name.removesuffix("_bytes").replace("_", " ").capitalize()
 
 
 def _said(name: str, value: object) -> str:

@@ -22,15 +22,15 @@ class Method(Chart):
         if status["steps"]:
             said.append(
                 "A step is one optimizer iteration of one worker. Its phases add up to it: an "
-                "instant belongs to the phase that began last, and what is left is “between”. "
-                "Steps in which a profiler was at work count, their durations do not."
+                "instant belongs to the phase that began last, and what is left is “between”."
             )
         if status["profiles"]:
             steps = [f"{one['kind']} {_steps(one)}" for one in status["profiles"][:6]]
             said.append(
                 f"Profilers looked deeper for a few steps only ({'; '.join(steps)}); operators, "
                 "kernels and functions are of these. Shares of operators that run at once are "
-                "divided among them, so that they add up."
+                "divided among them, so that they add up. These steps count, their durations do "
+                "not: profilers make them longer."
             )
         said.append("Times of day are those of the zone in which this page was written.")
         return Text(title=self.title, paragraphs=tuple(said))
