@@ -65,7 +65,8 @@ def test_a_slow_transformation_is_named() -> None:
 
 def test_too_few_processes_are_advised_only_as_far_as_there_are_cores() -> None:
     report = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 4})
-    assert "4 loader processes (num_workers=4) would come nearer." in text(report, "processes")
+    said = "4 loader processes (num_workers=4) would come nearer; make them cheaper, too."
+    assert said in text(report, "processes")
     full = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 2})
     assert "make batches cheaper" in text(full, "processes")
 

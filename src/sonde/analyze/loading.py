@@ -11,7 +11,13 @@ from math import ceil
 import numpy as np
 
 from sonde.analyze.percentiles import percentiles
-from sonde.records.loading import BatchWait, IteratorStart, LoaderRecord, Operation
+from sonde.records.loading import (
+    BatchWait,
+    IteratorStart,
+    LoaderFacts,
+    LoaderRecord,
+    Operation,
+)
 
 _DEVIATIONS = 5.0  # robust ones; noise of a healthy loader stays below
 _MAD_TO_DEVIATION = 1.4826
@@ -195,15 +201,75 @@ def _making(record: LoaderRecord) -> float | None:
 def _needed(record: LoaderRecord) -> int | None:
     """Loader processes that would make a batch in the time of a step."""
     batch, step = _making(record), _median(record.step_seconds)
-    return max(1, ceil(_RESERVE * batch / step)) if batch is not None and step else None
+    return processes_needed(batch, step) if batch is not None and step else None
+
+
+def processes_needed(batch: float, step: float) -> int:
+    """Loader processes that make batches as quickly as steps use them, with some to spare.
+
+    Args:
+        batch: Seconds that one process takes to make a batch.
+        step: Seconds of a step without waiting.
+    """
+    return max(1, ceil(_RESERVE * batch / step))
+
+
+def making_seconds(facts: LoaderFacts, wait: float, step: float) -> float:
+    """How long a batch takes to make, as far as waits for them tell.
+
+    Args:
+        facts: What the loader is like.
+        wait: Seconds of waiting in a step.
+        step: Seconds of a step without waiting; loader processes work on meanwhile.
+    """
+    return (wait + (step if facts.processes else 0.0)) * max(1, facts.processes)
+
+
+def advice_on_processes(
+    facts: LoaderFacts, batch: float, step: float, *, is_idle: bool = False
+) -> str:
+    """How many loader processes would do where steps wait for data.
+
+    Args:
+        facts: What the loader is like; of its cores, those that are one worker's.
+        batch: Seconds that one process takes to make a batch.
+        step: Seconds of a step without waiting.
+        is_idle: Whether who makes batches mostly waits: that needs no core, but memory.
+    """
+    needed = processes_needed(batch, step)
+    if facts.processes >= needed:
+        return (
+            f"Its {_processes(facts.processes)} make batches quickly enough: the time goes "
+            "into handing them over, or others keep the cores busy. Larger batches of fewer and "
+            "simpler pieces cost less to hand over."
+        )
+    now = {0: "the training makes them itself", 1: "one process makes them"}.get(
+        facts.processes, f"{facts.processes} make them"
+    )
+    each = f"A batch takes {_time(batch)} to make, a step without waiting {_time(step)}; {now}."
+    most = min(needed, facts.cores * (_WAITING_PER_CORE if is_idle else 1))
+    if most > facts.processes:
+        enough = "would keep up" if most == needed else "would come nearer; make them cheaper, too"
+        return f"{each} {_processes(most).capitalize()} (num_workers={most}) {enough}."
+    return (
+        f"{each} {_processes(needed).capitalize()} would keep up, but there are only "
+        f"{_cores(facts.cores)}: make batches cheaper, or prepare them before the training."
+    )
+
+
+def advice_on_too_many(processes: int, cores: int) -> str:
+    """What to do where loader processes get in each other's way."""
+    return (
+        f"{_processes(processes).capitalize()} share {_cores(cores)}: fewer would do "
+        f"(num_workers={max(1, cores)})."
+    )
 
 
 def _advice(report: LoaderReport) -> list[Advice]:
     record, facts = report.record, report.record.facts
     found = [*_on_waiting(report), *_on_starts(report), *_on_pinning(record)]
     if facts.processes > facts.cores and not _is_idle(record):
-        text = f"{facts.processes} loader processes share {_cores(facts.cores)}: fewer would do."
-        found.append(Advice("processes", text))
+        found.append(Advice("processes", advice_on_too_many(facts.processes, facts.cores)))
     if report.slow_waits:
         worst = max(report.slow_waits, key=lambda one: one.seconds)
         text = (
@@ -237,14 +303,11 @@ def _on_waiting(report: LoaderReport) -> list[Advice]:
         found.append(Advice("window", text))
     if needed is None:
         return found
+    batch, step = _making(record) or 0.0, _median(record.step_seconds) or 0.0
+    text = advice_on_processes(record.facts, batch, step, is_idle=_is_idle(record))
     if record.facts.processes >= needed:
-        text = (
-            f"Its {_processes(record.facts.processes)} make batches quickly enough: the time goes "
-            "into handing them over, or others keep the cores busy. Larger batches of fewer and "
-            "simpler pieces cost less to hand over."
-        )
         return [*found, Advice("handing over", text)]
-    return [*found, *_on_function(report), *_on_processes(report, needed)]
+    return [*found, *_on_function(report), Advice("processes", text)]
 
 
 def _on_function(report: LoaderReport) -> list[Advice]:
@@ -256,24 +319,6 @@ def _on_function(report: LoaderReport) -> list[Advice]:
     if _is_idle(report.record):
         text += " Most of that is not computing but waiting, as for a disk or a network."
     return [Advice("function", text)]
-
-
-def _on_processes(report: LoaderReport, needed: int) -> list[Advice]:
-    record, facts = report.record, report.record.facts
-    batch, step = _making(record) or 0.0, _median(record.step_seconds) or 0.0
-    now = f"{facts.processes} make them" if facts.processes else "the training makes them itself"
-    each = f"A batch takes {_time(batch)} to make, a step without waiting {_time(step)}; {now}."
-    # who waits needs no core, but memory
-    most = min(needed, facts.cores * (_WAITING_PER_CORE if _is_idle(record) else 1))
-    if most > facts.processes:
-        enough = "would keep up" if most == needed else "would come nearer"
-        text = f"{each} {_processes(most).capitalize()} (num_workers={most}) {enough}."
-    else:
-        text = (
-            f"{each} {_processes(needed).capitalize()} would keep up, but there are only "
-            f"{_cores(facts.cores)}: make batches cheaper, or prepare them before the training."
-        )
-    return [Advice("processes", text)]
 
 
 def _on_starts(report: LoaderReport) -> list[Advice]:

@@ -31,7 +31,7 @@ def _loader(one: Mapping[str, Any]) -> list[Text]:
     lines = [Text(title, "bold"), Text()]
     rows = [
         (
-            *(row["operation"], str(row["count"])),
+            *(row["operation"], f"{row['count']:,}"),
             *(short_time(row[name]) for name in _NUMBERS),
             "–" if row["operation"] in SINGLE_ITEMS else short_time(row["total"]),
         )

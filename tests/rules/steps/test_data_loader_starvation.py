@@ -41,7 +41,7 @@ def test_waiting_for_data_is_found_with_its_cost_and_a_way_out() -> None:
     assert evidence["lost_percent"] == pytest.approx(50, abs=1)
     assert evidence["seconds_per_step_to_win"] == pytest.approx(0.05)
     assert "num_workers=0" in episode.finding.message
-    assert "num_workers=2 would" in episode.finding.advice
+    assert "(num_workers=2) would keep up" in episode.finding.advice
     assert "gpu_hours_lost" not in evidence
 
 
@@ -53,17 +53,17 @@ def test_on_a_gpu_its_hours_are_counted() -> None:
 def test_every_fourth_wait_of_a_loader_with_four_processes_counts() -> None:
     job = waiting(lambda step: 0.3 if step % 4 == 0 else 0.0, processes=4)
     [episode] = judged(job).episodes
-    assert "4 loader processes do not keep up" in episode.finding.advice
+    assert "4 make them. 8 loader processes" in episode.finding.advice
 
 
 def test_more_processes_than_cores_are_not_advised() -> None:
     [episode] = judged(waiting(lambda _: 2.0)).episodes
-    assert "loader processes, and there are 8 cores. Set num_workers=8" in episode.finding.advice
+    assert "(num_workers=8) would come nearer; make them cheaper, too" in episode.finding.advice
 
 
 def test_where_every_core_has_a_process_batches_must_become_cheaper() -> None:
     [episode] = judged(waiting(lambda _: 2.0, processes=8)).episodes
-    assert "and there are 8 cores. Make batches cheaper" in episode.finding.advice
+    assert "there are only 8 cores: make batches cheaper" in episode.finding.advice
 
 
 HEALTHY: dict[str, Callable[[int], float]] = {

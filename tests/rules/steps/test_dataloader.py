@@ -42,7 +42,10 @@ def test_too_few_processes_are_found_where_steps_wait() -> None:
     found = judged(trained(1, 0.06))
     [episode] = found.episodes
     assert "node-a has too few loader processes: 1 for 8 cores (12 %)" in episode.finding.message
-    assert "set num_workers=8, the cores" in episode.finding.advice
+    assert (
+        "one process makes them. 3 loader processes (num_workers=3) would keep up"
+        in episode.finding.advice
+    )
     assert episode.finding.evidence["lost_percent"] == pytest.approx(60.0)
     waits = found.summary["waiting for a batch (seconds: p50, p95, longest)"]
     assert waits == pytest.approx([0.06] * 3, rel=0.02)
@@ -63,7 +66,9 @@ def test_where_there_is_none_no_share_of_the_cores_is_told() -> None:
 def test_too_many_processes_are_found_over_all_workers_of_a_node() -> None:
     [episode] = judged(trained(6, 0.06, ranks=4)).episodes
     assert "too many loader processes: 24 for 8 cores (300 %)" in episode.finding.message
-    assert "set num_workers=2, the cores" in episode.finding.advice
+    assert (
+        "6 loader processes share 2 cores: fewer would do (num_workers=2)" in episode.finding.advice
+    )
 
 
 HEALTHY = {

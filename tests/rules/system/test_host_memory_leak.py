@@ -133,7 +133,7 @@ def short(megabytes: Reals, steps_per_sample: Reals | None = None) -> FakeJob:
 
 
 def test_a_job_of_a_few_seconds_that_leaks_is_found() -> None:
-    [episode] = judged(short(350 + 25.0 * np.arange(6))).episodes
+    [episode] = judged(short(350 + 25 * np.arange(6.0))).episodes
     assert episode.finding.evidence["end_bytes"] == pytest.approx(475e6)
 
 
@@ -149,7 +149,7 @@ def test_a_leak_by_steps_is_found_though_a_neighbour_slows_it_down() -> None:
     [
         np.array([350, 430, 435, 440, 441, 442.0]),
         np.array([350, 400, 440, 465, 480, 485, 487, 488.0]),
-        350 + 5.0 * np.arange(8),
+        350 + 5 * np.arange(8.0),
         np.array([350, 350, 350, 350, 350, 480.0]),
     ],
     ids=["the first steps", "fills up", "a little", "one jump"],

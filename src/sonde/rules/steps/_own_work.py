@@ -13,6 +13,7 @@ from sonde.rules._rule import State
 _CPU = "process_tree.cpu_percent"
 _PRESSURE = "pressure.cpu_some_percent"
 _AMOUNTS = ("inputs", "gradients")  # tensors that tell what is trained with, and what
+_FULL = 80.0  # percent of the time in which somebody waits for a core: more tells nothing
 _BUSY = 50.0  # percent of the time in which somebody waits for a core
 _CROWDED = 20.0  # percent of the time in which somebody waits for a core, beyond what was before
 _LARGER = 1.1
@@ -58,12 +59,15 @@ def times_the_work(before: State, now: State) -> float | None:
 
 
 def is_crowded(before: State, now: State) -> bool:
-    """Whether processes wait for cores much more than before; not where nobody has measured it."""
+    """Whether processes wait for cores much more than before, or nearly all the time.
+
+    Not where nobody has measured it.
+    """
     waits = [one.of(_PRESSURE) for one in (before, now)]
     if not waits[1].get("count"):
         return False
     shares = [one["sum"] / one["count"] if one.get("count") else 0.0 for one in waits]
-    return bool(shares[1] - shares[0] >= _CROWDED)
+    return bool(shares[1] >= _FULL or shares[1] - shares[0] >= _CROWDED)
 
 
 def share_of_a_core(window: Window, table: StepTable, before: float = 1.0) -> float:

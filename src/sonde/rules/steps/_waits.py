@@ -66,3 +66,11 @@ def loader_facts(window: Window, worker: int) -> LoaderFacts | None:
     within = TimeRange(window.leg.start_ns, window.end_ns + 1)
     starts = read_iterator_starts(window.data.worker(worker), within)
     return starts[-1][1] if starts else None
+
+
+def cores_each(cores: int, window: Window) -> int:
+    """The cores of a node that are there for each of its workers."""
+    workers: dict[str, int] = {}
+    for life in window.leg.lives:
+        workers[life.info.node] = workers.get(life.info.node, 0) + 1
+    return max(1, cores // max(workers.values(), default=1))

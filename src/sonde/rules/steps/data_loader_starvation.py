@@ -1,9 +1,10 @@
 """DataLoaderStarvation: steps spend too much of their time waiting for data."""
 
 from collections.abc import Iterator
-from math import ceil
+from dataclasses import replace
 from typing import ClassVar
 
+from sonde.analyze.loading import advice_on_processes, making_seconds
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.loading import LoaderFacts
@@ -11,11 +12,10 @@ from sonde.records.need import Steps
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.steps._own_work import share_of_a_core
-from sonde.rules.steps._waits import Waits, loader_facts
+from sonde.rules.steps._waits import Waits, cores_each, loader_facts
 
 _LEAST_STEPS = 15  # of a window
 _LEAST_SECONDS = 0.005  # of waiting in a step: what is shorter is handing over, not loading
-_RESERVE = 1.1  # loader processes beyond what would just do
 
 
 class DataLoaderStarvation(Rule):
@@ -95,7 +95,7 @@ class DataLoaderStarvation(Rule):
             f"of {1e3 * step:.3g} ms of a step.{said}",
             step=(int(state["since"]), int(waits.steps[-1])),
             worker=waits.worker,
-            advice=_advice(facts, wait, step - wait) or self.pages().advice,
+            advice=_advice(window, facts, wait, step - wait) or self.pages().advice,
             evidence={
                 "lost_percent": percent,
                 "lost_seconds": state["waited"],
@@ -107,20 +107,10 @@ class DataLoaderStarvation(Rule):
         )
 
 
-def _advice(facts: LoaderFacts | None, wait: float, computing: float) -> str:
+def _advice(window: Window, facts: LoaderFacts | None, wait: float, computing: float) -> str:
     """How many loader processes would do, where that is plain."""
     if facts is None or computing <= 0:
         return ""
-    making = (wait + (computing if facts.processes else 0.0)) * max(1, facts.processes)
-    needed = ceil(_RESERVE * making / computing)
-    made = "the training process makes its batches itself" if not facts.processes else ""
-    made = made or f"{facts.processes} loader processes do not keep up"
-    if needed <= facts.cores:
-        return f"{made}: num_workers={needed} would. `sonde dataloader` shows where the time goes."
-    more = facts.processes < facts.cores
-    first = f"Set num_workers={facts.cores}, and make" if more else "Make"
-    return (
-        f"{made}: to keep up, it would take {needed} loader processes, and there are {facts.cores} "
-        f"cores. {first} batches cheaper (smaller items, faster decoding), or prepare them before "
-        "the training; `sonde dataloader` shows where the time goes."
-    )
+    own = replace(facts, cores=cores_each(facts.cores, window))
+    said = advice_on_processes(own, making_seconds(own, wait, computing), computing)
+    return f"{said} `sonde dataloader` shows where the time goes."

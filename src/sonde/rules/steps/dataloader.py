@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sonde.analyze.loading import advice_on_processes, advice_on_too_many, making_seconds
 from sonde.analyze.sketch import add_to_sketch, sketch_quantiles
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.finding import Evidence, Finding, Severity
-from sonde.records.loading import Operation
+from sonde.records.loading import LoaderFacts, Operation
 from sonde.records.need import Operations
 from sonde.records.profile import OperationCategory
 from sonde.records.step import Phase
@@ -97,8 +98,7 @@ class Dataloader(Rule):
             node=node,
             worker=next(iter(workers)) if len(workers) == 1 else None,
             subject=f"{node}/processes",
-            advice=f"set num_workers={max(1, cores // len(workers))}, the cores that there are per "
-            "worker; `sonde dataloader` shows where the time of loading goes.",
+            advice=_advice(workers, cores, is_many=is_many),
             evidence={
                 "loader_processes": processes,
                 "cores": cores,
@@ -126,6 +126,22 @@ class Dataloader(Rule):
             advice="Set pin_memory=True in the data loader, and copy with non_blocking=True.",
             evidence={"lost_percent": copies, "workers": [float(rank) for rank in unpinned]},
         )
+
+
+def _advice(workers: dict[int, State], cores: int, *, is_many: bool) -> str:
+    """What to do, as `sonde dataloader` says it, of the worker that waits most."""
+    each = max(1, cores // len(workers))
+    worst = max(workers.values(), key=lambda own: float(own.get("waiting", 0.0)))
+    processes = int(worst["processes"])
+    wait, step = float(worst.get("wait_seconds", 0.0)), float(worst.get("step_seconds", 0.0))
+    if is_many:
+        said = advice_on_too_many(processes, each)
+    elif wait > 0 and step > 0:
+        facts = LoaderFacts(processes, cores=each)
+        said = advice_on_processes(facts, making_seconds(facts, wait, step), step)
+    else:
+        said = f"set num_workers={each}, the cores that there are per worker."
+    return f"{said} `sonde dataloader` shows where the time of loading goes."
 
 
 def _note_loaders(window: Window, state: State) -> None:
@@ -158,6 +174,7 @@ def _note_steps(table: StepTable, own: State) -> None:
         return
     own["waiting"] = float(waits.seconds.sum()) / whole
     own["wait_seconds"] = float(waits.seconds.mean())
+    own["step_seconds"] = float((waits.whole - waits.seconds).mean())
     own["waited"] = own.get("waited", 0.0) + float(waits.seconds.sum())
     copied_ns = float(table.phases_ns[Phase.HOST_TO_DEVICE.value].sum())
     own["copying"] = copied_ns / max(1.0, float(table.durations_ns.sum()))
