@@ -55,6 +55,15 @@ def test_a_flipped_bit_is_found_between_two_looks(to: float, severity: Severity)
     assert (episode.first_step, episode.last_step) == (24, 30)
 
 
+def test_a_matrix_that_is_written_in_other_units_is_found() -> None:
+    def weights(name: str, step: int) -> Reals:
+        return usual(name, step) * (1e3 if name == "d.weight" and step >= 30 else 1.0)
+
+    [episode] = judged(training(weights)).episodes
+    assert (episode.finding.tensor, episode.first_step) == ("d.weight", 24)
+    assert "Many weights" in episode.finding.message
+
+
 HEALTHY: dict[str, Weights] = {
     "weights that move": usual,
     "weights that grow": lambda name, step: usual(name, step) * 1.3**step,
@@ -63,8 +72,13 @@ HEALTHY: dict[str, Weights] = {
     "a layer that begins at zero": lambda name, step: (
         usual(name, step) * (1e-6 if name == "d.weight" and step < 30 else 1.0)
     ),
-    "a matrix that is written anew": lambda name, step: (
-        usual(name, step) * (1e3 if name == "d.weight" and step >= 30 else 1.0)
+    "a matrix that jumps while it is still moving": lambda name, step: (
+        usual(name, step)
+        * (5.0 ** (step // 6) if name == "d.weight" else 1.0)
+        * (1 + 1e2 * (step >= 30))
+    ),
+    "one explodes first, and the others follow": lambda name, step: (
+        usual(name, step) * ((1e6 if name == "d.weight" else 50.0) if step >= 30 else 1.0)
     ),
 }
 

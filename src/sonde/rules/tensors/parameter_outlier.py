@@ -15,19 +15,24 @@ _JUMP = 100.0  # times the largest weight of the tensor before
 _OF_ALL = 10.0  # times the largest weight of all before: one that begins near zero may grow
 _SURELY = 1e4  # times both: no optimizer does that
 _FEW = 4.0  # weights that hold the whole norm
-_MOST_TENSORS = 3  # if more jump at once, the training explodes
+_CALM = 3.0  # times at most from one look to the next: nothing is under way
+_CALM_LOOKS = 4
+_OTHERS = 10.0  # times at most, of other matrices: else the training explodes
+_MOST_TENSORS = 3  # if more jump at once, or all, the training explodes
 _SMALLEST = 64  # elements: of a few numbers each may be large
 
 
 class ParameterOutlier(Rule):
-    """Single weights jump by orders of magnitude between two looks.
+    """Single weights, or those of one matrix, jump by orders of magnitude between two looks.
 
     Why it matters: no optimizer does that. A bit has flipped in memory, or a checkpoint or a hand
-    has put a wrong value there; from then on the model computes with it.
+    has put wrong values there; from then on the model computes with them.
     How it decides: the largest magnitude of a weight matrix grows at least a hundredfold from one
-    recorded step to the next, to ten times the largest of all matrices before, and so few elements
-    hold all of its norm. Where more than 3 matrices jump at once the training itself explodes:
-    that is another rule's.
+    recorded step to the next, to ten times the largest of all matrices before. That is said where
+    at most 4 elements hold all of its norm; and of many elements, where the matrix was calm at
+    4 looks before, growing threefold at most, and no other matrix grows tenfold meanwhile. Where
+    more than 3 matrices or all of them jump at once the training itself explodes: that is another
+    rule's.
     What to do: resume from a checkpoint before that step; test the memory of that GPU or node; look
     at what is written into the parameter by hand or loaded from a file.
     """
@@ -50,19 +55,19 @@ class ParameterOutlier(Rule):
         steps: list[int] = np.unique(steps_of_all(tensors)).tolist()
         rows = [(one, dict(own)) for one, own in by_tensor(tensors, _magnitudes(tensors))]
         for step in steps:
-            before = state.of("largest")
-            of_all = max((float(value[0]) for value in before.values()), default=0.0)
-            found = []
-            for tensor, magnitudes in rows:
-                if step not in magnitudes:
-                    continue
-                key = f"{tensor.name}/{tensor.worker}"
-                largest, squares = magnitudes[step]
-                if key in before and _is_jump(largest, squares, float(before[key][0]), of_all):
-                    found.append((tensor, step, largest, *before[key], of_all))
-                before[key] = [largest, step]
-            if len({one[0].name for one in found}) <= _MOST_TENSORS:
-                yield from (self._found(*one) for one in found)
+            looks = [
+                _Look(tensor, step, *magnitudes[step], state.of("largest"))
+                for tensor, magnitudes in rows
+                if step in magnitudes
+            ]
+            of_all = max((float(one[0]) for one in state.of("largest").values()), default=0.0)
+            found = [one for one in looks if one.has_jumped(of_all)]
+            are_many = len({one.tensor.name for one in found}) > _MOST_TENSORS
+            are_all = len(found) == len(looks) > 1
+            if not (are_many or are_all):
+                yield from (self._found(one, of_all) for one in found if one.is_alone(looks))
+            for one in looks:
+                one.remember()
             state["looks"] = state.get("looks", 0) + 1
 
     def lacks(self, state: State) -> str:
@@ -70,35 +75,65 @@ class ParameterOutlier(Rule):
         seen = state.get("looks", 0)
         return "" if seen > 1 else f"weights were recorded at {seen} steps; it needs 2"
 
-    def _found(
-        self,
-        tensor: WindowTensor,
-        step: int,
-        largest: float,
-        *known: float,
-    ) -> Finding:
-        before, since, of_all = known
+    def _found(self, look: "_Look", of_all: float) -> Finding:
+        tensor, largest, before = look.tensor, look.largest, look.before
+        who = f"{'A weight' if look.is_of_few else 'Many weights'} of {tensor.name}"
         is_sure = largest >= _SURELY * max(before, of_all)
         return self.finding(
-            f"A weight of {tensor.name} on worker {tensor.worker} jumped to {largest:.3g} between "
-            f"steps {since:.0f} and {step}; the largest was {before:.3g} before.",
+            f"{who} on worker {tensor.worker} jumped to {largest:.3g} between steps {look.since} "
+            f"and {look.step}; the largest was {before:.3g} before.",
             severity=Severity.CRITICAL if is_sure else Severity.WARNING,
-            step=(int(since), step),
+            step=(look.since, look.step),
             tensor=tensor.name,
             worker=tensor.worker,
-            evidence={"largest": largest, "before": before, "largest_of_all_before": of_all},
+            evidence={
+                "largest": largest,
+                "before": before,
+                "largest_of_all_before": of_all,
+                "is_of_few": look.is_of_few,
+            },
         )
+
+
+class _Look:
+    """One matrix at one step, and what is known of it from before."""
+
+    def __init__(
+        self, tensor: WindowTensor, step: int, largest: float, squares: float, known: State
+    ) -> None:
+        self.tensor, self.step, self.largest = tensor, step, largest
+        self.key = f"{tensor.name}/{tensor.worker}"
+        # how many elements of that size would give the norm
+        self.is_of_few = squares <= _FEW * largest * largest
+        self._known = known
+        self.before, since, self._calm = known.get(self.key, (0.0, 0, 0))
+        self.since = int(since)
+
+    @property
+    def growth(self) -> float:
+        """How many times the largest before; endless where nothing was before."""
+        return self.largest / self.before if self.before > 0 else float("inf")
+
+    def has_jumped(self, of_all: float) -> bool:
+        """Whether no optimizer does that to one matrix."""
+        if not (self.before > 0 and self.growth >= _JUMP and self.largest >= _OF_ALL * of_all):
+            return False
+        return self.is_of_few or self._calm >= _CALM_LOOKS
+
+    def is_alone(self, looks: "Sequence[_Look]") -> bool:
+        """Whether others of the same worker stay as they are, where many weights have jumped."""
+        own = self.tensor.worker
+        others = [one for one in looks if one is not self and one.tensor.worker == own]
+        return self.is_of_few or (bool(others) and all(one.growth < _OTHERS for one in others))
+
+    def remember(self) -> None:
+        """For the next look."""
+        is_calm = 1 / _CALM <= self.growth <= _CALM
+        self._known[self.key] = [self.largest, self.step, self._calm + 1 if is_calm else 0]
 
 
 def _is_fit(tensor: WindowTensor) -> bool:
     return tensor.is_matrix and bool(tensor.rows.columns["count"][0] >= _SMALLEST)
-
-
-def _is_jump(largest: float, squares: float, before: float, of_all: float) -> bool:
-    if not (largest >= _JUMP * before > 0 and largest >= _OF_ALL * of_all):
-        return False
-    # how many elements of that size would give the norm
-    return squares / (largest * largest) <= _FEW
 
 
 def _magnitudes(
