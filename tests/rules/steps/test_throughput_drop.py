@@ -126,6 +126,18 @@ def test_one_phase_is_to_blame_unless_others_have_come(pressure: float, is_found
     assert bool(judged(job.end()).episodes) is is_found
 
 
+def test_what_more_passes_take_between_phases_is_meant() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(600):
+        passes = 5 if step >= 300 else 1
+        for number in range(passes - 1):
+            worker.stretch("forward", 0.011 + 0.002 * number, 0.001, step)
+        worker.step(step, {"forward": 0.001}, rest=0.02 * passes)
+    worker.flush()
+    assert judged(job.end()).episodes == ()
+
+
 def test_a_drop_whose_phase_changes_is_one_drop() -> None:
     waiting = np.where((np.arange(1600) // 200) % 2 == 0, 12.0, 1.0)
     computing = np.where((np.arange(1600) // 200) % 2 == 0, 1.0, 4.0)

@@ -16,6 +16,7 @@ _AMOUNTS = ("inputs", "gradients")  # tensors that tell what is trained with, an
 _FULL = 80.0  # percent of the time in which somebody waits for a core: more tells nothing
 _BUSY = 50.0  # percent of the time in which somebody waits for a core
 _CROWDED = 20.0  # percent of the time in which somebody waits for a core, beyond what was before
+_ENOUGH_SAMPLES = 6
 _LARGER = 1.1
 _LEAST_SHARE = 0.3  # who has less of a core may also wait for a disk
 
@@ -46,14 +47,15 @@ def note_amounts(window: Window, table: StepTable, known: State) -> None:
 def times_the_work(before: State, now: State) -> float | None:
     """How much more the processes compute for a step, at least; None where nobody has measured it.
 
-    Before, they may have computed all the time: short as it may have been, it was no more than
-    that.
+    Where there are few samples of before, they may have computed as much as they ever did.
     """
     cpu_before, cpu_now = before.of(_CPU), now.of(_CPU)
     if not cpu_now.get("count") or not before.get("steps") or not now.get("steps"):
         return None
+    is_known = cpu_before.get("count", 0) >= _ENOUGH_SAMPLES
     most = max(cpu_now["most"], cpu_before.get("most", 0.0))
-    each_before = most * before["seconds"] / before["steps"]
+    level = cpu_before["sum"] / cpu_before["count"] if is_known else most
+    each_before = level * before["seconds"] / before["steps"]
     each_now = cpu_now["sum"] / cpu_now["count"] * now["seconds"] / now["steps"]
     return float(each_now / each_before) if each_before > 0 else None
 
@@ -96,6 +98,12 @@ def is_as_much(before: State, now: State) -> bool:
     then, later = before.of("amounts"), now.of("amounts")
     is_known = any(name in then for name in _AMOUNTS) and set(then) <= set(later)
     return is_known and all(later[name][1] <= _LARGER * then[name][0] for name in then)
+
+
+def is_more(before: State, now: State) -> bool:
+    """Whether steps are plainly given more than before, or train more, or have more passes."""
+    then, later = before.of("amounts"), now.of("amounts")
+    return any(later[name][0] > _LARGER * then[name][1] for name in set(then) & set(later))
 
 
 def _note_machine(window: Window, table: StepTable, known: State) -> None:

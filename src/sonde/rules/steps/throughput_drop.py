@@ -19,6 +19,7 @@ from sonde.rules._trainings import begin_leg
 from sonde.rules.steps._own_work import (
     is_as_much,
     is_crowded,
+    is_more,
     note_amounts,
     note_work,
     times_the_work,
@@ -53,8 +54,8 @@ class ThroughputDrop(Rule):
     may have grown, or the machine is busy: that must be twice as slow for a quarter of the job;
     and either the job's processes compute twice as much for each step, with inputs, gradients and
     passes as before, or it lasts for 500 steps and costs two minutes. The same holds where more
-    processes wait for a core than before. Evaluation, checkpoints, profilers and the number of
-    micro-steps do not count.
+    processes wait for a core than before, or steps have more passes. Evaluation, checkpoints,
+    profilers and the number of micro-steps do not count.
     What to do: look at the phase that is named: `sonde profile JOB --kinds python,operators` now,
     and compare with a profile from the beginning.
     """
@@ -122,7 +123,8 @@ class ThroughputDrop(Rule):
         """Whether it is more than a change that is meant, or a busy machine."""
         then, now = state.of("before"), state.of("now")
         work = times_the_work(then, now)
-        if is_alone and (not is_crowded(then, now) or (work or 0.0) >= self.factor):
+        is_excused = is_more(then, now) or (is_crowded(then, now) and (work or 0.0) < self.factor)
+        if is_alone and not is_excused:
             return True
         least = max(self.factor, _PATIENT_FACTOR)
         if times < least or state["slow"] < _PATIENT_SHARE * state["seen"]:
