@@ -98,18 +98,14 @@ def test_enough_batches_are_needed() -> None:
 Batches = Callable[[int], Reals]  # the labels of the batch of a step
 
 
-def followed(
-    batches: Batches, steps: int = 400, *, subject: str = "labels", plays: bool = False
-) -> FakeJob:
+def followed(batches: dict[str, Batches], steps: int = 400, *, plays: bool = False) -> FakeJob:
     """A training whose batches are followed."""
     job = FakeJob()
     worker = job.worker()
-    waiting: list[Reals] = []
     for step in range(steps):
-        waiting.append(np.array(batches(step), dtype=np.float64))
         worker.step(step, {"forward": 0.1, "evaluation": 0.1} if plays else {"forward": 0.1})
-        if len(waiting) == 100:
-            rows = np.stack(waiting)
+        for subject, own in batches.items() if step % 100 == 99 else ():
+            rows = np.stack([own(one) for one in range(step - 99, step + 1)])
             within = rows.var(1, ddof=1).mean()
             facts = {
                 "means": rows.mean(1).round(3).tolist(),
@@ -118,7 +114,6 @@ def followed(
                 "size": rows.shape[1],
             }
             worker.observation("batch-means", subject, step, facts, value=100)
-            waiting.clear()
     worker.flush()
     return job.end()
 
@@ -159,7 +154,7 @@ def classes_in_blocks(step: int) -> Reals:
 def test_means_that_come_in_the_same_order_in_every_epoch_are_found(
     batches: Batches, period: int, subject: str
 ) -> None:
-    [episode] = judged(followed(batches, subject=subject)).episodes
+    [episode] = judged(followed({subject: batches})).episodes
     assert episode.finding.evidence["period"] == pytest.approx(period, abs=1)
     assert subject in episode.finding.message
 
@@ -209,8 +204,18 @@ ORDERS: dict[str, Batches] = {
 
 @pytest.mark.parametrize("name", ORDERS)
 def test_other_orders_are_left_alone(name: str) -> None:
-    assert judged(followed(ORDERS[name])).episodes == ()
+    assert judged(followed({"labels": ORDERS[name]})).episodes == ()
+
+
+def test_labels_of_a_series_are_those_of_a_series_however_noisy() -> None:
+    def noisy(step: int) -> Reals:
+        return 5 * consecutive_windows(step) + noise(step % 50)
+
+    both = followed({"labels": noisy, "input": consecutive_windows})
+    assert judged(both).episodes == ()
+    [episode] = judged(followed({"labels": noisy, "input": noise})).episodes
+    assert "labels" in episode.finding.message
 
 
 def test_what_a_model_plays_is_left_alone() -> None:
-    assert judged(followed(sites, plays=True)).episodes == ()
+    assert judged(followed({"labels": sites}, plays=True)).episodes == ()

@@ -14,6 +14,7 @@ from sonde.rules._trainings import begin_leg, is_playing
 from sonde.rules.tensors._waves import MOST_MEANS, Wave, is_order, wave_of
 
 _KIND, _MEANS = "label-batch", "batch-means"
+_INPUT = "input"
 _LEAST_SAMPLES = 4
 _LOOKS = 6
 _MOST_LOOKS = 64
@@ -68,14 +69,20 @@ class UnshuffledData(Rule):
         told = window.observations(_MEANS)
         if told and is_playing(window):
             state["plays"] = True
+        latest = {}
         for one in () if state.get("plays") else told:
             own = state.of("means", one.subject)
             if one.worker == own.setdefault("worker", one.worker):
                 _take_means(one, own)
-                wave = wave_of(own["values"], own["within"] / own["size"])
-                own["is_judged"] = own.get("is_judged", False) or wave is not None
-                if wave is not None and is_order(wave, own["within"], own["rough"]):
-                    yield self._found_wave(one, wave, own)
+                latest[one.subject] = one
+        for subject, one in latest.items():
+            own = state.of("means", subject)
+            # labels are alike from row to row in blocks of one class, too: inputs tell better
+            rough = (state.of("means").get(_INPUT) or own)["rough"]
+            wave = wave_of(own["values"], own["within"] / own["size"])
+            own["is_judged"] = own.get("is_judged", False) or wave is not None
+            if wave is not None and is_order(wave, own["within"], rough):
+                yield self._found_wave(one, wave, own)
 
     def _found_wave(self, one: Observation, wave: Wave, own: State) -> Finding:
         share = wave.variance / (wave.variance + own["within"])
