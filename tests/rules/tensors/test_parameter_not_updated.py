@@ -51,6 +51,13 @@ def test_a_layer_that_was_forgotten_is_found() -> None:
     assert episode.severity is Severity.WARNING
 
 
+def test_layers_in_a_plain_list_are_found_however_many_they_are() -> None:
+    told = [(UNOWNED, f"blocks.{one}.weight", 6, 2.0, "") for one in range(12)]
+    [episode] = judged(training(*told)).episodes
+    assert (episode.severity, episode.finding.tensor) == (Severity.WARNING, "blocks.0.weight")
+    assert "in a plain list" in episode.finding.message
+
+
 def test_half_a_model_that_was_forgotten_is_found() -> None:
     told = [(UNOWNED, f"encoder.{one}.weight", 6, 0.0, "") for one in range(len(OWNED))]
     [episode] = judged(training(*told)).episodes

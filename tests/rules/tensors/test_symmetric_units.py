@@ -17,15 +17,22 @@ def judged(job: FakeJob) -> Evaluation:
 
 
 def training(
-    distinct: Distinct, *, units: int = 64, gradient: float = 0.1, first: int = 0
+    distinct: Distinct,
+    *,
+    units: int = 64,
+    gradient: float = 0.1,
+    first: int = 0,
+    layers: tuple[str, ...] = ("fc1",),
 ) -> FakeJob:
     job = FakeJob()
-    worker = job.worker().knows("gradient/fc1.weight", "gradients")
+    worker = job.worker()
+    for layer in layers:
+        worker.knows(f"gradient/{layer}.weight", "gradients")
     for step in range(60):
-        if step in LOOKS and step >= first:
+        for layer in layers if step in LOOKS and step >= first else ():
             detail = {"units": units}
-            worker.observation("unit-copies", "fc1.weight", step, detail, value=distinct(step))
-            worker.statistics("gradient/fc1.weight", step, [gradient, -gradient])
+            worker.observation("unit-copies", f"{layer}.weight", step, detail, value=distinct(step))
+            worker.statistics(f"gradient/{layer}.weight", step, [gradient, -gradient])
         worker.step(step, {"forward": 0.1})
     worker.flush()
     return job.end()
@@ -37,6 +44,11 @@ def test_units_that_stay_copies_are_found(groups: int) -> None:
     finding = episode.finding
     assert (finding.tensor, episode.first_step) == ("fc1.weight", 0)
     assert f"of 64 units {groups} are different" in finding.message
+
+
+def test_layers_of_zeros_that_keep_each_other_from_learning_are_found() -> None:
+    [episode] = judged(training(lambda _: 1, gradient=0.0, layers=("fc1", "fc2"))).episodes
+    assert episode.finding.evidence["tensors"] == ["fc1.weight", "fc2.weight"]
 
 
 HEALTHY = {

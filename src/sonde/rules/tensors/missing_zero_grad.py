@@ -35,6 +35,8 @@ class MissingZeroGrad(Rule):
         "GradientNormSpike",
         "LossSpike",
         "ExplodingTensor",
+        "ParameterOutlier",
+        "WeightUpdateRatio",
         "LossNotDecreasing",
     )
 

@@ -21,6 +21,7 @@ _SUBJECT = "units"
 _MOST_GROUPS = 4  # rounding may split copies into a few groups, by the edges of a kernel's tiles
 _LEAST_PER_GROUP = 4
 _IN_A_ROW = 3  # looks, after the first updates
+_STUCK_LAYERS = 2  # with a gradient of zero: one alone may be gated
 _FIRST_LOOKS_UNTIL = 8  # steps: what begins different is no constant initialization
 
 
@@ -31,8 +32,9 @@ class SymmetricUnits(Rule):
     them equal, and equal units get equal gradients: no number of steps tells them apart.
     How it decides: the hook counts how many rows of a weight are different. It fires where a layer
     of at least 4 units begins with copies and still has no others at 3 looks after updates, while
-    its gradient is not zero. A layer that begins at zero and then moves apart, as output layers
-    and residual branches do, is left alone.
+    its gradient is not zero; or where the gradients of two such layers or more are zero at all
+    looks, as where all weights begin as zeros and each keeps the others from learning. A layer that
+    begins at zero and then moves apart, as output layers and residual branches do, is left alone.
     What to do: initialize weights at random (nn.init.kaiming_uniform_, xavier_uniform_); zeros and
     ones are for biases and for the last layer of a branch.
     """
@@ -58,7 +60,7 @@ class SymmetricUnits(Rule):
             own |= {"units": units, "distinct": one.value, "last": one.step}
         if looks:
             self._learn(window, state)
-        names = [name for name, one in layers.items() if self._is_sure(name, one, state)]
+        names = self._sure(state)
         if not names:
             yield from over(self, state, _SUBJECT)
         elif names != state.get("names") or (looks and is_told_again(window)):
@@ -76,15 +78,25 @@ class SymmetricUnits(Rule):
         wanted = [name for name, one in state.of("layers").items() if one["began"]]
         if not wanted:
             return
-        pulled = state.of("pulled")
+        pulled, stuck = state.of("pulled"), state.of("stuck")
         for tensor in window.tensors("gradients"):
             name = tensor.name.removeprefix("gradient/")
             if name in wanted and tensor.is_matrix:
-                pulled[name] = pulled.get(name, 0) + int((tensor.values("abs_mean") > 0).sum())
+                sizes = tensor.values("abs_mean")
+                pulled[name] = pulled.get(name, 0) + int((sizes > 0).sum())
+                stuck[name] = stuck.get(name, 0) + int((sizes == 0).sum())
 
-    def _is_sure(self, name: str, own: State, state: State) -> bool:
-        is_pulled = state.of("pulled").get(name, 0) >= _IN_A_ROW
-        return bool(own["began"] and own["looks"] >= _IN_A_ROW and is_pulled)
+    def _sure(self, state: State) -> list[str]:
+        """The layers of copies: those that learn as such, then those that cannot learn."""
+        pulled, stuck = state.of("pulled"), state.of("stuck")
+        copied = [
+            name
+            for name, one in state.of("layers").items()
+            if one["began"] and one["looks"] >= _IN_A_ROW
+        ]
+        found = [name for name in copied if pulled.get(name, 0) >= _IN_A_ROW]
+        never = [one for one in copied if not pulled.get(one, 0) and stuck.get(one, 0) >= _IN_A_ROW]
+        return [*found, *never] if len(never) >= _STUCK_LAYERS else found
 
     def _found(self, names: list[str], state: State) -> Finding:
         layers = state.of("layers")
