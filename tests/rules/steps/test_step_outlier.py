@@ -115,3 +115,18 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
     assert episode.finding.evidence["limit_seconds"] == pytest.approx(limit)
     assert episode.finding.evidence["count"] == 11
     assert (episode.first_step, episode.last_step) == (10, 399)
+
+
+@pytest.mark.parametrize(
+    ("phase", "is_regular", "is_found"),
+    [("data_wait", True, True), ("data_wait", False, False), ("backward", True, False)],
+)
+def test_a_short_job_that_loses_much_every_so_many_steps_is_told(
+    phase: str, is_regular: bool, is_found: bool
+) -> None:
+    seconds = 0.1 * durations(500)
+    places = np.arange(24, 500, 25)
+    if not is_regular:
+        places = places - np.random.default_rng(0).integers(0, 14, len(places))
+    seconds[places] = 0.12
+    assert bool(judged(with_steps(seconds, phase)).episodes) is is_found

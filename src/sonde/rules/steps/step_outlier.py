@@ -28,6 +28,10 @@ _LEAST_LOSS = 0.02  # of the time of all steps
 _LEAST_LOSS_EVERYWHERE = 0.1  # where it comes in all phases alike, as others on a machine make it
 _MORE_THAN_USUAL = 0.3  # of the time lost, beyond its share: that phase is to blame
 _LEAST_SECONDS = 5.0  # lost in all: less is nobody's trouble
+# Unless a short job loses much to something that comes every so many steps, as no neighbour does.
+_REGULAR_SECONDS = 1.0
+_REGULAR_LOSS = 0.1
+_COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 _NORMAL = 1.4826  # standard deviations of a normal distribution in its median deviation
 _LONGEST_RUN = 8
@@ -59,7 +63,8 @@ class StepOutlier(Rule):
     out the first 10 steps, steps under a profiler, time for evaluation and checkpoints and long
     runs of slow steps, allows for steps of all lengths, as sentences have them, unless stddev is
     given, and wants the outliers to cost at least 2 % of the time (10 % where no phase has more of
-    it than usual: others on the machine make that), and 5 seconds.
+    it than usual: others on the machine make that), and 5 seconds; or 10 % and one second where
+    they come every so many steps, in one phase that does not compute.
     What to do: look at what happens in the phase that is named: loading (more loader workers,
     smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
     """
@@ -128,9 +133,7 @@ class StepOutlier(Rule):
         if outliers is None:
             return
         self._remember(window, table, outliers, state)
-        share = _LEAST_LOSS if _has_a_phase(state) else _LEAST_LOSS_EVERYWHERE
-        least = max(_LEAST_SECONDS, share * state["total"])
-        if state["count"] > self.n_outliers and state["lost"] > least:
+        if state["count"] > self.n_outliers and state["lost"] > _least_loss(state):
             yield self._found(table, outliers, state)
 
     def _outliers(
@@ -173,8 +176,7 @@ class StepOutlier(Rule):
             machine[metric] = [known[0] + inside, known[1] + outside, known[2] + 1]
 
     def _found(self, table: StepTable, outliers: _Outliers, state: State) -> Finding:
-        phases = state.of("phases")
-        phase = max(phases, key=lambda name: float(phases[name])) if phases else ""
+        phase = _worst_phase(state)
         share = 100 * state["lost"] / state["total"]
         period = _period(state["steps"])
         every = f", about every {period} steps" if period else ""
@@ -200,6 +202,23 @@ class StepOutlier(Rule):
                 **{f"{name} (outliers, others)": pair for name, pair in machine.items()},
             },
         )
+
+
+def _least_loss(state: State) -> float:
+    """The seconds that outliers must have cost, so that somebody is told."""
+    total = state["total"]
+    if not _has_a_phase(state):
+        return float(max(_LEAST_SECONDS, _LEAST_LOSS_EVERYWHERE * total))
+    least = max(_LEAST_SECONDS, _LEAST_LOSS * total)
+    if _period(state["steps"]) is None or _worst_phase(state) in _COMPUTING:
+        return float(least)
+    return float(min(least, max(_REGULAR_SECONDS, _REGULAR_LOSS * total)))
+
+
+def _worst_phase(state: State) -> str:
+    """The phase in which most of the time was lost."""
+    phases = state.of("phases")
+    return max(phases, key=lambda name: float(phases[name])) if phases else ""
 
 
 def _has_a_phase(state: State) -> bool:
