@@ -23,6 +23,10 @@ def test_clipping_that_leaves_nearly_nothing_is_found() -> None:
     assert episode.finding.message.startswith("Clipping leaves 1")
 
 
+def test_a_job_that_is_over_is_judged_sooner() -> None:
+    assert judged(factors(100.0, steps=170)).episodes
+
+
 def test_clipping_now_and_then_and_by_a_little_is_healthy() -> None:
     for norm in (0.5, 1.5, 6.0):
         found = judged(factors(norm))
@@ -34,6 +38,6 @@ def test_clipping_at_the_beginning_is_what_it_is_for() -> None:
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(factors(100.0, steps=250))
+    found = judged(factors(100.0, steps=120))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has seen 150 clipped steps after the first 100; needs 200"
+    assert found.reason == "it has seen 70 clipped steps after the first 50; needs 100"

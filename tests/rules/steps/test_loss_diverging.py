@@ -70,7 +70,15 @@ def _density(at: Reals) -> Reals:
     return 1.4 - 12 * (1 - np.exp(-at / 200))
 
 
+def test_a_loss_that_only_ever_rises_is_found_before_it_is_large() -> None:
+    losses = noisy(lambda at: 1.8 + 0.03 * at, 400, 0.1)
+    [episode] = judged(with_losses(losses)).episodes
+    assert "rises without end" in episode.finding.message
+
+
 HEALTHY = {
+    "rises to another level": lambda at: 1.0 + 5 * (1 - np.exp(-at / 100)),
+    "rises once it has learned": lambda at: 0.3 + 2 * np.exp(-at / 20) + at / 500,
     "falls": lambda at: 2.3 * np.exp(-at / 50) + 0.01,
     "near zero, and back up a little": lambda at: np.where(at < 400, 2.3 * 0.9**at, 1e-3),
     "a spike of sixty steps": lambda at: np.where((at > 300) & (at < 360), 500.0, 0.5),

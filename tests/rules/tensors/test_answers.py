@@ -96,3 +96,10 @@ def test_a_model_that_knows_its_classes_already_may_stand_still() -> None:
     flat = noisy(lambda at: np.full_like(at, 0.3), STEPS, 0.1)
     assert judged(flat, classes(0.9)).episodes == ()
     assert judged(flat, classes(0.25)).episodes
+
+
+def test_a_model_that_knows_its_numbers_already_may_stand_still() -> None:
+    flat = noisy(lambda at: np.full_like(at, 1.0), STEPS, 0.1)  # the variance of labels is 9
+    assert judged(flat, regression(0.9)).episodes == ()
+    assert judged(9 * flat, regression(0.9)).episodes
+    assert judged(flat, regression(0.004)).episodes

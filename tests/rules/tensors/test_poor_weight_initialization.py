@@ -42,7 +42,13 @@ def test_a_signal_that_dies_is_found() -> None:
     assert "dies" in episode.finding.message
 
 
+def test_a_signal_that_dies_is_found_where_biases_take_its_place() -> None:
+    [episode] = judged(layered([0.1, 1e-3, 1e-6, 1e-5, 1e-3])).episodes
+    assert episode.finding.tensor == "layers.5_input_0"
+
+
 HEALTHY = {
+    "a branch that is nought to begin with": [1.0, 0.9, 0.0, 1.0],
     "normalized": [1.0, 0.9, 1.1, 1.0, 0.8],
     "what PyTorch does by itself": [0.6, 0.25, 0.12, 0.08, 0.075, 0.075],
     "bytes go in": [90.0, 30.0, 12.0, 5.0, 2.0],

@@ -1,12 +1,14 @@
 """SaturatedActivation: planted faults and their healthy twins."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus
 from sonde.store.format import STATISTICS
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, with_tensors
+from tests.fakes.training import Reals, looks, with_tensors
 from tests.fakes.worker import statistics_of
 
 RNG = np.random.default_rng(0)
@@ -64,6 +66,35 @@ HEALTHY = {
 def test_healthy_layers_are_left_alone(name: str) -> None:
     found = judged(with_tensors({"x": HEALTHY[name]}, 100))
     assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def with_output(kind: str, scale: Callable[[int], float]) -> FakeJob:
+    """A layer of six inputs in front of one output."""
+    job = FakeJob()
+    worker = job.worker().knows("x", kind, shape=(4, 6)).knows("output_0", "outputs", shape=(4, 1))
+    for step in range(100):
+        if step in looks(100):
+            worker.statistics("x", step, spread(scale(step))).statistics("output_0", step, [0.0])
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+@pytest.mark.parametrize(("kind", "scale"), [("tanh_input", 7.0), ("sigmoid_input", 15.0)])
+def test_a_layer_that_begins_where_little_slope_is_left_is_found(kind: str, scale: float) -> None:
+    [episode] = judged(with_output(kind, lambda _: scale)).episodes
+    assert (episode.first_step, episode.finding.tensor) == (0, "x")
+
+
+@pytest.mark.parametrize(("kind", "scale"), [("tanh_input", 7.0), ("sigmoid_input", 15.0)])
+def test_a_layer_that_training_drives_there_is_left_alone(kind: str, scale: float) -> None:
+    assert judged(with_output(kind, lambda step: scale if step > 3 else 1.0)).episodes == ()
+    assert judged(with_output(kind, lambda step: scale if step < 15 else 1.0)).episodes == ()
+
+
+def test_bounds_that_are_set_hold_alone() -> None:
+    job = with_output("tanh_input", lambda _: 7.0)
+    assert judged(job, threshold_tanh_max=9.0, threshold_tanh_min=-9.0).episodes == ()
 
 
 def test_without_such_layers_it_is_not_applicable() -> None:

@@ -13,8 +13,9 @@ from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg
 
 _NAME = "clip_factor"
-_EARLY_STEPS = 100  # at the beginning gradients are large, and clipping is for that
+_EARLY_STEPS = 50  # at the beginning gradients are large, and clipping is for that
 _IN_A_ROW = 200  # steps
+_LEAST = 100  # of a job that is over
 
 
 class ClipSaturation(Rule):
@@ -22,8 +23,8 @@ class ClipSaturation(Rule):
 
     Why it matters: all steps have the same length then, whatever the gradients say. Plain gradient
     descent crawls, and a learning rate that is tuned with it means something else than it says.
-    How it decides: from step 100 on, over 200 steps, clipping keeps less than `fraction` of the
-    gradient in `share` percent of the steps.
+    How it decides: from step 50 on, over 200 steps (100 if the job is over), clipping keeps less
+    than `fraction` of the gradient in `share` percent of the steps.
     What to do: compare the gradient norm with `max_norm`: raise the limit to about the usual norm,
     or lower the learning rate; look for a loss that is summed where it should be a mean, or inputs
     that are not scaled.
@@ -44,14 +45,14 @@ class ClipSaturation(Rule):
             factors = (state.get("factors", []) + curve.values[is_late].tolist())[-_IN_A_ROW:]
             state["factors"] = factors
             values = np.array(factors)
-            if len(values) < _IN_A_ROW:
+            if len(values) < (_LEAST if window.is_last else _IN_A_ROW):
                 continue
             percent = 100 * float((values < self.fraction).mean())
             if percent >= self.share:
                 middle = float(np.median(values))
                 yield self.finding(
                     f"Clipping leaves {100 * middle:.2g} % of the gradient: in {percent:.0f} % of "
-                    f"the last {_IN_A_ROW} steps it cuts to less than {100 * self.fraction:g} %.",
+                    f"the last {len(values)} steps it cuts to less than {100 * self.fraction:g} %.",
                     subject=_NAME,
                     evidence={
                         "middle_factor": middle,
@@ -63,6 +64,6 @@ class ClipSaturation(Rule):
     def lacks(self, state: State) -> str:
         """How many steps are missing."""
         seen = len(state.get("factors", []))
-        if seen >= _IN_A_ROW:
+        if seen >= _LEAST:
             return ""
-        return f"it has seen {seen} clipped steps after the first {_EARLY_STEPS}; needs {_IN_A_ROW}"
+        return f"it has seen {seen} clipped steps after the first {_EARLY_STEPS}; needs {_LEAST}"

@@ -26,6 +26,7 @@ _DEEP = 100.0  # times the untrained level, below zero: no density goes there
 _DEEP_AND_FASTER = 10.0  # the same, where every window falls further than the one before
 _ONE_NAT = 1.0  # the least level: some losses begin at zero by chance
 _UNBRAKED = 0.9  # of the fall before: a loss that has a floor comes to it slower and slower
+_UP = 3.0  # times the untrained loss, of a training that has learned nothing
 _FATAL = 1000.0  # times the untrained loss
 
 
@@ -35,9 +36,10 @@ class LossDiverging(Rule):
     Why it matters: the model gets worse with every step, and soon its numbers overflow.
     How it decides: all losses of 50 steps are more than `times` the loss of the untrained model and
     do not come down; or it was there and is no number any more, for 20 steps; or the loss had
-    fallen and is worse than untrained for 200 steps; or it has fallen far below zero and goes on as
-    fast as before, or below zero and faster and faster.
-    Reinforcement learning, several losses in turn and spikes that come back are left alone.
+    fallen and is worse than untrained for 200 steps; or it never fell, and rises for 350 steps, as
+    fast as ever, to three times the untrained loss; or it has fallen far below zero and goes on as
+    fast as before, or below zero and faster and faster. Reinforcement learning, several losses in
+    turn and spikes that come back are left alone.
     What to do: lower the learning rate or warm it up, clip gradients, go back to a checkpoint. A
     loss that falls without end has the wrong sign, or nothing that holds it.
     """
@@ -81,7 +83,7 @@ class LossDiverging(Rule):
         ordered = np.sort(values)
         low, middle = quantile_of(ordered, _SHARE), quantile_of(ordered, 0.5)
         said = self._exploded(values, state) or _lost(low, state)
-        said = said or _bottomless(middle, state)
+        said = said or _bottomless(middle, state) or _uphill(middle, state)
         state["best"] = min(state.get("best", middle), middle)
         if said:
             yield self._found(curve, said, middle, state)
@@ -96,7 +98,7 @@ class LossDiverging(Rule):
         if "untrained" not in state or state["gone"] < _LEAST:
             return False
         reference = max(state["untrained"], _BEST_TIMES * state.get("best", 0.0))
-        return reference > 0 and state["highest"] > self.times * reference
+        return bool(reference > 0 and state["highest"] > self.times * reference)
 
     def _exploded(self, values: Reals, state: State) -> str:
         reference = max(state["untrained"], _BEST_TIMES * state.get("best", 0.0))
@@ -141,3 +143,16 @@ def _bottomless(middle: float, state: State) -> str:
     is_falling = bool((falls > 0).all()) and later >= _UNBRAKED * earlier
     state["bottomless"] = is_falling
     return "falls without end" if is_falling else ""
+
+
+def _uphill(middle: float, state: State) -> str:
+    """Whether it has learned nothing and rises as fast as ever: a wrong sign, mostly."""
+    rises = np.diff(np.array(state["middles"]))
+    untrained = state["untrained"]
+    has_learned = state.get("best", middle) < _LEARNED * untrained
+    if has_learned or len(rises) < _DEEP_WINDOWS or not middle > _UP * untrained > 0:
+        return ""
+    half = len(rises) // 2
+    is_rising = bool((rises > 0).all())
+    is_unbraked = float(rises[half:].sum()) >= _UNBRAKED * float(rises[:half].sum())
+    return "rises without end" if is_rising and is_unbraked else ""

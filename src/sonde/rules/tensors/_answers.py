@@ -23,6 +23,7 @@ _LEAST_SAMPLES = 60  # with a class, in those looks
 _NEARLY = 0.97  # of the loss of one who knows only how frequent each class is
 _ALIKE = 0.05  # of the labels' variance: less is one answer to everything
 _ALIKE_CROSSWISE = 0.25  # where shapes tell why
+_KNOWN = 0.5  # of the labels' variance: so far apart are answers that follow them, with less loss
 
 
 class Answers:
@@ -48,10 +49,19 @@ class Answers:
             if _are_crosswise(_shape(answers[0]), _shape(labels[0])):
                 self._state["shapes"] = [list(_shape(answers[0])), list(_shape(labels[0]))]
 
-    def know_something(self) -> bool:
-        """Whether they are surely better than saying always the most frequent class."""
+    def know_something(self, loss: float) -> bool:
+        """Whether they are surely better than one answer to everything would be.
+
+        Args:
+            loss: Which they lead to.
+        """
         right, samples = self._hits()
-        return samples >= _LEAST_SAMPLES and right / samples > self._luck(samples, 0.1, 5.0)
+        if samples >= _LEAST_SAMPLES:
+            return right / samples > self._luck(samples, 0.1, 5.0)
+        looks = self._state.get("variances", [])
+        if len(looks) < _LEAST or self._are_alike(_KNOWN):
+            return False
+        return bool(loss < _KNOWN * middle_of([theirs for _, theirs in looks]))
 
     def know_nothing(self, loss: float) -> bool:
         """Whether they are no better than one answer to everything would be.
@@ -89,7 +99,7 @@ class Answers:
         counts = [one for one in self._state.of("counts").values() if one]
         total = sum(counts)
         entropy = -sum(one / total * math.log(one / total) for one in counts)
-        return loss >= _NEARLY * entropy > 0
+        return bool(loss >= _NEARLY * entropy > 0)
 
     def _are_alike(self, share: float) -> bool:
         looks = self._state.get("variances", [])

@@ -51,9 +51,10 @@ class LossNotDecreasing(Rule):
     were looked at, a loss that came down at first and has stood still for three quarters of the
     steps is told as well, if the model says the same to everything: its classes are no better than
     chance and its loss is that of a guess, or its numbers vary by less than 5 percent of what
-    labels do. A model whose classes are far better than chance may stand still. Warm-up of the
-    learning rate, resumed jobs, losses that change their sign, several losses in turn and
-    reinforcement learning are left alone.
+    labels do. A model whose classes are far better than chance, or whose numbers vary as labels do
+    with a loss below half of their variance, may stand still. Warm-up of the learning rate, resumed
+    jobs, losses that change their sign, several losses in turn and reinforcement learning are left
+    alone.
     What to do: try another learning rate by factors of ten; check that the optimizer owns the
     parameters, that labels belong to their inputs, that predictions and labels have the same shape
     and that gradients reach the first layer.
@@ -181,7 +182,7 @@ class LossNotDecreasing(Rule):
         if change.has_risen(rise, _SURE_SIGMAS):
             return "has risen"
         is_flat = _has_exploded(state) or _is_flat(falls, level)
-        return "has not fallen" if is_flat and not answers.know_something() else ""
+        return "has not fallen" if is_flat and not answers.know_something(change.end) else ""
 
     def _take(self, window: Window, curve: Curve, state: State) -> None:
         """Adds a window to the series of blocks."""

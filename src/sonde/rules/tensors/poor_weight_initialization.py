@@ -46,6 +46,18 @@ class _Signal:
         """Where it ends."""
         return self.variances[self.names[-1]]
 
+    @property
+    def weakest(self) -> str:
+        """The layer that hears least of it; one that is nought to begin with is meant to be."""
+        heard = [name for name in self.names if self.variances[name] > 0]
+        return min(heard, key=lambda name: self.variances[name], default=self.names[0])
+
+    @property
+    def has_died(self) -> bool:
+        """Whether next to nothing arrives there: later layers may hear no more than biases."""
+        least = self.variances[self.weakest]
+        return least < _DIED * self.first and least < _SMALL**2
+
 
 class PoorWeightInitialization(Rule):
     """At the first steps, signals explode or die on their way through the layers.
@@ -54,10 +66,10 @@ class PoorWeightInitialization(Rule):
     How it decides: classic fires within the first `steps` steps where the largest variance of layer
     inputs is more than threshold times the smallest, where the 95th and the 5th percentile of a
     gradient are closer than distribution_range, or where the loss has not fallen for `patience`
-    steps. Healthy models do all of that, so calibrated asks only about growth from the first to the
-    last activation, at the first three recorded steps: a thousandfold variance (or the threshold
-    that was set) that ends beyond 30 in standard deviation, or a millionth of it that ends below
-    0.0001.
+    steps. Healthy models do all of that, so calibrated asks only about growth on the way from the
+    first activation, at the first three recorded steps: a thousandfold variance (or the threshold
+    that was set) at the last one that is beyond 30 in standard deviation, or a millionth of it
+    anywhere that is below 0.0001.
     What to do: initialize each layer for its activation and its number of inputs (Kaiming for ReLU,
     Xavier for tanh); put a normalization between the layers.
     """
@@ -95,10 +107,11 @@ class PoorWeightInitialization(Rule):
         if len(judged) < _LOOKS:
             return
         judged = judged[:_LOOKS]  # later ones tell what training has mended
+        final = judged[-1]
         if all(self._has_grown(one) for one in judged):
-            yield self._of_growth(judged[-1], "grows")
-        elif all(one.last < _DIED * one.first and one.last < _SMALL**2 for one in judged):
-            yield self._of_growth(judged[-1], "dies")
+            yield self._of_growth(final, "grows", final.names[-1])
+        elif all(one.has_died for one in judged):
+            yield self._of_growth(final, "dies", final.weakest)
 
     def unfit(self, state: State) -> str:
         """Too few layers to tell."""
@@ -179,17 +192,17 @@ class PoorWeightInitialization(Rule):
                         evidence={"best": known["best"], "now": value},
                     )
 
-    def _of_growth(self, signal: _Signal, how: str) -> Finding:
-        first, last = signal.names[0], signal.names[-1]
+    def _of_growth(self, signal: _Signal, how: str, last: str) -> Finding:
+        first, there = signal.names[0], signal.variances[last]
         return self.finding(
             f"The signal {how} on its way through the layers: {first} has the variance "
-            f"{signal.first:.3g}, {last} has {signal.last:.3g} at step {signal.step}.",
+            f"{signal.first:.3g}, {last} has {there:.3g} at step {signal.step}.",
             step=(0, signal.step),
             tensor=last,
             subject=_SUBJECT,
             evidence={
                 "first": signal.first,
-                "last": signal.last,
+                "last": there,
                 "layers": signal.names,
                 "variances": list(signal.variances.values()),
             },
