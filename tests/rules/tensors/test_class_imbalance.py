@@ -96,6 +96,19 @@ def test_pixels_of_an_image_are_rare_by_nature() -> None:
     assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
+@pytest.mark.parametrize(("rare", "is_found"), [(2, True), (20, False)])
+def test_labels_that_are_not_all_counted_are_judged_by_batches(rare: int, is_found: bool) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(300):
+        if step % 10 == 0:
+            counts = {"0": 64 - rare, "1": rare}
+            worker.observation("label-batch", "labels", step, counts, value=64)
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    assert bool(judged(job.end()).episodes) == is_found
+
+
 def test_few_labels_are_not_enough() -> None:
     found = judged(labelled([{"0": 90, "1": 1}]))
     assert found.reason == "it has seen 91 labels; it needs 500"
@@ -114,6 +127,14 @@ def test_classes_that_are_learned_one_after_the_other_are_left_alone() -> None:
     first = [{"0": [49, 1], "1": [5, 45]}] * 50
     both = [{"0": [49, 1], "1": [49, 1]}] * 20
     assert judged(predicted(untrained + first + both)).episodes == ()
+
+
+def test_no_class_is_told_while_more_and_more_is_right() -> None:
+    parts = [{"0": [500, 0], "1": [25 * part, 400 - 25 * part]} for part in range(9)]
+    hits = [one for part in parts for one in [part] * 60]
+    seen = {"predictions": lambda step: (900.0, hits[step])}
+    job = with_observations("class-hits", seen, len(hits), at=range(0, len(hits), 60))
+    assert judged(job).episodes == ()
 
 
 def test_a_network_that_is_there_to_be_fooled_is_left_alone() -> None:

@@ -23,6 +23,7 @@ _OF_EACH = 20  # samples of a class that tell how often it is right
 _BLOCKS = 2  # in a row, and over so many steps: classes are learned one after the other
 _SPAN = 100
 _LEARNED = 0.5  # of all samples right: before, no class stands out
+_RISE = 0.02  # of accuracy from block to block: the classes are still being learned
 _KEPT = 40  # batches
 _ORDERED = 0.3  # by so much the largest class of a batch has a larger share than that of all data
 _NAMED = 8
@@ -36,9 +37,10 @@ class ClassImbalance(Rule):
     than threshold_imbalance times the smallest, or where the share of wrong predictions of a class
     is above threshold_misprediction. Calibrated allows for chance in both, wants the imbalance in
     three counts of 100 steps in a row (or at the end of the job), looks at mispredictions only when
-    half of all predictions are right, over 100 steps, and leaves labels alone that belong to parts
-    of a sample, such as the next token, or that come in order of their classes. Labels are counted
-    at the loss function, so argmax has no effect.
+    half of all predictions are right and no more of them become so, over 100 steps, and leaves
+    labels alone that belong to parts of a sample, such as the next token, or that come in order of
+    their classes. Labels are counted at the loss function, so argmax has no effect; those of two
+    classes in one number, and those on a device, at the batches that are looked at.
     What to do: weight the classes in the loss, or sample rare ones more often; look at recall per
     class; get more examples of the rare ones.
     """
@@ -60,7 +62,8 @@ class ClassImbalance(Rule):
         last = None
         for one in window.observations(_LABELS):
             if re.search(self.labels_regex, one.subject):
-                self._count_labels(one, state)
+                self._count_labels(one, state, state.get("shares", []))
+                state["most"] = max(state.get("most", 0.0), one.value)
                 last = one
         if last is not None or window.is_last:
             step = last.step if last is not None else int(state.get("step", 0))
@@ -68,6 +71,8 @@ class ClassImbalance(Rule):
         is_game = len(window.losses()) > 1  # of two networks, in which one is there to be fooled
         if not self.is_classic and (is_game or self._are_parts(state)):
             return
+        if not (self.is_classic or state.of("labels")):
+            yield from self._of_looks(window, state.of("looked"))
         for one in window.observations(_HITS):
             if re.search(self.predictions_regex, one.subject):
                 state["predicted"] = state.get("predicted", 0) + round(one.value)
@@ -88,13 +93,12 @@ class ClassImbalance(Rule):
             return ""
         return f"it has seen {seen} labels; it needs {self.samples}"
 
-    def _count_labels(self, one: Observation, state: State) -> None:
+    def _count_labels(self, one: Observation, state: State, shares: Sequence[float]) -> None:
         counts = state.of("labels")
         for label, count in one.facts.items():
             counts[label] = counts.get(label, 0) + int(count)
-        state["most"] = max(state.get("most", 0.0), one.value)
         state["step"] = one.step
-        is_rare = self._is_imbalanced(counts, state.get("shares", []))
+        is_rare = self._is_imbalanced(counts, shares)
         state["row"] = state.get("row", 0) + 1 if is_rare else 0
 
     def _of_labels(self, step: int, state: State, *, is_last: bool) -> Iterator[Finding]:
@@ -105,6 +109,12 @@ class ClassImbalance(Rule):
             yield self._imbalanced(step, counts)
         elif counts and not row:
             yield self.recovered("labels")
+
+    def _of_looks(self, window: Window, looked: State) -> Iterator[Finding]:
+        """Where the hook does not count all labels, batches that were looked at tell the shares."""
+        step = int(looked.get("step", 0))
+        if step >= 2 * _STEPS_OF_A_HISTOGRAM or window.is_last:
+            yield from self._of_labels(step, looked, is_last=window.is_last)
 
     def _is_imbalanced(self, counts: Mapping[str, int], shares: Sequence[float]) -> bool:
         known = [int(one) for one in counts.values() if one]
@@ -125,6 +135,7 @@ class ClassImbalance(Rule):
             state["batch"] = max(state.get("batch", 0.0), one.value)
             share = max(one.facts.values(), default=0) / one.value if one.value else 0.0
             state["shares"] = [*state.get("shares", []), share][-_KEPT:]
+            self._count_labels(one, state.of("looked"), state["shares"])
         for one in window.observations(_TOKENS):
             state["tokens"] = max(state.get("tokens", 0.0), one.value)
         if "samples" not in state:
@@ -147,7 +158,8 @@ class ClassImbalance(Rule):
         total = sum(right + wrong for right, wrong in block.values())
         if total < self.samples:
             return
-        shares = self._mispredicted(block, total)
+        is_rising = self._is_rising(block, total, state)
+        shares = {} if is_rising else self._mispredicted(block, total)
         streaks = Streaks(state)
         for label in block:
             streaks.note(label, step, holds=label in shares)
@@ -158,6 +170,14 @@ class ClassImbalance(Rule):
             yield self._mispredicts(one, bad)
         else:
             yield self.recovered(f"predictions/{one.mode}")
+
+    def _is_rising(self, block: Mapping[str, list[int]], total: int, state: State) -> bool:
+        """Whether more is right than ever before: then it is not certain which class is left."""
+        accuracy = sum(right for right, _ in block.values()) / total
+        before = state.get("accuracy", accuracy)
+        state["accuracy"] = max(before, accuracy)
+        error = sqrt(2 * accuracy * (1 - accuracy) / total)
+        return not self.is_classic and accuracy - before > max(_RISE, error)
 
     def _mispredicted(self, block: Mapping[str, list[int]], total: int) -> dict[str, float]:
         """The classes that are mostly wrong, and how much of each is."""
