@@ -68,6 +68,16 @@ def test_each_answer_compared_with_every_label_is_said(seed: int) -> None:
     assert said in episode.finding.message
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_in_much_noise_it_takes_one_number_for_everything_to_say_that_nothing_falls(
+    seed: int,
+) -> None:
+    flat = noisy(lambda at: np.full_like(at, 9.0), STEPS, 0.2, seed)
+    assert judged(flat, regression(0.004)).episodes
+    falling = noisy(lambda at: 9.0 - 0.6 * at / STEPS, STEPS, 0.2, seed)
+    assert judged(falling, regression(0.06)).episodes == ()
+
+
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_numbers_that_vary_with_the_labels_may_stand_still(share: float) -> None:
     assert judged(came_down_to(2.0), regression(share)).episodes == ()

@@ -20,8 +20,8 @@ NEEDS: tuple[Need, ...] = (
 _LATEST = 5  # looks
 _LEAST = 3
 _LEAST_SAMPLES = 60  # with a class, in those looks
-_NEARLY = 0.97  # of the loss of one who knows only how frequent each class is
-_ALIKE = 0.05  # of the labels' variance: less is one answer to everything
+_NEARLY = 0.98  # of the loss of one who knows only how frequent each class is
+_ALIKE = 0.02  # of the labels' variance: less is one answer to everything
 _ALIKE_CROSSWISE = 0.25  # where shapes tell why
 _KNOWN = 0.5  # of the labels' variance: so far apart are answers that follow them, with less loss
 

@@ -29,8 +29,10 @@ _PERHAPS_SIGMAS = 2.5  # a fall that noise may have made
 _HIDDEN_SIGMAS = 2.0  # what noise may have hidden
 _HINT = 0.02  # of its level: less is no hint
 _LEAST_FALL = 0.005  # of its level: less is nothing, however sure it is
-_HIDDEN = 0.15  # of its level: a fall that noise could hide
-_HIDDEN_AT_ONCE = 0.25  # the same of the first twenty steps, of which there are few
+# Of its level: a fall that noise could hide, and the same of the first twenty steps, of which there
+# are few; a larger one if it is known that the model says the same to everything.
+_HIDDEN = (0.05, 0.1)
+_HIDDEN_OF_A_GUESS = (0.15, 0.25)
 _SINCE = 0.25  # of all steps: from then on a loss must fall that has come down to a guess
 _EXPLODED = 2.0  # times what it was before the first step
 _CAME_DOWN = 4.0  # times what it was some steps later
@@ -38,6 +40,7 @@ _SURELY = 0.05
 _FIRST = 5
 
 Fall = tuple[float, float]  # how far it fell, and the standard error of that
+Shares = tuple[float, float]
 
 
 class LossNotDecreasing(Rule):
@@ -46,15 +49,15 @@ class LossNotDecreasing(Rule):
     Why it matters: every further step costs time and brings nothing.
     How it decides: classic compares the loss with that of num_steps earlier. Calibrated asks
     whether the loss has fallen at all since the beginning, once it has seen 2000 steps (200 if the
-    job is over); a later plateau is no alarm. It speaks only where a fall of 15 percent could not
+    job is over); a later plateau is no alarm. It speaks only where a fall of 5 percent could not
     hide in the noise, and nothing hints at a fall, at once or slowly. Where labels and predictions
-    were looked at, a loss that came down at first and has stood still for three quarters of the
-    steps is told as well, if the model says the same to everything: its classes are no better than
-    chance and its loss is that of a guess, or its numbers vary by less than 5 percent of what
-    labels do. A model whose classes are far better than chance, or whose numbers vary as labels do
-    with a loss below half of their variance, may stand still. Warm-up of the learning rate, resumed
-    jobs, losses that change their sign, several losses in turn and reinforcement learning are left
-    alone.
+    were looked at and the model says the same to everything (its classes are no better than chance
+    and its loss is that of a guess, or its numbers vary by less than 2 percent of what labels do),
+    15 percent may hide, and a loss that came down at first and has stood still for three quarters
+    of the steps is told as well. A model whose classes are far better than chance, or whose numbers
+    vary as labels do with a loss below half of their variance, may stand still. Warm-up of the
+    learning rate, resumed jobs, losses that change their sign, several losses in turn and
+    reinforcement learning are left alone.
     What to do: try another learning rate by factors of ten; check that the optimizer owns the
     parameters, that labels belong to their inputs, that predictions and labels have the same shape
     and that gradients reach the first layer.
@@ -181,7 +184,8 @@ class LossNotDecreasing(Rule):
         rise = max(self.increase_threshold_percent, self.diff_percent) / 100 * level
         if change.has_risen(rise, _SURE_SIGMAS):
             return "has risen"
-        is_flat = _has_exploded(state) or _is_flat(falls, level)
+        hidden = _HIDDEN_OF_A_GUESS if _is_a_guess(answers, change.end) else _HIDDEN
+        is_flat = _has_exploded(state) or _is_flat(falls, level, hidden)
         return "has not fallen" if is_flat and not answers.know_something(change.end) else ""
 
     def _take(self, window: Window, curve: Curve, state: State) -> None:
@@ -276,13 +280,13 @@ def _has_exploded(state: State) -> bool:
     return is_above and highest > _CAME_DOWN * later
 
 
-def _is_flat(falls: Sequence[Fall], level: float) -> bool:
+def _is_flat(falls: Sequence[Fall], level: float, most_hidden: Shares) -> bool:
     """Whether nothing hints at a fall, and none that matters could hide in the noise."""
     hint = _HINT * level
     may_have_fallen = any(fall > max(_PERHAPS_SIGMAS * error, hint) for fall, error in falls)
     hidden = min(fall + _HIDDEN_SIGMAS * error for fall, error in falls)
     at_once = min(fall + _HIDDEN_SIGMAS * error for fall, error in falls[:2])
-    is_plain = hidden < _HIDDEN * level and at_once < _HIDDEN_AT_ONCE * level
+    is_plain = hidden < most_hidden[0] * level and at_once < most_hidden[1] * level
     return is_plain and not may_have_fallen
 
 
@@ -290,9 +294,13 @@ def _stands_at_a_guess(values: Reals, answers: Answers) -> str:
     """Whether it came down to what a guess gives, and has not fallen any more since."""
     later = change_over(values[int(_SINCE * len(values)) :])
     level = abs(later.start) or 1.0
-    knows_nothing = answers.know_nothing(later.end) or answers.compared_crosswise() is not None
-    is_still = _is_flat([(later.fall, later.error)], level)
-    return "has not fallen for most of the time" if is_still and knows_nothing else ""
+    is_still = _is_flat([(later.fall, later.error)], level, _HIDDEN_OF_A_GUESS)
+    is_guess = is_still and _is_a_guess(answers, later.end)
+    return "has not fallen for most of the time" if is_guess else ""
+
+
+def _is_a_guess(answers: Answers, loss: float) -> bool:
+    return answers.know_nothing(loss) or answers.compared_crosswise() is not None
 
 
 def _why(answers: Answers) -> str:
