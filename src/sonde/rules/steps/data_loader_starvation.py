@@ -47,8 +47,9 @@ class DataLoaderStarvation(Rule):
         for table in window.steps():
             own = state.of("workers", table.worker)
             waits = Waits.of(table)
-            core = own["core"] = share_of_a_core(window, table, own.get("core", 1.0))
-            if self._percent(waits, core) > self.threshold:
+            core = 1.0
+            if self._percent(waits, core) > self.threshold:  # else nobody need look at the machine
+                core = own["core"] = share_of_a_core(window, table, own.get("core", 1.0))
                 waits = waits.without_starts(window)
             if len(waits.steps) < _LEAST_STEPS:
                 continue

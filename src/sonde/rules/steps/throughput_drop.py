@@ -34,6 +34,8 @@ _ONE_PHASE = 0.6  # of the time lost: then that phase is to blame
 _COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 _LEAST_SECONDS = 3.0  # lost in all
+_CLOSELY = 20  # windows
+_NOW_AND_THEN = 8  # windows
 _QUICK_WINDOWS = 2  # in a row: then it is over
 # What may be meant, or a neighbour's, must be worse, and be a part of the whole job; and where it
 # is not known that the processes themselves have more to do, it must last longer.
@@ -76,10 +78,8 @@ class ThroughputDrop(Rule):
             now = _middle(table, is_usable)
             if now is not None:
                 is_slow = self._compare(table, now, own)
-                known = own.of("now" if is_slow else "before")
-                note_work(window, table, is_usable, known)
-                if not is_slow or own["slow"] > 1:  # in the first window it was not so all along
-                    note_amounts(window, table, known)
+                if is_slow or own["seen"] <= _CLOSELY or own["seen"] % _NOW_AND_THEN == 0:
+                    self._note(window, table, is_usable, own, is_slow=is_slow)
                 if is_slow:
                     yield from self._judge(table, now, own)
 
@@ -88,6 +88,15 @@ class ThroughputDrop(Rule):
         counts = [one.get("seen", 0) for one in state.of("workers").values()]
         seen, needed = max(counts, default=0), _BEFORE + self.in_a_row
         return "" if seen >= needed else f"it has seen {seen} windows of 50 steps; needs {needed}"
+
+    def _note(
+        self, window: Window, table: StepTable, is_usable: Marks, state: State, *, is_slow: bool
+    ) -> None:
+        """Keeps how much is done for a step; while it is as usual, now and then will do."""
+        known = state.of("now" if is_slow else "before")
+        note_work(window, table, is_usable, known)
+        if not is_slow or state["slow"] > 1:  # in the first window it was not so all along
+            note_amounts(window, table, known)
 
     def _compare(self, table: StepTable, now: dict[str, float], state: State) -> bool:
         """Whether steps are slow, and how they were before; one quick window ends nothing."""
