@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sonde.client.asked import nothing_like
 from sonde.client.distributions import Distribution, distribution_of
 from sonde.client.drawings import step_lines
 from sonde.client.frames import TIME, Frame, aligned, said_time
@@ -70,7 +71,10 @@ class Events(WorkerRows):
 
     def __repr__(self) -> str:
         if not len(self):
-            return "no such event has been recorded"
+            everything = Events(self.readers).to_arrow()
+            asked, column = (self.category, "category") if self.name == "*" else (self.name, "name")
+            known = everything[column].unique().to_pylist() if everything.num_rows else ()
+            return nothing_like("event", asked or "*", known)
         kinds = self._table.select(["category", "name"])
         seconds = to_numpy(self._table["seconds"])
         lines: dict[tuple[str, str], list[float]] = {}

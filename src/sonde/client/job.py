@@ -4,6 +4,7 @@ import logging
 import os
 from pathlib import Path
 
+from sonde.client.asked import known_mode
 from sonde.client.events import Events, Stages
 from sonde.client.followed import Followed
 from sonde.client.job_card import job_card
@@ -167,7 +168,7 @@ class Job(Profiled, Judged, Followed):
             start_step: The first step.
             end_step: The first step that is not wanted any more.
         """
-        modes = tuple(one.value for one in Mode) if mode is None else (_known_mode(mode),)
+        modes = tuple(one.value for one in Mode) if mode is None else (known_mode(mode),)
         within = StepRange(start_step, end_step)
         return Steps(self._workers_of(worker), modes, within, self._systems)
 
@@ -222,7 +223,7 @@ class Job(Profiled, Judged, Followed):
             end_step: The first step that is not wanted any more.
         """
         steps = StepRange(start_step, end_step)
-        known = None if mode is None else _known_mode(mode)
+        known = None if mode is None else known_mode(mode)
         question = ScalarQuestion(Matching(name), known, source, steps)
         return Scalars(self._workers_of(worker), question)
 
@@ -242,7 +243,8 @@ class Job(Profiled, Judged, Followed):
             name: A tensor's name, or a pattern such as `gradient/*`.
             collection: Only those of a collection, such as `weights`.
         """
-        return Tensors.matching(self._known_tensors(), name, collection)
+        known = self._known_tensors()
+        return Tensors.matching(known, name, collection, self._workers_of(None))
 
     def tensor(self, name: str) -> Tensor:
         """One tensor: its statistics over steps, its histograms, its full values."""
@@ -316,13 +318,6 @@ class Job(Profiled, Judged, Followed):
         lasted = "" if seconds is None else f", {duration(seconds)}"
         nodes = ", ".join(self.nodes[:_FEW]) + (", …" if len(self.nodes) > _FEW else "")
         return f"<Job {self.name}: {self.state.value}{lasted}, nodes: {nodes or 'none yet'}>"
-
-
-def _known_mode(mode: str) -> str:
-    known = [one.value for one in Mode]
-    if mode not in known:
-        raise UsageError(f"There is no mode {mode!r}. Known: {', '.join(known)}")
-    return str(mode)
 
 
 def open_job(job: str | os.PathLike[str], store: str | os.PathLike[str] | None = None) -> Job:

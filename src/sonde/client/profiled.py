@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from sonde.client.asked import known_mode
 from sonde.client.collectives import Collectives
 from sonde.client.idle import Breakdowns, Gaps
 from sonde.client.loading import Loaders
@@ -106,7 +107,8 @@ class Profiled(ABC):
             steps: The first step, and the first one that is not wanted any more; None is open.
             worker: One rank; all of them by default.
         """
-        choice = PythonChoice(profiler, mode, phase, thread, StepRange(*steps))
+        asked = None if mode is None else known_mode(mode)
+        choice = PythonChoice(profiler, asked, phase, thread, StepRange(*steps))
         return PythonTime(self._workers_of(worker), choice, self._instant)
 
     def dataloader(self, *, worker: int | str | None = None) -> Loaders:

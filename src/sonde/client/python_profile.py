@@ -36,6 +36,7 @@ from sonde.records.python_profile import PythonProfiler
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.records.step import NO_STEP, Mode
 from sonde.show.specs import Spec
+from sonde.show.units import counted
 from sonde.store.tables import from_numpy, from_texts, inside_of
 
 _LABELS: dict[str, Label] = {"function": of_function, "file": of_file, "module": of_module}
@@ -231,7 +232,8 @@ class PythonTime(Frame):
         if not self.windows:
             return "no profile of Python has been recorded"
         steps = {one for window in self.windows for one in window.steps if one[1] != NO_STEP}
-        said = f"{self.profiler} of {len(steps)} steps in {len(self.windows)} windows"
+        windows = counted(len(self.windows), "window")
+        said = f"{self.profiler} of {counted(len(steps), 'step')} in {windows}"
         return f"{said}; functions by their own time:\n{self.top()}"
 
     def _picture(self) -> Spec:

@@ -27,6 +27,7 @@ class RecordRows(Frame):
     records: tuple[Any, ...]
     kind: type
     nothing: str = "nothing of that kind has been recorded"
+    times: tuple[str, ...] = ()  # fields in seconds whose names do not say it
 
     def __len__(self) -> int:
         return len(self.records)
@@ -61,7 +62,13 @@ class RecordRows(Frame):
         # texts first, flush left
         titles.sort(key=lambda name: not isinstance(rows[0][name], str))
         more = f"\n… and {len(self) - len(rows)} more" if len(self) > len(rows) else ""
-        return aligned([titles, *(_cells(row, titles) for row in rows)], left=texts) + more
+        return aligned([titles, *(self._cells(row, titles) for row in rows)], left=texts) + more
+
+    def _cells(self, row: Mapping[str, Any], titles: Sequence[str]) -> list[str]:
+        return [
+            _cell(row[name], is_time=name in self.times or name.rpartition("_")[2] == "seconds")
+            for name in titles
+        ]
 
     def _picture(self) -> Spec:
         """Bars of the first column in seconds or bytes, where there is one; else the rows."""
@@ -96,13 +103,9 @@ def _value(field: str, value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _cells(row: Mapping[str, Any], titles: Sequence[str]) -> list[str]:
-    return [_cell(name, row[name]) for name in titles]
-
-
-def _cell(name: str, value: Any) -> str:
+def _cell(value: Any, *, is_time: bool) -> str:
     if isinstance(value, float):
-        return said_time(value) if name.rpartition("_")[2] == "seconds" else f"{value:.4g}"
+        return said_time(value) if is_time else f"{value:.4g}"
     return shortened(str(value))
 
 

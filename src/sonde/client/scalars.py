@@ -7,9 +7,10 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from sonde.client.asked import nothing_like
 from sonde.client.drawings import step_lines
 from sonde.client.frames import TIME, Frame, aligned
-from sonde.read.scalars import ScalarQuestion, read_scalars, reduce_scalars
+from sonde.read.scalars import Matching, ScalarQuestion, read_scalars, reduce_scalars
 from sonde.read.workers import Numbers, WorkerReader
 from sonde.show.specs import Spec
 from sonde.store.tables import from_numpy, texts_of, to_numpy
@@ -51,6 +52,9 @@ class Scalars(Frame):
         return read_scalars(self.readers, self.question)
 
     def __repr__(self) -> str:
+        if not len(self) and isinstance(self.question.names, Matching):
+            known = Scalars(self.readers, ScalarQuestion(Matching("*"))).names
+            return nothing_like("scalar", self.question.names.patterns[0], known)
         return described(self._rows, ("name", "mode", "source", "worker"))
 
     def _picture(self) -> Spec:

@@ -89,7 +89,8 @@ class Selection(Frame):
     _units = dict.fromkeys(("mean", "p95"), "seconds")
 
     def __repr__(self) -> str:
-        rows = RecordRows(self.totals, EventTotal, "nothing was recorded of training in it")
+        nothing = "nothing was recorded of training in it"
+        rows = RecordRows(self.totals, EventTotal, nothing, ("mean", "p95"))
         return f"{self.seconds:g} s\n{rows}"
 
     @cached_property

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sonde.analyze.extents import Extents
 from sonde.analyze.percentiles import percentiles
+from sonde.client.asked import nothing_like
 from sonde.client.distributions import Distribution, distribution_of
 from sonde.client.drawings import bars
 from sonde.client.events import Events
@@ -140,6 +141,10 @@ class SystemMetrics(Frame):
         )
 
     def __repr__(self) -> str:
+        if not self.series:
+            names = {one.metric.name for reader in self.readers for one in reader.series("*")}
+            groups = {f"{name.partition('.')[0]}.*" for name in names}
+            return nothing_like("metric", self.metric, groups if "*" in self.metric else names)
         return repr(self.statistics())
 
     def _shown(self) -> pa.Table:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.client.frames import Frame, aligned
+from sonde.client.layers import Layers
 from sonde.client.series import Histogram, Histograms, Quantiles, Reduction, TensorSeries
 from sonde.errors import UsageError
 from sonde.read.scalars import ScalarQuestion, read_scalars
@@ -48,20 +49,34 @@ class Tensors(Frame):
     """Some tensors of a job: names to iterate over, and what is known of each."""
 
     holders: Mapping[str, Holders]
+    readers: tuple[WorkerReader, ...] = ()
 
     @classmethod
     def matching(
-        cls, holders: Mapping[str, Holders], pattern: str, collection: str | None
+        cls,
+        holders: Mapping[str, Holders],
+        pattern: str,
+        collection: str | None,
+        readers: tuple[WorkerReader, ...],
     ) -> "Tensors":
         """Those that fit a pattern and are in a collection."""
-        return cls(
-            {
-                name: by_rank
-                for name, by_rank in sorted(holders.items())
-                if fnmatchcase(name, pattern)
-                and (collection is None or collection in _first(by_rank).collections)
-            }
-        )
+        fitting = {
+            name: by_rank
+            for name, by_rank in sorted(holders.items())
+            if fnmatchcase(name, pattern)
+            and (collection is None or collection in _first(by_rank).collections)
+        }
+        return cls(fitting, readers)
+
+    def reduction(self, name: str, *, mode: str = "train") -> Layers:
+        """One reduction of all of them over steps: which layer stands out, and since when.
+
+        Args:
+            name: Such as `l2_norm`, `abs_max`, `zero_fraction`.
+            mode: `train`, `eval` or `predict`.
+        """
+        parts = (Tensor(one, self.readers, self.holders[one]) for one in self.holders)
+        return Layers(name, tuple(one.reduction(name, mode=mode) for one in parts))
 
     @property
     def names(self) -> tuple[str, ...]:
