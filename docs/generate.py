@@ -21,6 +21,7 @@ from sonde.client.events import Events, Stages
 from sonde.client.findings import Findings, Judgement
 from sonde.client.heat import Buckets, Heat
 from sonde.client.idle import Breakdowns, Gaps
+from sonde.client.layers import Layers
 from sonde.client.loading import LoaderFunctions, Loaders, LoaderStarts
 from sonde.client.news import News
 from sonde.client.observations import Observations
@@ -28,10 +29,12 @@ from sonde.client.operators import OperatorRows, Operators
 from sonde.client.outliers import OutlierMetrics, StepOutliers
 from sonde.client.plots import Plot
 from sonde.client.python_profile import Comparison, HotTable, PythonTime
+from sonde.client.python_shown import CallTree, PythonPhases, PythonWindows
 from sonde.client.record_rows import RecordRows
 from sonde.client.scalars import ReducedScalars, Scalars
 from sonde.client.selection import Selection
 from sonde.client.series import Histogram, Histograms, Quantiles, Reduction
+from sonde.client.shown_facts import Lives, Summary
 from sonde.client.steps import PhaseStatistics, StepRows, Steps
 from sonde.client.system import Statistics, SystemMetrics
 from sonde.client.tensors import Tensor, Tensors
@@ -194,15 +197,16 @@ def python() -> Iterator[str]:
     yield from ("", "# What `job.system()` returns")
     yield from _kinds(SystemMetrics, Buckets, Heat, Statistics, Distribution, Plot)
     yield from ("", "# What the questions about training return")
-    yield from _kinds(Stages, Steps, StepRows, PhaseStatistics, Events, Scalars, ReducedScalars)
+    yield from _kinds(Summary, Lives, Stages, Steps, StepRows, PhaseStatistics)
+    yield from _kinds(Events, Scalars, ReducedScalars)
     yield from _kinds(StepOutliers, OutlierMetrics, Selection, Observations)
-    yield from _kinds(Tensors, Tensor, Reduction, Quantiles, Histogram, Histograms)
+    yield from _kinds(Tensors, Layers, Tensor, Reduction, Quantiles, Histogram, Histograms)
     yield from ("", "# What following and comparing return")
     yield from _kinds(News, JobComparison, JobScalars)
     yield from ("", "# What the questions about profiles return")
     yield from _kinds(Operators, OperatorRows, Breakdowns, Gaps, RecordRows)
     yield from _kinds(Loaders, LoaderFunctions, LoaderStarts)
-    yield from _kinds(PythonTime, HotTable, Comparison)
+    yield from _kinds(PythonTime, HotTable, Comparison, CallTree, PythonPhases, PythonWindows)
     yield from _kinds(Collectives, Clocks, Timeline, TimelineWindow)
     yield from ("", "# What rules are shown, and what they return")
     yield from _kinds(Window, Curve, Samples, WindowTensor, State, Judgement, Findings)
