@@ -264,11 +264,13 @@ _GIVEN: dict[str, Parameters] = {
 _BESIDE_ANOTHER = {"members_of_one_seed": "SimilarAcrossRuns"}
 
 _ODD_FOR_CALIBRATION = (
-    *("accumulation", "adapters", "adversarial", "always_clipped", "annealed_vae"),
-    *("batches_of_four", "contrastive", "curriculum", "distillation", "experts"),
+    *("accumulation", "adapters", "adds_two_of_twenty", "adversarial", "always_clipped"),
+    *("annealed_vae", "batches_of_four", "contrastive", "converged_before", "curriculum"),
+    *("distillation", "experts"),
     *("frozen_backbone", "gan", "layers_left_out", "limited_memory", "long_evaluations"),
     *("two_parameters", "negative_likelihood", "one_batch", "one_hot_inputs", "plateau_then_drop"),
-    *("policy_gradient", "q_learning", "scaler_settles", "smoothed_labels", "sparse_embeddings"),
+    *("policy_gradient", "q_learning", "rarely_clicked", "returns_of_tomorrow", "scaler_settles"),
+    *("smoothed_labels", "sparse_embeddings"),
     *("strong_dropout", "thirty_steps", "tied_weights", "warm_restarts", "warm_up_from_zero"),
     *("wasserstein", "zero_at_the_end"),
 )
