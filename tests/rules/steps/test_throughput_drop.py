@@ -96,6 +96,16 @@ def test_a_short_job_that_computes_more_for_the_same_is_found() -> None:
     assert "in all phases" in episode.finding.message
 
 
+def test_half_of_a_job_of_three_seconds_is_enough() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(250):
+        worker.step(step, {"forward": 0.002}, rest=0.02 if step >= 100 else 0.002)
+    worker.flush()
+    [episode] = judged(job.end()).episodes
+    assert episode.first_step == 100
+
+
 SHORT_AND_HEALTHY = {
     "a neighbour takes the cores": short(cpu=20.0, pressure=90.0),
     "larger inputs": short(inputs=4.0),
@@ -203,4 +213,4 @@ def test_a_drop_that_ends_is_over() -> None:
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(trained({"rest": np.ones(120)}))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has seen 3 windows of 50 steps; needs 6"
+    assert found.reason == "it has seen 3 windows of 50 steps; needs 5"

@@ -19,7 +19,7 @@ from sonde.rules._trainings import begin_leg
 
 _SETTLING_STEPS = 10
 _LEAST_STEPS = 20  # that all workers have
-_LEAST_SECONDS = 0.0005  # of a step
+_LEAST_SECONDS = 0.0008  # of a step: the first worker may log each of them
 _MOSTLY = 0.8  # of the steps
 # Phases in which nobody waits for another worker: first those that are surely one's own; and then
 # the forward pass, in which parameters may be gathered from the others.
@@ -34,7 +34,7 @@ class Straggler(Rule):
 
     Why it matters: workers that train together all wait for the slowest one, at every step.
     How it decides: over windows of 50 steps, `in_a_row` of them, the same worker takes more than
-    `threshold` percent of a step, and half a millisecond, longer than the middle of the others, in
+    `threshold` percent of a step, and 0.8 ms, longer than the middle of the others, in
     four steps of five, in phases in which it waits for nobody: loading, transfers, the forward
     pass; without a GPU also what lies between, and the forward pass counts twice, as what is longer
     there is so in the backward pass. Evaluation, the first ten steps and profilers do not count.

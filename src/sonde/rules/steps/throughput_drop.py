@@ -28,12 +28,14 @@ from sonde.rules.steps._own_work import (
 _SETTLING_STEPS = 10  # compilation, warm caches, the first batches
 _LEAST_STEPS = 20  # of a window
 _HISTORY = 64  # windows that tell what it was
-_BEFORE = 3  # windows
+_BEFORE = 2  # windows
 _USUAL = 0.4  # the quantile of them: slow moments of before excuse nobody
 _ONE_PHASE = 0.6  # of the time lost: then that phase is to blame
 _COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
-_LEAST_SECONDS = 3.0  # lost in all
+_LEAST_SECONDS = 3.0  # lost in all; of a short job a part of its time
+_SHORT_SECONDS = 1.0
+_SHORT_SHARE = 0.2
 _CLOSELY = 20  # windows
 _NOW_AND_THEN = 8  # windows
 _QUICK_WINDOWS = 2  # in a row: then it is over
@@ -101,6 +103,7 @@ class ThroughputDrop(Rule):
     def _compare(self, table: StepTable, now: dict[str, float], state: State) -> bool:
         """Whether steps are slow, and how they were before; one quick window ends nothing."""
         state["seen"] = state.get("seen", 0) + 1
+        state["spent"] = state.get("spent", 0.0) + float(table.durations_ns.sum()) / NANOSECONDS
         history = state.setdefault("history", [])
         state["usual"] = _usual(history) if len(history) >= _BEFORE else now
         if sum(now.values()) > self.factor * sum(state["usual"].values()):
@@ -122,7 +125,8 @@ class ThroughputDrop(Rule):
         excess = {phase: now.get(phase, 0.0) - usual.get(phase, 0.0) for phase in now}
         phase = max(excess, key=lambda one: excess[one])
         is_alone = excess[phase] >= _ONE_PHASE * (seconds - before) and phase not in _COMPUTING
-        is_felt = state["slow"] >= self.in_a_row and state["lost"] >= _LEAST_SECONDS
+        least = min(_LEAST_SECONDS, max(_SHORT_SECONDS, _SHORT_SHARE * state["spent"]))
+        is_felt = state["slow"] >= self.in_a_row and state["lost"] >= least
         if is_felt and not state.get("is_told"):
             state["is_told"] = self._is_for_good(seconds / before, state, is_alone=is_alone)
         if state.get("is_told"):
