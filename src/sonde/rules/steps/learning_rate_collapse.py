@@ -108,9 +108,12 @@ def _low_since(curves: tuple[Curve, ...], limit: float, state: State, latest: fl
 
 def _note(curve: Curve, state: State, limit: float) -> bool:
     """Notes the step from which on a rate has been low; whether it is, or never was anything."""
-    highest = np.maximum.accumulate(
-        np.append(float(state.get("highest", 0.0)), np.nan_to_num(curve.values))
-    )[1:]
+    before, top = float(state.get("highest", 0.0)), float(curve.values.max())
+    if float(curve.values[-1]) > _NEARLY * limit * max(before, top):  # as nearly always
+        state["highest"] = max(before, top)
+        state.pop("since", None)
+        return False
+    highest = np.maximum.accumulate(np.append(before, np.nan_to_num(curve.values)))[1:]
     state["highest"] = float(highest[-1])
     is_low = (curve.values <= _NEARLY * limit * highest) & (highest > 0)
     if not is_low[-1]:

@@ -38,11 +38,13 @@ class Answers:
         for one in window.observations("class-hits"):
             if one.mode != Mode.TRAIN.value:
                 continue
-            for name, (right, wrong) in one.facts.items():
+            seen = one.facts
+            for name, (right, wrong) in seen.items():
                 counts[name] = counts.get(name, 0) + right + wrong
-            pairs = list(one.facts.values())
-            samples = sum(right + wrong for right, wrong in pairs)
-            self._add("hits", [[sum(right for right, _ in pairs), samples]])
+            samples = sum(right + wrong for right, wrong in seen.values())
+            self._add("hits", [[sum(right for right, _ in seen.values()), samples]])
+        if "hits" in self._state:
+            return  # where there are classes, their names are no numbers to compare
         answers, labels = window.tensors("predictions"), window.tensors("labels")
         if len(answers) == len(labels) == 1 and _is_of_numbers(labels[0]):
             self._add("variances", _variances(answers[0], labels[0]))

@@ -160,16 +160,15 @@ class LossNotDecreasing(Rule):
             return
         if len(values) < _LEAST_BLOCKS:
             return
-        change = change_over(values)
         said = ""
         if state["has_fallen"] and not state["is_resumed"]:
             said = _stands_at_a_guess(values, answers)
         elif not state["has_fallen"]:
-            said = self._never_fell(state, change, answers)
+            said = self._never_fell(state, change_over(values), answers)
         if state["steps"] >= self._least_steps(answers, is_over=window.is_last):
             state["was_judged"] = True
             if said:
-                yield self._found(curve, state, change, (said, _why(answers)))
+                yield self._found(curve, state, change_over(values), (said, _why(answers)))
                 return
         if state["was_judged"] or state["has_fallen"]:
             yield self.recovered(_subject(curve))
@@ -292,11 +291,12 @@ def _is_flat(falls: Sequence[Fall], level: float, most_hidden: Shares) -> bool:
 
 def _stands_at_a_guess(values: Reals, answers: Answers) -> str:
     """Whether it came down to what a guess gives, and has not fallen any more since."""
+    if not _is_a_guess(answers, float(values[-len(values) // 4 :].mean())):
+        return ""  # as nearly always
     later = change_over(values[int(_SINCE * len(values)) :])
     level = abs(later.start) or 1.0
     is_still = _is_flat([(later.fall, later.error)], level, _HIDDEN_OF_A_GUESS)
-    is_guess = is_still and _is_a_guess(answers, later.end)
-    return "has not fallen for most of the time" if is_guess else ""
+    return "has not fallen for most of the time" if is_still else ""
 
 
 def _is_a_guess(answers: Answers, loss: float) -> bool:
