@@ -1,6 +1,6 @@
 """ReplicaDivergence: planted faults and their healthy twins."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
@@ -14,8 +14,15 @@ def judged(job: FakeJob) -> Evaluation:
     return job.job().check("ReplicaDivergence")["ReplicaDivergence"]
 
 
-def workers(sums: Sums, *, wrapped: bool = True, ranks: int = 4, late: int = -1) -> FakeJob:
-    """One check of all weights every hundred steps; one worker tells it some steps later."""
+def workers(
+    sums: Sums,
+    *,
+    wrapped: bool = True,
+    ranks: int = 4,
+    late: int = -1,
+    checks: Sequence[int] = CHECKS,
+) -> FakeJob:
+    """Checks of all weights, every hundred steps; one worker tells it some steps later."""
     job = FakeJob()
     start_ns = job.clock.now_ns()
     for rank in range(ranks):
@@ -24,7 +31,7 @@ def workers(sums: Sums, *, wrapped: bool = True, ranks: int = 4, late: int = -1)
         for step in range(600):
             worker.step(step, {"forward": 0.1})
             told = step - (15 if rank == late else 0)
-            if told in CHECKS:
+            if told in checks:
                 detail = sums(rank, told)
                 worker.observation("replica-checksum", "Net", told, detail, value=float(wrapped))
         worker.flush()
@@ -82,6 +89,14 @@ def test_models_that_are_averaged_now_and_then_are_left_alone() -> None:
         return f"{step + rank * (step % 200 == 100):08x}"
 
     assert judged(workers(averaged, wrapped=False, ranks=2)).episodes == ()
+
+
+def test_models_that_are_averaged_often_may_part_between() -> None:
+    def averaged(rank: int, step: int) -> str:
+        return f"{step + rank * (step % 50 != 0):08x}"
+
+    often = workers(averaged, wrapped=False, ranks=2, checks=range(0, 600, 5))
+    assert judged(often).episodes == ()
 
 
 def test_workers_that_come_together_again_recover() -> None:

@@ -14,6 +14,7 @@ from sonde.rules.tensors._standing import begin_leg, over, told
 _KIND = ObservationKind.REPLICA_CHECKSUM.value
 _KEPT_EQUAL = 3  # checks with other weights each, after which nobody doubts that it is meant so
 _OWN_WAYS = 3  # checks in a row, of models that no wrapper keeps equal
+_OWN_STEPS = 100  # that they last: who averages weights now and then lets them part between
 _MOST_WAITING = 64  # checks of which not all workers have spoken
 
 
@@ -25,8 +26,9 @@ class ReplicaDivergence(Rule):
     How it decides: at the same steps all workers record a checksum of the model's parameters,
     equal only where every bit is. Critical where a wrapper (DistributedDataParallel) or the
     training itself had kept them equal and they are not any more. A warning where a wrapped model
-    differs from the first check on, or where models that began equal go their own ways in three
-    checks in a row although nothing was done to keep them apart. Sharded models are left out.
+    differs from the first check on, or where models that began equal go their own ways for 100
+    steps and three checks in a row, although nothing was done to keep them apart. Sharded models
+    are left out.
     What to do: look for what one worker does alone before that step: a branch on the rank, a layer
     that was replaced or loaded after wrapping, a parameter that is changed by hand, different
     optimizer settings, a hardware fault. Without a wrapper: wrap the model.
@@ -77,7 +79,8 @@ class ReplicaDivergence(Rule):
         own.setdefault("since", step)
         was_equal = "equal_step" in own
         is_certain = is_wrapped or own.get("kept", 0) >= _KEPT_EQUAL
-        if is_certain or (was_equal and own["apart"] >= _OWN_WAYS):
+        has_lasted = own["apart"] >= _OWN_WAYS and step - int(own["since"]) >= _OWN_STEPS
+        if is_certain or (was_equal and has_lasted):
             told(state, model)
             severity = Severity.CRITICAL if is_certain and was_equal else Severity.WARNING
             yield self._found(model, step, sums, own, severity)
