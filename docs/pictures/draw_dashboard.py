@@ -5,6 +5,7 @@ that it does not hold yet are made: a small real training with planted faults, a
 recorded, and 64 nodes that are made up.
 """
 
+import argparse
 import base64
 import subprocess
 import sys
@@ -106,4 +107,6 @@ def main(store: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).absolute())
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("store", type=Path)
+    main(words.parse_args().store.absolute())
