@@ -82,7 +82,19 @@ def test_a_validation_that_never_leaves_chance_is_found_by_its_hits() -> None:
     assert episode.finding.evidence["validation_accuracy"] == pytest.approx(0.11)
 
 
+def falls_late(step: int) -> float:
+    return falls(max(0, step - 110))
+
+
+def test_a_validation_set_that_is_easier_to_guess_may_stay_at_its_own_chance() -> None:
+    assert judged(training(Curves(falls_late, lambda step: 1.9 + step / 300))).episodes
+
+
 HEALTHY = {
+    "an easier validation set that is learned": Curves(
+        falls_late, lambda step: 1.9 if step < 100 else 1.0 + step / 300
+    ),
+    "has learned before the first evaluation": Curves(falls, lambda step: 1.5 + step / 300),
     "both fall": Curves(falls, falls),
     "overfits after having learned": Curves(falls, overfits),
     "has learned nothing yet": Curves(lambda _: 2.3, lambda _: 2.31),

@@ -16,6 +16,8 @@ _BEGINNING_STEPS = 20  # at most, at the first loss: later nobody knows what cha
 _FIRST_LOSSES = 5
 _LEARNED = 0.6  # of the first loss: the training set is being learned
 _CHANCE = 0.95  # of the first loss: an evaluation that is never below it stays at chance
+_UNTRAINED = 0.85  # of the first loss at the first evaluation: that one is chance, too
+_OWN_CHANCE = 0.9  # of its loss: a validation set may be easier to guess than the training set
 _OTHER_SCALE = 3.0  # times the first loss at the first evaluation: it is computed otherwise
 _EVALUATIONS = {"hits": 2, "loss": 3}
 _MEMORIZED = 0.4  # of accuracy above chance
@@ -30,7 +32,8 @@ class LabelsUnrelated(Rule):
     How it decides: where the hook sees which predictions are right, accuracy in training is 40
     points above chance while at all evaluations, at least 2, it is within three standard errors
     of always saying the most frequent class. Where it sees losses only: the training loss falls
-    below 60 % of its first value while at least 3 evaluations never come below 95 % of it. A
+    below 60 % of its first value while at least 3 evaluations never come below 95 % of it (or,
+    where nothing was learned yet at the first evaluation, below 90 % of what that one found). A
     training that overfits has been better than chance before; one that repeats a few batches is
     a test, and left alone.
     What to do: look at ten samples with their labels; check that inputs and labels are shuffled
@@ -105,9 +108,16 @@ class LabelsUnrelated(Rule):
         if loss is None or first is None or first <= 0 or state.get("loss") is None:
             return
         state["evaluations"] = state.get("evaluations", 0) + 1
-        is_other = state["evaluations"] == 1 and loss > _OTHER_SCALE * first
-        state["was_better"] = state.get("was_better", False) or is_other or loss < _CHANCE * first
-        if state["was_better"] or state["loss"] > _LEARNED * first or loss < first:
+        is_first = state["evaluations"] == 1
+        if is_first:
+            is_untrained = state["loss"] >= _UNTRAINED * first
+            state["chance"] = _OWN_CHANCE * loss if is_untrained and loss < first else None
+        chance = state.get("chance")
+        limit = _CHANCE * first if chance is None else chance
+        is_other = is_first and loss > _OTHER_SCALE * first
+        state["was_better"] = state.get("was_better", False) or is_other or loss < limit
+        is_at_chance = loss >= (first if chance is None else limit)
+        if state["was_better"] or state["loss"] > _LEARNED * first or not is_at_chance:
             yield self.recovered("validation")
         elif state["evaluations"] >= _EVALUATIONS["loss"]:
             yield self.finding(
