@@ -102,6 +102,14 @@ def test_classes_that_are_guessed_with_a_better_loss_than_a_guess_are_left_alone
     assert judged(came_down_to(1.2, noise=0.02), classes(0.25)).episodes == ()
 
 
+def test_a_loss_a_little_below_a_guess_among_rare_classes_is_left_alone() -> None:
+    def look(worker: FakeWorker, step: int) -> None:
+        worker.observation("class-hits", "predictions", step, {"0": [53, 0], "1": [0, 11]})
+
+    guess = -(53 * np.log(53 / 64) + 11 * np.log(11 / 64)) / 64
+    assert judged(came_down_to(float(guess), noise=0.02), look).episodes == ()
+
+
 def test_a_model_that_knows_its_classes_already_may_stand_still() -> None:
     flat = noisy(lambda at: np.full_like(at, 0.3), STEPS, 0.1)
     assert judged(flat, classes(0.9)).episodes == ()

@@ -56,7 +56,7 @@ def test_a_loss_that_only_comes_back_from_an_explosion_is_found(seed: int) -> No
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_job_that_is_over_is_judged_sooner(seed: int) -> None:
-    assert calibrated(with_losses(flat(250, 0.03, seed))).episodes
+    assert calibrated(with_losses(flat(160, 0.03, seed))).episodes
 
 
 HEALTHY = {
@@ -118,7 +118,7 @@ def test_spikes_and_values_that_are_not_finite_are_no_trend() -> None:
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = calibrated(with_losses(flat(40, 0.03)))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has seen 40 steps; it needs 200"
+    assert found.reason == "it has seen 40 steps; it needs 150"
 
 
 def test_an_alarm_recovers_when_the_loss_falls_after_all() -> None:

@@ -21,6 +21,7 @@ _LATEST = 5  # looks
 _LEAST = 3
 _LEAST_SAMPLES = 60  # with a class, in those looks
 _NEARLY = 0.98  # of the loss of one who knows only how frequent each class is
+_SURE = 2.0  # standard errors
 _ALIKE = 0.02  # of the labels' variance: less is one answer to everything
 _ALIKE_CROSSWISE = 0.25  # where shapes tell why
 _KNOWN = 0.5  # of the labels' variance: so far apart are answers that follow them, with less loss
@@ -97,11 +98,16 @@ class Answers:
         return float(chance + max(least, sigmas * math.sqrt(chance * (1 - chance) / samples)))
 
     def _is_guessed(self, loss: float) -> bool:
-        """Whether a loss is what those reach who know only how frequent each class is."""
+        """Whether a loss is what those reach who know only how frequent each class is.
+
+        How frequent they are is known from a sample: rare classes may be more frequent than there.
+        """
         counts = [one for one in self._state.of("counts").values() if one]
         total = sum(counts)
-        entropy = -sum(one / total * math.log(one / total) for one in counts)
-        return bool(loss >= _NEARLY * entropy > 0)
+        costs = [(one / total, -math.log(one / total)) for one in counts]
+        entropy = sum(share * cost for share, cost in costs)
+        variance = sum(share * (cost - entropy) ** 2 for share, cost in costs)
+        return bool(loss >= _NEARLY * entropy + _SURE * math.sqrt(variance / total) > 0)
 
     def _are_alike(self, share: float) -> bool:
         looks = self._state.get("variances", [])

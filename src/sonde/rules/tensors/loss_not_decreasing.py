@@ -20,10 +20,11 @@ from sonde.rules.tensors._answers import Answers
 
 _BLOCK_STEPS = 10  # steps that become one value of the series that is judged
 _MOST_BLOCKS = 128  # then neighbours are joined
-_LEAST_BLOCKS = 20
+_LEAST_BLOCKS = 15
+_BLOCKS_OF_A_GUESS = 20  # at first, every model guesses
 _EARLY_BLOCKS = 8  # of ten steps: many losses fall at once, and then stand still
 _PLATEAU_STEPS = 2000  # so long a plateau at the beginning is no alarm while the job runs
-_SHORTEST_STEPS = 200  # of a job that is over
+_SHORTEST_STEPS = 150  # of a job that is over
 _SURE_SIGMAS = 4.0
 _PERHAPS_SIGMAS = 2.5  # a fall that noise may have made
 _HIDDEN_SIGMAS = 2.0  # what noise may have hidden
@@ -48,16 +49,16 @@ class LossNotDecreasing(Rule):
 
     Why it matters: every further step costs time and brings nothing.
     How it decides: classic compares the loss with that of num_steps earlier. Calibrated asks
-    whether the loss has fallen at all since the beginning, once it has seen 2000 steps (200 if the
+    whether the loss has fallen at all since the beginning, once it has seen 2000 steps (150 if the
     job is over); a later plateau is no alarm. It speaks only where a fall of 5 percent could not
     hide in the noise, and nothing hints at a fall, at once or slowly. Where labels and predictions
     were looked at and the model says the same to everything (its classes are no better than chance
     and its loss is that of a guess, or its numbers vary by less than 2 percent of what labels do),
-    15 percent may hide, and a loss that came down at first and has stood still for three quarters
-    of the steps is told as well. A model whose classes are far better than chance, or whose numbers
-    vary as labels do with a loss below half of their variance, may stand still. Warm-up of the
-    learning rate, resumed jobs, losses that change their sign, several losses in turn and
-    reinforcement learning are left alone.
+    15 percent may hide after 200 steps, and a loss that came down at first and has stood still for
+    three quarters of the steps is told as well. A model whose classes are far better than chance,
+    or whose numbers vary as labels do with a loss below half of their variance, may stand still.
+    Warm-up of the learning rate, resumed jobs, losses that change their sign, several losses in
+    turn and reinforcement learning are left alone.
     What to do: try another learning rate by factors of ten; check that the optimizer owns the
     parameters, that labels belong to their inputs, that predictions and labels have the same shape
     and that gradients reach the first layer.
@@ -183,7 +184,8 @@ class LossNotDecreasing(Rule):
         rise = max(self.increase_threshold_percent, self.diff_percent) / 100 * level
         if change.has_risen(rise, _SURE_SIGMAS):
             return "has risen"
-        hidden = _HIDDEN_OF_A_GUESS if _is_a_guess(answers, change.end) else _HIDDEN
+        is_guess = len(state["blocks"]) >= _BLOCKS_OF_A_GUESS and _is_a_guess(answers, change.end)
+        hidden = _HIDDEN_OF_A_GUESS if is_guess else _HIDDEN
         is_flat = _has_exploded(state) or _is_flat(falls, level, hidden)
         return "has not fallen" if is_flat and not answers.know_something(change.end) else ""
 
@@ -291,7 +293,8 @@ def _is_flat(falls: Sequence[Fall], level: float, most_hidden: Shares) -> bool:
 
 def _stands_at_a_guess(values: Reals, answers: Answers) -> str:
     """Whether it came down to what a guess gives, and has not fallen any more since."""
-    if not _is_a_guess(answers, float(values[-len(values) // 4 :].mean())):
+    is_early = len(values) < _BLOCKS_OF_A_GUESS
+    if is_early or not _is_a_guess(answers, float(values[-len(values) // 4 :].mean())):
         return ""  # as nearly always
     later = change_over(values[int(_SINCE * len(values)) :])
     level = abs(later.start) or 1.0
