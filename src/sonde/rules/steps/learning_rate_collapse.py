@@ -33,7 +33,7 @@ class LearningRateCollapse(Rule):
     or its total number of steps may be too small; give it a floor (`eta_min`, `min_lr`).
     """
 
-    ratio: Positive = 1e-4
+    ratio: Positive = 1e-5
     share: Percent = 20.0
 
     needs = (Scalars(_NAME),)
@@ -55,7 +55,7 @@ class LearningRateCollapse(Rule):
         whole = last - int(state["begin"]) + 1
         limits = (
             ("rates", self.ratio, max(_LEAST_STEPS, self.share / 100 * whole)),
-            ("low rates", _LOW, max(_LOW_STEPS, _LOW_SHARE / 100 * whole)),
+            ("low rates", _NEARLY * _LOW, max(_LOW_STEPS, _LOW_SHARE / 100 * whole)),
         )
         since = {
             name: _low_since(curves, limit, state.of(name), last - least + 1)
@@ -109,13 +109,13 @@ def _low_since(curves: tuple[Curve, ...], limit: float, state: State, latest: fl
 def _note(curve: Curve, state: State, limit: float) -> bool:
     """Notes the step from which on a rate has been low; whether it is, or never was anything."""
     before, top = float(state.get("highest", 0.0)), float(curve.values.max())
-    if float(curve.values[-1]) > _NEARLY * limit * max(before, top):  # as nearly always
+    if float(curve.values[-1]) > limit * max(before, top):  # as nearly always
         state["highest"] = max(before, top)
         state.pop("since", None)
         return False
     highest = np.maximum.accumulate(np.append(before, np.nan_to_num(curve.values)))[1:]
     state["highest"] = float(highest[-1])
-    is_low = (curve.values <= _NEARLY * limit * highest) & (highest > 0)
+    is_low = (curve.values < limit * highest) & (highest > 0)
     if not is_low[-1]:
         state.pop("since", None)
         return not highest[-1] > 0
