@@ -35,9 +35,14 @@ class BatchMeans:
         self._told = 0
         self._origin: tuple[float, float] | None = None  # the first mean, and the unit
 
+    @property
+    def has_enough(self) -> bool:
+        """Whether no further batch is wanted."""
+        return self._told >= _MOST
+
     def add(self, rows: FewRows) -> None:
         """A batch that is trained on."""
-        if self._told < _MOST:
+        if not self.has_enough:
             self._waiting.append(rows)
             if len(self._waiting) >= _TOGETHER:
                 self._hand_over()

@@ -42,7 +42,9 @@ class Labels:
 
     def follow(self, labels: Any) -> None:
         """The labels of a batch that is trained on, whatever they are."""
-        if self._is_order_wanted and isinstance(labels, Tensor):
+        if not self._is_order_wanted or self._means.has_enough:
+            return
+        if isinstance(labels, Tensor):
             rows = few_rows(labels) if labels.numel() <= _MOST_LABELS else None
             if rows is not None:
                 self._means.add(rows)
