@@ -208,7 +208,7 @@ def test_of_very_many_batches_the_first_are_told() -> None:
         for _ in range(110):
             script.train(DATA)
 
-    assert sum(len(one["means"]) for one in means(recorded, "labels")) == 2000
+    assert sum(len(one["means"]) for one in means(recorded, "labels")) == 1000
 
 
 def test_nothing_is_taken_that_nobody_needs() -> None:

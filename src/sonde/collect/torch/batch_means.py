@@ -13,7 +13,7 @@ from sonde.collect.torch.few_rows import FewRows, joined
 from sonde.records.observation import ObservationKind
 
 _TOGETHER = 100  # batches
-_MOST = 2000  # batches: an order that is not seen by then is none
+_MOST = 1000  # batches: an order that is not seen by then is none
 _LEAST_ROWS = 4
 _PART = "the order of batches"
 

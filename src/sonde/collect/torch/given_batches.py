@@ -20,8 +20,8 @@ _MOST_INPUTS = 3  # a sample may be a pair of things that both come again and ag
 _MOST_EVALUATED_ROWS = 512  # many validation sets are one batch
 _TOGETHER = 64  # batches
 _MOST_WAITING = 512  # an evaluation may be long
-_CLOSELY = 2048  # batches that are trained on: later ones are not all needed
-_LATER_EVERY = 8
+_CLOSELY = 512  # batches that are trained on: later ones are not all needed
+_LATER_EVERY = 16
 _TAKING_NS = 3_000  # what it is taken to cost: to time it would cost as much again
 
 
@@ -90,7 +90,7 @@ class GivenBatches:
         self._waiting.append(batch)
         if not batch.is_training:
             self._has_evaluated = True
-        elif batch.inputs[0].kind.startswith("<f"):
+        elif self._trained <= _CLOSELY and batch.inputs[0].kind.startswith("<f"):
             self._means.add(batch.inputs[0])
         if len(self._waiting) >= _MOST_WAITING:
             self._hand_over()
