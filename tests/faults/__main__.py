@@ -11,8 +11,9 @@ from functools import partial
 from time import monotonic
 
 from benchmarks.report import circumstances, save, table
-from tests.faults.catalogue import PROGRAMS, Part, Variant
+from tests.faults.catalogue import PROGRAMS
 from tests.faults.judging import Outcome, judge
+from tests.faults.program import Part, Variant
 from tests.faults.recordings import Run
 from tests.faults.scores import (
     Scores,

@@ -14,7 +14,7 @@ from sonde.store.backends import open_backend
 from sonde.watch.course import Course, asked_by
 from sonde.watch.progress import RuleProgress
 from sonde.watch.runner import Runner
-from tests.faults.catalogue import Fault, Parameters, Program, Variant
+from tests.faults.program import Fault, Parameters, Program, Variant
 from tests.faults.recordings import CACHE, Run, record
 
 _OTHER_SEED = 100  # further: no seed of ours

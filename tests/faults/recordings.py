@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from time import perf_counter
 
-from tests.faults.catalogue import FOLDER, Program, Variant
+from tests.faults.program import FOLDER, Program, Variant
 from tests.journeys.sonde_cli import plain_environment
 
 ROOT = FOLDER.parent.parent

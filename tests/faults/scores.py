@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.report import Row
-from tests.faults.catalogue import Part
 from tests.faults.judging import Outcome
+from tests.faults.program import Part
 
 _LEAST_DETECTED = 95.0
 _LEAST_NAMED = 85.0

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults import recordings
-from tests.faults.catalogue import PROGRAMS, Variant
+from tests.faults.catalogue import PROGRAMS
+from tests.faults.program import Variant
 from tests.faults.recordings import Run, record
 
 RUN = Run(PROGRAMS[0], Variant.HEALTHY, 3)

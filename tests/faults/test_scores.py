@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from sonde.rules import load_rule, rule_names
-from tests.faults.catalogue import FOLDER, PROGRAMS, Fault, Part, Program, Variant
+from tests.faults.catalogue import PROGRAMS
 from tests.faults.judging import Alarm, Outcome
+from tests.faults.program import FOLDER, Fault, Part, Program, Variant
 from tests.faults.scores import Scores, alarm_table, confusion_table, fault_table, score_rows
 
 FAULT = Fault("LossSpike", "step 40", step=40, within=2, also=("GradientNormSpike",))

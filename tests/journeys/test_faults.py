@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.catalogue import PROGRAMS, Program, Variant
+from tests.faults.catalogue import PROGRAMS
 from tests.faults.judging import judge
+from tests.faults.program import Program, Variant
 from tests.faults.recordings import Run
 
 _BY_NAME = {one.name: one for one in PROGRAMS}
