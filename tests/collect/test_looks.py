@@ -66,7 +66,7 @@ def test_a_step_is_decided_on_once() -> None:
     assert [looks.is_due() for _ in range(3)] == [True] * 3
     session.steps.counts["train"] = 4
     looks.is_due()
-    assert looks.steps_until_early() == 2
+    assert looks.steps_until_early() == 1
 
 
 def test_of_the_passes_of_a_step_the_first_ones_are_looked_at() -> None:
@@ -101,8 +101,8 @@ def test_the_first_passes_of_an_evaluation_are_looked_at() -> None:
         assert looks.is_due_in_evaluation
     looks.evaluates()
     assert not looks.is_due_in_evaluation
-    assert not looks.wants_evaluation(49)
-    assert looks.wants_evaluation(50)
+    assert not looks.wants_evaluation(39)
+    assert looks.wants_evaluation(40)
     session.steps.counts["train"] = 101
     looks.evaluates()
     assert looks.is_due_in_evaluation
@@ -114,3 +114,14 @@ def test_a_profile_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
     assert looked_at(session, looks, 3, price=0.0) == []
     monkeypatch.setattr(Windows, "is_open", False)
     assert looked_at(session, looks, 6, price=0.0) == [3, 5]
+
+
+def test_after_a_long_profile_looks_come_at_the_steps_of_every_job(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session, looks = made()
+    assert looked_at(session, looks, 9, price=0.005, step_seconds=0.1) == [0, 1, 2, 3, 5, 8]
+    monkeypatch.setattr(Windows, "is_open", True)
+    assert looked_at(session, looks, 33, price=0.005, step_seconds=0.1) == []
+    monkeypatch.setattr(Windows, "is_open", False)
+    assert looked_at(session, looks, 100, price=0.005, step_seconds=0.1)[:4] == [33, 41, 62, 93]

@@ -119,6 +119,11 @@ class Looks:
         return True
 
     def _after(self, step: int) -> int:
-        """The next step of those that follow each other ever more slowly."""
-        past = step - self._first
-        return self._first + max(past + 1, round(past * _GROWTH + 0.01))
+        """The next step of those that follow each other ever more slowly.
+
+        They are the same in every job, whatever was late in it: so that jobs can be compared.
+        """
+        past, due = step - self._first, 0
+        while due <= past:
+            due = max(due + 1, round(due * _GROWTH + 0.01))
+        return self._first + due

@@ -50,6 +50,12 @@ def test_what_was_chosen_is_compared() -> None:
     assert judged(trained(0), **(chosen | {"collection_names": ("weights",)})).episodes == ()
 
 
+def test_two_steps_in_common_are_not_enough() -> None:
+    found = judged(trained(0), other_trial=trained(0, steps=2).backend.uri)
+    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason.startswith("2 steps were recorded here and in ")
+
+
 def test_it_says_that_no_other_job_was_named() -> None:
     found = judged(trained(0))
     assert found.status is RuleStatus.NOT_APPLICABLE

@@ -54,12 +54,15 @@ class SimilarAcrossRuns(Rule):
         theirs = {one.name: one for one in self._chosen(window.beside(self.other_trial))}
         streaks = Streaks(state)
         ours = [one for one in self._chosen(window) if one.name in theirs]
+        most = 0  # steps that both have of a tensor
         for tensor in ours:
-            for step, is_same in _compared(tensor, theirs[tensor.name]):
-                state["compared"] = state.get("compared", 0) + 1
+            compared = list(_compared(tensor, theirs[tensor.name]))
+            most = max(most, len(compared))
+            for step, is_same in compared:
                 streaks.note(tensor.name, step, holds=is_same)
                 if is_same and self.is_classic:
                     yield self._found([tensor.name], (step, step), tensor.name)
+        state["compared"] = state.get("compared", 0) + most
         same = [one.name for one in ours if one.name in streaks.lasting(_IN_A_ROW, _SPAN)]
         if same and not self.is_classic:
             spans = [streaks.steps(name) for name in same]
@@ -73,9 +76,10 @@ class SimilarAcrossRuns(Rule):
 
     def lacks(self, state: State) -> str:
         """Steps that both have recorded."""
-        if state.get("compared"):
+        has, needed = state.get("compared", 0), 1 if self.is_classic else _IN_A_ROW
+        if has >= needed:
             return ""
-        return f"no tensor was recorded at the same step of {self.other_trial}"
+        return f"{has} steps were recorded here and in {self.other_trial}; it needs {needed}"
 
     def _chosen(self, window: Window) -> list[WindowTensor]:
         is_open = self.collection_names is None and self.tensor_regex is None
