@@ -108,3 +108,18 @@ def test_a_model_that_is_run_in_training_and_not_trained_is_left_alone() -> None
             head(backbone(torch.randn(4, 3))).sum().backward()
             optimizer.step()
     assert recorded.observations("module-mode") == []
+
+
+def test_a_model_that_was_trained_and_is_frozen_now_is_left_alone() -> None:
+    with watched() as recorded:
+        network = model()
+        before = torch.optim.SGD(network.parameters(), lr=0.1)
+        network(torch.randn(4, 3)).sum().backward()
+        before.step()
+        network.eval().requires_grad_(False)
+        prompt = nn.Parameter(torch.zeros(4, 3))
+        optimizer = torch.optim.SGD([prompt], lr=0.1)
+        for _ in range(3):
+            network(torch.randn(4, 3) + prompt).sum().backward()
+            optimizer.step()
+    assert recorded.observations("module-mode") == []

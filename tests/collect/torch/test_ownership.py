@@ -254,6 +254,21 @@ def test_updates_that_get_lost_in_low_precision_are_found() -> None:
     assert subjects(recorded, "unmoved-parameter") == {"weight": (10.0, "1e-07")}
 
 
+def test_weights_that_somebody_holds_at_nought_are_pruned() -> None:
+    with watched(**PLENTY) as recorded:
+        network = nn.Sequential(nn.Linear(3, 64), nn.Linear(64, 2))
+        mask = torch.zeros(64, 3)
+        mask[::16, 1] = 1.0
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
+        for _ in range(30):
+            with torch.no_grad():
+                network[0].weight.mul_(mask)
+            train(network, optimizer, 1)
+            with torch.no_grad():
+                network[0].weight.mul_(mask)
+    assert nothing_found(recorded)
+
+
 def test_parameters_of_odd_kinds_do_no_harm() -> None:
     with watched(**PLENTY) as recorded:
         words = nn.Embedding(10, 3, sparse=True)

@@ -119,7 +119,12 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
 
 @pytest.mark.parametrize(
     ("phase", "is_regular", "is_found"),
-    [("data_wait", True, True), ("data_wait", False, False), ("backward", True, False)],
+    [
+        ("data_wait", True, True),
+        ("data_wait", False, False),
+        ("backward", True, False),
+        ("collective", True, False),
+    ],
 )
 def test_a_short_job_that_loses_much_every_so_many_steps_is_told(
     phase: str, is_regular: bool, is_found: bool

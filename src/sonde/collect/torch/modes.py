@@ -64,7 +64,8 @@ class Modes:
         """An outermost pass ends: nothing changes by that."""
 
     def _is_trained(self, root: nn.Module) -> bool:
-        return any(id(one) in self._modules.owned for one in root.parameters())
+        owned = self._modules.owned
+        return any(one.requires_grad and id(one) in owned for one in root.parameters())
 
     def _compare(self, subject: str, is_training: bool, others: list[str], at: At) -> None:
         fits = is_training == (at[0] == Mode.TRAIN)

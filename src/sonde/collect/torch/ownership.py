@@ -42,6 +42,13 @@ class _Parameter:
     unowned: float | None = None  # why no optimizer has it
     learning_rate: float | None = None
 
+    @property
+    def may_be_pruned(self) -> bool:
+        """Whether elements that stay nought tell nothing: of a matrix, somebody may hold them."""
+        tensor = self.tensor()
+        is_matrix = tensor is not None and tensor.dim() > 1
+        return is_matrix and self.unowned is None and self.learning_rate != 0
+
 
 @dataclass(slots=True)
 class _Window:
@@ -139,10 +146,11 @@ class Ownership:
         pairs, gradients = window.weights.pairs() or [], window.gradients.values()
         # without pairs, a tensor is gone: nothing can be said
         for parameter, (before, after), pull in zip(window.sampled, pairs, gradients, strict=False):
+            is_cut = 0.0 if parameter.may_be_pruned else None
             pulled = [
                 old != new
                 for old, new, gradient in zip(before, after, pull, strict=True)
-                if _pulls(gradient, old, parameter.learning_rate)
+                if _pulls(gradient, old, parameter.learning_rate) and not old == new == is_cut
             ]
             if any(pulled):
                 self._moved(parameter, done.at)

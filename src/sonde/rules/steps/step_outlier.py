@@ -32,6 +32,7 @@ _LEAST_SECONDS = 5.0  # lost in all: less is nobody's trouble
 _REGULAR_SECONDS = 1.0
 _REGULAR_LOSS = 0.1
 _COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
+_MEANT = (*_COMPUTING, Phase.COLLECTIVE.value)  # every so many steps: workers that meet seldom
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 _NORMAL = 1.4826  # standard deviations of a normal distribution in its median deviation
 _LONGEST_RUN = 8
@@ -64,7 +65,7 @@ class StepOutlier(Rule):
     runs of slow steps, allows for steps of all lengths, as sentences have them, unless stddev is
     given, and wants the outliers to cost at least 2 % of the time (10 % where no phase has more of
     it than usual: others on the machine make that), and 5 seconds; or 10 % and one second where
-    they come every so many steps, in one phase that does not compute.
+    they come every so many steps, in one phase that neither computes nor waits for others.
     What to do: look at what happens in the phase that is named: loading (more loader workers,
     smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
     """
@@ -210,7 +211,7 @@ def _least_loss(state: State) -> float:
     if not _has_a_phase(state):
         return float(max(_LEAST_SECONDS, _LEAST_LOSS_EVERYWHERE * total))
     least = max(_LEAST_SECONDS, _LEAST_LOSS * total)
-    if _period(state["steps"]) is None or _worst_phase(state) in _COMPUTING:
+    if _period(state["steps"]) is None or _worst_phase(state) in _MEANT:
         return float(least)
     return float(min(least, max(_REGULAR_SECONDS, _REGULAR_LOSS * total)))
 
