@@ -76,6 +76,16 @@ def seen(
     return told
 
 
+FACTS = ("samples", "known", "repeated", "pairs", "mixed", "trained", "rows", "again")
+
+
+def pairs_drawn_with_replacement(epoch: int) -> dict[str, int]:
+    """Users and films, as recorded: the first epoch had fewer pairs twice than most would."""
+    first = (3917, 158, 82, 998000, 76682, 3030, 3072, 42)
+    later = (1442, 200, 35, 136301, 32902, 4096, 71, 69)
+    return dict(zip(FACTS, later if epoch else first, strict=True))
+
+
 def by_turns(*told: Told) -> Told:
     return lambda epoch: told[epoch % len(told)](epoch)
 
@@ -122,6 +132,7 @@ HEALTHY = {
     "the training set and a small validation set": seen(0.98, even=False),
     "parts of the training set that are not all known yet": seen(0.3, covered=0.0),
     "samples that are there twice": seen(0.3, repeated=30),
+    "pairs that are there twice": pairs_drawn_with_replacement,
     "the training set in turns with a validation set": by_turns(seen(0.0), seen(1.0)),
     "the training set once, in the end": lambda e: seen(float(e == EPOCHS - 1))(e),
     "a few that are in both": seen(0.04),
