@@ -256,16 +256,17 @@ def test_updates_that_get_lost_in_low_precision_are_found() -> None:
 
 def test_weights_that_somebody_holds_at_nought_are_pruned() -> None:
     with watched(**PLENTY) as recorded:
-        network = nn.Sequential(nn.Linear(3, 64), nn.Linear(64, 2))
+        pruned = nn.Linear(3, 64)
+        network = nn.Sequential(pruned, nn.Linear(64, 2))
         mask = torch.zeros(64, 3)
         mask[::16, 1] = 1.0
         optimizer = torch.optim.SGD(network.parameters(), lr=0.001)
         for _ in range(30):
             with torch.no_grad():
-                network[0].weight.mul_(mask)
+                pruned.weight.mul_(mask)
             train(network, optimizer, 1)
             with torch.no_grad():
-                network[0].weight.mul_(mask)
+                pruned.weight.mul_(mask)
     assert nothing_found(recorded)
 
 

@@ -51,9 +51,10 @@ def test_what_was_chosen_is_compared() -> None:
 
 
 def test_two_steps_in_common_are_not_enough() -> None:
-    found = judged(trained(0), other_trial=trained(0, steps=2).backend.uri)
+    other = trained(0, steps=2).backend.uri
+    found = judged(trained(0), other_trial=other)
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason.startswith("2 steps were recorded here and in ")
+    assert found.reason == f"2 steps were recorded here and in {other}; it needs 3"
 
 
 def test_it_says_that_no_other_job_was_named() -> None:
