@@ -57,7 +57,8 @@ def _tells_stages_and_machines(document: dict[str, Any], sonde: Sonde) -> None:
 def _tells_steps(document: dict[str, Any]) -> None:
     statistics = {one["mode"]: one for one in rows(document, "step_statistics")}
     train = statistics["train"]
-    assert STEPS - 10 <= train["steps"] <= STEPS  # but those in which a profiler worked
+    # but those in which a profiler worked: of operators 1, of loading 1, of Python up to 30
+    assert STEPS - 32 <= train["steps"] <= STEPS
     assert statistics["eval"]["steps"] > 0
     ordered = [train[name] for name in ("minimum", "p50", "p95", "p99", "maximum")]
     assert ordered == sorted(ordered)
