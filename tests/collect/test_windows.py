@@ -351,3 +351,13 @@ def test_a_usual_window_that_is_refused_is_missed_where_a_framework_is(has_frame
 
     said = {"a profile of python": "somebody else looks"}
     assert recorded.said() == (said if has_framework else {})
+
+
+def test_a_script_without_a_framework_is_only_asked_for_its_python() -> None:
+    with fake_profilers(*ALL) as told, watched(profile=DEFAULT_WINDOWS) as recorded:
+        recorded.session.adapters.clear()
+        Script().train(20)
+
+    assert told.prepared == ["python"]
+    assert windows_of(recorded) == [("python", [9, 11])]
+    assert recorded.said() == {}

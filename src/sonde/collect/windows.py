@@ -16,7 +16,7 @@ from sonde.clock import NANOSECONDS, thread_cpu_ns, ticks_ns
 from sonde.collect.profilers import PROFILERS, Profiler
 from sonde.collect.steps import FinishedStep
 from sonde.records.notice import NoticeKind
-from sonde.records.profile import RunningWindow, Window
+from sonde.records.profile import ProfileKind, RunningWindow, Window
 from sonde.records.step import EventCategory, Mode
 from sonde.settings import DEFAULT_WINDOWS
 
@@ -310,7 +310,7 @@ class Windows:
             is_near = (
                 window.start_step or 0
             ) - number <= _NEAR_STEPS and since - now_ns <= _NEAR_SECONDS * NANOSECONDS
-            if is_near and asked.is_prepared is None:
+            if is_near and asked.is_prepared is None and self._has_subject(asked):
                 asked.is_prepared = threading.Event()
                 session.backroom.hand(_PART, partial(self._prepare, asked))
 
@@ -324,9 +324,17 @@ class Windows:
         if asked.is_prepared is not None:
             asked.is_prepared.set()
 
+    def _has_subject(self, asked: Asked) -> bool:
+        """Whether there is what it looks at: it loads no framework into a script without one."""
+        is_about_python = asked.window.kind is ProfileKind.PYTHON
+        return is_about_python or not asked.is_usual or bool(self._session.adapters)
+
     def _profiler(self, asked: Asked) -> Profiler | None:
         """The profiler of a kind; None where nobody has written one."""
         kind = asked.window.kind.value
+        if not self._has_subject(asked):
+            self._refuse(asked, "no framework is watched")
+            return None
         if kind not in self._profilers:
             is_there = kind in PROFILERS
             self._profilers[kind] = PROFILERS.load(kind)(self._session) if is_there else None
