@@ -32,6 +32,11 @@ def nodes_page(
     return page, Fingers(page)
 
 
+def phases_follow(page: Page) -> None:
+    """Waits for the phases of the window: drawn in another way, they are another element."""
+    becomes(page, "() => Math.abs(__sonde.chart('phases')?.window[1] - __sonde.view[1]) < 0.5")
+
+
 def test_one_finger_zooms_on_lines_and_selects_on_phases(open_page: Open, recorded: Served) -> None:
     page, fingers = nodes_page(open_page, recorded)
     whole = page.evaluate("__sonde.view")
@@ -41,6 +46,7 @@ def test_one_finger_zooms_on_lines_and_selects_on_phases(open_page: Open, record
     assert (start, end) == pytest.approx((0.25 * whole[1], 0.5 * whole[1]), abs=0.5)
     expect(page.locator('[data-chart="cpu"] .brush')).to_be_hidden()
     assert page.evaluate("__sonde.hover") is None
+    phases_follow(page)
     page.locator('[data-chart="phases"]').scroll_into_view_if_needed()
     fingers.move((place(page, "phases", 0.2), place(page, "phases", 0.4)))
     becomes(page, "() => __sonde.selection !== null")
@@ -63,6 +69,7 @@ def test_two_fingers_zoom_and_move_the_window_of_all_charts(
     zoomed = page.evaluate("__sonde.view")
     assert zoomed == pytest.approx([0.3 * end, 0.7 * end], abs=0.02 * end)
     becomes(page, "(start) => __sonde.chart('heatmap').heat.start > start", 0.2 * end)
+    phases_follow(page)
     fingers.move(
         (place(page, "phases", 0.6), place(page, "phases", 0.35)),
         (place(page, "phases", 0.8), place(page, "phases", 0.55)),
