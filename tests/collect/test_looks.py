@@ -87,6 +87,28 @@ def test_training_that_goes_on_from_a_checkpoint_is_looked_at_as_from_the_beginn
     assert found == [1000, 1001, 1002, 1003, 1005, 1008, 1012]
 
 
+def test_an_optimizer_that_is_made_later_is_looked_at_from_its_first_step_on() -> None:
+    session, looks = made()
+    looks.begins_anew()  # before the first step it is one of several, or the only one
+    assert looked_at(session, looks, 150, price=0.005, step_seconds=0.1)[:13] == EARLY
+    looks.begins_anew()
+    assert looks.steps_until_early() == 0
+
+    found = looked_at(session, looks, 172, price=0.005, step_seconds=0.1)
+    assert found[:6] == [150, 151, 152, 153, 155, 158]
+    assert looks.steps_until_early() == 210 - 172
+
+
+def test_a_script_that_makes_optimizers_all_the_time_is_not_looked_at_all_the_time() -> None:
+    session, looks = made()
+    looked_at(session, looks, 1000, price=0.005, step_seconds=0.1)
+    found = []
+    for step in range(1000, 1099):
+        looks.begins_anew()
+        found += looked_at(session, looks, step + 1, price=0.005, step_seconds=0.1)
+    assert len(found) < 12
+
+
 def test_nothing_is_looked_at_where_nobody_needs_anything() -> None:
     settings = HookSettings(statistics=(), needed=())
     assert looked_at(*made(settings), 50, price=0.0) == []

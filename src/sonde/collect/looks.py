@@ -2,7 +2,7 @@
 
 Often at its beginning, where most faults show: the steps 0, 1, 2, 3, 5, 8, 12, 18 and so on, each
 half as late again as the one before. Between these, as often as a part of the overhead budget
-allows.
+allows, and at the first steps of an optimizer that is made later: something new begins there.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,8 @@ from sonde.collect.session import Session
 _GROWTH = 1.5
 _PAUSE_STEPS = 20  # at least, between two looks that are not early ones
 _SLACK_STEPS = 64  # an early look may be late by that much: a profile was under way
+_NEW_STEPS = (0, 1, 2, 3, 5, 8)  # of an optimizer that is made later
+_NEW_PAUSE_STEPS = 100  # some scripts make one for every few batches
 _MOST_FORWARDS = 4  # passes of one step: optimizers may take turns in it
 _MOST_PASSES = 64  # of one evaluation
 
@@ -33,6 +35,7 @@ class Looks:
         self._is_look = False
         self.is_early = False  # the step under way is one that is looked at whatever it costs
         self._last = self._steps_done
+        self._new: tuple[int, ...] = ()  # steps that are early ones, too
         self._spent = 0.0
         self._forwards: list[object] = []  # passes of the step that are looked at
         self._evaluated_at = -1
@@ -41,6 +44,13 @@ class Looks:
     @property
     def _steps_done(self) -> int:
         return self._session.steps.counts["train"]
+
+    def begins_anew(self) -> None:
+        """From the next step on, another optimizer may train."""
+        step = self._steps_done
+        has_rested = not self._new or step >= self._new[0] + _NEW_PAUSE_STEPS
+        if step > self._first and has_rested:
+            self._new = tuple(step + more for more in _NEW_STEPS)
 
     def is_due(self) -> bool:
         """Whether the training step under way is looked at."""
@@ -63,7 +73,9 @@ class Looks:
 
     def steps_until_early(self) -> int:
         """Steps until the next one that is looked at whatever it costs."""
-        return max(0, self._early_due - self._steps_done)
+        step = self._steps_done
+        due = [self._early_due, *(one for one in self._new if one >= step)]
+        return max(0, min(due) - step)
 
     def evaluates(self) -> None:
         """A pass of an evaluation begins that is watched closely."""
@@ -111,6 +123,8 @@ class Looks:
         budget = self._session.budget
         if step >= self._early_due:
             self._early_due = self._after(step)
+            self.is_early = budget.has_credit
+        if step in self._new:
             self.is_early = budget.has_credit
         has_rested = step >= self._last + _PAUSE_STEPS
         if not (self.is_early or (has_rested and budget.has_room_for_look(self._price))):

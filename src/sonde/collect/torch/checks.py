@@ -24,7 +24,7 @@ class Checks:
         modes = Modes(session, modules, names)
         ownership = Ownership(session, modules, names, loop.optimizers)
         modules.quiet.on_bad.append(shield("origin of non-finite values", origin.noted, None))
-        modules.quiet.vetoes.append(lambda: ownership.is_comparing)
+        modules.quiet.vetoes += [lambda: ownership.is_comparing, lambda: modes.is_wrong]
         checksums = Checksums(session, modules, names)
         modules.quiet.is_exact = checksums.is_due
         refusal = Refusal(session, names, origin)
@@ -33,6 +33,7 @@ class Checks:
         cleared = ClearedGradients(session, names, lambda: loop.was_cleared)
         loop.at_backward.append(looks.part("gradients that are kept", kept.backward_begins))
         self._before_update = [
+            shield("modes of modules", modes.before_update, None),
             shield("ownership of parameters", ownership.before_update, None),
             shield("gradients that are cleared", cleared.before_update, None),
             shield("checksums of replicas", checksums.before_update, None),
@@ -41,6 +42,7 @@ class Checks:
             looks.part("gradients that are kept", kept.before_update),
             looks.part("copies of units", copies.before_update),
         ]
+        loop.optimizers.after_made.append(shield("looks at what begins", looks.begins_anew, None))
         modules.listen("modes of modules", modes.begins, modes.ends)
         modules.listen(PART, origin.begins, origin.ends)
 

@@ -15,6 +15,7 @@ class Optimizers:
 
     def __init__(self, on_made: Callable[[Optimizer], None]) -> None:
         self._on_made = on_made
+        self.after_made: list[Callable[[], None]] = []  # told when the script makes one
         self._numbers: IdentityMap[Optimizer, int] = IdentityMap()
         self._next = 0
 
@@ -47,6 +48,8 @@ class Optimizers:
         def noted(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             result = original(optimizer, *args, **kwargs)
             self._on_made(optimizer)
+            for tell in self.after_made:
+                tell()
             return result
 
         return noted
