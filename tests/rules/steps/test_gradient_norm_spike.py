@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus, Severity
-from tests.fakes.training import Reals, with_losses
+from tests.fakes.job import FakeJob
+from tests.fakes.training import Reals, looks, with_losses
 
 STEPS = 500
 
@@ -55,3 +56,62 @@ def test_norms_that_are_not_finite_are_another_rules() -> None:
     values[::50] = np.inf
     values[7::50] = np.nan
     assert judged(values).episodes == ()
+
+
+def judged_by_looks(values: Reals) -> Evaluation:
+    """Norms are known of few steps; of those in between, what the optimizer remembers."""
+    job = FakeJob()
+    worker = job.worker()
+    looked = looks(STEPS)
+    before = 0
+    for step in range(STEPS):
+        if step in looked:
+            worker.scalar("gradient_norm", step, float(values[step]))
+            if step - before >= 8:
+                between = float(np.sqrt(np.square(values[before:step]).mean()))
+                worker.scalar("gradient_norm/between", step, between)
+                before = step
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return job.end().job().check("GradientNormSpike")["GradientNormSpike"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_spike_between_the_steps_whose_norms_are_known_is_found(seed: int) -> None:
+    values = norms(seed=seed)
+    values[150] = 2000.0
+    assert 150 not in looks(STEPS)
+    [episode] = judged_by_looks(values).episodes
+    assert episode.finding.steps is not None
+    first, last = episode.finding.steps
+    assert first <= 150 <= last
+    assert last - first < 80
+    norm = episode.finding.evidence["norm"]
+    assert isinstance(norm, float)
+    assert 100 < norm < 2000
+    assert "at least" in episode.finding.message
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_heavy_tails_between_looks_are_usual(spread: float, seed: int) -> None:
+    found = judged_by_looks(norms(spread, seed))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_norms_that_have_grown_and_stay_so_are_no_spike_between_looks() -> None:
+    values = norms(0.1)
+    values[150:] *= 1000.0  # what was flat has begun to learn
+    assert judged_by_looks(values).episodes == ()
+
+
+def test_without_norms_between_looks_few_are_not_enough() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(STEPS):
+        if step in looks(STEPS):
+            worker.scalar("gradient_norm", step, 1.0)
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    found = job.end().job().check("GradientNormSpike")["GradientNormSpike"]
+    assert "it needs 51" in (found.reason or "")

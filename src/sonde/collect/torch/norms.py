@@ -16,6 +16,7 @@ from sonde.collect.torch.gather import Gather
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.records import Listener
+from sonde.collect.torch.remembered import Remembered
 from sonde.collect.torch.scalars import Scalars
 from sonde.collect.torch.snapshots import local
 from sonde.collect.torch.statistics import Measured
@@ -40,6 +41,8 @@ class Norms:
         gather.listen = self._listener
         self._cheap = Measurement()
         self._clipped_step = -1
+        self._remembered = Remembered()
+        self._between = session.guard.shield("norms between steps", self._norm_between, None)
 
     def attach(self, patches: Patches) -> None:
         """Takes the norm from those who compute it anyway."""
@@ -51,10 +54,17 @@ class Norms:
         is_alone = self._optimizers.alive <= 1
         step = self._session.steps.number
         self._learning_rates(optimizer, "" if is_alone else f"{number}/", (_TRAIN, step))
-        is_known = self._clipped_step == step or self._gather.gives_norm()
-        may_measure = not self._session.windows.is_open
-        if may_measure and not is_known and self._session.budget.has_room_for_norm(self._cheap):
-            self._gradient_norm(optimizer, "" if is_alone else f"/{number}", step)
+        is_clipped = self._clipped_step == step
+        is_known = is_clipped or self._gather.gives_norm()
+        if self._session.windows.is_open or not (
+            is_known or self._session.budget.has_room_for_norm(self._cheap)
+        ):
+            return
+        after = "" if is_alone else f"/{number}"
+        if not is_known:
+            self._gradient_norm(optimizer, after, step)
+        if not is_clipped:
+            self._between(optimizer, after, step)
 
     def _learning_rates(self, optimizer: Optimizer, before: str, at: tuple[str, int]) -> None:
         for group, settings in enumerate(optimizer.param_groups[:_MOST_GROUPS]):
@@ -99,6 +109,14 @@ class Norms:
         seconds = thread_cpu_seconds() - began
         self._cheap.inline.learn(seconds)
         self._session.budget.norm_took(seconds)
+
+    def _norm_between(self, optimizer: Optimizer, after: str, step: int) -> None:
+        """Where norms are not known of all steps; this one is told beside the norm of its step."""
+        began = thread_cpu_seconds()
+        norm = self._remembered.norm_since(optimizer)
+        if norm is not None:
+            self._session.scalar(f"gradient_norm{after}/between", norm, at=(_TRAIN, step))
+        self._session.budget.norm_took(thread_cpu_seconds() - began)
 
     def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling

@@ -21,6 +21,9 @@ _TIMES_LATELY = 20.0  # the largest of late: norms have heavy tails in healthy t
 _TIMES_MIDDLE = 50.0  # what is usual: less is a hard batch
 _RATIOS = 3.0  # times as far out as one norm in twenty
 _OFTEN = 3  # spikes in one window: such a training jumps, and that is how it is
+_BETWEEN = "/between"  # the root mean square of the norms since the last such value
+_LEAST_BETWEEN = 10  # norms, where the steps between them are known to have had no larger ones
+_BACK = 3.0  # times the largest of late: above it the norm has not come back, it has grown
 
 
 class GradientNormSpike(Rule):
@@ -30,8 +33,11 @@ class GradientNormSpike(Rule):
     averages for a thousand steps.
     How it decides: the last 200 recorded norms tell what is usual. A spike is 20 times the largest
     of these, 50 times their middle, three times as far out as one norm in twenty, counted in
-    ratios, and `times` the largest norm that was ever seen. Norms that are clipped are told as
-    advice: the step was cut.
+    ratios, and `times` the largest norm that was ever seen; 51 norms are needed. Where norms are
+    recorded of a few steps only, as in short jobs on a CPU, Adam, RMSprop and their like still
+    remember the gradients in between: the root mean square of these norms, of which the largest was
+    at least as large, is judged in the same way after 10 norms, if the norm has come back since.
+    Norms that are clipped are told as advice: the step was cut.
     What to do: look at the batch of that step; clip gradients (`clip_grad_norm_`), lower the
     learning rate or warm it up; with half precision, look for overflow.
     """
@@ -45,14 +51,23 @@ class GradientNormSpike(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks for norms that are out of range."""
         begin_leg(window, state)
-        curves = window.scalars(_NAME)
-        for curve in curves:
-            yield from self._judge(window, curve, state.of("norms", curve.name))
+        curves = {curve.name: curve for curve in window.scalars(_NAME)}
+        for name, curve in curves.items():
+            if name.endswith(_BETWEEN):
+                continue
+            own = state.of("norms", name)
+            between = curves.get(name + _BETWEEN)
+            if between is not None:
+                yield from self._judge_between(curve, between, own)
+            yield from self._judge(window, curve, own)
 
     def lacks(self, state: State) -> str:
         """How many norms are missing."""
-        seen = max((one.get("seen", 0) for one in state.of("norms").values()), default=0)
-        return "" if seen > _LEAST else f"it has seen {seen} norms; it needs {_LEAST + 1}"
+        norms = list(state.of("norms").values())
+        seen = max((one.get("seen", 0) for one in norms), default=0)
+        is_between = any(one.get("between") for one in norms)
+        least = _LEAST_BETWEEN if is_between else _LEAST
+        return "" if seen > least else f"it has seen {seen} norms; it needs {least + 1}"
 
     def _judge(self, window: Window, curve: Curve, state: State) -> Iterator[Finding]:
         is_known = np.isfinite(curve.values) & (curve.values > 0)
@@ -76,6 +91,39 @@ class GradientNormSpike(Rule):
                 yield self._found(window, curve.name, int(steps[top]), norm, usual)
         state["recent"] = (recent + values.tolist())[-_RECENT:]
         state["largest"] = max(state.get("largest", 0.0), float(values.max()))
+
+    def _judge_between(self, curve: Curve, between: Curve, state: State) -> Iterator[Finding]:
+        """Judges what was between the steps whose norms are known."""
+        recent, first = state.get("recent", []), state.get("between", 0)
+        at = dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
+        largest = state.get("largest", 0.0)
+        for step, value in zip(between.steps.tolist(), between.values.tolist(), strict=True):
+            if len(recent) >= _LEAST_BETWEEN and value > self.times * largest:
+                usual = Usual.of(np.array(recent))
+                limit = max(_TIMES_MIDDLE * usual.middle, _TIMES_LATELY * usual.largest)
+                is_back = at.get(step, value) <= _BACK * usual.largest
+                was_seen = any(at.get(one, 0.0) >= value for one in range(first, step))
+                if value > limit and is_back and not was_seen:
+                    yield self._found_between(curve.name, (first, step - 1), value, usual)
+            first, largest = step, max(largest, value)
+        state["between"], state["largest"] = first, largest
+
+    def _found_between(
+        self, name: str, steps: tuple[int, int], norm: float, usual: Usual
+    ) -> Finding:
+        return self.finding(
+            f"{name} was at least {norm:.4g} at a step from {steps[0]} to {steps[1]}, "
+            f"{norm / usual.middle:.0f} times the usual {usual.middle:.3g}, as the running "
+            "averages of the optimizer tell.",
+            step=steps,
+            subject=name,
+            evidence={
+                "norm": norm,
+                "usual": usual.middle,
+                "largest_before": usual.largest,
+                "is_clipped": False,
+            },
+        )
 
     def _found(self, window: Window, name: str, step: int, norm: float, usual: Usual) -> Finding:
         was_cut = any(step in one.steps for one in window.scalars("clip_factor"))
