@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from sonde.analyze.loading import LoaderReport, examine, functions_of, outliers
-from sonde.records.loading import IteratorStart, LoaderFacts, LoaderRecord
+from sonde.analyze.loader_processes import Limit
+from sonde.analyze.loading import LoaderReport, examine, functions_of
+from sonde.analyze.outliers import outliers
+from sonde.records.loading import IteratorStart, LoaderFacts, LoaderHost, LoaderRecord
 
 GET = "Images.__getitem__ (train.py:20)"
 COMPOSE = "Compose.__call__ (site-packages/torchvision/transforms.py:90)"
@@ -21,18 +23,24 @@ def loader(**given: Any) -> LoaderReport:
     """Two processes on eight cores that keep up, if nothing else is said."""
     facts = LoaderFacts(**{"processes": 2, "cores": 8, **given.pop("facts", {})})
     waits = given.pop("waits", [0.0001] * 50)
+    steps = given.pop("step_seconds", [0.1] * 50)
+    given.setdefault("waited_percent", 100 * sum(waits) / (sum(waits) + sum(steps)))
     record = LoaderRecord(
         **{
             "worker": 0,
             "number": 0,
             "device": "cpu",
             "facts": facts,
-            "seconds": {"batch": given.pop("batches", [0.05] * 50), "next batch": waits},
+            "seconds": {
+                "batch": given.pop("batches", [0.05 if sum(waits) < 1 else 9.0] * 50),
+                "next batch": waits,
+            },
             "wait_steps": range(len(waits)),
             "wait_times_ns": range(len(waits)),
-            "step_seconds": [0.1] * 50,
-            "waited_percent": 0.1,
+            "step_seconds": steps,
+            "step_waits": waits,
             "cpu_percent": 99.0,
+            "host": LoaderHost(cores=float(facts.cores), busy_percent=20.0),
             **given,
         }
     )
@@ -48,51 +56,68 @@ def text(report: LoaderReport, topic: str) -> str:
     return found
 
 
+def advised(report: LoaderReport) -> tuple[int, int, str]:
+    assert report.processes is not None
+    return report.processes.needed, report.processes.advised, report.processes.limit.value
+
+
 def test_a_loader_that_keeps_up_gets_no_advice() -> None:
     report = loader(stacks=SLOW_BLUR)
     assert about(report) == ["healthy"]
-    assert report.processes_needed == 1
+    assert advised(report) == (1, 2, "nothing")
 
 
 def test_a_slow_transformation_is_named() -> None:
-    report = loader(batches=[0.6] * 50, waited_percent=60.0, stacks=SLOW_BLUR)
+    report = loader(waits=[0.2] * 50, stacks=SLOW_BLUR)
     assert about(report) == ["waiting", "function", "processes"]
-    assert "80 % of a batch's time is spent in Blur.__call__ (train.py:5)." in text(
-        report, "function"
+    assert text(report, "function") == (
+        "80 % of a batch's time is spent in Blur.__call__ (train.py:5)."
     )
     assert "7 loader processes (num_workers=7) would keep up." in text(report, "processes")
+    assert advised(report) == (7, 7, "nothing")
 
 
 def test_too_few_processes_are_advised_only_as_far_as_there_are_cores() -> None:
-    report = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 4})
-    said = "4 loader processes (num_workers=4) would come nearer; make them cheaper, too."
+    report = loader(waits=[0.4] * 50, facts={"cores": 4})
+    said = "4 loader processes (num_workers=4) would come nearer; make batches cheaper, too."
     assert said in text(report, "processes")
-    full = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 2})
-    assert "make batches cheaper" in text(full, "processes")
+    assert advised(report) == (11, 4, "cores")
+    full = loader(waits=[0.4] * 50, facts={"cores": 2})
+    assert "there are only 2 cores: make batches cheaper" in text(full, "processes")
+    assert advised(full) == (11, 2, "cores")
 
 
 def test_processes_that_wait_themselves_need_no_cores() -> None:
-    report = loader(batches=[1.0] * 50, waited_percent=80.0, facts={"cores": 3}, cpu_percent=3.0)
+    report = loader(waits=[0.4] * 50, facts={"cores": 3}, cpu_percent=3.0, stacks=SLOW_BLUR)
     assert "11 loader processes (num_workers=11) would keep up." in text(report, "processes")
+    assert "not computing but waiting" in text(report, "function")
+
+
+def test_who_has_no_core_does_not_wait_for_a_disk() -> None:
+    full = LoaderHost(cores=3.0, busy_percent=97.0)
+    given = {"waits": [0.4] * 50, "facts": {"cores": 3}, "stacks": SLOW_BLUR, "cpu_percent": 30.0}
+    report = loader(host=full, **given)
+    assert advised(report) == (11, 3, "cores")
+    assert "waiting" not in text(report, "function")
+    assert advised(loader(host=LoaderHost(), **given)) == (11, 3, Limit.CORES)  # not measured
 
 
 def test_a_training_that_makes_its_batches_itself_is_told_to_have_them_made() -> None:
-    waits = [0.05] * 50
-    report = loader(facts={"processes": 0}, waits=waits, batches=[], waited_percent=33.0)
+    report = loader(facts={"processes": 0}, waits=[0.05] * 50, batches=[])
     assert about(report) == ["waiting", "window", "processes"]
-    assert "the training makes them itself. One loader process (num_workers=1) would keep up" in (
+    assert "the training makes it itself. One loader process (num_workers=1) would keep up" in (
         text(report, "processes")
     )
 
 
 def test_waiting_for_processes_that_are_quick_enough_is_the_handing_over() -> None:
-    report = loader(batches=[0.01] * 50, waited_percent=30.0)
+    report = loader(waits=[0.05] * 50, batches=[0.01] * 50)
     assert about(report) == ["waiting", "handing over"]
 
 
 def test_where_no_batch_was_watched_closely_a_window_is_advised() -> None:
-    report = loader(batches=[], waited_percent=30.0)
-    assert about(report) == ["waiting", "window"]
+    report = loader(batches=[], waits=[0.05] * 50)
+    assert about(report) == ["waiting", "window", "processes"]
     assert "sonde profile JOB --kinds dataloader" in text(report, "window")
 
 

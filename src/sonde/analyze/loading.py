@@ -6,31 +6,30 @@ Pure arithmetic on what was recorded of one loader; the advice is made of the sa
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 
+from sonde.analyze.loader_processes import (
+    WAITS_TOO_LONG_PERCENT,
+    Limit,
+    Loading,
+    ProcessAdvice,
+    advise_processes,
+    time_text,
+    usual_step,
+    usual_wait,
+)
+from sonde.analyze.outliers import outliers
 from sonde.analyze.percentiles import percentiles
 from sonde.records.loading import (
     BatchWait,
     IteratorStart,
-    LoaderFacts,
     LoaderRecord,
     Operation,
 )
 
-_DEVIATIONS = 5.0  # robust ones; noise of a healthy loader stays below
-_MAD_TO_DEVIATION = 1.4826
-_TIMES_USUAL = 2.0  # what is not twice as long is no outlier, however steady the others are
-_MANY = 20
-_LEAST_SECONDS = 0.005
-_LEAST_COUNT = 4  # of which one can be unusual
-_WAITS_TOO_LONG_PERCENT = 10.0
 _STARTS_TOO_LONG_PERCENT = 5.0
 _NAMED_PERCENT = 40.0  # of a batch's time: a function that takes as much is named
-_COMPUTES_PERCENT = 50.0  # CPU time of the time that a batch takes to make
-_WAITING_PER_CORE = 4
-_RESERVE = 1.1  # loader processes beyond what would just do
 # methods that do the work of a library's classes
 _WORKS = ("__call__", "forward", "__getitem__", "__getitems__", "__next__", "transform")
 _LABEL = re.compile(r"(?P<name>.*) \((?P<file>.*):(?P<line>\d+)\)")
@@ -83,7 +82,8 @@ class LoaderReport:
     slowest: FunctionShare | None  # the one that most of a batch's time is spent in
     slow_starts: tuple[IteratorStart, ...]
     slow_waits: tuple[BatchWait, ...]
-    processes_needed: int | None  # None: not known, or any number would do
+    loading: Loading
+    processes: ProcessAdvice | None  # None where there were no steps
     advice: tuple[Advice, ...]
 
     def seconds(self, operation: str) -> Distribution | None:
@@ -99,6 +99,7 @@ def examine(record: LoaderRecord) -> LoaderReport:
     functions, slowest = functions_of(record.stacks)
     starts = [one.total_seconds for one in record.starts]
     waits = record.seconds.get(Operation.WAIT, ())
+    loading = _loading(record)
     report = LoaderReport(
         record=record,
         operations=operations,
@@ -109,7 +110,8 @@ def examine(record: LoaderRecord) -> LoaderReport:
             BatchWait(record.wait_times_ns[place], record.wait_steps[place], waits[place])
             for place in outliers(waits)
         ),
-        processes_needed=_needed(record),
+        loading=loading,
+        processes=advise_processes(loading),
         advice=(),
     )
     return LoaderReport(**{**vars(report), "advice": tuple(_advice(report))})
@@ -120,19 +122,6 @@ def distribution(operation: str, seconds: Sequence[float]) -> Distribution:
     values = np.asarray(seconds, dtype=np.float64)
     p25, p50, p95, maximum = percentiles(values[None], (25, 50, 95, 100))[0].tolist()
     return Distribution(operation, len(values), p25, p50, p95, maximum, float(values.sum()))
-
-
-def outliers(seconds: Sequence[float]) -> list[int]:
-    """The places of durations that are out of line, by the spread of the middle ones."""
-    values = np.asarray(seconds, dtype=np.float64)
-    if len(values) < _LEAST_COUNT:
-        return []
-    usual = float(np.median(values))
-    spread = float(np.median(np.abs(values - usual))) * _MAD_TO_DEVIATION
-    # what happens often is not out of line: with two processes every second wait may be long
-    often = float(np.quantile(values, 0.9 if len(values) >= _MANY else 0.75))
-    limit = max(usual + _DEVIATIONS * spread, often * _TIMES_USUAL, usual + _LEAST_SECONDS)
-    return np.flatnonzero(values > limit).tolist()
 
 
 def functions_of(
@@ -191,90 +180,27 @@ def _median(values: Sequence[float]) -> float | None:
     return float(np.median(np.asarray(values))) if len(values) else None
 
 
-def _making(record: LoaderRecord) -> float | None:
-    """How long a batch takes to make, usually."""
-    is_alone = not record.facts.processes  # then who waits for it makes it
-    known = record.seconds.get(Operation.WAIT if is_alone else Operation.BATCH, ())
-    return _median(known or record.seconds.get(Operation.BATCH, ()))
-
-
-def _needed(record: LoaderRecord) -> int | None:
-    """Loader processes that would make a batch in the time of a step."""
-    batch, step = _making(record), _median(record.step_seconds)
-    return processes_needed(batch, step) if batch is not None and step else None
-
-
-def processes_needed(batch: float, step: float) -> int:
-    """Loader processes that make batches as quickly as steps use them, with some to spare.
-
-    Args:
-        batch: Seconds that one process takes to make a batch.
-        step: Seconds of a step without waiting.
-    """
-    return max(1, ceil(_RESERVE * batch / step))
-
-
-def making_seconds(facts: LoaderFacts, wait: float, step: float) -> float:
-    """How long a batch takes to make, as far as waits for them tell.
-
-    Args:
-        facts: What the loader is like.
-        wait: Seconds of waiting in a step.
-        step: Seconds of a step without waiting; loader processes work on meanwhile.
-    """
-    return (wait + (step if facts.processes else 0.0)) * max(1, facts.processes)
-
-
-def advice_on_processes(
-    facts: LoaderFacts, batch: float, step: float, *, is_idle: bool = False
-) -> str:
-    """How many loader processes would do where steps wait for data.
-
-    Args:
-        facts: What the loader is like; of its cores, those that are one worker's.
-        batch: Seconds that one process takes to make a batch.
-        step: Seconds of a step without waiting.
-        is_idle: Whether who makes batches mostly waits: that needs no core, but memory.
-    """
-    needed = processes_needed(batch, step)
-    if facts.processes >= needed:
-        return (
-            f"Its {_processes(facts.processes)} make batches quickly enough: the time goes "
-            "into handing them over, or others keep the cores busy. Larger batches of fewer and "
-            "simpler pieces cost less to hand over."
-        )
-    now = {0: "the training makes them itself", 1: "one process makes them"}.get(
-        facts.processes, f"{facts.processes} make them"
-    )
-    each = f"A batch takes {_time(batch)} to make, a step without waiting {_time(step)}; {now}."
-    most = min(needed, facts.cores * (_WAITING_PER_CORE if is_idle else 1))
-    if most > facts.processes:
-        enough = "would keep up" if most == needed else "would come nearer; make them cheaper, too"
-        return f"{each} {_processes(most).capitalize()} (num_workers={most}) {enough}."
-    return (
-        f"{each} {_processes(needed).capitalize()} would keep up, but there are only "
-        f"{_cores(facts.cores)}: make batches cheaper, or prepare them before the training."
-    )
-
-
-def advice_on_too_many(processes: int, cores: int) -> str:
-    """What to do where loader processes get in each other's way."""
-    return (
-        f"{_processes(processes).capitalize()} share {_cores(cores)}: fewer would do "
-        f"(num_workers={max(1, cores)})."
+def _loading(record: LoaderRecord) -> Loading:
+    batch = _median(record.seconds.get(Operation.BATCH, ()))
+    return Loading(
+        record.facts,
+        usual_wait(record.step_waits),
+        usual_step(record.step_seconds),
+        record.host,
+        None if batch is None else batch * record.batches_per_step,
+        record.cpu_percent,
     )
 
 
 def _advice(report: LoaderReport) -> list[Advice]:
-    record, facts = report.record, report.record.facts
-    found = [*_on_waiting(report), *_on_starts(report), *_on_pinning(record)]
-    if facts.processes > facts.cores and not _is_idle(record):
-        found.append(Advice("processes", advice_on_too_many(facts.processes, facts.cores)))
+    record = report.record
+    found = [*_on_waiting(report), *_on_processes(report)]
+    found += [*_on_starts(report), *_on_pinning(record)]
     if report.slow_waits:
         worst = max(report.slow_waits, key=lambda one: one.seconds)
         text = (
             f"{_times(len(report.slow_waits))} a batch came out of line, the slowest one, at "
-            f"{record.mode} step {worst.step}, after {_time(worst.seconds)}: "
+            f"{record.mode} step {worst.step}, after {time_text(worst.seconds)}: "
             "look for items that take much longer than others, and for a slow disk or network."
         )
         found.append(Advice("outliers", text))
@@ -285,29 +211,28 @@ def _advice(report: LoaderReport) -> list[Advice]:
     return found
 
 
-def _is_idle(record: LoaderRecord) -> bool:
-    """Whether whoever makes batches mostly waits itself, for a disk or a network."""
-    return record.cpu_percent is not None and record.cpu_percent < _COMPUTES_PERCENT
-
-
 def _on_waiting(report: LoaderReport) -> list[Advice]:
     record = report.record
-    if record.waited_percent is None or record.waited_percent < _WAITS_TOO_LONG_PERCENT:
+    if record.waited_percent is None or record.waited_percent < WAITS_TOO_LONG_PERCENT:
         return []
     share = f"{record.waited_percent:.0f} %"
     text = f"{record.mode.capitalize()} steps wait {share} of their time for data."
     found = [Advice("waiting", text)]
-    needed = report.processes_needed
     if not record.seconds.get(Operation.BATCH):
         text = "Nobody has looked inside of a batch yet: sonde profile JOB --kinds dataloader"
         found.append(Advice("window", text))
-    if needed is None:
-        return found
-    batch, step = _making(record) or 0.0, _median(record.step_seconds) or 0.0
-    text = advice_on_processes(record.facts, batch, step, is_idle=_is_idle(record))
-    if record.facts.processes >= needed:
-        return [*found, Advice("handing over", text)]
-    return [*found, *_on_function(report), Advice("processes", text)]
+    return found
+
+
+def _on_processes(report: LoaderReport) -> list[Advice]:
+    """What is advised where it is not that all stays as it is."""
+    answer, has = report.processes, report.record.facts.processes
+    if answer is None:
+        return []
+    if answer.advised != has or answer.limit is not Limit.NOTHING:
+        is_slow = answer.needed > has
+        return [*(_on_function(report) if is_slow else ()), Advice("processes", answer.text)]
+    return [] if report.loading.keeps_up else [Advice("handing over", answer.text)]
 
 
 def _on_function(report: LoaderReport) -> list[Advice]:
@@ -316,7 +241,7 @@ def _on_function(report: LoaderReport) -> list[Advice]:
         return []
     where = f" ({slowest.file}:{slowest.line})" if slowest.file else ""
     text = f"{slowest.percent:.0f} % of a batch's time is spent in {slowest.name}{where}."
-    if _is_idle(report.record):
+    if report.loading.is_waiting:
         text += " Most of that is not computing but waiting, as for a disk or a network."
     return [Advice("function", text)]
 
@@ -329,7 +254,7 @@ def _on_starts(report: LoaderReport) -> list[Advice]:
     trained = sum(record.step_seconds)
     is_much = trained and 100 * spent / (trained + spent) >= _STARTS_TOO_LONG_PERCENT
     if is_much and len(record.starts) > 1 and record.facts.processes:
-        each = _time(_median([one.total_seconds for one in record.starts]) or 0.0)
+        each = time_text(_median([one.total_seconds for one in record.starts]) or 0.0)
         text = f"{len(record.starts)} iterators have started, and each takes {each} to get going."
         if not record.facts.keeps_processes:
             text += " With persistent_workers=True their processes are started only once."
@@ -338,7 +263,7 @@ def _on_starts(report: LoaderReport) -> list[Advice]:
         worst = max(report.slow_starts, key=lambda one: one.total_seconds)
         text = (
             f"{_times(len(report.slow_starts))} an iterator started out of line, "
-            f"the slowest one in {_time(worst.total_seconds)}."
+            f"the slowest one in {time_text(worst.total_seconds)}."
         )
         found.append(Advice("slow starts", text))
     return found
@@ -352,18 +277,6 @@ def _on_pinning(record: LoaderRecord) -> list[Advice]:
         "faster, and with non_blocking=True they run while the GPU computes."
     )
     return [Advice("pinning", text)]
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
-
-
-def _cores(count: int) -> str:
-    return "one core" if count == 1 else f"{count} cores"
-
-
-def _processes(count: int) -> str:
-    return "one loader process" if count == 1 else f"{count} loader processes"
 
 
 def _times(count: int) -> str:

@@ -1,6 +1,7 @@
 """The data loaders of a job: what they cost, why, and what to do about it."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,9 @@ from sonde.analyze.loading import FunctionShare, LoaderReport, examine
 from sonde.client.drawings import bars
 from sonde.client.frames import TIME, Frame, aligned, said_time
 from sonde.clock import iso
+from sonde.read.loader_hosts import with_host
 from sonde.read.loading import read_loaders
+from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
 from sonde.show.report.html import Element, element
 from sonde.show.specs import Spec
@@ -27,11 +30,21 @@ class Loaders(Frame):
     """All data loaders of some workers; nothing is read until it is asked for."""
 
     readers: tuple[WorkerReader, ...]
+    everyone: tuple[WorkerReader, ...]  # all workers of the job, which share its machines
+    machines: tuple[SystemReader, ...]
 
     @cached_property
     def reports(self) -> tuple[LoaderReport, ...]:
         """What can be said of each, worker by worker, in the order of their first use."""
-        return tuple(examine(one) for reader in self.readers for one in read_loaders(reader))
+        return tuple(self._examined())
+
+    def _examined(self) -> Iterator[LoaderReport]:
+        machines = {one.node: one for one in self.machines}
+        workers = Counter(map(_node_of, self.everyone))
+        for reader in self.readers:
+            node = _node_of(reader)
+            for record in read_loaders(reader):
+                yield examine(with_host(record, machines.get(node), workers[node]))
 
     def __len__(self) -> int:
         return len(self.reports)
@@ -169,6 +182,10 @@ class LoaderStarts(Frame):
         return bars(self.to_arrow(), "Starts of iterators", label, values, "seconds")
 
 
+def _node_of(reader: WorkerReader) -> str:
+    return reader.lives[-1].info.node if reader.lives else ""
+
+
 def _whose(reports: Sequence[LoaderReport]) -> dict[str, pa.ChunkedArray]:
     return {
         "worker": _integers([one.record.worker for one in reports]),
@@ -195,7 +212,7 @@ def _document(report: LoaderReport) -> dict[str, Any]:
         "waited_percent": record.waited_percent,
         "cpu_percent": record.cpu_percent,
         "busy_percent": record.busy_percent,
-        "processes_needed": report.processes_needed,
+        **_advised(report),
         "starts": len(record.starts),
         "operations": [asdict(one) for one in report.operations],
         "slowest_function": _function(report.slowest),
@@ -208,6 +225,16 @@ def _document(report: LoaderReport) -> dict[str, Any]:
             for one in report.slow_waits
         ],
         "advice": [asdict(one) for one in report.advice],
+    }
+
+
+def _advised(report: LoaderReport) -> dict[str, Any]:
+    answer = report.processes
+    return {
+        "cores": report.loading.cores,
+        "processes_needed": None if answer is None else answer.needed,
+        "processes_advised": None if answer is None else answer.advised,
+        "limited_by": None if answer is None else answer.limit.value,
     }
 
 

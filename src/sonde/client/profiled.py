@@ -117,7 +117,7 @@ class Profiled(ABC):
         Args:
             worker: One rank; all of them by default.
         """
-        return Loaders(self._workers_of(worker))
+        return Loaders(self._workers_of(worker), self._workers_of(None), self._systems())
 
     def memory(self, *, by: str = "step", worker: int | str | None = None) -> RecordRows:
         """What tensors held in the windows of memory.

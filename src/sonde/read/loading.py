@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sonde.clock import NANOSECONDS
-from sonde.read.steps import StepTable, read_steps
+from sonde.read.steps import Seconds, StepTable, read_steps
 from sonde.read.workers import Marks, Numbers, WorkerReader
 from sonde.records.loading import IteratorStart, LoaderFacts, LoaderRecord, Operation
 from sonde.records.profile import OperationCategory
-from sonde.records.ranges import TimeRange
+from sonde.records.ranges import EVER, TimeRange
 from sonde.records.step import EventCategory, Mode, Phase
 from sonde.store.format import EVENTS, OPERATIONS
 from sonde.store.tables import to_numpy
@@ -45,7 +44,7 @@ class _Waits:
     """Waits for batches, in order of time; of one mode where it says so."""
 
     starts_ns: Numbers
-    seconds: npt.NDArray[np.float64]
+    seconds: Seconds
     steps: Numbers
     mode: str = ""
 
@@ -59,10 +58,43 @@ class _Waits:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Making:
+    """How a loader makes its batches."""
+
+    facts: LoaderFacts
+    batch_seconds: float | None  # of one, in the middle
+    cpu_percent: float | None  # CPU time, of that
+
+
 def read_loaders(reader: WorkerReader) -> tuple[LoaderRecord, ...]:
     """The loaders of one worker, in the order in which they were first used."""
+    loaders, pinnings = _rows_of(reader)
+    waits = _waits_of(loaders, [_waits(reader, mode.value) for mode in Mode])
+    return tuple(
+        _record(reader, number, one, waits[number], pinnings)
+        for number, one in sorted(loaders.items())
+    )
+
+
+def read_making(reader: WorkerReader, within: TimeRange) -> Making | None:
+    """How the loader makes its batches that began last; None where there is none."""
+    loaders, _ = _rows_of(reader, within)
+    begun = [one for one in loaders.values() if one.starts]
+    if not begun:
+        return None
+    rows = max(begun, key=lambda one: one.starts[-1][0])
+    seconds = rows.seconds.get(Operation.BATCH.value)
+    batch = float(np.median(seconds)) if seconds else None
+    return Making(_facts(rows.facts), batch, _cpu_percent(rows.computed))
+
+
+def _rows_of(
+    reader: WorkerReader, within: TimeRange = EVER
+) -> tuple[dict[int, _Rows], list[float]]:
+    """What was recorded of each loader, and how long pinning took, whosever batch it was."""
     only = {"category": (OperationCategory.LOADING.value,)}
-    rows = reader.folder(OPERATIONS).rows(only=only).to_pylist()
+    rows = reader.folder(OPERATIONS).rows(within, only=only).to_pylist()
     loaders: dict[int, _Rows] = {}
     pinnings: list[float] = []
     for row in sorted(rows, key=lambda row: int(row["start_ns"])):
@@ -71,11 +103,7 @@ def read_loaders(reader: WorkerReader) -> tuple[LoaderRecord, ...]:
             _sort(row, found["process"], loaders.setdefault(int(found["number"]), _Rows()))
         elif row["name"] == Operation.PINNING:
             pinnings.append(_seconds(row))
-    waits = _waits_of(loaders, [_waits(reader, mode.value) for mode in Mode])
-    return tuple(
-        _record(reader, number, one, waits[number], pinnings)
-        for number, one in sorted(loaders.items())
-    )
+    return loaders, pinnings
 
 
 def read_iterator_starts(
@@ -177,7 +205,8 @@ def _record(
     starts, is_first = _starts_of(rows, waits, facts.processes)
     steps = read_steps(reader, waits.mode)
     later = waits.take(~is_first & ~np.isin(waits.steps, steps.steps[~steps.is_usual]))
-    computed, waited_percent = _steady(steps, waits.steps[is_first])
+    computed, waited, batches = _steady(steps, waits.steps[is_first])
+    whole = float(computed.sum() + waited.sum())
     seconds: dict[str, Sequence[float]] = {
         name.value: rows.seconds.get(name.value, []) for name in _IN_A_ROW
     }
@@ -200,13 +229,15 @@ def _record(
         cpu_percent=_cpu_percent(rows.computed),
         busy_percent=_busy_percent(rows),
         stacks=tuple(rows.stacks.items()),
-        step_seconds=computed,
-        waited_percent=waited_percent,
+        step_seconds=computed.tolist(),
+        step_waits=waited.tolist(),
+        batches_per_step=batches,
+        waited_percent=100 * float(waited.sum()) / whole if whole else None,
     )
 
 
-def _steady(steps: StepTable, first_steps: Numbers) -> tuple[list[float], float | None]:
-    """What steps do beside waiting, in seconds, and how much of their time they wait.
+def _steady(steps: StepTable, first_steps: Numbers) -> tuple[Seconds, Seconds, float]:
+    """What steps do beside waiting, and what they wait, in seconds; and batches per step.
 
     Not counted are those with a profiler and, where there are others, those in which an iterator
     got going; nor what others took from a step: evaluations and checkpoints.
@@ -217,9 +248,8 @@ def _steady(steps: StepTable, first_steps: Numbers) -> tuple[list[float], float 
     waited_ns = phases[Phase.DATA_WAIT.value]
     aside_ns = phases[Phase.EVALUATION.value] + phases[Phase.CHECKPOINT.value]
     computed_ns = steps.durations_ns[is_steady] - waited_ns - aside_ns
-    whole_ns = int(waited_ns.sum() + computed_ns.sum())
-    percent = 100 * int(waited_ns.sum()) / whole_ns if whole_ns else None
-    return (computed_ns / NANOSECONDS).tolist(), percent
+    batches = float(steps.micro_steps[is_steady].mean()) if is_steady.any() else 1.0
+    return computed_ns / NANOSECONDS, waited_ns / NANOSECONDS, batches
 
 
 def _starts_of(rows: _Rows, waits: _Waits, processes: int) -> tuple[list[IteratorStart], Marks]:

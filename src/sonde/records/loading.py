@@ -39,6 +39,23 @@ class LoaderFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class LoaderHost:
+    """The machine that a loader works on, as far as it was measured."""
+
+    workers: int = 1  # that train there, and share its cores
+    cores: float | None = None  # that the job may use, by all its limits
+    busy_percent: float | None = None  # of all cores of the machine
+    job_percent: float | None = None  # of one core, by the processes of the job
+
+
+HOST_METRICS = {
+    "cores": "cgroup.cpus_available",
+    "busy_percent": "cpu.utilization_percent",
+    "job_percent": "process_tree.cpu_percent",
+}
+
+
+@dataclass(frozen=True, slots=True)
 class IteratorStart:
     """The start of an iterator, and the waits for the first batch of each of its processes."""
 
@@ -78,4 +95,7 @@ class LoaderRecord:
     busy_percent: float | None = None  # of its processes, while they made the batches that we know
     stacks: Sequence[tuple[tuple[str, ...], float]] = ()  # seconds in each, from the outside in
     step_seconds: Sequence[float] = ()  # of the steps that it serves, without their waits
+    step_waits: Sequence[float] = ()  # seconds that each of those steps waited
+    batches_per_step: float = 1.0  # of those steps
     waited_percent: float | None = None  # of those steps
+    host: LoaderHost = LoaderHost()

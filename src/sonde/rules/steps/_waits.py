@@ -10,7 +10,6 @@ from sonde.read.loading import read_iterator_starts
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.read.workers import Numbers
-from sonde.records.loading import LoaderFacts
 from sonde.records.ranges import TimeRange
 from sonde.records.step import Phase
 
@@ -27,6 +26,7 @@ class Waits:
     starts_ns: Numbers
     seconds: Reals  # of waiting, step by step
     whole: Reals  # seconds of the steps, without evaluation and checkpoints
+    batches: Numbers  # of each step
 
     @classmethod
     def of(cls, table: StepTable) -> "Waits":
@@ -37,7 +37,7 @@ class Waits:
             own_ns = own_ns - table.phases_ns[phase]
         waited_ns = table.phases_ns[Phase.DATA_WAIT.value]
         columns = (waited_ns / NANOSECONDS, own_ns / NANOSECONDS)
-        found = cls(table.worker, table.steps, table.starts_ns, *columns)
+        found = cls(table.worker, table.steps, table.starts_ns, *columns, table.micro_steps)
         return found if is_usable.all() else found.take(is_usable)
 
     def take(self, which: Marks) -> "Waits":
@@ -48,6 +48,7 @@ class Waits:
             self.starts_ns[which],
             self.seconds[which],
             self.whole[which],
+            self.batches[which],
         )
 
     def without_starts(self, window: Window) -> "Waits":
@@ -59,18 +60,3 @@ class Waits:
             first = int(np.searchsorted(ends_ns, time_ns))
             is_first[first : first + max(1, facts.processes)] = True
         return self.take(~is_first)
-
-
-def loader_facts(window: Window, worker: int) -> LoaderFacts | None:
-    """What the loader that serves a worker is like, as of the window's end."""
-    within = TimeRange(window.leg.start_ns, window.end_ns + 1)
-    starts = read_iterator_starts(window.data.worker(worker), within)
-    return starts[-1][1] if starts else None
-
-
-def cores_each(cores: int, window: Window) -> int:
-    """The cores of a node that are there for each of its workers."""
-    workers: dict[str, int] = {}
-    for life in window.leg.lives:
-        workers[life.info.node] = workers.get(life.info.node, 0) + 1
-    return max(1, cores // max(workers.values(), default=1))

@@ -1,21 +1,20 @@
 """DataLoaderStarvation: steps spend too much of their time waiting for data."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import ClassVar
 
-from sonde.analyze.loading import advice_on_processes, making_seconds
 from sonde.read.window import Window
 from sonde.records.finding import Finding
-from sonde.records.loading import LoaderFacts
 from sonde.records.need import Steps
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.steps._own_work import share_of_a_core
-from sonde.rules.steps._waits import Waits, cores_each, loader_facts
+from sonde.rules.steps._processes import advice_on, making_of, note_cores, note_loading
+from sonde.rules.steps._waits import Waits
 
 _LEAST_STEPS = 15  # of a window
 _LEAST_SECONDS = 0.005  # of waiting in a step: what is shorter is handing over, not loading
+_WHERE = "`sonde dataloader` shows where the time goes."
 
 
 class DataLoaderStarvation(Rule):
@@ -27,9 +26,9 @@ class DataLoaderStarvation(Rule):
     the time that the job had a core for). The longest wait of each window, the first batches of an
     iterator, the first ten steps, steps under a profiler, and time for evaluation and checkpoints
     do not count.
-    What to do: give the loader more processes (`num_workers`), prefetch, keep processes alive
-    (`persistent_workers`), move work out of `__getitem__`; `sonde dataloader` shows where its time
-    goes.
+    What to do: give the loader as many processes (`num_workers`) as `sonde dataloader` advises,
+    prefetch, keep processes alive (`persistent_workers`), move work out of `__getitem__`;
+    `sonde dataloader` shows where its time goes.
     """
 
     threshold: Percent = 30.0
@@ -47,6 +46,7 @@ class DataLoaderStarvation(Rule):
         for table in window.steps():
             own = state.of("workers", table.worker)
             waits = Waits.of(table)
+            note_cores(window, table.worker, own)
             core = 1.0
             if self._percent(waits, core) > self.threshold:  # else nobody need look at the machine
                 core = own["core"] = share_of_a_core(window, table, own.get("core", 1.0))
@@ -55,8 +55,9 @@ class DataLoaderStarvation(Rule):
                 continue
             own["windows"] = own.get("windows", 0) + 1
             if self._percent(waits, core) <= self.threshold:
-                own |= {"run": 0, "waited": 0.0, "whole": 0.0, "steps": 0}
+                own |= {"run": 0, "waited": 0.0, "whole": 0.0, "steps": 0, "usual": {}}
                 continue
+            note_loading(window, waits, own)
             own["run"] = own.get("run", 0) + 1
             own["waited"] = own.get("waited", 0.0) + float(waits.seconds.sum())
             own["whole"] = own.get("whole", 0.0) + float(waits.whole.sum())
@@ -86,32 +87,25 @@ class DataLoaderStarvation(Rule):
     def _found(self, window: Window, waits: Waits, state: State) -> Finding:
         wait, step = state["waited"] / state["steps"], state["whole"] / state["steps"]
         percent = 100 * state["waited"] / state["whole"]
-        facts = loader_facts(window, waits.worker)
+        making = making_of(window, waits.worker)
         life = next((one for one in window.leg.lives if one.info.rank == waits.worker), None)
         on_gpu = life is not None and life.info.device.startswith("cuda")
         hours = {"gpu_hours_lost": state["waited"] / 3600} if on_gpu else {}
-        said = "" if facts is None else f" Its loader has num_workers={facts.processes}."
+        said = "" if making is None else f" Its loader has num_workers={making.facts.processes}."
+        answer = None if making is None else advice_on(window, waits.worker, making, state)
         return self.finding(
             f"Worker {waits.worker} waits for data {percent:.0f} % of the time: {1e3 * wait:.3g} "
             f"of {1e3 * step:.3g} ms of a step.{said}",
             step=(int(state["since"]), int(waits.steps[-1])),
             worker=waits.worker,
-            advice=_advice(window, facts, wait, step - wait) or self.pages().advice,
+            advice=self.pages().advice if answer is None else f"{answer.text} {_WHERE}",
             evidence={
                 "lost_percent": percent,
                 "lost_seconds": state["waited"],
                 "seconds_per_step_to_win": wait,
                 "step_seconds": step,
-                "loader_processes": None if facts is None else facts.processes,
+                "loader_processes": None if making is None else making.facts.processes,
+                "loader_processes_advised": None if answer is None else answer.advised,
                 **hours,
             },
         )
-
-
-def _advice(window: Window, facts: LoaderFacts | None, wait: float, computing: float) -> str:
-    """How many loader processes would do, where that is plain."""
-    if facts is None or computing <= 0:
-        return ""
-    own = replace(facts, cores=cores_each(facts.cores, window))
-    said = advice_on_processes(own, making_seconds(own, wait, computing), computing)
-    return f"{said} `sonde dataloader` shows where the time goes."

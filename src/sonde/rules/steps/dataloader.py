@@ -6,18 +6,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sonde.analyze.loading import advice_on_processes, advice_on_too_many, making_seconds
+from sonde.analyze.loader_processes import ProcessAdvice
 from sonde.analyze.sketch import add_to_sketch, sketch_quantiles
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.finding import Evidence, Finding, Severity
-from sonde.records.loading import LoaderFacts, Operation
+from sonde.records.loading import Operation
 from sonde.records.need import Operations
 from sonde.records.profile import OperationCategory
 from sonde.records.step import Phase
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
+from sonde.rules.steps._processes import advice_on, making_of, note_cores, note_loading
 from sonde.rules.steps._waits import Waits
 
 _LOADING = OperationCategory.LOADING.value
@@ -27,6 +28,7 @@ _LEAST_SECONDS = 0.005  # of waiting in a step: what is shorter is handing over,
 _LEAST_WAITED = 5.0  # seconds in all: with less nobody would win anything
 _COPYING = 0.05  # of the time of the steps: less is nothing to win
 _PERCENTS = (50.0, 95.0, 100.0)
+_WHERE = "`sonde dataloader` shows where the time of loading goes."
 
 
 class Dataloader(Rule):
@@ -39,8 +41,8 @@ class Dataloader(Rule):
     it hurts: steps wait for data for 30 % of their time, and where processes are too few, 5 ms
     each and 5 s in all. That memory is not pinned is told where a GPU is used; calibrated, where
     copies to it take 5 % of the steps.
-    What to do: set `num_workers` near the number of cores per worker, and `pin_memory=True`;
-    `sonde dataloader` shows where the time of loading goes.
+    What to do: set `num_workers` to what `sonde dataloader` advises, which is no more than there
+    are cores for, and `pin_memory=True`; the command also shows where the time of loading goes.
     """
 
     min_threshold: Positive = 70.0
@@ -54,7 +56,7 @@ class Dataloader(Rule):
         """Looks at the loaders of every worker, and at what its steps wait."""
         _note_loaders(window, state)
         for table in window.steps():
-            _note_steps(table, state.of("workers", table.worker))
+            _note_steps(window, table, state.of("workers", table.worker))
         nodes: dict[str, dict[int, State]] = {}
         for life in window.leg.lives:
             own = state.of("workers", life.info.rank)
@@ -62,7 +64,7 @@ class Dataloader(Rule):
                 own["is_on_gpu"] = life.info.device.startswith("cuda")
                 nodes.setdefault(life.info.node, {})[life.info.rank] = own
         for node, workers in nodes.items():
-            yield self._judge_processes(node, workers)
+            yield self._judge_processes(window, node, workers)
             yield self._judge_pinning(node, workers)
 
     def lacks(self, state: State) -> str:
@@ -80,7 +82,7 @@ class Dataloader(Rule):
             if state.get(what)
         }
 
-    def _judge_processes(self, node: str, workers: dict[int, State]) -> Finding:
+    def _judge_processes(self, window: Window, node: str, workers: dict[int, State]) -> Finding:
         processes = sum(int(own["processes"]) for own in workers.values())
         cores = max(int(own["cores"]) for own in workers.values())
         percent = 100 * processes / cores
@@ -92,15 +94,17 @@ class Dataloader(Rule):
             return self.recovered(f"{node}/processes")
         waits = 100 * max(float(own.get("waiting", 0.0)) for own in workers.values())
         share = f" ({percent:.0f} %)" if processes else ""
+        answer = _answer(window, workers)
         return self.finding(
             f"{node} has too {'few' if is_few else 'many'} loader processes: {processes} for "
             f"{cores} cores{share}; steps wait for data {waits:.0f} % of their time.",
             node=node,
             worker=next(iter(workers)) if len(workers) == 1 else None,
             subject=f"{node}/processes",
-            advice=_advice(workers, cores, is_many=is_many),
+            advice=self.pages().advice if answer is None else f"{answer.text} {_WHERE}",
             evidence={
                 "loader_processes": processes,
+                "loader_processes_advised": None if answer is None else answer.advised,
                 "cores": cores,
                 "percent_of_the_cores": percent,
                 "lost_percent": waits,
@@ -128,20 +132,11 @@ class Dataloader(Rule):
         )
 
 
-def _advice(workers: dict[int, State], cores: int, *, is_many: bool) -> str:
-    """What to do, as `sonde dataloader` says it, of the worker that waits most."""
-    each = max(1, cores // len(workers))
-    worst = max(workers.values(), key=lambda own: float(own.get("waiting", 0.0)))
-    processes = int(worst["processes"])
-    wait, step = float(worst.get("wait_seconds", 0.0)), float(worst.get("step_seconds", 0.0))
-    if is_many:
-        said = advice_on_too_many(processes, each)
-    elif wait > 0 and step > 0:
-        facts = LoaderFacts(processes, cores=each)
-        said = advice_on_processes(facts, making_seconds(facts, wait, step), step)
-    else:
-        said = f"set num_workers={each}, the cores that there are per worker."
-    return f"{said} `sonde dataloader` shows where the time of loading goes."
+def _answer(window: Window, workers: dict[int, State]) -> ProcessAdvice | None:
+    """How many processes each worker should have: as of the one that waits most."""
+    worst = max(workers, key=lambda rank: float(workers[rank].get("waiting", 0.0)))
+    making = making_of(window, worst)
+    return None if making is None else advice_on(window, worst, making, workers[worst])
 
 
 def _note_loaders(window: Window, state: State) -> None:
@@ -165,13 +160,17 @@ def _note_loaders(window: Window, state: State) -> None:
         add_to_sketch(state.of("waiting for a batch"), waited)
 
 
-def _note_steps(table: StepTable, own: State) -> None:
+def _note_steps(window: Window, table: StepTable, own: State) -> None:
     """Keeps how much of its latest steps a worker waits, and copies."""
+    note_cores(window, table.worker, own)
     waits = Waits.of(table)
     own["steps"] = own.get("steps", 0) + len(waits.steps)
     whole = float(waits.whole.sum())
     if len(waits.steps) < _LEAST_STEPS or whole <= 0:
         return
+    steady = waits.without_starts(window)
+    if len(steady.steps):
+        note_loading(window, steady, own)
     own["waiting"] = float(waits.seconds.sum()) / whole
     own["wait_seconds"] = float(waits.seconds.mean())
     own["step_seconds"] = float((waits.whole - waits.seconds).mean())

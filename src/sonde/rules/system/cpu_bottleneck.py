@@ -24,8 +24,8 @@ class CPUBottleneck(Bottleneck):
     step, from 120 datapoints on, and takes the cores that the job may use as the whole: a job that
     fills its four of 64 cores is at its limit too.
     What to do: move work off the host (augmentation on the GPU, data prepared in advance, cheaper
-    decoding), give the job more cores, or use as many loader processes as there are cores;
-    `sonde dataloader` and `sonde python` say what takes the time.
+    decoding), give the job more cores, or use as many loader processes as `sonde dataloader`
+    advises; it and `sonde python` say what takes the time.
     """
 
     cpu_threshold: Percent = 90.0

@@ -23,7 +23,8 @@ class IOBottleneck(Bottleneck):
     datapoints on, and takes the time in which all tasks waited for a disk where it is larger: with
     64 cores, I/O wait stays small though nobody can go on.
     What to do: copy the data to a local disk, read fewer and larger files (shards), cache in
-    memory what fits, use more loader processes so that reads overlap.
+    memory what fits, and let reads overlap in as many loader processes as `sonde dataloader`
+    advises.
     """
 
     io_threshold: Percent = 50.0

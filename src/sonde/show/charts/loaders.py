@@ -14,7 +14,8 @@ _COLUMNS = (
     Column(name="dataset", title="Data set", is_number=False),
     Column(name="processes", title="Loader processes"),
     Column(name="cores", title="Cores"),
-    Column(name="processes_needed", title="Processes needed"),
+    Column(name="processes_advised", title="Processes advised"),
+    Column(name="limited_by", title="Limited by", is_number=False),
     Column(name="pinned", title="Pinned memory", is_number=False),
     Column(name="batch_size", title="Batch size", unit="samples"),
     Column(name="waited", title="Steps waited", unit="percent", tone="data_wait"),
@@ -41,15 +42,16 @@ class Loaders(Chart):
 
 
 def _row(one: LoaderReport) -> tuple[Cell, ...]:
-    record, facts = one.record, one.record.facts
+    record, facts, answer = one.record, one.record.facts, one.processes
     wait = one.seconds(Operation.WAIT)
     return (
         record.worker,
         record.mode,
         facts.dataset,
         facts.processes,
-        facts.cores,
-        one.processes_needed,
+        one.loading.cores,
+        None if answer is None else answer.advised,
+        "" if answer is None else answer.limit.value,
         "yes" if facts.is_pinning else "no",
         facts.batch_size,
         record.waited_percent,
@@ -65,7 +67,7 @@ def _sentence(rows: list[tuple[Cell, ...]]) -> str:
         said = f"{whose} ran on {counted(cores, 'core')}"
     else:
         said = f"The training made its batches itself, on {counted(cores, 'core')}"
-    waited = first[8]
+    waited = first[9]
     if not isinstance(waited, float):
         return f"{said}."
     return f"{said}; steps waited for data {waited:.0f} % of their time."

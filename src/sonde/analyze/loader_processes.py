@@ -1,0 +1,196 @@
+"""How many loader processes to have: the one answer that rules, commands and pages show.
+
+How long the data of a step takes to make follows from the waits: where steps wait for it, loader
+processes have worked on it all the time, unless they were seen to make it in less.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.analyze.outliers import outliers
+from sonde.records.loading import LoaderFacts, LoaderHost
+
+WAITS_TOO_LONG_PERCENT = 10.0
+
+_COMPUTES_PERCENT = 50.0  # CPU time of the time that a batch takes to make
+_FREE_CORES = 0.5  # with less, who has no core looks as if it waited for a disk
+_WAITING_PER_CORE = 4
+_RESERVE = 1.1  # loader processes beyond what would just do
+
+
+class Limit(StrEnum):
+    """What keeps more loader processes from helping."""
+
+    NOTHING = "nothing"  # as many as are advised keep up
+    CORES = "cores"  # who makes batches computes, and there is no core for more
+    DATASET = "dataset"  # it waits itself, as for a disk or a network
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessAdvice:
+    """How many loader processes to have, and why."""
+
+    needed: int  # to make data as quickly as steps use it
+    advised: int  # of those, as many as there is room for
+    limit: Limit
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """How data is made and used, as far as it is known."""
+
+    facts: LoaderFacts
+    wait: float  # seconds of a step
+    step: float  # seconds of a step without its waits
+    host: LoaderHost = field(default_factory=LoaderHost)
+    seen: float | None = None  # seconds that one process was seen to make the data of a step in
+    cpu_percent: float | None = None  # CPU time, of that
+
+    @property
+    def waited_percent(self) -> float:
+        """How much of its time a step waits."""
+        return 100 * self.wait / (self.wait + self.step)
+
+    @property
+    def keeps_up(self) -> bool:
+        """Whether steps hardly wait."""
+        return self.waited_percent < WAITS_TOO_LONG_PERCENT
+
+    @property
+    def making(self) -> float:
+        """Seconds that one process takes to make the data of a step."""
+        processes = self.facts.processes
+        if not processes:
+            return self.wait  # who waits for it makes it
+        at_most = (self.wait + self.step) * processes
+        return at_most if self.seen is None else min(self.seen, at_most)
+
+    @property
+    def needed(self) -> int:
+        """Loader processes that make data as quickly as steps use it, with some to spare."""
+        found = max(1, ceil(_RESERVE * self.making / self.step))
+        return min(found, self.facts.processes) if self.keeps_up else found
+
+    @property
+    def cores(self) -> int:
+        """Those that one worker of the job may use."""
+        return max(1, min(self.facts.cores, self._cores_of_all // self.host.workers))
+
+    @property
+    def most(self) -> int:
+        """Loader processes that there is room for."""
+        return self.cores * (_WAITING_PER_CORE if self.is_waiting else 1)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether who makes batches mostly waits itself: that needs no core, but memory.
+
+        Not where no core was free: who has to wait for one looks the same.
+        """
+        free = self._free_cores
+        is_little = self.cpu_percent is not None and self.cpu_percent < _COMPUTES_PERCENT
+        return is_little and free is not None and free >= _FREE_CORES
+
+    @property
+    def _cores_of_all(self) -> int:
+        known = self.host.cores
+        return self.facts.cores if known is None else max(1, int(known))
+
+    @property
+    def _free_cores(self) -> float | None:
+        """Cores with nothing to do; None where nobody has measured it."""
+        host, cores = self.host, self._cores_of_all
+        own = None if host.job_percent is None else host.job_percent / cores
+        busy = [one for one in (host.busy_percent, own) if one is not None]
+        return cores * (1 - max(busy) / 100) if busy else None
+
+
+def usual_wait(seconds: npt.ArrayLike) -> float:
+    """The mean of some waits without those that are out of line: of four, one may be long."""
+    values = np.asarray(seconds, dtype=np.float64)
+    usual = np.delete(values, outliers(values))
+    return float(usual.mean()) if len(usual) else 0.0
+
+
+def usual_step(seconds: npt.ArrayLike) -> float:
+    """The median of some steps without their waits; 0 where there are none."""
+    values = np.asarray(seconds, dtype=np.float64)
+    return float(np.median(values)) if len(values) else 0.0
+
+
+def advise_processes(loading: Loading) -> ProcessAdvice | None:
+    """How many loader processes to have; None where steps take no time."""
+    if loading.step <= 0:
+        return None
+    processes, needed, most = loading.facts.processes, loading.needed, loading.most
+    held_by = Limit.DATASET if loading.is_waiting else Limit.CORES
+    if processes > most:
+        return ProcessAdvice(needed, most, held_by, _fewer(loading))
+    if loading.keeps_up:
+        share = f"{loading.waited_percent:.1f} %"
+        text = f"Loading keeps up: steps wait {share} of their time for data."
+        return ProcessAdvice(needed, processes, Limit.NOTHING, text)
+    if processes >= needed:
+        return ProcessAdvice(needed, processes, Limit.NOTHING, _handed_over(processes))
+    advised = min(needed, most)
+    limit = Limit.NOTHING if advised == needed else held_by
+    return ProcessAdvice(needed, advised, limit, _more(loading, advised, limit))
+
+
+def _fewer(loading: Loading) -> str:
+    processes = _processes(loading.facts.processes).capitalize()
+    return (
+        f"{processes} share {_cores(loading.cores)}: fewer would do (num_workers={loading.most})."
+    )
+
+
+def _handed_over(processes: int) -> str:
+    return (
+        f"Its {_processes(processes)} make batches quickly enough: the time goes into handing them "
+        "over, or others keep the cores busy. Larger batches of fewer and simpler pieces cost less "
+        "to hand over."
+    )
+
+
+def _more(loading: Loading, advised: int, limit: Limit) -> str:
+    processes = loading.facts.processes
+    now = {0: "the training makes it itself", 1: "one process makes it"}.get(
+        processes, f"{processes} processes make it"
+    )
+    said = (
+        f"The data of a step takes {time_text(loading.making)} to make, a step without waiting "
+        f"{time_text(loading.step)}; {now}."
+    )
+    if advised > processes:
+        nearer = {
+            Limit.NOTHING: "would keep up",
+            Limit.CORES: "would come nearer; make batches cheaper, too",
+            Limit.DATASET: "would come nearer; let the data set wait less, too",
+        }[limit]
+        return f"{said} {_processes(advised).capitalize()} (num_workers={advised}) {nearer}."
+    cores = _cores(loading.cores)
+    way_out = {
+        Limit.CORES: f"there {'is' if loading.cores == 1 else 'are'} only {cores}: make batches "
+        "cheaper, or prepare them before the training",
+        Limit.DATASET: f"there is no room for them on {cores}: let the data set wait less, with "
+        "larger reads or with data that lies nearer",
+    }[limit]
+    return f"{said} {_processes(loading.needed).capitalize()} would keep up, but {way_out}."
+
+
+def time_text(seconds: float) -> str:
+    """A duration in words."""
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+
+
+def _cores(count: int) -> str:
+    return "one core" if count == 1 else f"{count} cores"
+
+
+def _processes(count: int) -> str:
+    return "one loader process" if count == 1 else f"{count} loader processes"

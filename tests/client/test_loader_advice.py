@@ -1,0 +1,79 @@
+"""Rules, commands and pages give one answer on loader processes."""
+
+import json
+from typing import Any
+
+import pytest
+
+from sonde.cli._main import run_command_line
+from sonde.show.charts.loaders import Loaders
+from sonde.show.specs import Table
+from tests.fakes.job import FakeJob, series_of
+
+METRICS = ("cgroup.cpus_available", "cpu.utilization_percent", "process_tree.cpu_percent")
+RULES = ("Dataloader", "DataLoaderStarvation")
+
+
+def starved(busy: float, uri: str = "", ranks: int = 1, processes: int = 1) -> FakeJob:
+    """Steps of 50 ms that wait another 200; batches take little CPU time; on two cores."""
+    job = FakeJob(uri)
+    start_ns = job.clock.now_ns()
+    for rank in range(ranks):
+        job.clock._now_ns = start_ns
+        worker = job.worker(rank, world_size=ranks)
+        facts = {"num_workers": processes, "cores": 2, "dataset": "Images"}
+        worker.operation("iterator start", "loading", 0.0, 0.01, lane="loader 0", detail=facts)
+        lane, detail = "loader 0 process 0", {"cpu_seconds": 0.05}
+        worker.operation("batch", "loading", 0.0, 0.2, lane=lane, detail=detail)
+        for step in range(300):
+            if rank == 0 and step % 4 == 0:
+                series = tuple(map(series_of, METRICS))
+                job.writer.add_sample(job.clock.now_ns(), series, (2.0, busy, 2 * busy))
+            worker.step(step, {"data_wait": 0.2, "forward": 0.05})
+        worker.flush()
+    return job.end()
+
+
+def by_rules(job: FakeJob) -> dict[str, object]:
+    evaluations = job.job().check(*RULES)
+    return {
+        name: episode.finding.evidence["loader_processes_advised"]
+        for name in RULES
+        for episode in evaluations[name].episodes[:1]
+    }
+
+
+@pytest.mark.parametrize(
+    ("busy", "number", "limit"),
+    [(97.0, 2, "cores"), (20.0, 5, "nothing")],
+    ids=["a full machine", "a core is free"],
+)
+def test_rules_and_command_advise_the_same_number(
+    busy: float, number: int, limit: str, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = starved(busy, str(tmp_path / "starved"))
+    assert by_rules(job) == dict.fromkeys(RULES, number)
+    assert run_command_line(["dataloader", str(tmp_path / "starved"), "--json"]) == 0
+    [loader] = json.loads(capsys.readouterr().out)["loaders"]
+    assert (loader["processes_advised"], loader["limited_by"]) == (number, limit)
+    [said] = [one["text"] for one in loader["advice"] if one["about"] == "processes"]
+    assert f"(num_workers={number})" in said
+    findings = job.job().check(*RULES)
+    for name in RULES:
+        assert findings[name].episodes[0].finding.advice.startswith(said)
+
+
+def test_the_page_shows_that_number() -> None:
+    spec = Loaders().build(starved(97.0).job())
+    assert isinstance(spec, Table)
+    places = {column.name: place for place, column in enumerate(spec.columns)}
+    [row] = spec.rows
+    assert (row[places["processes_advised"]], row[places["limited_by"]]) == (2, "cores")
+    assert spec.note == "1 loader process ran on 2 cores; steps waited for data 80 % of their time."
+
+
+def test_workers_that_share_a_machine_share_its_cores_in_every_answer() -> None:
+    job = starved(97.0, ranks=2, processes=0)
+    assert by_rules(job) == dict.fromkeys(RULES, 1)
+    reports = job.job().dataloader(worker=1).reports
+    assert [one.processes.advised for one in reports if one.processes is not None] == [1]
