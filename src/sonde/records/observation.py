@@ -44,6 +44,14 @@ class ObservationKind(StrEnum):
         "whose parameters are equal to the last bit. Value: 1 where the model is wrapped to be "
         "the same on all workers, else 0. Detail: the checksum in hexadecimal digits",
     )
+    REPLICA_FINGERPRINT = (
+        "replica-fingerprint",
+        "a checksum of a few bytes of a model in the host's memory, at every step where there are "
+        "several workers, before the step updates them: 64 bytes from the middle of four "
+        "parameters. Value: the checksum. Detail: the places of these parameters in the model, "
+        "behind `wrapped` where it is wrapped to be the same on all workers; only those with the "
+        "same detail can be compared",
+    )
     MODULE_MODE = (
         "module-mode",
         "a model, or some of its modules, are not in the mode of the step. Value: how many modules "

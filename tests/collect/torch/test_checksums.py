@@ -54,16 +54,6 @@ def test_a_worker_that_trains_alone_has_nobody_to_be_compared_with() -> None:
     assert checksums(train(workers=1, replica_check_every=1)) == {}
 
 
-def test_sharded_models_are_left_out() -> None:
-    class FullyShardedDataParallel(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = nn.Linear(2, 1)
-
-    assert taken._is_whole(nn.Linear(2, 1))
-    assert not taken._is_whole(nn.Sequential(FullyShardedDataParallel()))
-
-
 def test_sums_of_bit_patterns_see_every_type_of_number() -> None:
     for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.complex64, torch.bool):
         values = torch.tensor([1, 0, 1]).to(dtype)

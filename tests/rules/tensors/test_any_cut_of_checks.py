@@ -58,6 +58,8 @@ def train(worker: FakeWorker, step: int) -> None:
     if step % 50 == 0:
         checksum = f"{step + worker.rank * (step > 100):08x}"
         worker.observation("replica-checksum", "Net", step, checksum, value=1)
+    fingerprint = step + 1000 * worker.rank * (103 <= step < 131 or step > 200)
+    worker.observation("replica-fingerprint", "Net", step, "wrapped 0 1", value=fingerprint)
     worker.observation("batch-hash", "input", step, value=step % 40)
     worker.scalar("loss", step, 2.3).step(step, {"forward": 0.1})
     if step % 40 == 39:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from sonde.clock import NANOSECONDS
 from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.clock import FakeClock
 from tests.fakes.job import FakeJob
 
 CHECKS = range(0, 600, 100)
@@ -36,6 +38,41 @@ def workers(
                 worker.observation("replica-checksum", "Net", told, detail, value=float(wrapped))
         worker.flush()
     return job.end()
+
+
+def at_every_step(
+    fingerprints: Callable[[int, int], int],
+    sums: Sums,
+    *,
+    wrapped: bool = True,
+    checks: Sequence[int] = range(0, 600, 16),
+    late: int = 0,
+    read: Callable[[int, int], str] = lambda _rank, _step: "0 1 3 5",
+) -> FakeJob:
+    """Two workers that tell of a few bytes at every step, and now and then of all weights."""
+    job = FakeJob()
+    start_ns = job.clock.now_ns()
+    for rank in range(2):
+        job.clock._now_ns = start_ns
+        worker = job.worker(rank, world_size=2)
+        for step in range(600):
+            detail = f"wrapped {read(rank, step)}" if wrapped else read(rank, step)
+            value = fingerprints(rank, step)
+            worker.observation("replica-fingerprint", "Net", step, detail, value=value)
+            if step - late in checks:
+                told, whole = step - late, sums(rank, step - late)
+                worker.observation("replica-checksum", "Net", told, whole, value=float(wrapped))
+            worker.step(step, {"forward": 0.1})
+        worker.flush()
+    return job.end()
+
+
+def few(rank: int, step: int) -> int:
+    return 1000 + step + 7 * rank * (step >= 303)
+
+
+def all_of(rank: int, step: int) -> str:
+    return f"{few(rank, step):08x}"
 
 
 def equal(_rank: int, step: int) -> str:
@@ -105,6 +142,57 @@ def test_workers_that_come_together_again_recover() -> None:
 
     [episode] = judged(workers(comes_back)).episodes
     assert not episode.is_open
+
+
+def test_fingerprints_tell_workers_that_part_at_that_very_step() -> None:
+    [episode] = judged(at_every_step(few, all_of)).episodes
+    assert episode.severity is Severity.CRITICAL
+    assert episode.first_step == 303
+    assert episode.finding.evidence["last_equal_step"] == 302
+    assert episode.first_ns - FakeClock().now_ns() < 30.4 * NANOSECONDS
+
+
+def test_what_a_training_has_kept_equal_at_every_step_must_stay_so() -> None:
+    [episode] = judged(at_every_step(few, all_of, wrapped=False)).episodes
+    assert (episode.severity, episode.first_step) == (Severity.CRITICAL, 303)
+
+
+def test_what_fingerprints_do_not_see_is_told_by_the_next_checksum_and_stays() -> None:
+    [episode] = judged(at_every_step(lambda _rank, step: step, all_of)).episodes
+    assert (episode.first_step, episode.is_open) == (304, True)
+
+
+def test_a_checksum_from_before_does_not_end_what_fingerprints_tell() -> None:
+    checks = range(0, 304, 16)
+    [episode] = judged(at_every_step(few, equal, checks=checks, late=20)).episodes
+    assert (episode.first_step, episode.is_open) == (303, True)
+
+
+def test_workers_whose_fingerprints_are_equal_again_recover() -> None:
+    def comes_back(rank: int, step: int) -> int:
+        return step + 1000 * rank * (303 <= step < 350)
+
+    back = at_every_step(comes_back, lambda rank, step: f"{comes_back(rank, step):08x}")
+    [episode] = judged(back).episodes
+    assert (episode.first_step, episode.is_open) == (303, False)
+
+
+def test_models_that_are_averaged_every_tenth_step_are_left_alone() -> None:
+    def averaged(rank: int, step: int) -> int:
+        return step + 1000 * rank * (step % 10 != 0)
+
+    def whole(rank: int, step: int) -> str:
+        return f"{averaged(rank, step):08x}"
+
+    for late in (0, 20):
+        assert judged(at_every_step(averaged, whole, wrapped=False, late=late)).episodes == ()
+
+
+def test_fingerprints_of_other_bytes_are_not_compared() -> None:
+    def read(rank: int, step: int) -> str:
+        return "0 1 3 5" if step < 303 or rank else "0 2 4 6"
+
+    assert judged(at_every_step(few, equal, read=read)).episodes == ()
 
 
 def test_one_worker_has_nobody_to_differ_from() -> None:

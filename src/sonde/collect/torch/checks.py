@@ -5,12 +5,15 @@ from torch.optim import Optimizer
 from sonde.collect.looks import Looks
 from sonde.collect.torch.checksums import Checksums
 from sonde.collect.torch.cleared_gradients import ClearedGradients
+from sonde.collect.torch.fingerprints import PART as REPLICAS
+from sonde.collect.torch.fingerprints import Fingerprints
 from sonde.collect.torch.kept_gradients import KeptGradients
 from sonde.collect.torch.loop import TrainingLoop, Watch
 from sonde.collect.torch.modes import Modes
 from sonde.collect.torch.origin import PART, Origin
 from sonde.collect.torch.ownership import Ownership
 from sonde.collect.torch.refusal import Refusal
+from sonde.collect.torch.replicas import Replicas
 from sonde.collect.torch.unit_copies import UnitCopies
 
 
@@ -25,7 +28,9 @@ class Checks:
         ownership = Ownership(session, modules, names, loop.optimizers)
         modules.quiet.on_bad.append(shield("origin of non-finite values", origin.noted, None))
         modules.quiet.vetoes += [lambda: ownership.is_comparing, lambda: modes.is_wrong]
-        checksums = Checksums(session, modules, names)
+        replicas = Replicas(session, modules, names)
+        fingerprints = Fingerprints(session, replicas, modules.quiet)
+        checksums = Checksums(session, replicas)
         modules.quiet.is_exact = checksums.is_due
         refusal = Refusal(session, names, origin)
         kept = KeptGradients(session, looks, names, loop.optimizers)
@@ -36,6 +41,7 @@ class Checks:
             shield("modes of modules", modes.before_update, None),
             shield("ownership of parameters", ownership.before_update, None),
             shield("gradients that are cleared", cleared.before_update, None),
+            shield(REPLICAS, fingerprints.before_update, None),
             shield("checksums of replicas", checksums.before_update, None),
             shield(PART, origin.before_update, None),
             shield("stop on non-finite gradients", refusal.before_update, None),

@@ -7,17 +7,16 @@ import ctypes
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.optim import Optimizer
 
 from sonde.clock import thread_cpu_seconds
 from sonde.collect.session import At, Session
 from sonde.collect.torch.check_interval import CheckInterval
-from sonde.collect.torch.modules import Modules
-from sonde.collect.torch.names import Names, unwrapped
+from sonde.collect.torch.replicas import Replica, Replicas
 from sonde.collect.torch.snapshots import copies
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
@@ -43,28 +42,19 @@ class _Sums:
         self.tell(f"{_checksum([self.memory]):016x}")
 
 
-class _Model(NamedTuple):
-    """One that every worker holds."""
-
-    subject: str
-    is_replicated: float
-    parameters: list[Tensor]
-
-
 class Checksums:
     """Takes the checksums at the steps that are due."""
 
-    def __init__(self, session: Session, modules: Modules, names: Names) -> None:
+    def __init__(self, session: Session, replicas: Replicas) -> None:
         self._session = session
-        self._modules = modules
-        self._names = names
+        self._replicas = replicas
         self._last_step = -1
         self._interval = CheckInterval(session)
         self._seconds = 0.0  # what the last ones took, here and in the backroom
 
     def is_due(self, step: int) -> bool:
         """Whether checksums are taken at a step."""
-        return self._has_others() and self._interval.is_due(step)
+        return self._replicas.are_compared and self._interval.is_due(step)
 
     def before_update(self, _optimizer: Optimizer, _number: int) -> None:
         """Nothing was updated yet, unless by another optimizer of the same step."""
@@ -77,29 +67,16 @@ class Checksums:
             return
         self._seconds = 0.0
         began = thread_cpu_seconds()
-        for model in self._models():
+        for model in self._replicas.find():
             self._take(model, (Mode.TRAIN.value, step))
         self._seconds += thread_cpu_seconds() - began
 
-    def _has_others(self) -> bool:
-        return self._session.place.world_size > 1
-
-    def _models(self) -> list[_Model]:
-        found = []
-        for root in self._modules.roots:
-            parameters: list[Tensor] = list(root.parameters())
-            if any(id(one) in self._modules.owned for one in parameters) and _is_whole(root):
-                subject = self._names.prefix_of(root) or type(unwrapped(root)).__name__
-                is_replicated = float("DistributedDataParallel" in _kinds(root))
-                found.append(_Model(subject, is_replicated, parameters))
-        return found
-
-    def _take(self, model: _Model, at: At) -> None:
+    def _take(self, model: Replica, at: At) -> None:
         parameters = model.parameters
 
         def tell(checksum: str) -> None:
             kind = ObservationKind.REPLICA_CHECKSUM
-            self._session.observe(kind, model.subject, model.is_replicated, checksum, at)
+            self._session.observe(kind, model.subject, float(model.is_wrapped), checksum, at)
 
         if all(one.device.type == "cpu" for one in parameters):
             if sum(one.nbytes for one in parameters) <= _FEW_BYTES:
@@ -119,23 +96,14 @@ class Checksums:
             self._session.backroom.expect("checksums of replicas", _sums(parameters, tell))
 
 
-def _kinds(root: nn.Module) -> set[str]:
-    return {kind.__name__ for module in root.modules() for kind in type(module).__mro__}
-
-
-def _is_whole(root: nn.Module) -> bool:
-    """Whether each worker holds all of the model: not where it is sharded."""
-    is_sharded = any(hasattr(one, "to_local") or hasattr(one, "ds_id") for one in root.parameters())
-    return not is_sharded and "FullyShardedDataParallel" not in _kinds(root)
-
-
 def _checksum(tensors: Sequence[Tensor]) -> int:
     checksum = 0
     for tensor in tensors:
-        if not tensor.nbytes:
-            continue
         dense = tensor.contiguous()
-        content = (ctypes.c_char * dense.nbytes).from_address(dense.data_ptr())
+        address = dense.data_ptr()
+        if not address:  # it is empty, or its memory was given back
+            continue
+        content = (ctypes.c_char * dense.nbytes).from_address(address)
         checksum = zlib.crc32(content, checksum)
     return checksum
 

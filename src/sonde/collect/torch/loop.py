@@ -25,6 +25,7 @@ from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.quiet import (
     BACKWARD,
     DATA_WAIT,
+    FINGERPRINTS,
     FORWARD,
     OPTIMIZER,
     RATES,
@@ -119,6 +120,9 @@ class TrainingLoop:
                 if rates != quiet.rates:
                     quiet.rates = rates
                     quiet.notes.append((RATES, start_ns, start_ns, rates, None))
+                if quiet.fingerprints is not None:
+                    found = quiet.fingerprints()
+                    quiet.notes.append((FINGERPRINTS, start_ns, start_ns, found, None))
                 return None
             quiet.optimizer_ns = 0
             return before(optimizer, args, kwargs)

@@ -20,7 +20,7 @@ from sonde.collect.looks import Looks
 from sonde.collect.session import Session
 from sonde.records.step import Mode
 
-DATA_WAIT, FORWARD, EVALUATION, LOSS, BACKWARD, OPTIMIZER, RATES = range(7)
+DATA_WAIT, FORWARD, EVALUATION, LOSS, BACKWARD, OPTIMIZER, RATES, FINGERPRINTS = range(8)
 Note = tuple[int, int, int, Any, Any]  # what, from when to when, and two things it came with
 
 Seen = list[tuple[Any, "weakref.ref[Tensor]"]]  # by place or name
@@ -49,6 +49,7 @@ class Quiet:
             "peek",
             "vetoes",
             "is_exact",
+            "fingerprints",
             "_left",
             "_deadline_ns",
             "_session",
@@ -80,6 +81,8 @@ class Quiet:
         self.most_steps = _MOST_STEPS
         # whether a step is one that somebody compares between workers
         self.is_exact: Callable[[int], bool] = lambda _step: False
+        # what all workers note of their models at every step; None where there is one worker
+        self.fingerprints: Callable[[], list[Any]] | None = None
         # who wants to see every step just now
         self.vetoes: list[Callable[[], bool]] = [lambda: session.requests.last_step.is_near]
         # who goes through the notes of a kind, as if told at once

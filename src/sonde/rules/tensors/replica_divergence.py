@@ -4,14 +4,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import ClassVar
 
+from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
 from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._standing import begin_leg, over, told
+from sonde.rules.tensors._standing import begin_leg, is_told_again, over, told
 
-_KIND = ObservationKind.REPLICA_CHECKSUM.value
+_CHECKSUM = ObservationKind.REPLICA_CHECKSUM.value
+_FINGERPRINT = ObservationKind.REPLICA_FINGERPRINT.value
+_KINDS = (_FINGERPRINT, _CHECKSUM)  # in this order: what the first tells, the other need not
+_WRAPPED = "wrapped "  # so begins what fingerprints were taken of
 _KEPT_EQUAL = 3  # checks with other weights each, after which nobody doubts that it is meant so
 _OWN_WAYS = 3  # checks in a row, of models that no wrapper keeps equal
 _OWN_STEPS = 100  # that they last: who averages weights now and then lets them part between
@@ -24,93 +28,122 @@ class ReplicaDivergence(Rule):
     Why it matters: the workers train different models and average gradients that do not belong
     together; the checkpoint of one of them is not what was trained.
     How it decides: at the same steps all workers record a checksum of the model's parameters,
-    equal only where every bit is. Critical where a wrapper (DistributedDataParallel) or the
-    training itself had kept them equal and they are not any more. A warning where a wrapped model
-    differs from the first check on, or where models that began equal go their own ways for 100
-    steps and three checks in a row, although nothing was done to keep them apart. Sharded models
-    are left out.
+    equal only where every bit is, and in the host's memory at every step a fingerprint of a few
+    bytes of four of them. Critical where a wrapper (DistributedDataParallel) or the training
+    itself had kept them equal and they are not any more. A warning where a wrapped model differs
+    from the first check on, or where models that began equal go their own ways for 100 steps and
+    three checks in a row, although nothing was done to keep them apart. A difference that
+    fingerprints do not see, in one layer alone, is found at the next checksum: after 16 to 32
+    steps of 5 ms. Sharded models are left out, and those that PyTorch's post-local SGD averages
+    now and then.
     What to do: look for what one worker does alone before that step: a branch on the rank, a layer
     that was replaced or loaded after wrapping, a parameter that is changed by hand, different
     optimizer settings, a hardware fault. Without a wrapper: wrap the model.
     """
 
-    needs = (Observations(_KIND),)
+    needs = (Observations(_FINGERPRINT), Observations(_CHECKSUM))
     window_steps: ClassVar[int] = 2
     skips_quiet: ClassVar[bool] = True
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LossDiverging", "LossSpike")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
-        """Compares the checksums of all workers, step by step."""
+        """Compares what all workers have told, step by step."""
         yield from begin_leg(self, window, state)
         ranks = len(window.leg.ranks)
         if ranks < 2:
             state["is_alone"] = True
             return
-        checks = state.of("checks")
-        for one in window.observations(_KIND):
-            key = f"{one.step} {one.subject}"
-            sums = checks.of(key, "sums")
-            sums[str(one.worker)] = one.detail
-            if len(sums) == ranks:
-                del checks[key]
-                yield from self._compare(one.subject, one.step, bool(one.value), sums, state)
-        for key in sorted(checks, key=_step)[:-_MOST_WAITING]:
-            del checks[key]
+        is_again = is_told_again(window)
+        for kind in _KINDS:
+            waiting = state.of("waiting", kind)
+            for one in window.observations(kind):
+                checksum, key = _told_by(one)
+                sums = waiting.of(key)
+                sums[str(one.worker)] = checksum
+                if len(sums) == ranks:
+                    del waiting[key]
+                    yield from self._compare(one, sums, state, is_again=is_again)
+            if len(waiting) > _MOST_WAITING:
+                for key in sorted(waiting, key=_step)[:-_MOST_WAITING]:
+                    del waiting[key]
 
     def unfit(self, state: State) -> str:
         """One worker has nobody to differ from."""
         return "there is one worker only" if state.get("is_alone") else ""
 
     def _compare(
-        self, model: str, step: int, is_wrapped: bool, sums: State, state: State
+        self, one: Observation, sums: State, state: State, *, is_again: bool
     ) -> Iterator[Finding]:
-        own = state.of("models", model)
+        model = state.of("models", one.subject)
+        own = model.of(one.kind)
         own["checks"] = own.get("checks", 0) + 1
         if len(set(sums.values())) == 1:
             checksum = next(iter(sums.values()))
             if checksum != own.get("checksum"):
                 own["kept"] = own.get("kept", 0) + 1
-            own |= {"checksum": checksum, "apart": 0, "equal_step": step}
+            own |= {"checksum": checksum, "apart": 0, "equal_step": one.step, "is_told": False}
             own.pop("since", None)
-            yield from over(self, state, model)
+            if not any(model.of(kind).get("is_told") for kind in _KINDS):
+                yield from over(self, state, one.subject)
             return
-        own["apart"] = own.get("apart", 0) + 1
-        own.setdefault("since", step)
-        was_equal = "equal_step" in own
-        is_certain = is_wrapped or own.get("kept", 0) >= _KEPT_EQUAL
-        has_lasted = own["apart"] >= _OWN_WAYS and step - int(own["since"]) >= _OWN_STEPS
-        if is_certain or (was_equal and has_lasted):
-            told(state, model)
-            severity = Severity.CRITICAL if is_certain and was_equal else Severity.WARNING
-            yield self._found(model, step, sums, own, severity)
-        else:
+        parted = model.setdefault("parted", [])
+        if one.kind == _FINGERPRINT:
+            model["parted"] = [*parted, one.step][-_MOST_WAITING:]
+        elif one.step in parted:
             own["kept"] = 0
+            return
+        was_told = own.get("is_told", False)
+        if self._is_amiss(one, own):
+            own["is_told"] = True
+            told(state, one.subject)
+            if is_again or not was_told or one.kind == _CHECKSUM:
+                yield self._found(one, sums, own)
 
-    def _found(self, model: str, step: int, sums: State, own: State, severity: Severity) -> Finding:
+    def _is_amiss(self, one: Observation, own: State) -> bool:
+        """Whether models that differ should not."""
+        own["apart"] = own.get("apart", 0) + 1
+        own.setdefault("since", one.step)
+        is_wrapped = one.detail.startswith(_WRAPPED) or (one.kind == _CHECKSUM and one.value == 1)
+        own["is_certain"] = is_wrapped or own.get("kept", 0) >= _KEPT_EQUAL
+        has_lasted = own["apart"] >= _OWN_WAYS and one.step - int(own["since"]) >= _OWN_STEPS
+        if own["is_certain"] or ("equal_step" in own and has_lasted):
+            return True
+        own["kept"] = 0
+        return False
+
+    def _found(self, one: Observation, sums: State, own: State) -> Finding:
         counts = Counter(sums.values())
         usual, _ = counts.most_common(1)[0]
-        others = sorted(int(rank) for rank, one in sums.items() if one != usual)
+        others = sorted(int(rank) for rank, checksum in sums.items() if checksum != usual)
         equal = own.get("equal_step")
+        is_critical = own["is_certain"] and equal is not None
         before = "they were not equal before" if equal is None else f"equal at step {equal}"
         who = f"worker {others[0]}" if len(others) == 1 else f"workers {others[:8]}"
+        who = f"{who} differs from the rest"
         if len(counts) == len(sums):
-            who = "every worker" if len(sums) > 2 else "each worker"
+            who = f"{'every' if len(sums) > 2 else 'each'} worker has others"
         return self.finding(
-            f"The weights of {model} differ between workers since step {own['since']} ({before}): "
-            f"{who} {'has others' if len(counts) == len(sums) else 'differs from the rest'}.",
-            severity=severity,
-            step=(int(own["since"]), step),
-            subject=model,
+            f"The weights of {one.subject} differ between workers since step {own['since']} "
+            f"({before}): {who}.",
+            severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+            step=(int(own["since"]), one.step),
+            subject=one.subject,
             worker=others[0] if len(others) == 1 and len(sums) > 2 else None,
             evidence={
                 "groups": len(counts),
                 "workers": len(sums),
-                "different": [float(one) for one in others],
+                "different": [float(other) for other in others],
                 "last_equal_step": equal,
                 "checks": own["checks"],
             },
         )
+
+
+def _told_by(one: Observation) -> tuple[str | float, str]:
+    """A checksum, and what it is compared by: fingerprints also by which bytes were read."""
+    key = f"{one.step} {one.subject}"
+    return (one.value, f"{key} {one.detail}") if one.kind == _FINGERPRINT else (one.detail, key)
 
 
 def _step(key: str) -> int:
