@@ -6,6 +6,8 @@ A message says what happened, with which value, and the way out, in one line.
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_FEW = 8  # names that are told, of many
+
 
 class SondeError(Exception):
     """The root: whatever Sonde raises on purpose is one of these."""
@@ -97,5 +99,20 @@ class RefusedStepError(StoppedJobError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question that follows a sentence, with the closest known name; "" where none is close."""
-    close = get_close_matches(name, known, n=1)
+    close = _closest(name, known)
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def known_names(name: str, known: Iterable[str]) -> str:
+    """What follows the sentence that a name is unknown: the closest one, and some there are."""
+    names = sorted(set(known))
+    if not names:
+        return " There is none."
+    first = dict.fromkeys((*_closest(name, names), *names))
+    more = ", …" if len(names) > _FEW else ""
+    return f"{did_you_mean(name, names)} Known: {', '.join([*first][:_FEW])}{more}"
+
+
+def _closest(name: str, known: Iterable[str]) -> list[str]:
+    """Names that may have been meant; of a pattern, none."""
+    return [] if "*" in name else get_close_matches(name, known, n=_FEW)

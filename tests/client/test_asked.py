@@ -10,19 +10,23 @@ from tests.fakes.training import with_losses, with_tensors
 def test_a_metric_that_was_not_recorded_is_told_with_those_that_were() -> None:
     fake = FakeJob().record({"cpu.utilization_percent": [1.0], "memory.used_percent": [2.0]}).end()
     said = repr(fake.job().system("cpu.utilisation_percent"))
-    assert said.startswith(
-        "no metric 'cpu.utilisation_percent' has been recorded; close to it: cpu"
+    assert said == (
+        "no metric 'cpu.utilisation_percent' has been recorded. "
+        "Did you mean 'cpu.utilization_percent'? "
+        "Known: cpu.utilization_percent, memory.used_percent"
     )
-    assert repr(fake.job().system("gpu.*")).endswith("there are: cpu.*, memory.*")
+    assert repr(fake.job().system("gpu.*")).endswith("has been recorded. Known: cpu.*, memory.*")
     assert repr(FakeJob().end().job().system()) == "no such metric has been recorded"
 
 
 def test_scalars_and_events_that_were_not_recorded_are_told_likewise() -> None:
     job = with_losses([1.0, 0.5]).job()
-    assert repr(job.scalars("los")) == "no scalar 'los' has been recorded; close to it: loss"
-    assert repr(job.events("foward")).endswith("close to it: forward")
-    assert repr(job.events(category="phases")).endswith("close to it: phase")
-    assert repr(job.scalars("x")) == "no scalar 'x' has been recorded; there are: loss"
+    assert repr(job.scalars("los")) == (
+        "no scalar 'los' has been recorded. Did you mean 'loss'? Known: loss"
+    )
+    assert "Did you mean 'forward'? Known: forward" in repr(job.events("foward"))
+    assert "Did you mean 'phase'? Known: phase" in repr(job.events(category="phases"))
+    assert repr(job.scalars("x")) == "no scalar 'x' has been recorded. Known: loss"
 
 
 def test_a_mode_that_there_is_not_is_refused_everywhere() -> None:

@@ -145,7 +145,7 @@ def test_it_prints_as_a_readable_table(job: Job) -> None:
 
 
 def test_nothing_that_fits_prints_as_a_sentence(job: Job) -> None:
-    assert repr(job.system("nothing")).startswith("no metric 'nothing' has been recorded; ")
+    assert repr(job.system("nothing")).startswith("no metric 'nothing' has been recorded. Known: ")
     assert job.system("nothing").to_arrow().num_columns == 2
 
 

@@ -162,7 +162,7 @@ def test_scalars_are_chosen_by_name_mode_worker_source_and_step() -> None:
     assert job.scalars("learning_rate/*").names == ("learning_rate/0",)
     assert len(job.scalars("loss", mode="train", worker=1, start_step=2)) == 2
     assert len(job.scalars(source="log")) == 0
-    assert repr(job.scalars("no*")).startswith("no scalar 'no*' has been recorded; there are: ")
+    assert repr(job.scalars("no*")).startswith("no scalar 'no*' has been recorded. Known: ")
 
 
 def test_stages_are_a_table_and_found_by_name() -> None:

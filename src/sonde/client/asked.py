@@ -1,13 +1,10 @@
 """What people ask for by name: known names, and what to say where there is none."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from sonde.errors import UsageError
+from sonde.errors import UsageError, known_names
 from sonde.records.step import Mode
-
-_FEW = 8
 
 
 def known_mode(mode: str) -> str:
@@ -27,9 +24,4 @@ def nothing_like(what: str, asked: str, known: Iterable[str]) -> str:
     names = sorted(set(known))
     if not names or any(fnmatchcase(name, asked) for name in names):
         return f"no such {what} has been recorded"  # or another choice leaves out what there is
-    said = f"no {what} {asked!r} has been recorded"
-    close = [] if "*" in asked else get_close_matches(asked, names, n=_FEW, cutoff=0.6)
-    if close:
-        return f"{said}; close to it: {', '.join(close)}"
-    more = ", …" if len(names) > _FEW else ""
-    return f"{said}; there are: {', '.join(names[:_FEW])}{more}"
+    return f"no {what} {asked!r} has been recorded.{known_names(asked, names)}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -13,7 +12,7 @@ import pyarrow as pa
 from sonde.client.frames import Frame, aligned
 from sonde.client.layers import Layers
 from sonde.client.series import Histogram, Histograms, Quantiles, Reduction, TensorSeries
-from sonde.errors import UsageError
+from sonde.errors import UsageError, known_names
 from sonde.read.scalars import ScalarQuestion, read_scalars
 from sonde.read.tensors import (
     Holders,
@@ -174,7 +173,7 @@ class Tensor(Frame):
             return Reduction(self.name, name, self._products(mode, worker))
         known = (*(one for one in REDUCTIONS if one != "quantiles"), _PRODUCT)
         if name not in known:
-            raise UsageError(_unknown("reduction", name, known))
+            raise UsageError(f"There is no reduction {name!r}.{known_names(name, known)}")
         series = [
             one.with_values(reduce_columns(name, one.columns))
             for one in self._series(columns_for(name), mode, worker)
@@ -306,16 +305,8 @@ def tensor_of(name: str, readers: Sequence[WorkerReader], known: Mapping[str, Ho
         UsageError: There is none; with names that are close to it.
     """
     if name not in known:
-        raise UsageError(_unknown("tensor", name, tuple(known)))
+        raise UsageError(f"There is no tensor {name!r}.{known_names(name, known)}")
     return Tensor(name, readers, known[name])
-
-
-def _unknown(what: str, name: str, known: Sequence[str]) -> str:
-    close = get_close_matches(name, known, n=_FEW, cutoff=0.5) or sorted(known)[:_FEW]
-    more = ", …" if len(known) > len(close) else ""
-    if not known:
-        return f"There is no {what} {name!r}: none was recorded."
-    return f"There is no {what} {name!r}. Close to it: {', '.join(close)}{more}"
 
 
 def _no_step(what: str, step: int, known: set[int]) -> str:
