@@ -22,6 +22,7 @@ from sonde.store.backends import Backend
 from sonde.store.lease import Leasing
 from sonde.store.places import find_job
 from sonde.watch.engines import EngineKind, Question, ask, engine_for
+from sonde.watch.garbage import collect_seldom
 from sonde.watch.runner import Recorder
 
 
@@ -57,6 +58,7 @@ class Check(Command):
         question = Question(tuple(names_in(options.rules)), settings.rules, given)
         rules = select_rules(question.names, question.settings, question.given)
         backend = find_job(options.job, options.store)
+        collect_seldom()
         if options.record:
             evaluations = _recorded(backend, rules)
         else:

@@ -27,6 +27,7 @@ from sonde.store.places import find_job
 from sonde.watch.action_plan import plan_actions
 from sonde.watch.course import MOST_SECONDS_OF_A_WINDOW
 from sonde.watch.dispatch import Dispatch
+from sonde.watch.garbage import collect_seldom
 from sonde.watch.limits import at_most
 from sonde.watch.live import Take, Watcher
 from sonde.watch.runner import Recorder
@@ -79,6 +80,7 @@ class Follow(Command):
             lambda: Recorder(backend, clock, rules, last_words, _limit),
             lambda changed: _tell(takers, changed),
         )
+        collect_seldom()
         is_ours = watcher.watch(own.is_over, process_cpu_seconds)
         refreshing.close()
         dispatch.close(_LAST_ACTIONS_SECONDS)

@@ -21,6 +21,7 @@ from sonde.records.finding import Evaluation
 from sonde.rules._selection import select_rules
 from sonde.settings import RulesSettings
 from sonde.store.backends import Backend, open_backend
+from sonde.watch.garbage import collect_seldom
 from sonde.watch.runner import Runner
 
 # To start a process takes about a second: a job of fewer bytes is done before.
@@ -78,7 +79,7 @@ class Local:
             return [function(shares[0])]
         # forked, they would hold locks of threads that they do not have
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(len(shares), context) as pool:
+        with ProcessPoolExecutor(len(shares), context, collect_seldom) as pool:
             return list(pool.map(function, shares))
 
 

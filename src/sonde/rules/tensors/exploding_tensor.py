@@ -93,25 +93,27 @@ class ExplodingTensor(Rule):
             return
         for curve in (*window.losses(), *window.scalars("gradient_norm*")):
             yield from self._in_curve(curve)
-        for name in _LOOKED_AT:
-            tensors = window.tensors(name, each_worker=True)
+        found = {name: window.tensors(name, each_worker=True) for name in _LOOKED_AT}
+        for name in _STAY:
+            for tensor in found[name]:
+                # a mask that somebody keeps among the weights was never anything but infinite
+                if tensor.name not in born:
+                    born[tensor.name] = int(tensor.rows.columns["infinities"][0])
+        if _are_finite([tensor for tensors in found.values() for tensor in tensors]):
+            return
+        for name, tensors in found.items():
             if name in _STAY:
                 yield from self._in_weights(tensors, born)
-            elif not _are_finite(tensors):
+            else:
                 only_nan = self.only_nan or name == _MAY_BE_INFINITE
                 for tensor in tensors:
                     yield from _in_tensor(tensor, only_nan=only_nan)
 
     def _in_weights(self, tensors: Sequence[WindowTensor], born: State) -> Iterator[_Bad]:
-        are_finite = _are_finite(tensors)
         for tensor in tensors:
-            # a mask that somebody keeps among the weights was never anything but infinite
-            if tensor.name not in born:
-                born[tensor.name] = int(tensor.rows.columns["infinities"][0])
-            if not are_finite:
-                for one in _in_tensor(tensor, only_nan=self.only_nan, stays=True):
-                    if one.nans or one.infinities > born[tensor.name]:
-                        yield one
+            for one in _in_tensor(tensor, only_nan=self.only_nan, stays=True):
+                if one.nans or one.infinities > born[tensor.name]:
+                    yield one
 
     def _in_chosen(self, window: Window) -> Iterator[_Bad]:
         names = self.collection_names
