@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sonde.clock import SystemClock
@@ -11,7 +12,7 @@ from sonde.records.finding import Episode, RuleStatus, Severity
 from sonde.rules import Rule
 from sonde.rules._selection import select_rules
 from sonde.store.backends import open_backend
-from sonde.watch.course import Course, asked_by
+from sonde.watch.course import Course, Limit
 from sonde.watch.progress import RuleProgress
 from sonde.watch.runner import Runner
 from tests.faults.program import Fault, Parameters, Program, Variant
@@ -103,14 +104,13 @@ def judge(run: Run, cache: Path = CACHE, *, may_be_old: bool = False) -> Outcome
     expected = run.program.fault.code if run.program.fault and run.variant is Variant.FAULTY else 0
     errors = [] if recording.code == expected else [f"{run} ended with {recording.code}"]
     given = {**run.program.given, **_compared(run, cache, may_be_old=may_be_old)}
-    courses = [_Noting(rule) for rule in select_rules(given=given)]
-    runner = Runner(JobData(open_backend(recording.job), SystemClock()), [])
-    runner._courses = list(courses)
+    said_at: dict[str, int | None] = {}
+    data = JobData(open_backend(recording.job), SystemClock())
+    runner = Runner(data, select_rules(given=given), begin=partial(_Noting, said_at))
     runner.advance()
     evaluations = runner.evaluations
     failed = [one for one in evaluations if one.status is RuleStatus.ERROR]
     errors += [f"{run}: {one.rule}: {one.reason}" for one in failed]
-    said_at = {known: step for course in courses for known, step in course.said_at.items()}
     alarms = [
         _alarm(episode, said_at[episode.id]) for one in evaluations for episode in one.episodes
     ]
@@ -137,14 +137,16 @@ def _compared(run: Run, cache: Path, *, may_be_old: bool) -> Parameters:
 class _Noting(Course):
     """Notes the last step that had to be seen before an episode could open."""
 
-    def __init__(self, rule: Rule) -> None:
-        super().__init__(rule, RuleProgress(rule.name(), asked_by(rule)))
-        self.said_at: dict[str, int | None] = {}
+    def __init__(
+        self, said_at: dict[str, int | None], rule: Rule, progress: RuleProgress, limit: Limit
+    ) -> None:
+        super().__init__(rule, progress, limit)
+        self._said_at = said_at
 
     def show(self, index: int, window: Window) -> list[Episode]:
         changed = super().show(index, window)
         for episode in changed:
-            self.said_at.setdefault(episode.id, _last_step(window))
+            self._said_at.setdefault(episode.id, _last_step(window))
         return changed
 
 

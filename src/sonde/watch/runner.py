@@ -3,7 +3,7 @@
 import heapq
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import reduce
@@ -34,13 +34,16 @@ from sonde.store.format import FINDINGS
 from sonde.store.layout import FINDINGS_FOLDER, rules_key
 from sonde.store.writer import Writer
 from sonde.watch.course import Course, Limit, asked_by
-from sonde.watch.progress import Progress, load_progress, save_progress
+from sonde.watch.progress import Progress, RuleProgress, load_progress, save_progress
 
 EVALUATIONS = rules_key("evaluations")
 VERDICT = rules_key("verdict")
 
 _PART_SECONDS = 1.0  # of work, after which what was found is written
 _KEEP_SECONDS = 30.0  # between two documents of where rules stand, while there is nothing new
+
+
+Begin = Callable[[Rule, RuleProgress, Limit], Course]
 
 
 class Judge(Protocol):
@@ -59,12 +62,22 @@ class Runner:
         rules: Sequence[Rule],
         progress: Progress | None = None,
         limit: Limit = nullcontext,
+        begin: Begin = Course,
     ) -> None:
+        """Begins where rules stood.
+
+        Args:
+            data: The job.
+            rules: The rules to ask.
+            progress: Where they stood; without it they begin at the beginning.
+            limit: Ends a rule that would not end by itself.
+            begin: Puts a rule on its way.
+        """
         self._data = data
         self._is_caught_up = False
         known = progress or Progress()
         self._courses = [
-            Course(rule, known.of(rule.name(), asked_by(rule)), limit) for rule in rules
+            begin(rule, known.of(rule.name(), asked_by(rule)), limit) for rule in rules
         ]
         self._since_ns = self._known_ns = _earliest(self._courses)
 

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 from sonde.show.web.answers import ANSWERS
-from sonde.show.web.frames import column_of, decode_frame
 from sonde.show.web.library import Library
 from sonde.show.web.question import Question
 from sonde.show.web.replies import Reply
 from tests.fakes.job import FakeJob
+from tests.show.web.decoding import column_of, decode_frame
 
 
 class Asked:

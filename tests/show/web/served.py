@@ -7,10 +7,10 @@ from starlette.testclient import TestClient
 from sonde.client.shown_job import ShownJob
 from sonde.clock import Clock
 from sonde.show.web.app import create_app
-from sonde.show.web.frames import column_of, decode_frame
 from sonde.show.web.library import Library
 from sonde.show.web.security import Door
 from tests.fakes.job import FakeJob
+from tests.show.web.decoding import column_of, decode_frame
 
 PORT = 8765
 OURS = {"X-Sonde": "1"}

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from sonde.show.web.frames import FrameBuilder, column_of, decode_frame, quantized
+from sonde.show.web.frames import FrameBuilder, quantized
+from tests.show.web.decoding import column_of, decode_frame
 
 KINDS = st.sampled_from(["<u1", "<u2", "<u4", "<f4", "<f8"]).map(np.dtype)
 COLUMNS = st.lists(KINDS.flatmap(lambda kind: arrays.arrays(kind, st.integers(0, 40))), max_size=6)

@@ -7,12 +7,12 @@ import numpy as np
 
 from sonde.analyze.robust import middle_of
 from sonde.read.window import Window
+from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 from sonde.rules._rule import State
 
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
-_HITS = "class-hits"
-_HASHES = "batch-hash"
+_HITS = ObservationKind.CLASS_HITS.value
 _FEW_BATCHES = 4
 _MANY_STEPS = 20
 
@@ -67,7 +67,11 @@ def mean_loss(window: Window, mode: str) -> float | None:
 
 def is_same_batch_again(window: Window, state: State) -> bool:
     """Whether a training uses a few batches over and over: a test whether it can learn them."""
-    seen = [int(one.value) for one in window.observations(_HASHES) if one.mode == _TRAIN]
+    seen = [
+        int(one.value)
+        for one in window.observations(ObservationKind.BATCH_HASH.value)
+        if one.mode == _TRAIN
+    ]
     known = set(state.get("first_marks", [])) | set(seen[:_MANY_STEPS])
     state["first_marks"] = sorted(known)[: _FEW_BATCHES + 1]
     state["marked"] = state.get("marked", 0) + len(seen)

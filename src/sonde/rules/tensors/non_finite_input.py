@@ -11,7 +11,6 @@ from sonde.records.observation import ObservationKind
 from sonde.rules._rule import Rule, State
 
 _KIND = ObservationKind.FIRST_NON_FINITE.value
-_HASHES = "batch-hash"
 _INPUT = "input"
 _WORDS = {"nan": "NaN", "inf": "infinite values"}
 
@@ -55,7 +54,7 @@ class NonFiniteInput(Rule):
         word = _WORDS.get(str(one.facts.get("found")), "values that are not finite")
         marks = [
             mark.value
-            for mark in window.observations(_HASHES)
+            for mark in window.observations(ObservationKind.BATCH_HASH.value)
             if (mark.worker, mark.step, mark.mode) == (one.worker, step, one.mode)
         ]
         batch = f" (mark {int(marks[0]):08x})" if marks else ""

@@ -5,6 +5,7 @@ import numpy as np
 from sonde.analyze.durations import durations_of
 from sonde.clock import NANOSECONDS
 from sonde.show.charts._chart import Chart
+from sonde.show.charts._trained import trained_steps
 from sonde.show.job_view import JobView
 from sonde.show.phases import in_order, spoken
 from sonde.show.specs import Cell, Column, Spec, Table
@@ -20,7 +21,7 @@ class PhaseTime(Chart):
     takes_worker = True
 
     def build(self, job: JobView) -> Spec | None:
-        tables = [one for one in job.steps(worker=self.worker).tables if len(one.steps)]
+        tables = trained_steps(job, self.worker)
         if not tables:
             return None
         whole = sum(float(one.durations_ns[one.is_usual].sum()) for one in tables) / NANOSECONDS

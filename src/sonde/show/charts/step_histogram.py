@@ -5,6 +5,7 @@ import numpy as np
 from sonde.analyze.durations import binned, longest_usual
 from sonde.clock import NANOSECONDS
 from sonde.show.charts._chart import Chart
+from sonde.show.charts._trained import trained_steps
 from sonde.show.job_view import JobView
 from sonde.show.specs import Histogram, Part, Spec
 from sonde.show.units import counted, short_time
@@ -23,7 +24,7 @@ class StepHistogram(Chart):
     takes_worker = True
 
     def build(self, job: JobView) -> Spec | None:
-        tables = [one for one in job.steps(worker=self.worker).tables if len(one.steps)]
+        tables = trained_steps(job, self.worker)
         if not tables:
             return None
         groups = {one.worker: one.durations_ns[one.is_usual] / NANOSECONDS for one in tables}

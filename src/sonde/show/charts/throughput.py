@@ -5,6 +5,7 @@ import numpy as np
 from sonde.analyze.curves import bucketed
 from sonde.clock import NANOSECONDS
 from sonde.show.charts._chart import Chart
+from sonde.show.charts._trained import trained_steps
 from sonde.show.job_view import JobView
 from sonde.show.specs import Curve, LineChart, Spec
 
@@ -20,7 +21,7 @@ class Throughput(Chart):
     takes_worker = True
 
     def build(self, job: JobView) -> Spec | None:
-        tables = [one for one in job.steps(worker=self.worker).tables if len(one.steps)]
+        tables = trained_steps(job, self.worker)
         if not tables:
             return None
         slowest = max(tables, key=lambda one: float(one.durations_ns.mean()))

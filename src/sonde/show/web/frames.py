@@ -61,20 +61,3 @@ def quantized(values: Column, scale: float, kind: np.dtype[Any]) -> Column:
     with np.errstate(invalid="ignore"):
         whole = np.clip(np.rint(np.asarray(values, dtype=np.float64) / scale), 0, unknown - 1)
     return np.where(np.isnan(whole), unknown, whole).astype(kind)
-
-
-def decode_frame(frame: bytes) -> tuple[dict[str, Any], memoryview]:
-    """The header, and the bytes that its offsets count in."""
-    start = 4 + int.from_bytes(frame[:4], "little")
-    header: dict[str, Any] = json.loads(frame[4:start])
-    return header, memoryview(frame)[start:]
-
-
-def column_of(place: dict[str, Any], data: memoryview) -> Column:
-    """One column as numbers, what is unknown as NaN."""
-    kind = np.dtype(_TYPES[place["type"]])
-    values = np.frombuffer(data, kind, place["length"], place["offset"])
-    if "scale" not in place:
-        return values
-    unknown = values == np.iinfo(kind).max
-    return np.asarray(np.where(unknown, np.nan, values * place["scale"]))

@@ -1,0 +1,26 @@
+"""What a browser makes of a frame."""
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f32": "<f4", "f64": "<f8"}
+
+
+def decode_frame(frame: bytes) -> tuple[dict[str, Any], memoryview]:
+    """The header, and the bytes that its offsets count in."""
+    start = 4 + int.from_bytes(frame[:4], "little")
+    header: dict[str, Any] = json.loads(frame[4:start])
+    return header, memoryview(frame)[start:]
+
+
+def column_of(place: dict[str, Any], data: memoryview) -> npt.NDArray[Any]:
+    """One column as numbers, what is unknown as NaN."""
+    kind = np.dtype(_TYPES[place["type"]])
+    values = np.frombuffer(data, kind, place["length"], place["offset"])
+    if "scale" not in place:
+        return values
+    unknown = values == np.iinfo(kind).max
+    return np.asarray(np.where(unknown, np.nan, values * place["scale"]))
