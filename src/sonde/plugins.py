@@ -37,12 +37,16 @@ class Slot(Generic[Base]):
         """Whether it is one of our own: to ask other packages takes 15 ms."""
         return name in self._files()
 
+    def file_of(self, name: str) -> Path | None:
+        """The file of one of our own."""
+        return self._files().get(name)
+
     def load(self, name: str) -> type[Base]:
         """Imports one plug-in and returns its class."""
         known = self._files()
         wanted = name.replace("-", "_")
         if wanted in known:
-            return self._class_in(known[wanted])
+            return self._class_in(f"{self.package}.{known[wanted].stem}")
         outside = self._entry_points().get(wanted)
         if outside is not None:
             plugin = outside.load()
@@ -52,11 +56,11 @@ class Slot(Generic[Base]):
         kind = self.package.rpartition(".")[2].rstrip("s")
         raise UsageError(f"No {kind} named {name!r}. Known: {', '.join(self.names())}")
 
-    def _files(self) -> dict[str, str]:
+    def _files(self) -> dict[str, Path]:
         spec = find_spec(self.package)
         folders = (spec.submodule_search_locations if spec else None) or []
         return {
-            file.stem.rstrip("_"): f"{self.package}.{file.stem}"
+            file.stem.rstrip("_"): file
             for folder in folders
             for file in Path(folder).glob("[a-z]*.py")
         }

@@ -2,12 +2,15 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from sonde.cli._main import run_command_line
 from sonde.clock import SystemClock
+from sonde.records.finding import RuleStatus
+from sonde.rules import rule_names
 from sonde.store.layout import report_key
 from tests.fakes.clock import FakeClock
 from tests.fakes.job import FakeJob
@@ -84,3 +87,47 @@ def test_a_job_writes_its_report_from_python(job: FakeJob, tmp_path: Path) -> No
     assert (tmp_path / "page.json").exists()
     kept = job.job().report()
     assert str(kept).endswith("report/report.html")
+
+
+@pytest.fixture
+def broken_rule(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A rule of ours whose file cannot be imported."""
+    monkeypatch.setitem(sys.modules, "sonde.rules.system.cpu_bottleneck", None)
+    return "CPUBottleneck"
+
+
+def test_a_rule_that_cannot_be_imported_is_one_error_among_the_others(
+    job: FakeJob, broken_rule: str
+) -> None:
+    assert run_command_line(["report", job.end().backend.uri]) == 0
+    document = json.loads(job.backend.read(report_key("report.json")))
+    rules = {one["rule"]: one for one in document["rules"]}
+    assert rules[broken_rule]["status"] == "Error"
+    reason = rules[broken_rule]["details"]["reason"]
+    assert reason.startswith("it cannot be imported: ModuleNotFoundError: ")
+    assert [name for name, one in rules.items() if one["status"] == "Error"] == [broken_rule]
+    assert "ModuleNotFoundError" in (Path(job.backend.uri) / "report/report.html").read_text()
+
+
+def test_nor_does_it_keep_others_from_being_asked_and_listed(
+    job: FakeJob, broken_rule: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "sonde.toml"
+    config.write_text("[rules.cpu_bottleneck]\ncpu_threshold = 50\n")
+    words = ["check", job.end().backend.uri, "--config", str(config), "--record", "--json"]
+    assert run_command_line(words) == 0
+    rules = {one["rule"]: one["status"] for one in json.loads(capsys.readouterr().out)["rules"]}
+    assert (rules[broken_rule], len(rules)) == ("Error", len(rule_names()))
+    assert run_command_line(["rules"]) == 0
+    assert f"{broken_rule} " in capsys.readouterr().out
+
+
+def test_once_it_is_mended_it_is_asked_from_the_beginning(
+    job: FakeJob, broken_rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["check", job.end().backend.uri, "--record", "--rules", broken_rule]
+    assert run_command_line(words) == 0
+    monkeypatch.undo()
+    assert run_command_line(words) == 0
+    [found] = [one for one in job.job().judgement().evaluations if one.rule == broken_rule]
+    assert found.status is RuleStatus.NOT_APPLICABLE

@@ -1,9 +1,12 @@
 """Questions asked of a job: one file per rule, one folder per topic."""
 
 import re
+from functools import partial
 
-from sonde.errors import UsageError, did_you_mean
+from sonde.errors import UsageError, known_names
+from sonde.guard import Guard
 from sonde.plugins import Slot
+from sonde.rules._broken import broken_rule
 from sonde.rules._rule import Rule
 
 __all__ = ["RULES", "Rule", "file_name", "load_rule", "rule_names"]
@@ -13,6 +16,7 @@ TOPICS = ("system", "steps", "tensors")
 RULES = tuple(Slot(f"sonde.rules.{topic}", Rule) for topic in TOPICS)
 FOREIGN = Slot("sonde.rules", Rule)
 
+_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -27,12 +31,24 @@ def rule_names() -> tuple[str, ...]:
 
 
 def load_rule(name: str) -> type[Rule]:
-    """The class of a rule, by either spelling of its name."""
+    """The class of a rule, by either spelling of its name; of one that is broken, a stand-in."""
     wanted = file_name(name)
     ours = [slot for slot in RULES if slot.has_file(wanted)]
     for slot in ours or [slot for slot in (*RULES, FOREIGN) if wanted in slot]:
-        return slot.load(wanted)
-    known = rule_names()
-    raise UsageError(
-        f"There is no rule {name!r}.{did_you_mean(wanted, known)} Known: {', '.join(known)}"
-    )
+        return _loaded(slot, wanted)
+    raise UsageError(f"There is no rule {name!r}.{known_names(wanted, rule_names())}")
+
+
+def _loaded(slot: Slot[Rule], name: str) -> type[Rule]:
+    errors: list[BaseException] = []
+    guard = Guard(lambda _, error: errors.append(error))
+    found = guard.call(f"the import of rule {name}", partial(slot.load, name), None)
+    return broken_rule(_class_name(slot, name), errors[0]) if found is None else found
+
+
+def _class_name(slot: Slot[Rule], name: str) -> str:
+    """What the class in a rule's file is called, without importing it."""
+    file = slot.file_of(name)
+    text = "" if file is None else file.read_text(encoding="utf-8", errors="replace")
+    called = [one for one in _CLASS.findall(text) if file_name(one) == name]
+    return called[0] if called else "".join(map(str.capitalize, name.split("_")))

@@ -10,6 +10,7 @@ from pathlib import Path
 from sonde.errors import UsageError
 from sonde.guard import Guard
 from sonde.rules import Rule, file_name, load_rule, rule_names
+from sonde.rules._broken import BrokenRule
 from sonde.rules._parameters import build_rule
 from sonde.settings import RuleSettings, RulesSettings
 
@@ -42,8 +43,11 @@ def select_rules(
     in_file = _spread(known, {name: _told(one) for name, one in told.items()})
     by_hand = _spread(known, on_top)
     everywhere = {"setting": chosen.setting} if chosen.setting else {}
-    rules = []
+    rules: list[Rule] = []
     for name, kind in kinds.items():
+        if issubclass(kind, BrokenRule):  # its parameters are not known
+            rules.append(kind())
+            continue
         own = in_file.get(name, {})
         # the file's values first, so that an error names the file
         build_rule(

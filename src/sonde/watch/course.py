@@ -12,6 +12,7 @@ from sonde.read.legs import Leg
 from sonde.read.window import Window
 from sonde.records.finding import Episode, Evaluation, Evidence, Finding, RuleStatus
 from sonde.rules import Rule
+from sonde.rules._broken import BrokenRule
 from sonde.rules._rule import State
 from sonde.watch.episodes import Episodes, as_json, plain
 from sonde.watch.progress import RuleProgress
@@ -38,6 +39,8 @@ class Course:
         self._datapoints, self._triggered = progress.datapoints, progress.triggered
         self._seconds = progress.seconds
         self._reason, self._traceback = progress.reason, progress.traceback
+        if isinstance(rule, BrokenRule):
+            self._reason, self._traceback = rule.reason, rule.traceback
         known = {one.id: one for one in progress.episodes}
         self.episodes = Episodes(rule.recovers_after, known, dict(progress.quiet))
 
@@ -101,6 +104,8 @@ class Course:
 
     def progress(self) -> RuleProgress:
         """Its place, to be kept."""
+        if isinstance(self.rule, BrokenRule):  # once it is mended it begins at the beginning
+            return RuleProgress(self.rule.name(), asked_by(self.rule))
         part = f"state of {self.rule.name()}"
         state = self._guard.call(part, lambda: as_json(self._state), "{}")
         return RuleProgress(

@@ -1,0 +1,32 @@
+"""Stands for a rule that cannot be imported: it says so, and all others are asked."""
+
+import traceback
+from collections.abc import Iterator
+from typing import ClassVar
+
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.rules._rule import Rule, State
+
+
+class BrokenRule(Rule):
+    """It cannot be imported."""
+
+    reason: ClassVar[str] = ""
+    traceback: ClassVar[str] = ""
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        """Finds nothing: it is not known what it looks for."""
+        del window, state
+        yield from ()
+
+
+def broken_rule(name: str, error: BaseException) -> type[BrokenRule]:
+    """A rule of that name that tells why it cannot be asked."""
+    reason = f"it cannot be imported: {type(error).__name__}: {error}"
+    said = {
+        "__doc__": f"{reason[0].upper()}{reason[1:]}",
+        "reason": reason,
+        "traceback": "".join(traceback.format_exception(error)),
+    }
+    return type(name, (BrokenRule,), said)
