@@ -16,6 +16,7 @@ from sonde.read.steps import read_steps
 from sonde.read.workers import WorkerReader
 from sonde.records.ranges import EVER, TimeRange
 from sonde.records.step import Mode, Stage
+from sonde.store.format import EVENTS
 from sonde.store.tables import texts_of, to_numpy
 
 _RECENT_SECONDS = 300
@@ -97,6 +98,23 @@ def steps_told(facts: JobFacts) -> dict[str, int]:
         for mode, count in (one.beat.steps if one.beat else {}).items():
             if count:
                 found[mode] = max(found.get(mode, 0), count)
+    return found
+
+
+def steps_done(facts: JobFacts, reader: WorkerReader) -> dict[str, int]:
+    """As the workers tell; where one was killed, or has told nothing yet, as it wrote them."""
+    found = steps_told(facts)
+    beat = reader.lives[-1].beat if reader.lives else None
+    if beat is not None and (beat.is_over or not facts.state.is_over):
+        return found
+    extent = reader.folder(EVENTS).extent
+    if extent is None:
+        return found
+    within = TimeRange(extent.last_ns - _RECENT_SECONDS * NANOSECONDS)
+    for mode in Mode:
+        steps = read_steps(reader, mode.value, within=within).steps
+        if len(steps):
+            found[mode.value] = max(found.get(mode.value, 0), int(steps[-1]) + 1)
     return found
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sonde.read.jobs import JobFacts, read_job
 from sonde.records.finding import Finding, Severity
-from sonde.records.job import JobState
+from sonde.records.job import ExitReason, JobState
 from sonde.show.web import catalogue
 from sonde.show.web.catalogue import Catalogue
 from sonde.store.backends import Backend
@@ -61,6 +61,31 @@ def test_a_row_tells_what_became_of_a_job(three: Catalogue) -> None:
     assert "Overfit" in row["finding"]
     assert len(row["spark"]["values"]) == 60
     assert row["spark"]["values"][0] > row["spark"]["values"][-1]
+
+
+@pytest.mark.parametrize("told", [0, 5], ids=["it has told nothing", "it has told of fewer"])
+def test_of_a_job_that_was_killed_the_steps_are_shown_that_it_wrote(
+    tmp_path: Path, told: int
+) -> None:
+    job = FakeJob(str(tmp_path / "killed"))
+    worker = job.worker()
+    for step in range(12):
+        worker.step(step, {"forward": 60.0})
+        if step + 1 == told:
+            worker.beat()
+    worker.step(0, {"forward": 1.0}, mode="eval").flush()
+    job.fail(ExitReason.SIGNAL, "killed", code=-9)
+    (row,) = Catalogue(str(tmp_path), job.clock).rows(["killed"])
+    assert row["steps"] == {"train": 12, "eval": 1}
+
+
+def test_what_workers_have_told_last_is_not_looked_up(tmp_path: Path) -> None:
+    job = FakeJob(str(tmp_path / "done"))
+    worker = job.worker()
+    worker.step(0, {"forward": 1.0}).flush().beat(is_over=True)
+    worker.step(1, {"forward": 1.0}).flush()
+    (row,) = Catalogue(str(tmp_path), job.end().clock).rows(["done"])
+    assert row["steps"] == {"train": 1}
 
 
 def test_only_the_page_that_is_asked_for_is_read(

@@ -18,7 +18,7 @@ from sonde.read.findings import read_evaluations
 from sonde.read.jobs import JobFacts, read_job
 from sonde.read.scalars import Losses, ScalarQuestion, read_scalars
 from sonde.read.status import status_document
-from sonde.read.training import steps_told
+from sonde.read.training import steps_done, steps_told
 from sonde.read.workers import WorkerReader
 from sonde.records.finding import Evaluation, Severity
 from sonde.show.verdict import verdict
@@ -173,7 +173,9 @@ class Catalogue:
             if facts.info is None and not facts.attempts:  # it was removed just now
                 return None
             row = _row(backend, facts, now_ns)
-            row["spark"] = _spark(backend, facts) if is_whole else None
+            if is_whole and facts.workers:
+                reader = WorkerReader(backend, int(facts.workers[0]), facts.lives)
+                row |= {"steps": steps_done(facts, reader), "spark": _spark(reader)}
         except StoreError as error:  # the other jobs are there all the same
             row = {**_EMPTY, "name": name, "verdict": str(error)}
             return _Known(row, is_over=True, seconds=self._clock.seconds(), is_whole=True)
@@ -244,6 +246,7 @@ def _row(backend: Backend, facts: JobFacts, now_ns: int) -> Row:
         "steps": steps_told(facts),
         "nodes": len(facts.nodes),
         "workers": len(facts.workers),
+        "spark": None,
     }
 
 
@@ -251,11 +254,8 @@ def _sentence(evaluations: Sequence[Evaluation]) -> str | None:
     return judged(evaluations) if any(one.episodes for one in evaluations) else None
 
 
-def _spark(backend: Backend, facts: JobFacts) -> dict[str, Any] | None:
-    """The loss of the first worker, in a few points; None where it has recorded none."""
-    if not facts.workers:
-        return None
-    reader = WorkerReader(backend, int(facts.workers[0]), facts.lives)
+def _spark(reader: WorkerReader) -> dict[str, Any] | None:
+    """The loss of a worker, in a few points; None where it has recorded none."""
     rows = read_scalars([reader], ScalarQuestion(Losses(), mode="train"))
     names, named = texts_of(rows["name"])
     if not rows.num_rows:
