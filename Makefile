@@ -10,9 +10,12 @@ FAST := tests --ignore=tests/journeys --ignore=tests/browser
 STEADY := --randomly-seed=1 --hypothesis-profile=steady
 # The machine is shared with others. Tests that fail are named and run once more, by themselves;
 # what fails twice fails. What is wrong beyond that (exit codes above 1) is not tried again.
+# Each part keeps by itself what failed: two run at the same time.
+KEPT = --override-ini=cache_dir=.pytest_cache/$@
 define passes
-$(BIN)/pytest $(1) $(STEADY) --cache-clear --numprocesses=$(2) --dist=worksteal || \
-{ test $$? -eq 1 && $(BIN)/pytest $(1) $(STEADY) --last-failed --last-failed-no-failures=none; }
+$(BIN)/pytest $(1) $(STEADY) $(KEPT) --cache-clear --numprocesses=$(2) --dist=worksteal || \
+{ test $$? -eq 1 && \
+$(BIN)/pytest $(1) $(STEADY) $(KEPT) --last-failed --last-failed-no-failures=none; }
 endef
 
 # In two processes, which give up where a busy machine does not start them within three seconds.
@@ -46,12 +49,25 @@ check: lint ## Format, lint, check types and run the fast tests
 	$(BIN)/pytest -q $(FAST)
 
 .PHONY: test
-test: $(READY) browser ui-check ## Run everything that CI runs
+test: journeys ## Run everything that CI runs
+
+.PHONY: checked
+checked: $(READY) browser ui-check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(TYPES)
+
+.PHONY: fast
+fast: checked
 	$(call passes,$(FAST),2)
-	$(call passes,tests/browser,3)
+
+# Beside the fast ones, for much of its time it waits.
+.PHONY: in-browser
+in-browser: checked
+	$(call passes,tests/browser,2)
+
+.PHONY: journeys
+journeys: fast in-browser
 	$(call passes,tests/journeys,3)
 
 .PHONY: lint
