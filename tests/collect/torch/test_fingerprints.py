@@ -139,7 +139,8 @@ def test_memory_that_is_gone_is_not_read() -> None:
 def test_a_worker_that_trains_alone_takes_none() -> None:
     alone = train(workers=1)
     assert rows_of(alone) == []
-    assert alone.session.adapters["torch"].modules.quiet.fingerprints is None
+    adapter: Any = alone.session.adapters["torch"]
+    assert adapter.modules.quiet.fingerprints is None
 
 
 def test_who_wants_no_comparison_gets_none() -> None:
@@ -171,7 +172,7 @@ def test_what_is_wrapped_is_said_to_be() -> None:
 
 
 def test_frozen_parameters_tell_nothing() -> None:
-    def frozen() -> nn.Module:
+    def frozen() -> Any:
         model = network()
         model[0].requires_grad_(requires_grad=False)
         return model

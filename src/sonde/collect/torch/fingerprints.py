@@ -54,7 +54,8 @@ class Fingerprints:
         self._last_step = -1
         self._chosen: list[_Chosen] = []
         self._version: tuple[int, int] | None = None  # of what there was to choose from
-        self._take_quietly = session.guard.shield(PART, self._take, [])
+        nothing: list[tuple[_Chosen, int]] = []
+        self._take_quietly = session.guard.shield(PART, self._take, nothing)
         quiet.readers[FINGERPRINTS] = self._read
 
     def before_update(self, _optimizer: Optimizer, _number: int) -> None:
