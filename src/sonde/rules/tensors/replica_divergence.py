@@ -21,6 +21,8 @@ _OWN_WAYS = 3  # checks in a row, of models that no wrapper keeps equal
 _OWN_STEPS = 100  # that they last: who averages weights now and then lets them part between
 _MOST_WAITING = 64  # checks of which not all workers have spoken
 
+Sums = dict[str, str | float]  # by worker
+
 
 class ReplicaDivergence(Rule):
     """The parameters of data-parallel workers, which should be equal, are not.
@@ -56,10 +58,13 @@ class ReplicaDivergence(Rule):
             return
         is_again = is_told_again(window)
         for kind in _KINDS:
+            observed = window.observations(kind)
+            if not observed:
+                continue
             waiting = state.of("waiting", kind)
-            for one in window.observations(kind):
+            for one in observed:
                 checksum, key = _told_by(one)
-                sums = waiting.of(key)
+                sums = waiting.setdefault(key, {})
                 sums[str(one.worker)] = checksum
                 if len(sums) == ranks:
                     del waiting[key]
@@ -73,7 +78,7 @@ class ReplicaDivergence(Rule):
         return "there is one worker only" if state.get("is_alone") else ""
 
     def _compare(
-        self, one: Observation, sums: State, state: State, *, is_again: bool
+        self, one: Observation, sums: Sums, state: State, *, is_again: bool
     ) -> Iterator[Finding]:
         model = state.of("models", one.subject)
         own = model.of(one.kind)
@@ -84,7 +89,7 @@ class ReplicaDivergence(Rule):
                 own["kept"] = own.get("kept", 0) + 1
             own |= {"checksum": checksum, "apart": 0, "equal_step": one.step, "is_told": False}
             own.pop("since", None)
-            if not any(model.of(kind).get("is_told") for kind in _KINDS):
+            if state.get("told") and not any(model.of(kind).get("is_told") for kind in _KINDS):
                 yield from over(self, state, one.subject)
             return
         parted = model.setdefault("parted", [])
@@ -112,7 +117,7 @@ class ReplicaDivergence(Rule):
         own["kept"] = 0
         return False
 
-    def _found(self, one: Observation, sums: State, own: State) -> Finding:
+    def _found(self, one: Observation, sums: Sums, own: State) -> Finding:
         counts = Counter(sums.values())
         usual, _ = counts.most_common(1)[0]
         others = sorted(int(rank) for rank, checksum in sums.items() if checksum != usual)
