@@ -75,6 +75,39 @@ def test_an_evaluation_of_one_batch_has_a_loss() -> None:
     assert judged(evaluated(1, with_loss=True)).episodes
 
 
+def probed(*later: str, before: tuple[str, ...] = ("bn", "drop", "head")) -> Evaluation:
+    """A model in eval mode from step 20 on; which parts get gradients before that, and then."""
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(60):
+        if step == 20:
+            said(worker, "train", step, "eval")
+        if step in (0, 20, 21, 40):
+            for part in before if step < 20 else later:
+                worker.knows(f"gradient/{part}.weight", "gradients")
+                worker.statistics(f"gradient/{part}.weight", step, [0.1, -0.2])
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return judged(job.end())
+
+
+def test_a_new_head_on_a_model_that_is_frozen_may_be_trained_in_eval_mode() -> None:
+    assert probed("head").episodes == ()
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        probed("head", "bn"),  # one of them still learns
+        probed(),  # nobody has looked at gradients since
+        probed("head", before=("bn", "head")),  # nobody knows: a dropout has no gradients
+    ],
+)
+def test_it_is_found_where_what_cares_may_learn(found: Evaluation) -> None:
+    [episode] = found.episodes
+    assert episode.first_step == 20
+
+
 def test_samples_that_are_drawn_now_and_then_are_no_evaluation() -> None:
     assert judged(evaluated(1)).episodes == ()
 

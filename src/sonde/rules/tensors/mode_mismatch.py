@@ -8,7 +8,7 @@ import numpy as np
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
-from sonde.records.need import Observations, Steps
+from sonde.records.need import Observations, Statistics, Steps
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, State
@@ -16,6 +16,7 @@ from sonde.rules.tensors._standing import begin_leg, is_told_again, names_in_wor
 
 _KIND = ObservationKind.MODULE_MODE.value
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
+_GRADIENTS = "gradients"
 _TRAIN_STEPS = 2  # that it lasts: one may be a trial
 _EVAL_STEPS = 3  # of one evaluation without a loss: who has fewer only draws samples
 _TIMES = 2  # such evaluations: one may only set the statistics of a batch normalization right
@@ -31,12 +32,14 @@ class ModeMismatch(Rule):
     mode, some modules care, and it lasts for 2 steps of training, for an evaluation with a loss, or
     for 2 evaluations of at least 3 batches: who only draws samples has less. Single layers in the
     other mode are put there on purpose (frozen batch normalization, Monte Carlo dropout); models
-    that are run in training without being trained (teachers, frozen backbones) are left out.
+    that are run in training without being trained (teachers, frozen backbones) are left out, and so
+    is a model in eval mode if all of its modules that care have learned before and get no gradient
+    any more: who trains a new head on it wants its statistics kept.
     What to do: call model.train() before each epoch and model.eval() before each evaluation; models
     that come from from_pretrained() are in eval mode.
     """
 
-    needs = (Observations(_KIND), Steps(_EVAL))
+    needs = (Observations(_KIND), Steps(_EVAL), Statistics(_GRADIENTS))
     window_steps: ClassVar[int] = 2
     skips_quiet: ClassVar[bool] = True
     recovers_after: ClassVar[int] = 0
@@ -72,7 +75,7 @@ class ModeMismatch(Rule):
             one["times"] = one.get("times", 0) + (count >= _EVAL_STEPS)
             return one["times"] >= _TIMES or (count > 0 and bool(window.losses(_EVAL)))
         one["steps"] = one.get("steps", 0) + count
-        return bool(one["steps"] >= _TRAIN_STEPS)
+        return bool(one["steps"] >= _TRAIN_STEPS) and not _is_frozen(one, window)
 
     def _found(self, key: str, window: Window, one: State) -> Finding:
         names, at = one["modules"], int(one["at"])
@@ -97,6 +100,21 @@ def _is_wrong(one: Observation) -> bool:
     """Whether the model as a whole is in the other mode, and some of its modules care."""
     is_in = one.facts.get("is")
     return one.mode in (_TRAIN, _EVAL) and is_in is not None and is_in != one.mode and one.value > 0
+
+
+def _is_frozen(one: State, window: Window) -> bool:
+    """Whether all modules that care had gradients before, and none when last looked at."""
+    modules = [f"gradient/{name}." for name in one["modules"]]
+    looked_at = window.tensors(_GRADIENTS)
+    fed = [tensor.name for tensor in looked_at if tensor.steps[-1] >= one["since"]]
+    if fed:
+        known = window.data.members(_GRADIENTS)
+        one["is_frozen"] = (
+            len(modules) == one["count"]
+            and not any(name.startswith(tuple(modules)) for name in fed)
+            and all(any(name.startswith(module) for name in known) for module in modules)
+        )
+    return bool(one.get("is_frozen", False))
 
 
 def _noted(one: Observation, window: Window) -> State:
