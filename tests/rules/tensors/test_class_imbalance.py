@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_observations
 
@@ -43,6 +43,44 @@ def test_a_rare_class_is_found_and_named() -> None:
 
 def test_a_short_job_is_judged_at_its_end() -> None:
     assert judged(labelled([{"0": 3000, "1": 150}])).episodes
+
+
+def rare_and(hits: dict[str, dict[str, list[int]]]) -> Severity:
+    """How bad a rare class is of which so many were right and wrong, mode by mode."""
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(400):
+        for mode, facts in hits.items():
+            if step % 40 == 30:
+                worker.observation("class-hits", "predictions", step, facts, mode=mode, value=100.0)
+        if step % 100 == 99:
+            counts = {"0": 3000, "1": 150}
+            worker.observation("label-histogram", "labels", step, counts, value=3150)
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    [episode] = [one for one in judged(job.end()).episodes if "was seen" in one.finding.message]
+    return episode.severity
+
+
+LEARNED, IGNORED = {"0": [90, 5], "1": [5, 0]}, {"0": [95, 0], "1": [1, 4]}
+
+
+def test_a_rare_class_that_is_learned_is_a_hint() -> None:
+    assert rare_and({"train": LEARNED}) is Severity.INFO
+
+
+@pytest.mark.parametrize(
+    "hits",
+    [
+        {"train": IGNORED},
+        {"train": LEARNED, "eval": IGNORED},  # by heart
+        {"train": {"0": [95, 0]}},  # nobody knows
+    ],
+)
+def test_a_rare_class_that_is_not_known_to_be_learned_is_more(
+    hits: dict[str, dict[str, list[int]]],
+) -> None:
+    assert rare_and(hits) is Severity.WARNING
 
 
 def drawn(classes: int, samples: int, seed: int) -> Counts:

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
-from sonde.records.finding import Finding
+from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
+from sonde.records.step import Mode
 from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._streaks import Streaks
@@ -20,6 +21,7 @@ _SIGMAS = 2.0  # of a count
 _HISTOGRAMS = 3  # in a row, or at the end: data in order of its classes begins with a few of them
 _STEPS_OF_A_HISTOGRAM = 100
 _OF_EACH = 20  # samples of a class that tell how often it is right
+_A_FEW = 10  # samples of a rare one, the latest, that tell whether it is learned
 _BLOCKS = 2  # in a row, and over so many steps: classes are learned one after the other
 _SPAN = 100
 _LEARNED = 0.5  # of all samples right: before, no class stands out
@@ -36,11 +38,13 @@ class ClassImbalance(Rule):
     How it decides: classic fires, once `samples` labels were seen, where the largest class is more
     than threshold_imbalance times the smallest, or where the share of wrong predictions of a class
     is above threshold_misprediction. Calibrated allows for chance in both, wants the imbalance in
-    three counts of 100 steps in a row (or at the end of the job), looks at mispredictions only when
-    half of all predictions are right and no more of them become so, over 100 steps, and leaves
-    labels alone that belong to parts of a sample, such as the next token, or that come in order of
-    their classes. Labels are counted at the loss function, so argmax has no effect; those of two
-    classes in one number, and those on a device, at the batches that are looked at.
+    three counts of 100 steps in a row (or at the end of the job), and calls it a hint where most of
+    each rare class are predicted rightly, in evaluations if there are any: somebody has taken care
+    of them. It looks at mispredictions only when half of all predictions are right and no more of
+    them become so, over 100 steps, and leaves labels alone that belong to parts of a sample, such
+    as the next token, or that come in order of their classes. Labels are counted at the loss
+    function, so argmax has no effect; those of two classes in one number, and those on a device, at
+    the batches that are looked at.
     What to do: weight the classes in the loss, or sample rare ones more often; look at recall per
     class; get more examples of the rare ones.
     """
@@ -59,6 +63,7 @@ class ClassImbalance(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Adds up labels and hits."""
         self._see_batches(window, state)
+        self._see_hits(window, state)
         last = None
         for one in window.observations(_LABELS):
             if re.search(self.labels_regex, one.subject):
@@ -72,6 +77,7 @@ class ClassImbalance(Rule):
         if not self.is_classic and (is_game or self._are_parts(state)):
             return
         if not (self.is_classic or state.of("labels")):
+            state.of("looked")["latest"] = state.of("latest")
             yield from self._of_looks(window, state.of("looked"))
         for one in window.observations(_HITS):
             if re.search(self.predictions_regex, one.subject):
@@ -106,7 +112,8 @@ class ClassImbalance(Rule):
         row = int(state.get("row", 0))
         is_sure = self.is_classic or row >= _HISTOGRAMS or is_last
         if row and is_sure and not self.unfit(state):
-            yield self._imbalanced(step, counts)
+            is_hint = not self.is_classic and self._are_learned(counts, state.of("latest"))
+            yield self._imbalanced(step, counts, Severity.INFO if is_hint else Severity.WARNING)
         elif counts and not row:
             yield self.recovered("labels")
 
@@ -142,6 +149,27 @@ class ClassImbalance(Rule):
             shapes = [one.info.shape for one in window.tensors("inputs") if one.info is not None]
             if shapes:
                 state["samples"] = max((shape[0] for shape in shapes if shape), default=0)
+
+    def _see_hits(self, window: Window, state: State) -> None:
+        """How many of the latest samples of each class were right, in each mode."""
+        for one in window.observations(_HITS):
+            if re.search(self.predictions_regex, one.subject):
+                latest = state.of("latest", one.mode)
+                for label, (right, wrong) in one.facts.items():
+                    known = latest.get(label, [0.0, 0.0])
+                    kept = 0.5 if sum(known) >= _OF_EACH else 1.0
+                    latest[label] = [kept * known[0] + right, kept * known[1] + wrong]
+
+    def _are_learned(self, counts: Mapping[str, int], latest: State) -> bool:
+        """Whether most samples of every rare class are predicted rightly by now."""
+        hits = latest.of(Mode.EVAL.value) or latest.of(Mode.TRAIN.value)
+        most = max(counts.values())
+        rare = [one for one in counts if 0 < self.threshold_imbalance * counts[one] < most]
+        known = [hits.get(label, [0.0, 0.0]) for label in rare]
+        return bool(known) and all(
+            right + wrong >= _A_FEW and _at_least(right, right + wrong) > _LEARNED
+            for right, wrong in known
+        )
 
     def _are_parts(self, state: State) -> bool:
         """Whether labels belong to parts of a sample: the tokens of a text, the pixels of one."""
@@ -194,12 +222,13 @@ class ClassImbalance(Rule):
                 found[label] = share
         return found
 
-    def _imbalanced(self, step: int, counts: Mapping[str, int]) -> Finding:
+    def _imbalanced(self, step: int, counts: Mapping[str, int], severity: Severity) -> Finding:
         ordered = sorted((label for label in counts if counts[label]), key=lambda one: counts[one])
         rare, common = ordered[0], ordered[-1]
         return self.finding(
             f"Class {common} was seen {counts[common]} times, class {rare} {counts[rare]} times "
             f"in {sum(counts.values())} labels.",
+            severity=severity,
             step=(0, step),
             subject="labels",
             evidence={
@@ -221,3 +250,9 @@ class ClassImbalance(Rule):
             subject=f"predictions/{one.mode}",
             evidence={"classes": sorted(bad)[:_NAMED], "wrong_percent": 100 * bad[worst]},
         )
+
+
+def _at_least(right: float, samples: float) -> float:
+    """The share of a class that is right, allowing for chance."""
+    share = right / samples
+    return share - _SIGMAS * sqrt(share * (1 - share) / samples)
