@@ -66,6 +66,3 @@ STARTS_BADLY = ("PoorWeightInitialization", "LossSpike", "GradientNormSpike", "L
 
 # The hook compares parameters over six steps before it says that one does not move.
 OVER_SIX_STEPS = 6
-
-# At steps of a few milliseconds workers are compared every 16 to 32 of them: that is affordable.
-BETWEEN_CHECKS = 34
