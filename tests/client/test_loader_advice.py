@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from sonde.cli._main import run_command_line
+from sonde.read.loading import Making, read_making
+from sonde.read.workers import WorkerReader
+from sonde.records.ranges import TimeRange
 from sonde.show.charts.loaders import Loaders
 from sonde.show.specs import Table
 from tests.fakes.job import FakeJob, series_of
@@ -61,6 +64,20 @@ def test_rules_and_command_advise_the_same_number(
     findings = job.job().check(*RULES)
     for name in RULES:
         assert findings[name].episodes[0].finding.advice.startswith(said)
+
+
+def test_what_profilers_saw_is_read_seldom_however_long_a_job_starves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[int] = []
+
+    def counted(reader: WorkerReader, within: TimeRange) -> Making | None:
+        looks.append(reader.rank)
+        return read_making(reader, within)
+
+    monkeypatch.setattr("sonde.rules.steps._processes.read_making", counted)
+    assert by_rules(starved(97.0)) == dict.fromkeys(RULES, 2)
+    assert len(looks) < 8  # of 13 windows of 20 steps, and two of 200
 
 
 def test_the_page_shows_that_number() -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from sonde.clock import NANOSECONDS
 from sonde.read.job_data import JobData
-from sonde.records.finding import Evaluation, RuleStatus, Setting, Severity
+from sonde.read.window import Window
+from sonde.records.finding import Episode, Evaluation, RuleStatus, Setting, Severity
 from sonde.rules import Rule
 from sonde.rules.steps.step_outlier import StepOutlier
 from sonde.rules.system.low_gpu_utilization import LowGPUUtilization
@@ -31,6 +32,22 @@ def evaluate(job: FakeJob, *rules: Rule) -> tuple[Evaluation, ...]:
     runner = Runner(JobData(job.backend, job.clock), rules)
     runner.advance()
     return runner.evaluations
+
+
+def test_a_runner_can_be_told_how_rules_go_their_way() -> None:
+    job = with_losses([1.0] * 60)
+    shown: list[int] = []
+
+    class Noting(course.Course):
+        def show(self, index: int, window: Window) -> list[Episode]:
+            shown.append(index)
+            return super().show(index, window)
+
+    rules = [LossTooLarge(limit=0.5)]
+    runner = Runner(JobData(job.backend, job.clock), rules, begin=Noting)
+    runner.advance()
+    assert shown == list(range(60 // LossTooLarge.window_steps))
+    assert [len(one.episodes) for one in runner.evaluations] == [1]
 
 
 def all_rules() -> list[Rule]:

@@ -9,7 +9,7 @@ from sonde.analyze.loader_processes import (
 )
 from sonde.read.loading import Making, read_making
 from sonde.read.window import Window
-from sonde.records.loading import HOST_METRICS, LoaderHost
+from sonde.records.loading import HOST_METRICS, LoaderFacts, LoaderHost
 from sonde.records.ranges import TimeRange
 from sonde.rules._rule import State
 from sonde.rules.steps._waits import Waits
@@ -36,10 +36,31 @@ def note_loading(window: Window, waits: Waits, own: State) -> None:
             _note_host(window, waits.worker, name, own)
 
 
-def making_of(window: Window, worker: int) -> Making | None:
-    """How the loader that serves a worker makes its batches, as of the window's end."""
-    within = TimeRange(window.leg.start_ns, window.end_ns + 1)
-    return read_making(window.data.worker(worker), within)
+def making_of(window: Window, worker: int, own: State) -> Making | None:
+    """How the loader that serves a worker makes its batches.
+
+    To read it takes milliseconds: the longer somebody asks, the less often it is read again.
+    """
+    asked = own["asked"] = own.get("asked", 0) + 1
+    if asked & (asked - 1) == 0:
+        within = TimeRange(window.leg.start_ns, window.end_ns + 1)
+        found = read_making(window.data.worker(worker), within)
+        own["making"] = None if found is None else _kept(found)
+    kept = own["making"]
+    if kept is None:
+        return None
+    facts = LoaderFacts(kept["processes"], cores=kept["cores"])
+    return Making(facts, kept["batch_seconds"], kept["cpu_percent"])
+
+
+def _kept(making: Making) -> dict[str, float | None]:
+    facts = making.facts
+    return {
+        "processes": facts.processes,
+        "cores": facts.cores,
+        "batch_seconds": making.batch_seconds,
+        "cpu_percent": making.cpu_percent,
+    }
 
 
 def advice_on(window: Window, worker: int, making: Making, own: State) -> ProcessAdvice | None:

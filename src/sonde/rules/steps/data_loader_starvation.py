@@ -87,7 +87,7 @@ class DataLoaderStarvation(Rule):
     def _found(self, window: Window, waits: Waits, state: State) -> Finding:
         wait, step = state["waited"] / state["steps"], state["whole"] / state["steps"]
         percent = 100 * state["waited"] / state["whole"]
-        making = making_of(window, waits.worker)
+        making = making_of(window, waits.worker, state)
         life = next((one for one in window.leg.lives if one.info.rank == waits.worker), None)
         on_gpu = life is not None and life.info.device.startswith("cuda")
         hours = {"gpu_hours_lost": state["waited"] / 3600} if on_gpu else {}

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sonde.analyze.loader_processes import ProcessAdvice
+from sonde.analyze.loader_processes import WAITS_TOO_LONG_PERCENT, ProcessAdvice
 from sonde.analyze.sketch import add_to_sketch, sketch_quantiles
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
@@ -18,6 +18,7 @@ from sonde.records.profile import OperationCategory
 from sonde.records.step import Phase
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
+from sonde.rules.steps._own_work import share_of_a_core
 from sonde.rules.steps._processes import advice_on, making_of, note_cores, note_loading
 from sonde.rules.steps._waits import Waits
 
@@ -39,8 +40,8 @@ class Dataloader(Rule):
     How it decides: the loader processes of all workers of a node are fewer than min_threshold or
     more than max_threshold percent of the cores that are available. Calibrated says so only where
     it hurts: steps wait for data for 30 % of their time, and where processes are too few, 5 ms
-    each and 5 s in all. That memory is not pinned is told where a GPU is used; calibrated, where
-    copies to it take 5 % of the steps.
+    each and 5 s in all (on a busy machine, of the time that the job had a core for). That memory is
+    not pinned is told where a GPU is used; calibrated, where copies to it take 5 % of the steps.
     What to do: set `num_workers` to what `sonde dataloader` advises, which is no more than there
     are cores for, and `pin_memory=True`; the command also shows where the time of loading goes.
     """
@@ -135,7 +136,7 @@ class Dataloader(Rule):
 def _answer(window: Window, workers: dict[int, State]) -> ProcessAdvice | None:
     """How many processes each worker should have: as of the one that waits most."""
     worst = max(workers, key=lambda rank: float(workers[rank].get("waiting", 0.0)))
-    making = making_of(window, worst)
+    making = making_of(window, worst, workers[worst])
     return None if making is None else advice_on(window, worst, making, workers[worst])
 
 
@@ -168,13 +169,17 @@ def _note_steps(window: Window, table: StepTable, own: State) -> None:
     whole = float(waits.whole.sum())
     if len(waits.steps) < _LEAST_STEPS or whole <= 0:
         return
-    steady = waits.without_starts(window)
-    if len(steady.steps):
-        note_loading(window, steady, own)
     own["waiting"] = float(waits.seconds.sum()) / whole
-    own["wait_seconds"] = float(waits.seconds.mean())
+    if 100 * own["waiting"] >= WAITS_TOO_LONG_PERCENT:
+        steady = waits.without_starts(window)
+        if len(steady.steps):
+            note_loading(window, steady, own)
+    if own["waiting"] >= _WAITING:  # else nobody need look at the machine
+        own["core"] = share_of_a_core(window, table, own.get("core", 1.0))
+    core = own.get("core", 1.0)
+    own["wait_seconds"] = core * float(waits.seconds.mean())
     own["step_seconds"] = float((waits.whole - waits.seconds).mean())
-    own["waited"] = own.get("waited", 0.0) + float(waits.seconds.sum())
+    own["waited"] = own.get("waited", 0.0) + core * float(waits.seconds.sum())
     copied_ns = float(table.phases_ns[Phase.HOST_TO_DEVICE.value].sum())
     own["copying"] = copied_ns / max(1.0, float(table.durations_ns.sum()))
 
