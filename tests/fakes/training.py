@@ -22,14 +22,24 @@ def with_losses(
     losses: Sequence[float] | Reals,
     first_step: int = 0,
     scalars: Mapping[str, Sequence[float]] | None = None,
+    optimizers: Mapping[int, str] | None = None,
 ) -> FakeJob:
-    """A job of one worker with a loss, and other scalars, at every step."""
+    """A job of one worker with a loss, and other scalars, at every step.
+
+    Args:
+        losses: One for each step.
+        first_step: Its number.
+        scalars: By name, as many.
+        optimizers: Which one steps from which step on.
+    """
     job = FakeJob()
     worker = job.worker()
     for place, value in enumerate(losses):
         worker.scalar("loss", first_step + place, float(value))
         for name, values in (scalars or {}).items():
             worker.scalar(name, first_step + place, float(values[place]))
+        if place in (optimizers or {}):
+            worker.observation("kept-gradients", (optimizers or {})[place], place, {})
         worker.step(first_step + place, {"forward": 0.1})
     worker.flush()
     return job.end()

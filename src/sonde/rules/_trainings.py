@@ -4,9 +4,12 @@ import numpy as np
 
 from sonde.read.job_data import Reals
 from sonde.read.window import Curve, Window
+from sonde.records.need import Observations
+from sonde.records.observation import ObservationKind
 from sonde.records.step import Phase
 from sonde.rules._rule import State
 
+OPTIMIZERS = Observations(ObservationKind.KEPT_GRADIENTS.value)  # tell which one steps
 _PLAYING = 0.5  # of the steps with an evaluation inside
 
 
@@ -42,6 +45,21 @@ def only_loss(window: Window, state: State, playing: str) -> Curve | None:
     if is_playing(window):
         state["unfit"] = f"the model plays while it trains: {playing}"
     return curves[0] if len(curves) == 1 and "unfit" not in state else None
+
+
+def another_began(window: Window, state: State) -> int | None:
+    """The first step of the latest optimizer that was made after others had stepped; None: no such.
+
+    A fold, a member of an ensemble or a second phase begins so, and its loss where it will.
+    """
+    known: list[str] = state.get("optimizers", [])
+    for one in window.observations(OPTIMIZERS.kind):
+        if one.subject not in known:
+            if known:
+                state["another"] = one.step
+            known = [*known, one.subject]
+    state["optimizers"] = known
+    return state.get("another")
 
 
 def fastest_rate(window: Window) -> Reals:

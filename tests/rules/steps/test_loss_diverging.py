@@ -110,3 +110,20 @@ def test_several_losses_in_turn_are_left_alone() -> None:
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(with_losses([2.0] * 8))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
+
+
+@pytest.mark.parametrize("level", [4.6, 60.0])
+def test_the_loss_of_another_task_is_compared_with_its_own_beginning(level: float) -> None:
+    """With the optimizer that it begins with: later it has gone there."""
+    first = noisy(lambda at: 0.1 + 0.9 * np.exp(-at / 40), 240, 0.05)
+    second = noisy(lambda at: level * (0.7 + 0.3 * np.exp(-at / 40)), 300, 0.05)
+    losses = np.append(first, second)
+    assert judged(with_losses(losses, optimizers={0: "0", 240: "1"})).episodes == ()
+    assert judged(with_losses(losses, optimizers={0: "0", 100: "1"})).episodes
+    assert judged(with_losses(losses)).episodes
+
+
+def test_one_optimizer_after_another_does_not_hide_a_loss_that_explodes() -> None:
+    losses = noisy(lambda at: 2.3 * np.exp(np.minimum(at, 200) / 15), 300, 0.3)
+    made = {step: str(step // 20) for step in range(0, 300, 20)}
+    assert judged(with_losses(losses, optimizers=made)).episodes

@@ -55,6 +55,14 @@ def test_a_single_step_must_jump_very_far() -> None:
     assert (episode.first_step, episode.is_open) == (400, False)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_jump_with_the_first_step_of_another_optimizer_is_no_spike(seed: int) -> None:
+    losses = falling(seed=seed)
+    losses[400:] += 3.0 * np.exp(-np.arange(200) / 40)
+    assert judged(with_losses(losses, optimizers={0: "0", 250: "1"})).episodes
+    assert judged(with_losses(losses, optimizers={0: "0", 400: "1"})).episodes == ()
+
+
 def test_a_learning_rate_that_begins_again_is_no_spike() -> None:
     losses = falling()
     losses[400:450] += 1.5

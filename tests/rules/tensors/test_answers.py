@@ -93,6 +93,12 @@ def test_one_number_for_everything_is_no_fault_while_the_loss_falls() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_models_one_after_another_each_begin_with_one_number_for_everything(seed: int) -> None:
+    each = noisy(lambda at: 1.0 + 8.0 * np.exp(-(at % 112) / 60), STEPS, 0.08, seed)
+    assert judged(each, regression(0.004)).episodes == ()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_classes_that_are_guessed_are_found_though_the_loss_came_down_at_first(seed: int) -> None:
     found = judged(came_down_to(float(np.log(4)), seed, noise=0.02), classes(0.25))
     assert len(found.episodes) == 1

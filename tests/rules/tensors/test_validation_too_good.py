@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 
 Told = Callable[[int], dict[str, int]]  # of the evaluation of an epoch, the first is 0
@@ -22,7 +22,7 @@ def training(
     told: Told,
     *,
     wrong: tuple[float, float] | None = None,
-    losses: tuple[float, float] = (1.0, 1.0),
+    losses: tuple[float, float | None] = (1.0, 1.0),
     plays: bool = False,
 ) -> FakeJob:
     """Epochs of 40 steps with an evaluation after each; errors in training and validation."""
@@ -36,7 +36,8 @@ def training(
         evaluation = {"evaluation": 0.02} if plays else {}
         worker.step(step, {"forward": 0.1, **evaluation})
         for _ in range(5 if step % 40 == 39 else 0):
-            worker.scalar("loss", number, losses[1], mode="eval")
+            if losses[1] is not None:
+                worker.scalar("loss", number, losses[1], mode="eval")
             if wrong is not None:
                 detail = _hits(wrong[1])
                 worker.observation("class-hits", "predictions", number, detail, mode="eval")
@@ -55,10 +56,11 @@ def seen(
     repeated: int = 0,
     covered: float = 1.0,
     samples: int = SAMPLES,
+    batch: int = BATCH,
 ) -> Told:
     """An evaluation of which a share was trained on before, spread over its batches or not."""
     known = round(share * samples)
-    pairs = samples // BATCH * BATCH * (BATCH - 1) // 2
+    pairs = samples // batch * batch * (batch - 1) // 2
     mixed = round(2 * share * (1 - share) * pairs) if even else 0
 
     def told(epoch: int) -> dict[str, int]:
@@ -118,6 +120,16 @@ def test_one_epoch_over_what_is_evaluated_is_found_at_its_end() -> None:
 
     [episode] = judged(training(told)).episodes
     assert episode.first_step == 40 * EPOCHS - 1
+
+
+def test_one_batch_of_known_samples_is_a_hint_unless_a_loss_is_made_of_it() -> None:
+    """All the data at once, to draw it or to look for neighbours, is no validation."""
+    at_once = seen(0.8, batch=SAMPLES)
+    [drawn] = judged(training(at_once, losses=(1.0, None))).episodes
+    [validated] = judged(training(at_once)).episodes
+    [in_batches] = judged(training(seen(0.8), losses=(1.0, None))).episodes
+    assert drawn.severity is Severity.INFO
+    assert validated.severity is in_batches.severity is Severity.WARNING
 
 
 def test_a_validation_that_is_far_better_from_the_first_is_found() -> None:

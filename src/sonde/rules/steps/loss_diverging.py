@@ -11,7 +11,7 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg, only_loss
+from sonde.rules._trainings import OPTIMIZERS, another_began, begin_leg, only_loss
 
 _LEAST = 20  # losses in a window
 _BEST_TIMES = 10.0  # a training that has come near zero may go up by that and has lost nothing
@@ -28,6 +28,7 @@ _ONE_NAT = 1.0  # the least level: some losses begin at zero by chance
 _UNBRAKED = 0.9  # of the fall before: a loss that has a floor comes to it slower and slower
 _UP = 3.0  # times the untrained loss, of a training that has learned nothing
 _FATAL = 1000.0  # times the untrained loss
+_OF_A_TRAINING = ("untrained", "best", "lost", "middles", "scale", "bottomless", "highest", "gone")
 
 
 class LossDiverging(Rule):
@@ -38,15 +39,16 @@ class LossDiverging(Rule):
     do not come down; or it was there and is no number any more, for 20 steps; or the loss had
     fallen and is worse than untrained for 200 steps; or it never fell, and rises for 350 steps, as
     fast as ever, to three times the untrained loss; or it has fallen far below zero and goes on as
-    fast as before, or below zero and faster and faster. Reinforcement learning, several losses in
-    turn and spikes that come back are left alone.
+    fast as before, or below zero and faster and faster. Where the loss jumps with the first step of
+    another optimizer, as with the next task, it is compared with that. Reinforcement learning,
+    several losses in turn and spikes that come back are left alone.
     What to do: lower the learning rate or warm it up, clip gradients, go back to a checkpoint. A
     loss that falls without end has the wrong sign, or nothing that holds it.
     """
 
     times: Positive = 30.0
 
-    needs = (Losses(),)
+    needs = (Losses(), OPTIMIZERS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 2
     explains: ClassVar[tuple[str, ...]] = (
@@ -57,9 +59,10 @@ class LossDiverging(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares the loss with that of the untrained model."""
         begin_leg(window, state)
+        began = another_began(window, state)
         loss = only_loss(window, state, "its loss may rise as it learns")
         if loss is not None:
-            yield from self._judge(loss, state)
+            yield from self._judge(_of_one_training(loss, began, state), state)
 
     def unfit(self, state: State) -> str:
         """Losses that may go anywhere."""
@@ -120,6 +123,22 @@ class LossDiverging(Rule):
             subject=curve.name,
             evidence={"untrained": untrained, "best": best, "now": now},
         )
+
+
+def _of_one_training(curve: Curve, began: int | None, state: State) -> Curve:
+    """Forgets what was before another optimizer, if the loss jumps with its first step."""
+    place = len(curve) if began is None else int(np.searchsorted(curve.steps, began))
+    earlier = [*state.get("middles", [])[-1:], *curve.values[:place].tolist()][-_LAST_NUMBERS:]
+    if place == len(curve) or int(curve.steps[place]) != began or not earlier:
+        return curve
+    before, after = middle_of(earlier), middle_of(curve.values[place : place + _LAST_NUMBERS])
+    untrained = state.get("untrained", float(curve.values[0]))
+    if not (0 < before <= untrained and after > _LOST * before):
+        return curve  # the same goes on, or what had gone wrong before
+    for key in _OF_A_TRAINING:
+        state.pop(key, None)
+    rows = (curve.steps[place:], curve.times_ns[place:], curve.values[place:])
+    return Curve(curve.name, curve.mode, *rows)
 
 
 def _lost(low: float, state: State) -> str:

@@ -12,7 +12,13 @@ from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg, fastest_rate, only_loss
+from sonde.rules._trainings import (
+    OPTIMIZERS,
+    another_began,
+    begin_leg,
+    fastest_rate,
+    only_loss,
+)
 
 _RECENT = 200  # steps that tell what is usual
 _LEAST = 100
@@ -37,15 +43,16 @@ class LossSpike(Rule):
     steps in a row that lie `times` as far out as one loss in twenty, and above all that was seen
     lately, by at least a quarter of the untrained loss, within ten steps of being as usual; or one
     step that is 30 times the largest of the last hundred and three times that of the untrained
-    model. A learning rate that goes up again as its schedule says, several losses in turn, losses
-    below zero and reinforcement learning are left alone.
+    model. A learning rate that goes up again as its schedule says, another optimizer that begins,
+    as with the next fold or task, several losses in turn, losses below zero and reinforcement
+    learning are left alone.
     What to do: look at the batches and the learning rate of these steps; clip gradients, warm up
     the learning rate or lower it; go back to the last checkpoint before the spike if it stays.
     """
 
     times: Positive = 6.0
 
-    needs = (Losses(),)
+    needs = (Losses(), OPTIMIZERS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("GradientNormSpike",)
@@ -53,6 +60,7 @@ class LossSpike(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks for losses that are out of range, and whether they come back."""
         begin_leg(window, state)
+        another_began(window, state)
         loss = only_loss(window, state, "its loss jumps with what it meets")
         if loss is not None:
             yield from self._judge(window, loss, state)
@@ -78,13 +86,13 @@ class LossSpike(Rule):
             return
         begin: int | None = 0
         if "since" not in state:
-            begin = self._spike(window, values, state)
+            begin = self._spike(window, steps, values, state)
         if begin is None:
             _take(window, values, state)
         else:
             yield from self._follow(curve.name, steps[begin:], values[begin:], state)
 
-    def _spike(self, window: Window, values: Reals, state: State) -> int | None:
+    def _spike(self, window: Window, steps: Numbers, values: Reals, state: State) -> int | None:
         """Where a spike begins, if there is one."""
         known: list[float] = state.get("recent", [])
         top, untrained_top = float(values.max()), _ALONE_TIMES_UNTRAINED * max(state["first"])
@@ -103,8 +111,11 @@ class LossSpike(Rule):
         is_jump = length >= _LASTING and float(earlier[0]) <= usual.upper
         if not is_jump and not len(alone):
             return None
+        first = begin if is_jump else int(alone[0])
+        if 0 <= int(steps[first]) - state.get("another", np.inf) <= _ABRUPT:
+            return None
         state["limit"], state["usual"] = limit if is_jump else far, lately.middle
-        return begin if is_jump else int(alone[0])
+        return first
 
     def _follow(self, name: str, steps: Numbers, values: Reals, state: State) -> Iterator[Finding]:
         """Says how high it went, and whether it has come back."""

@@ -55,10 +55,10 @@ class LossNotDecreasing(Rule):
     were looked at and the model says the same to everything (its classes are no better than chance
     and its loss is that of a guess, or its numbers vary by less than 2 percent of what labels do),
     15 percent may hide after 200 steps, and a loss that came down at first and has stood still for
-    three quarters of the steps is told as well. A model whose classes are far better than chance,
-    or whose numbers vary as labels do with a loss below half of their variance, may stand still.
-    Warm-up of the learning rate, resumed jobs, losses that change their sign, several losses in
-    turn and reinforcement learning are left alone.
+    three quarters of the steps is told as well, unless it was far lower in between. A model whose
+    classes are far better than chance, or whose numbers vary as labels do with a loss below half of
+    their variance, may stand still. Warm-up of the learning rate, resumed jobs, losses that change
+    their sign, several losses in turn and reinforcement learning are left alone.
     What to do: try another learning rate by factors of ten; check that the optimizer owns the
     parameters, that labels belong to their inputs, that predictions and labels have the same shape
     and that gradients reach the first layer.
@@ -296,10 +296,19 @@ def _stands_at_a_guess(values: Reals, answers: Answers) -> str:
     is_early = len(values) < _BLOCKS_OF_A_GUESS
     if is_early or not _is_a_guess(answers, float(values[-len(values) // 4 :].mean())):
         return ""  # as nearly always
-    later = change_over(values[int(_SINCE * len(values)) :])
+    since = values[int(_SINCE * len(values)) :]
+    later = change_over(since)
     level = abs(later.start) or 1.0
     is_still = _is_flat([(later.fall, later.error)], level, _HIDDEN_OF_A_GUESS)
+    is_still = is_still and not _was_better(since, later)
     return "has not fallen for most of the time" if is_still else ""
+
+
+def _was_better(values: Reals, change: Change) -> bool:
+    """Whether it was far lower in between: one model after another begins with a guess."""
+    lowest = min(middle_of(values[place : place + 3]) for place in range(len(values) - 2))
+    least = max(_HIDDEN_OF_A_GUESS[1] * abs(change.end), _PERHAPS_SIGMAS * change.spread)
+    return change.end - lowest > least
 
 
 def _is_a_guess(answers: Answers, loss: float) -> bool:

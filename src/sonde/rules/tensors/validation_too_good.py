@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
-from sonde.records.finding import Finding
+from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, State
@@ -39,6 +39,7 @@ class _Compared:
     known: int
     repeated: int  # inside of the evaluation
     mixed: float  # pairs of a known sample and another in one batch, of those to be expected
+    is_one_batch: bool
     trained: int
     covered: float  # of the samples trained on since the last evaluation, the share known before
     rate: float  # of samples that are there twice, as far as the training before its end tells
@@ -56,6 +57,7 @@ class _Compared:
             facts["known"],
             facts["repeated"],
             facts["mixed"] / expected if expected else 0.0,
+            2 * facts["pairs"] >= facts["samples"] * (facts["samples"] - 1),
             facts["trained"],
             again / rows,
             first[0] * max(1.0, facts["trained"] / first[1]),
@@ -92,11 +94,12 @@ class ValidationTooGood(Rule):
     How it decides: by marks that the hook takes of single samples, as the model is given them. In
     two evaluations or more nearly all samples were trained on before; or at least a tenth was,
     spread over all batches, at a time when everything that is trained on is known. There must be
-    more of them than data has that holds the same samples more than once. A script that evaluates
-    the training set beside a validation set, an evaluation of a few batches, a training with a few
-    batches and a model that plays are left alone. Or by hits: in each of the first 3 evaluations or
-    more, errors and loss are below a quarter of those in training; dropout, augmentation and an
-    epoch's progress cost less.
+    more of them than data has that holds the same samples more than once. One batch without a loss
+    is a hint only: who draws or compares what a model makes of all the data runs it so. A script
+    that evaluates the training set beside a validation set, an evaluation of a few batches, a
+    training with a few batches and a model that plays are left alone. Or by hits: in each of the
+    first 3 evaluations or more, errors and loss are below a quarter of those in training; dropout,
+    augmentation and an epoch's progress cost less.
     What to do: split by sample (by person, by time) before anything else; check that the loader of
     the validation set has the validation set; look for the target among the inputs.
     """
@@ -108,6 +111,7 @@ class ValidationTooGood(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares evaluations with the training before."""
         begin_leg(window, state)
+        state["is_scored"] = state.get("is_scored", False) or bool(window.losses(_EVAL))
         yield from self._by_samples(window, state)
         evaluated, trained = hits(window, _EVAL), hits(window, _TRAIN)
         if trained is not None and trained.samples:
@@ -139,12 +143,14 @@ class ValidationTooGood(Rule):
             if state.get("has_others") or not is_candidate:
                 yield self.recovered("samples")
             elif own["row"] >= _KNOWN_EVALUATIONS and compared.is_told:
-                yield self._found(compared, one)
+                is_hint = compared.is_one_batch and not state["is_scored"]
+                yield self._found(compared, one, Severity.INFO if is_hint else Severity.WARNING)
 
-    def _found(self, compared: _Compared, one: Observation) -> Finding:
+    def _found(self, compared: _Compared, one: Observation, severity: Severity) -> Finding:
         return self.finding(
             f"{compared.known} of {compared.samples} samples of the evaluation were trained on "
             f"before ({100 * compared.share:.0f} %).",
+            severity=severity,
             step=one.step,
             subject="samples",
             evidence={
