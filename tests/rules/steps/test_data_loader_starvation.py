@@ -130,3 +130,23 @@ def test_short_waits_are_not_felt_because_others_take_the_cores(
         worker.step(step, {"data_wait": 0.012, "forward": 0.005})
     worker.flush()
     assert bool(judged(job.end()).episodes) is is_found
+
+
+@pytest.mark.parametrize(("threads", "is_found"), [(34.0, False), (3.0, True)])
+def test_who_has_next_to_nothing_of_a_core_may_wait_for_a_disk_unless_a_throng_wants_it(
+    threads: float, is_found: bool
+) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    names = (
+        *("process_tree.cpu_percent", "pressure.cpu_some_percent", "cpu.running_threads"),
+        *("cpu.utilization_percent/0", "cpu.utilization_percent/1"),
+    )
+    series = tuple(series_of(name) for name in names)
+    for step in range(STEPS):
+        if step % 5 == 0:
+            sample = (8.0, 99.0, threads, 100.0, 100.0)
+            job.writer.add_sample(job.clock.now_ns(), series, sample)
+        worker.step(step, {"data_wait": 0.06, "forward": 0.04})
+    worker.flush()
+    assert bool(judged(job.end()).episodes) is is_found

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus, Severity
-from tests.fakes.job import FakeJob
+from tests.fakes.job import FakeJob, series_of
 
 
 def judged(job: FakeJob, **parameters: object) -> Evaluation:
@@ -51,6 +51,23 @@ def test_too_few_processes_are_found_where_steps_wait() -> None:
     assert waits == pytest.approx([0.06] * 3, rel=0.02)
     making = found.summary["making a batch (seconds: p50, p95, longest)"]
     assert making == pytest.approx([0.2] * 3, rel=0.02)
+
+
+@pytest.mark.parametrize(("pressure", "is_found"), [(99.0, False), (10.0, True)])
+def test_waits_that_others_on_the_machine_make_are_not_felt(
+    pressure: float, is_found: bool
+) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    detail = json.dumps({"num_workers": 0, "cores": 2})
+    worker.operation("iterator start", "loading", 0.0, 0.01, lane="loader 0", detail=detail)
+    series = (series_of("process_tree.cpu_percent"), series_of("pressure.cpu_some_percent"))
+    for step in range(600):
+        if step % 10 == 0:
+            job.writer.add_sample(job.clock.now_ns(), series, (35.0, pressure))
+        worker.step(step, {"data_wait": 0.012, "forward": 0.005})
+    worker.flush()
+    assert bool(judged(job.end()).episodes) is is_found
 
 
 def test_a_finding_goes_to_the_last_step_there_is() -> None:

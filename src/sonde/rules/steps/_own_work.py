@@ -4,6 +4,8 @@ A neighbour on the machine makes steps longer and leaves the work for each of th
 inputs, layers that are trained again, more passes mean more work, and are meant.
 """
 
+from collections.abc import Mapping, Sequence
+
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Samples, Window
@@ -12,13 +14,16 @@ from sonde.rules._rule import State
 
 _CPU = "process_tree.cpu_percent"
 _PRESSURE = "pressure.cpu_some_percent"
-_AMOUNTS = ("inputs", "gradients")  # tensors that tell what is trained with, and what
+_THREADS = "cpu.running_threads"
+_CORES = "cpu.utilization_percent"  # of each
+_INPUTS = "inputs"
+_AMOUNTS = (_INPUTS, "gradients")  # tensors that tell what is trained with, and what
 _FULL = 80.0  # percent of the time in which somebody waits for a core: more tells nothing
 _BUSY = 50.0  # percent of the time in which somebody waits for a core
 _CROWDED = 20.0  # percent of the time in which somebody waits for a core, beyond what was before
 _ENOUGH_SAMPLES = 6
 _LARGER = 1.1
-_LEAST_SHARE = 0.3  # who has less of a core may also wait for a disk
+_LEAST_SHARE = 0.3  # who has less of a core may also wait for a disk, unless so many want one
 
 
 def note_work(window: Window, table: StepTable, is_usable: Marks, known: State) -> None:
@@ -38,10 +43,20 @@ def note_amounts(window: Window, table: StepTable, known: State) -> None:
             found[collection] = sum(
                 float(one.column("count")[-1]) for one in tensors if one.steps[-1] == latest
             )
+    _add_amounts(known, {name: (amount, amount, amount) for name, amount in found.items()})
+
+
+def join_amounts(known: State, more: State) -> None:
+    """Adds to what is known what was noted apart."""
+    _add_amounts(known, more.of("amounts"))
+
+
+def _add_amounts(known: State, found: Mapping[str, Sequence[float]]) -> None:
+    """The least, the most and the last of each."""
     amounts = known.of("amounts")
-    for name, amount in found.items():
-        least, most = amounts.get(name, (amount, amount))
-        amounts[name] = [min(least, amount), max(most, amount)]
+    for name, (low, high, last) in found.items():
+        least, most, _ = amounts.get(name, (low, high, last))
+        amounts[name] = [min(least, low), max(most, high), last]
 
 
 def times_the_work(before: State, now: State) -> float | None:
@@ -90,7 +105,8 @@ def share_of_a_core(window: Window, table: StepTable, before: float = 1.0) -> fl
     if pressure["sum"] / pressure["count"] < _BUSY:
         return 1.0
     workers = max(1, len(window.leg.lives))
-    return float(min(1.0, max(_LEAST_SHARE, cpu["sum"] / cpu["count"] / 100 / workers)))
+    least = min(_LEAST_SHARE, 1 / _threads_for_a_core(window, table))
+    return float(min(1.0, max(least, cpu["sum"] / cpu["count"] / 100 / workers)))
 
 
 def is_as_much(before: State, now: State) -> bool:
@@ -101,18 +117,44 @@ def is_as_much(before: State, now: State) -> bool:
 
 
 def is_more(before: State, now: State) -> bool:
-    """Whether steps are plainly given more than before, or train more, or have more passes."""
+    """Whether steps are plainly given more than before by now, or train more, or have more passes.
+
+    A busy machine may have made them slow before that.
+    """
     then, later = before.of("amounts"), now.of("amounts")
-    return any(later[name][0] > _LARGER * then[name][1] for name in set(then) & set(later))
+    return any(later[name][2] > _LARGER * then[name][1] for name in set(then) & set(later))
 
 
-def _note_machine(window: Window, table: StepTable, known: State) -> None:
-    node = next((one.info.node for one in window.leg.lives if one.info.rank == table.worker), "")
+def _threads_for_a_core(window: Window, table: StepTable) -> float:
+    """How many threads wanted each core while steps ran; 1 where nobody has counted them."""
+    node, known = _node_of(window, table), State()
+    _note_machine(window, table, known, (_THREADS,))
+    threads = known.of(_THREADS)
+    cores = sum(one.node == node and bool(one.device) for one in window.system(_CORES))
+    if not threads.get("count") or not cores:
+        return 1.0
+    return float(max(1.0, threads["sum"] / threads["count"] / cores))
+
+
+def lacks_inputs(before: State, now: State) -> bool:
+    """Whether it is not known yet how much steps are given, as it was before."""
+    then, later = before.of("amounts"), now.of("amounts")
+    return _INPUTS in then and _INPUTS not in later
+
+
+def _note_machine(
+    window: Window, table: StepTable, known: State, metrics: Sequence[str] = (_CPU, _PRESSURE)
+) -> None:
+    node = _node_of(window, table)
     first_ns, last_ns = int(table.starts_ns[0]), int(table.ends_ns[-1])
-    for metric in (_CPU, _PRESSURE):
+    for metric in metrics:
         for samples in window.system(metric):
             if samples.node == node and not samples.device:
                 _note(samples, first_ns, last_ns, known.of(metric))
+
+
+def _node_of(window: Window, table: StepTable) -> str:
+    return next((one.info.node for one in window.leg.lives if one.info.rank == table.worker), "")
 
 
 def _seconds(table: StepTable, is_usable: Marks) -> float:
