@@ -175,6 +175,24 @@ def test_no_class_is_told_while_more_and_more_is_right() -> None:
     assert judged(job).episodes == ()
 
 
+@pytest.mark.parametrize(("optimizers", "is_found"), [(1, True), (4, False)])
+def test_what_each_training_does_not_know_at_first_is_no_class_that_is_ignored(
+    optimizers: int, is_found: bool
+) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(600):
+        round_, place = divmod(step, 150)
+        if place == 0:
+            worker.observation("kept-gradients", str(round_ % optimizers), step, {})
+        if place < 7:  # where an optimizer begins, it is looked at more often
+            hits = {"0": [40, 0], "1": [2, 30]}
+            worker.observation("class-hits", "predictions", step, hits, value=72)
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    assert bool(judged(job.end()).episodes) is is_found
+
+
 def test_a_network_that_is_there_to_be_fooled_is_left_alone() -> None:
     job = FakeJob()
     worker = job.worker()

@@ -13,10 +13,12 @@ from sonde.records.need import Observations
 from sonde.records.step import Mode
 from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, State
+from sonde.rules._trainings import OPTIMIZERS, another_began
 from sonde.rules.tensors._streaks import Streaks
 
 _LABELS, _HITS = "label-histogram", "class-hits"
 _BATCH, _TOKENS = "label-batch", "input-tokens"
+_TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
 _SIGMAS = 2.0  # of a count
 _HISTOGRAMS = 3  # in a row, or at the end: data in order of its classes begins with a few of them
 _STEPS_OF_A_HISTOGRAM = 100
@@ -41,10 +43,10 @@ class ClassImbalance(Rule):
     three counts of 100 steps in a row (or at the end of the job), and calls it a hint where most of
     each rare class are predicted rightly, in evaluations if there are any: somebody has taken care
     of them. It looks at mispredictions only when half of all predictions are right and no more of
-    them become so, over 100 steps, and leaves labels alone that belong to parts of a sample, such
-    as the next token, or that come in order of their classes. Labels are counted at the loss
-    function, so argmax has no effect; those of two classes in one number, and those on a device, at
-    the batches that are looked at.
+    them become so, over 100 steps with the same optimizer, and leaves labels alone that belong to
+    parts of a sample, such as the next token, or that come in order of their classes. Labels are
+    counted at the loss function, so argmax has no effect; those of two classes in one number, and
+    those on a device, at the batches that are looked at.
     What to do: weight the classes in the loss, or sample rare ones more often; look at recall per
     class; get more examples of the rare ones.
     """
@@ -56,7 +58,7 @@ class ClassImbalance(Rule):
     labels_regex: Regex = ".*labels"
     predictions_regex: Regex = ".*predictions"
 
-    needs = (Observations(_LABELS), Observations(_HITS))
+    needs = (Observations(_LABELS), Observations(_HITS), OPTIMIZERS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
 
@@ -79,11 +81,7 @@ class ClassImbalance(Rule):
         if not (self.is_classic or state.of("labels")):
             state.of("looked")["latest"] = state.of("latest")
             yield from self._of_looks(window, state.of("looked"))
-        for one in window.observations(_HITS):
-            if re.search(self.predictions_regex, one.subject):
-                state["predicted"] = state.get("predicted", 0) + round(one.value)
-                step = window.first_step or 0
-                yield from self._of_hits(one, step, state.of("hits", one.mode))
+        yield from self._of_predictions(window, state)
 
     def unfit(self, state: State) -> str:
         """Labels of which some are rare by nature."""
@@ -162,7 +160,7 @@ class ClassImbalance(Rule):
 
     def _are_learned(self, counts: Mapping[str, int], latest: State) -> bool:
         """Whether most samples of every rare class are predicted rightly by now."""
-        hits = latest.of(Mode.EVAL.value) or latest.of(Mode.TRAIN.value)
+        hits = latest.of(_EVAL) or latest.of(_TRAIN)
         most = max(counts.values())
         rare = [one for one in counts if 0 < self.threshold_imbalance * counts[one] < most]
         known = [hits.get(label, [0.0, 0.0]) for label in rare]
@@ -176,6 +174,18 @@ class ClassImbalance(Rule):
         labels = float(state.get("batch") or state.get("most", 0.0) / _STEPS_OF_A_HISTOGRAM)
         samples, tokens = float(state.get("samples", 0)), float(state.get("tokens", 0.0))
         return bool(samples and labels >= 4 * samples) or bool(tokens and labels >= tokens / 4)
+
+    def _of_predictions(self, window: Window, state: State) -> Iterator[Finding]:
+        """Judges what was predicted since the latest optimizer began: then classes are learned."""
+        began = None if self.is_classic else another_began(window, state)
+        if began != state.get("began"):
+            state["began"], state["hits"] = began, {}
+        for one in window.observations(_HITS):
+            is_earlier = one.mode == _TRAIN and one.step < (began or 0)
+            if re.search(self.predictions_regex, one.subject) and not is_earlier:
+                state["predicted"] = state.get("predicted", 0) + round(one.value)
+                step = window.first_step or 0
+                yield from self._of_hits(one, step, state.of("hits", one.mode))
 
     def _of_hits(self, one: Observation, step: int, state: State) -> Iterator[Finding]:
         """Judges blocks of so many predictions."""
