@@ -3,7 +3,7 @@
 import pytest
 
 from sonde.errors import UsageError
-from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_observations
 
@@ -34,6 +34,14 @@ def test_healthy_sequences_are_left_alone() -> None:
 def test_zeros_and_ones_are_no_words() -> None:
     found = judged(padded(300, words={"1": 212}))
     assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+
+
+def test_most_of_a_small_vocabulary_may_be_one_token() -> None:
+    squares = {"1": 40, "2": 20, "6": 10, "7": 40, "12": 10}  # of a board, mostly empty
+    [hint] = judged(padded(392, words=squares)).episodes
+    assert hint.severity is Severity.INFO
+    [named] = judged(padded(392, words=squares), token_values=(0,)).episodes
+    assert named.severity is Severity.WARNING
 
 
 def test_hardly_any_word_of_a_large_vocabulary_is_known() -> None:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 from sonde.errors import UsageError
 from sonde.read.window import Window
-from sonde.records.finding import Finding
+from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.rules._parameters import Percent, Regex
 from sonde.rules._rule import Rule, State
@@ -28,7 +29,9 @@ class NLPSequenceRatio(Rule):
     Classic fires at every look at which it exceeds its threshold. Calibrated sums up at least three
     looks and a thousand tokens. It leaves inputs of fewer than four different tokens alone, unless
     their numbers, 16 or more, are those of a larger vocabulary. Where you set nothing, a token that
-    takes up three quarters of all others than 0 is told, too: the unknown word is often 1 or 100.
+    takes up three quarters of all others than 0 is told, too: the unknown word is often 1 or 100;
+    and where no number is 16 or more it is a hint: most squares of a board are empty, and most
+    notes of a tune are held.
     What to do: sort sequences by length or pack several into one; pad to the longest of a batch,
     not to a fixed length; for unknown words use another tokenizer.
     """
@@ -66,7 +69,8 @@ class NLPSequenceRatio(Rule):
             if _is_of_words(known) and _is_enough(known):
                 totals = {int(token): int(count) for token, count in known.of("counts").items()}
                 limits = self._limits() | self._limits_of_others(totals, known["tokens"])
-                yield from self._judged(name, step, totals, known["tokens"], limits)
+                for found in self._judged(name, step, totals, known["tokens"], limits):
+                    yield replace(found, severity=self._severity(known))
 
     def unfit(self, state: State) -> str:
         """Inputs that are no words."""
@@ -105,6 +109,11 @@ class NLPSequenceRatio(Rule):
             return {}
         limit = _OF_THE_OTHERS * rest / tokens
         return {token: limit for token in totals if token not in self.token_values}
+
+    def _severity(self, known: State) -> Severity:
+        """How sure it is that a token stands for nothing: in a small vocabulary none need."""
+        is_told = bool(self.given & {"token_values", "token_thresholds_percent"})
+        return Severity.WARNING if is_told or known["largest"] >= _VOCABULARY else Severity.INFO
 
     def _limits(self) -> dict[int, float]:
         return dict(zip(self.token_values, self.token_thresholds_percent, strict=True))
