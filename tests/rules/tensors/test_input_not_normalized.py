@@ -26,7 +26,8 @@ def training(
     dtype: str = "float32",
     shape: tuple[int, ...] = (32, 1, 28, 28),
     layers: Sequence[tuple[int, ...]] = ((16, 784), (16,)),
-    relu: float | None = None,
+    activation: str = "relu",
+    before: float | None = None,
 ) -> FakeJob:
     job = FakeJob()
     worker = job.worker()
@@ -36,20 +37,22 @@ def training(
         for place, one in enumerate(layers)
     ]
     worker._tensors |= {one.name: one for one in infos}
-    worker.knows("relu_input", "relu_input")
+    worker.knows(f"{activation}_input", f"{activation}_input")
     for step in range(20):
         if step in LOOKS:
             worker.statistics(name, step, values)
-            if relu is not None:
-                worker.statistics("relu_input", step, [relu, -relu])
+            if before is not None:
+                worker.statistics(f"{activation}_input", step, [before, -before])
         worker.step(step, {"forward": 0.1})
     worker.flush()
     return job.end()
 
 
-@pytest.mark.parametrize("relu", [None, 40.0])
-def test_pixels_up_to_255_are_found(relu: float | None) -> None:
-    [episode] = judged(training(PIXELS, layers=((16, 784), (8, 16)), relu=relu)).episodes
+@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
+@pytest.mark.parametrize("before", [None, 40.0])
+def test_pixels_up_to_255_are_found(activation: str, before: float | None) -> None:
+    job = training(PIXELS, layers=((16, 784), (8, 16)), activation=activation, before=before)
+    [episode] = judged(job).episodes
     assert episode.finding.tensor == "input_0"
     assert episode.finding.evidence["mean"] == pytest.approx(127.5)
     assert "(from 0 to 255)" in episode.finding.message
@@ -67,7 +70,9 @@ HEALTHY: Mapping[str, Mapping[str, Any]] = {
     "logarithms of a spectrum": {"values": np.linspace(-12, 2, 100)},
     "raw units into a normalization": {"values": PIXELS, "layers": ((784,), (16, 784))},
     "a convolution and its normalization": {"values": PIXELS, "layers": ((8, 1, 3, 3), (8,))},
-    "a model that scales by itself": {"values": PIXELS, "relu": 0.6},
+    "a model that scales by itself": {"values": PIXELS, "before": 0.6},
+    "one with tanh that does": {"values": PIXELS, "activation": "tanh", "before": 0.6},
+    "one with sigmoid that does": {"values": PIXELS, "activation": "sigmoid", "before": 0.6},
     "tokens": {"values": PIXELS, "dtype": "int64", "shape": (32, 20)},
     "steps of a diffusion": {"values": PIXELS, "shape": (32,)},
     "a mask": {"values": np.where(np.arange(100) < 50, 0.0, -1e9), "name": "attention_mask_0"},

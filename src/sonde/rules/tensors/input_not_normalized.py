@@ -15,6 +15,7 @@ _FIRST_STEPS = 60  # what comes later is no news
 _MOSTLY_ZERO = 0.5  # counts, one-hot codes and masks have no scale of their own
 _MAIN = 0.1  # of the largest input: smaller ones are steps, weights, conditions
 _FIRST_LAYERS = 2  # one of them a normalization: then the scale of the input does not matter
+_BEFORE_ACTIVATIONS = ("relu_input", "tanh_input", "sigmoid_input")
 _PASSED_ON = 0.05  # of the input's scale: less in front of an activation was scaled down before
 
 
@@ -113,7 +114,7 @@ def _begins_normalized(window: Window) -> bool:
 def _is_scaled_down(scale: float, window: Window) -> bool:
     """Whether what comes to activations is far smaller: the model scales by itself."""
     sizes = []
-    for one in window.tensors("relu_input"):
+    for one in (one for name in _BEFORE_ACTIVATIONS for one in window.tensors(name)):
         count = max(1.0, float(one.column("count")[-1]))
         sizes.append(math.sqrt(float(one.column("sum_of_squares")[-1]) / count))
     return bool(sizes) and max(sizes) < _PASSED_ON * scale
