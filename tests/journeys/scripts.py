@@ -3,6 +3,7 @@
 import fcntl
 import json
 import re
+import socket
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,11 +33,8 @@ _ALSO_AS_USUAL = ("compiled_model", "ddp", "loader_workers", "plain_loop")
 
 # alone, these are new processes as they are watched, some for their tracebacks; the others are
 # forks of one that is warm
-_ALONE_ANEW = (
-    *("checkpoint_resume", "compiled_fullgraph", "compiled_model", "compiled_step", "ddp", "fsdp2"),
-    *("killed", "loader_spawned", "loader_workers", "plain_loop", "raises", "spawned"),
-    "strict_settings",
-)
+_ALONE_ANEW = ("compiled_fullgraph", "plain_loop", "raises", "strict_settings")
+_OF_TWO_RANKS = ("ddp", "fsdp2")
 _LOADED = ("torch", "torch._dynamo", "sklearn.datasets")
 
 _TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
@@ -87,7 +85,19 @@ class Scripts:
         if way != ALONE or name in _ALONE_ANEW:
             return end_of(folder, (*WAYS[way], *command(name)))
         folder.mkdir(parents=True)
-        return _ended(self._warm.run(FOLDER / f"{name}.py", folder))
+        return _joined([_ended(done) for done in self._forks(FOLDER / f"{name}.py", folder)])
+
+    def _forks(self, script: Path, folder: Path) -> list["subprocess.CompletedProcess[str]"]:
+        """A script alone, as often and in as many processes as its command starts it."""
+        if script.stem == "checkpoint_resume":
+            return [self._warm.run(script, folder) for _ in range(2)]
+        if script.stem not in _OF_TWO_RANKS:
+            return [self._warm.run(script, folder)]
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+        ranks = [{"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": "2", **meeting} for rank in "01"]
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(lambda rank: self._warm.run(script, folder, rank), ranks))
 
     def watched(self, name: str) -> Ended:
         """How it ends when everything is kept."""
@@ -136,6 +146,13 @@ def _environment() -> dict[str, str]:
 def _ended(done: "subprocess.CompletedProcess[str]") -> Ended:
     code = done.returncode if done.returncode >= 0 else 128 - done.returncode
     return Ended(code, done.stdout.splitlines(), _remarks(done.stderr))
+
+
+def _joined(parts: Sequence[Ended]) -> Ended:
+    """What several processes have left behind as one."""
+    output = [line for part in parts for line in part.output]
+    remarks = sorted(line for part in parts for line in part.remarks)
+    return Ended(max(part.code for part in parts), output, remarks)
 
 
 def _remarks(text: str) -> list[str]:

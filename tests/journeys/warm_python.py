@@ -2,7 +2,7 @@
 
 Loading PyTorch takes a process seconds. What is compared here knows no difference: a fork has the
 folder, the output, the exit code and the end of a Python that was just started; only tracebacks
-begin with a frame more.
+begin with a few frames more.
 """
 
 import atexit
@@ -10,74 +10,131 @@ import gc
 import importlib
 import json
 import os
+import select
+import signal
+import socket
 import subprocess
 import sys
+import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
+from tests.journeys import warm_client
+
 
 class WarmPython:
-    """Runs scripts, one at a time; it starts when there is a first one."""
+    """Runs scripts; it starts when there is a first one."""
 
     def __init__(self, libraries: Sequence[str], environment: Mapping[str, str]) -> None:
         self._libraries = libraries
         self._environment = dict(environment)
-        self._server: subprocess.Popen[str] | None = None
+        self._name = f"sonde-tests-{uuid.uuid4().hex}"
+        self._starting = Lock()
+        self._server: subprocess.Popen[bytes] | None = None
 
-    def run(self, script: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
-        """A script in a folder, to its end."""
-        outputs = [folder.with_name(f"{folder.name}.{name}") for name in ("stdout", "stderr")]
-        server = self._started()
-        assert server.stdin is not None
-        assert server.stdout is not None
-        print(json.dumps([str(script), str(folder), *map(str, outputs)]), file=server.stdin)
-        server.stdin.flush()
-        code = int(server.stdout.readline())
-        said = [output.read_text() for output in outputs]
-        return subprocess.CompletedProcess([str(script)], code, *said)
+    def run(
+        self, script: Path, folder: Path, variables: Mapping[str, str] | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """A script in a folder, to its end; with more variables than this Python has itself."""
+        self._start()
+        environment = {**self._environment, **(variables or {})}
+        with (
+            Path(os.devnull).open() as nothing,
+            TemporaryFile("w+") as output,
+            TemporaryFile("w+") as errors,
+        ):
+            streams = [one.fileno() for one in (nothing, output, errors)]
+            words = [str(script)]
+            code = warm_client.fork_of(self._name, words, str(folder), environment, streams)
+            for file in (output, errors):
+                file.seek(0)
+            return subprocess.CompletedProcess(words, code, output.read(), errors.read())
 
-    def _started(self) -> "subprocess.Popen[str]":
-        if self._server is None:
-            self._server = subprocess.Popen(
-                [sys.executable, __file__, *self._libraries],
+    def command(self, script: Path) -> tuple[str, ...]:
+        """What is started instead of a script; its words follow."""
+        self._start()
+        return (sys.executable, "-I", "-S", warm_client.__file__, self._name, str(script))
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._server is None:
+                self._server = self._started()
+                atexit.register(self._server.communicate)  # nothing more to run: it ends
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(f"\0{self._name}")
+            listening.listen()
+            number = listening.fileno()
+            return subprocess.Popen(
+                [sys.executable, "-m", __name__, str(number), *self._libraries],
+                cwd=Path(__file__).parent.parent.parent,
                 env=self._environment,
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[number],
             )
-            atexit.register(self._end)
-        return self._server
-
-    def _end(self) -> None:
-        if self._server is not None:
-            self._server.communicate()  # nothing more to run: it ends
 
 
-def _serve() -> None:
-    """Runs what is asked for, line by line, and answers with exit codes."""
-    requests, answers = os.fdopen(os.dup(0)), os.dup(1)
-    for library in sys.argv[1:]:
+def _serve(number: int, libraries: Sequence[str]) -> None:
+    """Runs what is asked for, until nobody is there who could ask."""
+    listening = socket.socket(fileno=number)
+    listening.set_inheritable(False)
+    for library in libraries:
         importlib.import_module(library)
     gc.freeze()  # what is loaded is not looked at again at the end of every fork
-    for line in requests:
-        pid = os.fork()
-        if not pid:
-            os.close(requests.fileno())
-            os.close(answers)
-            _become(*json.loads(line))
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        os.write(answers, f"{code}\n".encode())
+    while 0 not in select.select([0, number], [], [])[0]:
+        asking, _ = listening.accept()
+        if not os.fork():
+            listening.close()
+            _keep(asking)
+        asking.close()
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
 
 
-def _become(script: str, folder: str, *outputs: str) -> None:
+def _keep(asking: socket.socket) -> None:
+    """Runs one script, and answers with its exit code; whoever is no longer asked for is killed."""
+    length, streams, _, _ = socket.recv_fds(asking, 4, 3)
+    with asking.makefile("rb") as file:
+        words, folder, environment = json.loads(file.read(int.from_bytes(length, "big")))
+    pid = os.fork()
+    if not pid:
+        asking.close()
+        _become(words, folder, environment, streams)
+    for stream in (0, *streams):
+        os.close(stream)
+    if asking.fileno() in select.select([asking.fileno(), os.pidfd_open(pid)], [], [])[0]:
+        os.kill(pid, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with suppress(OSError):
+        asking.sendall(f"{code}\n".encode())
+    os._exit(0)
+
+
+def _become(
+    words: list[str], folder: str, environment: Mapping[str, str], streams: Sequence[int]
+) -> None:
     """Turns this process into a Python that runs a script, and ends as that one would."""
     os.chdir(folder)
-    _put(os.open(os.devnull, os.O_RDONLY), 0)
-    for number, output in enumerate(outputs, 1):
-        _put(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-    sys.argv[:] = [script]
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    # anew: what they are connected to decides how they work
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace", closefd=False)
+    script = words[0]
+    sys.argv[:] = words
+    sys.orig_argv[:] = [sys.executable, *words]
     sys.path[0] = str(Path(script).parent)
     main = ModuleType("__main__")
     names: dict[str, Any] = vars(main)
@@ -87,10 +144,5 @@ def _become(script: str, folder: str, *outputs: str) -> None:
     sys.exit()
 
 
-def _put(source: int, target: int) -> None:
-    os.dup2(source, target)
-    os.close(source)
-
-
 if __name__ == "__main__":
-    _serve()
+    _serve(int(sys.argv[1]), sys.argv[2:])
