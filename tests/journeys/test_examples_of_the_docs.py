@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,12 @@ from tests.test_docs import ROOT, WITH_EXAMPLES
 pytestmark = pytest.mark.timeout(600)
 
 _FENCE = re.compile(r"^```(bash|python|toml)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+# what no example of a page looks at is not done: the word that says it does, and the setting
+_LEFT_OUT = {
+    "report": "[report]\nat_end = false\n",
+    "rule": "[rules]\nlive = false\n",
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +35,27 @@ def python(environment: dict[str, str]) -> WarmPython:
     return WarmPython(("sonde.client.job", "pandas", "pyarrow.parquet"), environment)
 
 
+@pytest.fixture(scope="module")
+def shell(
+    environment: dict[str, str], python: WarmPython, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    """Where `sonde` is a fork of that Python."""
+    folder = tmp_path_factory.mktemp("bin")
+    words = python.command(Path(sys.executable).with_name("sonde"))
+    (folder / "sonde").write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+    (folder / "sonde").chmod(0o755)
+    return {**environment, "PATH": f"{folder}{os.pathsep}{environment['PATH']}"}
+
+
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_examples_of_a_page_run(
-    page: Path, environment: dict[str, str], python: WarmPython, tmp_path: Path
+    page: Path, shell: dict[str, str], python: WarmPython, tmp_path: Path
 ) -> None:
     """Top to bottom in one folder; a block marked `toml sonde.toml` is saved under that name."""
     text = page.read_text()
-    if "report" not in text:  # what no example looks at is not written
-        (tmp_path / "sonde.toml").write_text("[report]\nat_end = false\n")
+    unsaid = [setting for word, setting in _LEFT_OUT.items() if word not in text.lower()]
+    if unsaid:
+        (tmp_path / "sonde.toml").write_text("".join(unsaid))
     for language, rest, code in _FENCE.findall(text):
         if "no-run" in rest:
             continue
@@ -43,7 +63,7 @@ def test_the_examples_of_a_page_run(
             (tmp_path / rest.strip()).write_text(code)
             continue
         if language == "bash":
-            done = _in_a_shell(code, tmp_path, environment)
+            done = _in_a_shell(code, tmp_path, shell)
         else:
             (tmp_path / "example.py").write_text(code)
             done = python.run(tmp_path / "example.py", tmp_path)
