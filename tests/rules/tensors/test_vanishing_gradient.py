@@ -39,6 +39,18 @@ def test_gradients_that_are_recorded_now_and_then_suffice() -> None:
     assert episode.finding.tensor == "gradient/first.weight"
 
 
+def test_two_recorded_steps_suffice_where_next_to_nothing_arrives() -> None:
+    means = {"gates.weight": lambda _: 1e-11, "last.weight": lambda _: 1e-2}
+    [episode] = judged(with_gradients(means, 160, every=99)).episodes
+    assert (episode.first_step, episode.last_step) == (0, 99)
+    assert episode.finding.tensor == "gradient/gates.weight"
+
+
+def test_two_recorded_steps_are_not_enough_where_it_is_small_only() -> None:
+    means = {"gates.weight": lambda _: 5e-8, "last.weight": lambda _: 1e-2}
+    assert judged(with_gradients(means, 160, every=99)).episodes == ()
+
+
 HEALTHY = {
     "all alive": {"first": lambda _: 1e-4, "last": lambda _: 1e-2},
     "converges as a whole": {"first": lambda s: 1e-4 * 0.8**s, "last": lambda s: 1e-2 * 0.8**s},

@@ -49,6 +49,22 @@ def test_a_jump_between_two_looks_that_are_far_apart_is_found() -> None:
     assert (episode.first_step, episode.last_step) == (41, 62)
 
 
+@pytest.mark.parametrize("at", [(210, 315), (210, 280, 281, 282, 283, 285, 288, 315)])
+def test_a_late_jump_is_found_however_many_looks_lie_around_it(at: tuple[int, ...]) -> None:
+    def jumping(step: int) -> Reals:
+        ever_faster = 0.5 * np.sqrt(max(0, step - 280)) * MOVES
+        return np.asarray(0.1 * BEGIN + 1e-4 * step * MOVES + ever_faster)
+
+    tensors: dict[str, tuple[str, Values]] = {
+        "head": ("weights", jumping),
+        "body": ("weights", moving),
+    }
+    early = (0, 1, 2, 5, 12, 27, 62, 93, 140)
+    [episode] = judged(with_tensors(tensors, 500, at=(*early, *at, 473))).episodes
+    assert episode.finding.tensor == "head"
+    assert episode.first_step == at[0]
+
+
 def test_weights_that_all_stand_still_are_found() -> None:
     still = {"a": lambda _: BEGIN, "b": lambda _: 2 * BEGIN}
     [episode] = judged(trained(still)).episodes
@@ -65,6 +81,11 @@ HEALTHY: dict[str, dict[str, Values]] = {
     "one begins small and grows in time": {
         "a": moving,
         "b": lambda step: BEGIN * 1e-3 * (1 + 3 * step),
+    },
+    "one grows as it always did": {"a": moving, "b": lambda step: (0.02 + 0.01 * step) * MOVES},
+    "one grows faster, and not by much": {
+        "a": moving,
+        "b": lambda step: (0.1 + 1e-3 * max(0, step - 150)) * MOVES,
     },
     "they wait for the warm-up": {"a": lambda step: BEGIN if step < 30 else moving(step)},
     "very small updates": {"a": lambda step: BEGIN + 1e-6 * step * MOVES},

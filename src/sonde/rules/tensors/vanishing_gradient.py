@@ -23,6 +23,9 @@ _CUT_OFF = (
 _IN_A_ROW = 3  # recorded steps, which are close together only at first
 _SPAN = 35  # steps
 _TINY = 2  # of them with a gradient that is small, and not nought
+# Where it is a thousandth of what is small, two recorded steps tell the same, farther apart.
+_FAR = 1e-3
+_FAR_IN_A_ROW, _FAR_SPAN = 2, 70
 _FIRST = 5  # recorded steps that tell how lively the gradients are at the beginning
 _RATIO = 1e-3  # of the liveliest layer: below it a layer is left behind
 _CONVERGED = 1e-2  # of the liveliest layer at the beginning: below it training is done
@@ -36,13 +39,14 @@ class VanishingGradient(Rule):
     Why it matters: layers in front of it learn nothing either, and the model behaves as if it were
     shallower than it is.
     How it decides: classic fires on every recorded step at which the mean absolute gradient of a
-    tensor is below the threshold. Calibrated wants three recorded steps in a row that span 35,
-    counts only the elements that got a gradient at all (an embedding's batch has few of its words),
-    looks at weights and not at biases (a bias in front of a normalization has none by
-    construction), and compares: the layer must lie far behind the liveliest one, and training must
-    not have converged as a whole. A gradient of exactly nought is another matter: a dead or unused
-    layer. But where every gradient was nought from the beginning, for five recorded steps that span
-    a hundred, nothing reaches any layer, and that is said.
+    tensor is below the threshold. Calibrated wants three recorded steps in a row that span 35 (two
+    that span 70, where it is a thousandth of what is small), counts only the elements that got a
+    gradient at all (an embedding's batch has few of its words), looks at weights and not at biases
+    (a bias in front of a normalization has none by construction), and compares: the layer must lie
+    far behind the liveliest one, and training must not have converged as a whole. A gradient of
+    exactly nought is another matter: a dead or unused layer. But where every gradient was nought
+    from the beginning, for five recorded steps that span a hundred, nothing reaches any layer, and
+    that is said.
     What to do: use ReLU-like activations, residual connections or normalization; initialize the
     layer for its activation; with half precision, scale the loss.
     """
@@ -117,7 +121,7 @@ class VanishingGradient(Rule):
             return
         values = _means_of_touched(weights)
         steps: list[int] = np.unique(steps_of_all(weights)).tolist()
-        streaks, tiny = Streaks(state), state.of("tiny")
+        streaks, tiny, far = Streaks(state), state.of("tiny"), state.of("far")
         if state.get("seen", 0) >= _FIRST and not streaks and (values >= self.threshold).all():
             state["seen"], state["last"] = state["seen"] + len(steps), steps[-1]
             return  # as nearly always
@@ -139,8 +143,13 @@ class VanishingGradient(Rule):
                 is_small = value < limit and not is_converged
                 streaks.note(name, step, holds=is_small)
                 tiny[name] = tiny.get(name, 0) + bool(value) if is_small else 0
+                is_far = is_small and 0 < value < _FAR * limit
+                far[name] = far.get(name, 0) + 1 if is_far else 0
                 small[name] = value
-        found = [name for name in streaks.lasting(_IN_A_ROW, _SPAN) if name in means]
+        lasting = set(streaks.lasting(_IN_A_ROW, _SPAN))
+        most = streaks.lasting(_FAR_IN_A_ROW, _FAR_SPAN)
+        lasting |= {name for name in most if far.get(name, 0) >= _FAR_IN_A_ROW}
+        found = [name for name in means if name in lasting]
         # nought alone is a layer that was left out, or an expert that nobody asked
         if any(tiny[name] >= _TINY for name in found):
             first = min(streaks.steps(name)[0] for name in found)

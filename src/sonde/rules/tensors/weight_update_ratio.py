@@ -16,6 +16,7 @@ from sonde.records.need import Statistics
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import and_more
+from sonde.rules.tensors._pace import Pace
 from sonde.rules.tensors._streaks import Streaks
 from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
 
@@ -67,7 +68,8 @@ class WeightUpdateRatio(Rule):
     which the largest is a lower bound for the norm of the update. Classic fires wherever its ratio
     to the weights' norm is above large_threshold or below small_threshold. Calibrated takes as a
     jump what happens within three steps to weights that are not nearly nought, or within a hundred
-    to weights of usual size, and as standstill only that of all weights together, over three
+    to weights of usual size (later, if recorded steps are few, within 400: where they grow 20 times
+    as fast as ever before), and as standstill only that of all weights together, over three
     recorded steps, 50 steps and a quarter of all steps in a row, while they have gradients.
     What to do: change the learning rate, down for jumps and up for standstill; look at its
     schedule; check that the optimizer owns the parameters and that the scaler does not skip steps.
@@ -95,10 +97,7 @@ class WeightUpdateRatio(Rule):
                 yield from self._classic(names[which], steps, ratio)
             return
         moves = moves.take(np.array([one.is_matrix for one in tensors])[moves.tensors])
-        for place in np.flatnonzero(moves.ratios > self.large_threshold).tolist():
-            which, steps, ratio = moves.at(place)
-            if _is_jump(steps[1] - steps[0], float(moves.sizes[place])):
-                yield self._jump(names[which], steps, ratio)
+        yield from self._jumps(tensors, moves, Pace(state.of("pace")))
         if len(moves.steps):
             yield from self._standstill(gradients, names, moves, Streaks(state))
 
@@ -133,6 +132,20 @@ class WeightUpdateRatio(Rule):
             yield self._jump(name, steps, ratio)
         elif ratio < self.small_threshold:
             yield self._still([name], steps, ratio, name)
+
+    def _jumps(
+        self, tensors: Sequence[WindowTensor], moves: _Moves, pace: Pace
+    ) -> Iterator[Finding]:
+        found: dict[int, tuple[tuple[int, int], float]] = {}
+        for place in np.flatnonzero(moves.ratios > self.large_threshold).tolist():
+            which, steps, ratio = moves.at(place)
+            if _is_jump(steps[1] - steps[0], float(moves.sizes[place])):
+                found.setdefault(which, (steps, ratio))
+        for which, steps, ratio in pace.leaps(tensors, self.large_threshold):
+            if tensors[which].is_matrix:
+                found.setdefault(which, (steps, ratio))
+        for which, (steps, ratio) in found.items():
+            yield self._jump(tensors[which].name, steps, ratio)
 
     def _standstill(
         self,
