@@ -1,6 +1,6 @@
 """ThroughputDrop: planted faults and their healthy twins."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -134,6 +134,47 @@ def test_one_phase_is_to_blame_unless_others_have_come(pressure: float, is_found
         worker.step(step, {"forward": 0.002}, rest=0.04 if is_slow else 0.015)
     worker.flush()
     assert bool(judged(job.end()).episodes) is is_found
+
+
+def loads(inputs: Callable[[int], int], looks: Sequence[int]) -> Evaluation:
+    """A job that waits eight times as long for its data from step 280 on."""
+    job = FakeJob()
+    worker = job.worker().knows("input_0", "inputs")
+    for step in range(600):
+        if step in looks:
+            worker.statistics("input_0", step, np.ones(inputs(step)))
+        waits = 0.04 if step >= 280 else 0.005
+        worker.step(step, {"data_wait": waits, "forward": 0.002})
+    worker.flush()
+    return judged(job.end())
+
+
+EARLY = (0, 1, 2, 5, 12, 27, 62, 93, 140, 210)
+
+
+@pytest.mark.parametrize("late", [(473,), (280, 281, 285, 288, 315, 473), (500, 560)])
+def test_larger_batches_take_longer_to_load(late: tuple[int, ...]) -> None:
+    assert loads(lambda step: 800 if step >= 280 else 100, (*EARLY, *late)).episodes == ()
+
+
+@pytest.mark.parametrize("late", [(473,), (280, 281, 285, 288, 315, 473), (500, 560)])
+def test_batches_as_before_that_take_longer_to_load_are_found(late: tuple[int, ...]) -> None:
+    [episode] = loads(lambda _: 100, (*EARLY, *late)).episodes
+    assert episode.first_step == 300
+    assert "most of it in data_wait" in episode.finding.message
+
+
+def test_batches_that_grow_while_the_machine_is_busy_are_meant() -> None:
+    job = FakeJob()
+    worker = job.worker().knows("input_0", "inputs")
+    for step in range(600):
+        size = 800 if step >= 280 else 100
+        if step in (*EARLY, 140, 180, 210, 250, 315, 400):
+            worker.statistics("input_0", step, np.ones(size))
+        busy = 1.8 if step >= 150 else 1.0
+        worker.step(step, {"data_wait": 2e-5 * size * busy, "forward": 0.002 * busy})
+    worker.flush()
+    assert judged(job.end()).episodes == ()
 
 
 def test_what_more_passes_take_between_phases_is_meant() -> None:

@@ -20,6 +20,8 @@ from sonde.rules.steps._own_work import (
     is_as_much,
     is_crowded,
     is_more,
+    join_amounts,
+    lacks_inputs,
     note_amounts,
     note_work,
     times_the_work,
@@ -32,6 +34,7 @@ _BEFORE = 2  # windows
 _USUAL = 0.4  # the quantile of them: slow moments of before excuse nobody
 _ONE_PHASE = 0.6  # of the time lost: then that phase is to blame
 _COMPUTING = (Phase.FORWARD.value, Phase.BACKWARD.value, Phase.OPTIMIZER.value)
+_LOADING = (Phase.DATA_WAIT.value, Phase.HOST_TO_DEVICE.value)  # larger batches take longer
 _DELIBERATE = (Phase.EVALUATION.value, Phase.CHECKPOINT.value)
 _LEAST_SECONDS = 3.0  # lost in all; of a short job a part of its time
 _SHORT_SECONDS = 1.0
@@ -58,8 +61,9 @@ class ThroughputDrop(Rule):
     may have grown, or the machine is busy: that must be twice as slow for a quarter of the job;
     and either the job's processes compute twice as much for each step, with inputs, gradients and
     passes as before, or it lasts for 500 steps and costs two minutes. The same holds where more
-    processes wait for a core than before, or steps have more passes. Evaluation, checkpoints,
-    profilers and the number of micro-steps do not count.
+    processes wait for a core than before, or steps have more passes. Waiting for data counts as
+    one phase once it is known that inputs are no larger. Evaluation, checkpoints, profilers and the
+    number of micro-steps do not count.
     What to do: look at the phase that is named: `sonde profile JOB --kinds python,operators` now,
     and compare with a profile from the beginning.
     """
@@ -95,9 +99,14 @@ class ThroughputDrop(Rule):
         self, window: Window, table: StepTable, is_usable: Marks, state: State, *, is_slow: bool
     ) -> None:
         """Keeps how much is done for a step; while it is as usual, now and then will do."""
-        known = state.of("now" if is_slow else "before")
+        known, latest = state.of("now" if is_slow else "before"), state.of("latest")
         note_work(window, table, is_usable, known)
-        if not is_slow or state["slow"] > 1:  # in the first window it was not so all along
+        if not is_slow:  # the last window before steps are slow may be a part of both
+            join_amounts(known, latest)
+        latest.clear()
+        if not is_slow:
+            note_amounts(window, table, latest)
+        elif state["slow"] > 1:  # in the first window it was not so all along
             note_amounts(window, table, known)
 
     def _compare(self, table: StepTable, now: dict[str, float], state: State) -> bool:
@@ -128,7 +137,10 @@ class ThroughputDrop(Rule):
         least = min(_LEAST_SECONDS, max(_SHORT_SECONDS, _SHORT_SHARE * state["spent"]))
         is_felt = state["slow"] >= self.in_a_row and state["lost"] >= least
         if is_felt and not state.get("is_told"):
-            state["is_told"] = self._is_for_good(seconds / before, state, is_alone=is_alone)
+            is_sure = phase not in _LOADING or not lacks_inputs(state.of("before"), state.of("now"))
+            state["is_told"] = self._is_for_good(
+                seconds / before, state, is_alone=is_alone and is_sure
+            )
         if state.get("is_told"):
             yield self._found(table, before, seconds, phase if is_alone else "", state)
 
