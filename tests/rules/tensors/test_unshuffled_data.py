@@ -217,5 +217,30 @@ def test_labels_of_a_series_are_those_of_a_series_however_noisy() -> None:
     assert "labels" in episode.finding.message
 
 
+@pytest.mark.parametrize(
+    ("batches", "length", "is_found"),
+    [
+        (lambda step: noise(step) - 1.5 * (step // 34 % 3 > 0), 34, False),  # three losses
+        (lambda step: noise(step) - 1.5 * (step // 34 % 3 > 0), 100, True),  # three sites
+        (sites, 34, True),  # two losses, and an order
+    ],
+)
+def test_labels_of_several_losses_are_no_order(
+    batches: Batches, length: int, is_found: bool
+) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(612):
+        worker.step(step, {"forward": 0.1})
+        if step % length == length - 1:
+            rows = np.stack([batches(one) for one in range(step - length + 1, step + 1)])
+            within = float(rows.var(1, ddof=1).mean())
+            means = rows.mean(1).round(3).tolist()
+            facts = {"means": means, "within": within, "rough": 1.0, "size": BATCH}
+            worker.observation("batch-means", "labels", step, facts, value=length)
+    worker.flush()
+    assert bool(judged(job.end()).episodes) is is_found
+
+
 def test_what_a_model_plays_is_left_alone() -> None:
     assert judged(followed({"labels": sites}, plays=True)).episodes == ()

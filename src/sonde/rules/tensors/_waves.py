@@ -25,6 +25,12 @@ _SAME = 0.8  # of the batches have the same mean as an epoch before
 _SAME_WITHIN = 2e-3
 _HAS_NO_ORDER_INSIDE = 0.5
 _SORTED = 0.9  # of the changes go in one direction
+_SEAMS = 3
+_WHOLE = (
+    60  # of the hundred batches that the hook takes together are of one shape: there is one loss
+)
+_JUMP = 5.0  # times the usual change from batch to batch
+_JUMPING = 0.4  # of the seams: two losses in turn may have labels of one level
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,26 @@ def is_order(wave: Wave, within: float, rough: float) -> bool:
     is_series = rough < _HAS_NO_ORDER_INSIDE and wave.one_way < _SORTED
     comes_again = wave.period >= _SHORTEST and wave.again >= _AGAIN
     return comes_again and share >= _OF_ALL and (wave.is_same or is_clear) and not is_series
+
+
+def is_patchwork(means: Sequence[float], lengths: Sequence[int], chance: float) -> bool:
+    """Whether it is of several series in turn: each stretch as calm as chance, and jumps between.
+
+    Args:
+        means: Of one batch after the other; the first ones may be missing.
+        lengths: How many came together, of one shape.
+        chance: The variance that means of shuffled batches have.
+    """
+    values = np.array(means, dtype=np.float64)
+    starts = len(values) - np.cumsum(np.array(lengths[::-1], dtype=np.int64))
+    starts = starts[starts > 0][::-1]
+    if len(starts) < _SEAMS or float(np.median(lengths)) >= _WHOLE:
+        return False
+    parts = [part for part in np.split(values, starts) if len(part) > 1]
+    is_calm = float(np.mean([part.var() for part in parts])) <= _BEYOND_CHANCE * chance
+    usual = float(np.sqrt(np.mean([np.square(np.diff(part)).mean() for part in parts])))
+    jumps = np.abs(values[starts] - values[starts - 1])
+    return is_calm and bool((jumps > _JUMP * usual).mean() >= _JUMPING)
 
 
 def _period(values: Reals, signal: float) -> tuple[int, float]:

@@ -11,7 +11,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg, is_playing
-from sonde.rules.tensors._waves import MOST_MEANS, Wave, is_order, wave_of
+from sonde.rules.tensors._waves import MOST_MEANS, Wave, is_order, is_patchwork, wave_of
 
 _KIND, _MEANS = "label-batch", "batch-means"
 _INPUT = "input"
@@ -36,7 +36,8 @@ class UnshuffledData(Rule):
     than chance allows, change slowly from batch to batch, and do so again in the next epoch. Series
     in which a sample is like the one before, batches of one class in any order, as some samplers
     make them on purpose, data that has hardly any other class, what changes once or never comes
-    back, such as a curriculum, and models that play are left alone.
+    back, such as a curriculum, labels of several losses that are looked at in turn, and models that
+    play are left alone.
     What to do: DataLoader(..., shuffle=True), or shuffle the files once before training; with a
     streamed dataset use a shuffle buffer larger than a class.
     """
@@ -79,9 +80,12 @@ class UnshuffledData(Rule):
             own = state.of("means", subject)
             # labels are alike from row to row in blocks of one class, too: inputs tell better
             rough = (state.of("means").get(_INPUT) or own)["rough"]
-            wave = wave_of(own["values"], own["within"] / own["size"])
+            chance = own["within"] / own["size"]
+            wave = wave_of(own["values"], chance)
             own["is_judged"] = own.get("is_judged", False) or wave is not None
-            if wave is not None and is_order(wave, own["within"], rough):
+            if wave is None or not is_order(wave, own["within"], rough):
+                continue
+            if not is_patchwork(own["values"], own["lengths"], chance):
                 yield self._found_wave(one, wave, own)
 
     def _found_wave(self, one: Observation, wave: Wave, own: State) -> Finding:
@@ -146,6 +150,7 @@ class UnshuffledData(Rule):
 def _take_means(one: Observation, own: State) -> None:
     own.setdefault("first", max(0, one.step - round(one.value) + 1))
     own["values"] = [*own.get("values", []), *one.facts["means"]][-MOST_MEANS:]
+    own["lengths"] = [*own.get("lengths", []), len(one.facts["means"])][-MOST_MEANS:]
     own["size"] = float(one.facts["size"])
     for name in ("within", "rough"):
         known = own.get(name)
