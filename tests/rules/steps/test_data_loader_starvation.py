@@ -150,3 +150,26 @@ def test_who_has_next_to_nothing_of_a_core_may_wait_for_a_disk_unless_a_throng_w
         worker.step(step, {"data_wait": 0.06, "forward": 0.04})
     worker.flush()
     assert bool(judged(job.end()).episodes) is is_found
+
+
+@pytest.mark.parametrize(
+    ("cpu", "processes", "is_found"), [(22, 2, False), (22, 0, True), (70, 2, True)]
+)
+def test_what_a_job_has_of_the_cores_is_shared_by_its_loader_processes(
+    cpu: float, processes: int, is_found: bool
+) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    names = (
+        *("process_tree.cpu_percent", "pressure.cpu_some_percent", "cpu.running_threads"),
+        *("cpu.utilization_percent/0", "cpu.utilization_percent/1"),
+    )
+    series = tuple(series_of(name) for name in names)
+    facts = {"num_workers": processes, "cores": 2}
+    worker.operation("iterator start", "loading", 0.0, 0.001, lane="loader 1", detail=facts)
+    for step in range(STEPS):
+        if step % 5 == 0:
+            job.writer.add_sample(job.clock.now_ns(), series, (cpu, 99.0, 25.0, 100.0, 100.0))
+        worker.step(step, {"data_wait": 0.04, "forward": 0.03})
+    worker.flush()
+    assert bool(judged(job.end()).episodes) is is_found

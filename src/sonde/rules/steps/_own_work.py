@@ -87,7 +87,9 @@ def is_crowded(before: State, now: State) -> bool:
     return bool(shares[1] >= _FULL or shares[1] - shares[0] >= _CROWDED)
 
 
-def share_of_a_core(window: Window, table: StepTable, before: float = 1.0) -> float:
+def share_of_a_core(
+    window: Window, table: StepTable, before: float = 1.0, processes: int = 1
+) -> float:
     """How much of a core a worker had while steps ran; 1 where nobody was in its way.
 
     What takes 10 ms with a third of a core takes 3 ms on a machine of one's own.
@@ -96,6 +98,8 @@ def share_of_a_core(window: Window, table: StepTable, before: float = 1.0) -> fl
         window: What is looked at.
         table: The steps of the worker.
         before: What is said where nothing was measured meanwhile.
+        processes: How many of the worker's would each have a core, itself among them: of one that
+            waits for another, both wait for a core.
     """
     known = State()
     _note_machine(window, table, known)
@@ -105,8 +109,8 @@ def share_of_a_core(window: Window, table: StepTable, before: float = 1.0) -> fl
     if pressure["sum"] / pressure["count"] < _BUSY:
         return 1.0
     workers = max(1, len(window.leg.lives))
-    least = min(_LEAST_SHARE, 1 / _threads_for_a_core(window, table))
-    return float(min(1.0, max(least, cpu["sum"] / cpu["count"] / 100 / workers)))
+    least = min(_LEAST_SHARE, 1 / processes / _threads_for_a_core(window, table))
+    return float(min(1.0, max(least, cpu["sum"] / cpu["count"] / 100 / workers / processes)))
 
 
 def is_as_much(before: State, now: State) -> bool:

@@ -53,6 +53,11 @@ def making_of(window: Window, worker: int, own: State) -> Making | None:
     return Making(facts, kept["batch_seconds"], kept["cpu_percent"])
 
 
+def cores_wanted(loaders: int, cores: int) -> int:
+    """How many cores a worker and its loader processes would use at once."""
+    return max(1, min(1 + loaders, cores))
+
+
 def _kept(making: Making) -> dict[str, float | None]:
     facts = making.facts
     return {

@@ -3,13 +3,20 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
+from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.steps._own_work import share_of_a_core
-from sonde.rules.steps._processes import advice_on, making_of, note_cores, note_loading
+from sonde.rules.steps._processes import (
+    advice_on,
+    cores_wanted,
+    making_of,
+    note_cores,
+    note_loading,
+)
 from sonde.rules.steps._waits import Waits
 
 _LEAST_STEPS = 15  # of a window
@@ -49,7 +56,7 @@ class DataLoaderStarvation(Rule):
             note_cores(window, table.worker, own)
             core = 1.0
             if self._percent(waits, core) > self.threshold:  # else nobody need look at the machine
-                core = own["core"] = share_of_a_core(window, table, own.get("core", 1.0))
+                core = own["core"] = _share_of_a_core(window, table, own)
                 waits = waits.without_starts(window)
             if len(waits.steps) < _LEAST_STEPS:
                 continue
@@ -109,3 +116,10 @@ class DataLoaderStarvation(Rule):
                 **hours,
             },
         )
+
+
+def _share_of_a_core(window: Window, table: StepTable, own: State) -> float:
+    """How much of a core each process had that makes batches, or takes them."""
+    making = making_of(window, table.worker, own)
+    wanted = 1 if making is None else cores_wanted(making.facts.processes, making.facts.cores)
+    return share_of_a_core(window, table, own.get("core", 1.0), wanted)

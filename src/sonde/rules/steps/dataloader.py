@@ -19,7 +19,13 @@ from sonde.records.step import Phase
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.steps._own_work import share_of_a_core
-from sonde.rules.steps._processes import advice_on, making_of, note_cores, note_loading
+from sonde.rules.steps._processes import (
+    advice_on,
+    cores_wanted,
+    making_of,
+    note_cores,
+    note_loading,
+)
 from sonde.rules.steps._waits import Waits
 
 _LOADING = OperationCategory.LOADING.value
@@ -175,7 +181,8 @@ def _note_steps(window: Window, table: StepTable, own: State) -> None:
         if len(steady.steps):
             note_loading(window, steady, own)
     if own["waiting"] >= _WAITING:  # else nobody need look at the machine
-        own["core"] = share_of_a_core(window, table, own.get("core", 1.0))
+        wanted = cores_wanted(own.get("processes", 0), own.get("cores", 1))
+        own["core"] = share_of_a_core(window, table, own.get("core", 1.0), wanted)
     core = own.get("core", 1.0)
     own["wait_seconds"] = core * float(waits.seconds.mean())
     own["step_seconds"] = float((waits.whole - waits.seconds).mean())
