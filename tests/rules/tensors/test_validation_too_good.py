@@ -132,6 +132,14 @@ def test_one_batch_of_known_samples_is_a_hint_unless_a_loss_is_made_of_it() -> N
     assert validated.severity is in_batches.severity is Severity.WARNING
 
 
+def test_a_pass_over_what_is_trained_on_is_a_hint_unless_a_loss_is_made_of_it() -> None:
+    """So clusters and hard samples are looked for; many also count right answers so."""
+    [sorted_out] = judged(training(seen(1.0), losses=(1.0, None))).episodes
+    [validated] = judged(training(seen(1.0))).episodes
+    assert sorted_out.severity is Severity.INFO
+    assert validated.severity is Severity.WARNING
+
+
 def test_a_validation_that_is_far_better_from_the_first_is_found() -> None:
     found = judged(training(of_its_own, wrong=(0.5, 0.01), losses=(1.0, 0.05)))
     [episode] = found.episodes

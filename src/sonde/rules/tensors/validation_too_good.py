@@ -94,12 +94,13 @@ class ValidationTooGood(Rule):
     How it decides: by marks that the hook takes of single samples, as the model is given them. In
     two evaluations or more nearly all samples were trained on before; or at least a tenth was,
     spread over all batches, at a time when everything that is trained on is known. There must be
-    more of them than data has that holds the same samples more than once. One batch without a loss
-    is a hint only: who draws or compares what a model makes of all the data runs it so. A script
-    that evaluates the training set beside a validation set, an evaluation of a few batches, a
-    training with a few batches and a model that plays are left alone. Or by hits: in each of the
-    first 3 evaluations or more, errors and loss are below a quarter of those in training; dropout,
-    augmentation and an epoch's progress cost less.
+    more of them than data has that holds the same samples more than once. Where no loss is made of
+    them, one batch, or nothing but known samples, is a hint only: who draws, sorts or compares what
+    a model makes of all the data runs it so. A script that evaluates the training set beside a
+    validation set, an evaluation of a few batches, a training with a few batches and a model that
+    plays are left alone. Or by hits: in each of the first 3 evaluations or more, errors and loss
+    are below a quarter of those in training; dropout, augmentation and an epoch's progress cost
+    less.
     What to do: split by sample (by person, by time) before anything else; check that the loader of
     the validation set has the validation set; look for the target among the inputs.
     """
@@ -143,7 +144,8 @@ class ValidationTooGood(Rule):
             if state.get("has_others") or not is_candidate:
                 yield self.recovered("samples")
             elif own["row"] >= _KNOWN_EVALUATIONS and compared.is_told:
-                is_hint = compared.is_one_batch and not state["is_scored"]
+                is_all_data = compared.is_one_batch or compared.share >= _ALL
+                is_hint = is_all_data and not state["is_scored"]
                 yield self._found(compared, one, Severity.INFO if is_hint else Severity.WARNING)
 
     def _found(self, compared: _Compared, one: Observation, severity: Severity) -> Finding:
