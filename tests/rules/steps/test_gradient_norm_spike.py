@@ -92,6 +92,13 @@ def test_a_spike_between_the_steps_whose_norms_are_known_is_found(seed: int) -> 
     assert "at least" in episode.finding.message
 
 
+def test_a_spike_after_which_norms_are_larger_for_a_while_is_found() -> None:
+    values = norms(0.2)
+    values[150] = 2000.0
+    values[151:250] *= 8.0
+    assert len(judged_by_looks(values).episodes) == 1
+
+
 @pytest.mark.parametrize("spread", [0.1, 0.5, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_heavy_tails_between_looks_are_usual(spread: float, seed: int) -> None:

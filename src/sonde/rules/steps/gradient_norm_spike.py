@@ -23,7 +23,7 @@ _RATIOS = 3.0  # times as far out as one norm in twenty
 _OFTEN = 3  # spikes in one window: such a training jumps, and that is how it is
 _BETWEEN = "/between"  # the root mean square of the norms since the last such value
 _LEAST_BETWEEN = 10  # norms, where the steps between them are known to have had no larger ones
-_BACK = 3.0  # times the largest of late: above it the norm has not come back, it has grown
+_BACK = 0.1  # of it, at most, is the norm by now: above it the norm has grown, and stays so
 
 
 class GradientNormSpike(Rule):
@@ -101,7 +101,7 @@ class GradientNormSpike(Rule):
             if len(recent) >= _LEAST_BETWEEN and value > self.times * largest:
                 usual = Usual.of(np.array(recent))
                 limit = max(_TIMES_MIDDLE * usual.middle, _TIMES_LATELY * usual.largest)
-                is_back = at.get(step, value) <= _BACK * usual.largest
+                is_back = at.get(step, value) <= _BACK * value
                 was_seen = any(at.get(one, 0.0) >= value for one in range(first, step))
                 if value > limit and is_back and not was_seen:
                     yield self._found_between(curve.name, (first, step - 1), value, usual)
