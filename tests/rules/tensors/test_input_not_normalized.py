@@ -28,6 +28,7 @@ def training(
     layers: Sequence[tuple[int, ...]] = ((16, 784), (16,)),
     activation: str = "relu",
     before: float | None = None,
+    gradient: float | None = None,
 ) -> FakeJob:
     job = FakeJob()
     worker = job.worker()
@@ -36,6 +37,8 @@ def training(
         TensorInfo(f"{place}.weight", ("weights",), "float32", one)
         for place, one in enumerate(layers)
     ]
+    infos.append(TensorInfo("gradient/0.weight", ("gradients",), "float32", (16, 784)))
+    infos.append(TensorInfo("gradient/0.bias", ("gradients",), "float32", (16,)))
     worker._tensors |= {one.name: one for one in infos}
     worker.knows(f"{activation}_input", f"{activation}_input")
     for step in range(20):
@@ -43,6 +46,9 @@ def training(
             worker.statistics(name, step, values)
             if before is not None:
                 worker.statistics(f"{activation}_input", step, [before, -before])
+            if gradient is not None:
+                worker.statistics("gradient/0.weight", step, np.full(16 * 784, 0.01 * gradient))
+                worker.statistics("gradient/0.bias", step, np.full(16, 0.01))
         worker.step(step, {"forward": 0.1})
     worker.flush()
     return job.end()
@@ -56,6 +62,12 @@ def test_pixels_up_to_255_are_found(activation: str, before: float | None) -> No
     assert episode.finding.tensor == "input_0"
     assert episode.finding.evidence["mean"] == pytest.approx(127.5)
     assert "(from 0 to 255)" in episode.finding.message
+
+
+def test_where_the_first_gradients_are_as_large_as_the_pixels_nothing_has_scaled_them() -> None:
+    layers = ((16, 784), (8, 16))
+    assert judged(training(PIXELS, layers=layers, gradient=127.0)).episodes
+    assert judged(training(PIXELS - 127.5, layers=layers, gradient=0.8)).episodes  # it may hide
 
 
 def test_pixels_that_were_divided_twice_are_found() -> None:
@@ -73,6 +85,7 @@ HEALTHY: Mapping[str, Mapping[str, Any]] = {
     "a model that scales by itself": {"values": PIXELS, "before": 0.6},
     "one with tanh that does": {"values": PIXELS, "activation": "tanh", "before": 0.6},
     "one with sigmoid that does": {"values": PIXELS, "activation": "sigmoid", "before": 0.6},
+    "one without activations that does": {"values": PIXELS, "layers": MATRICES, "gradient": 0.8},
     "tokens": {"values": PIXELS, "dtype": "int64", "shape": (32, 20)},
     "steps of a diffusion": {"values": PIXELS, "shape": (32,)},
     "a mask": {"values": np.where(np.arange(100) < 50, 0.0, -1e9), "name": "attention_mask_0"},

@@ -16,6 +16,7 @@ _MOSTLY_ZERO = 0.5  # counts, one-hot codes and masks have no scale of their own
 _MAIN = 0.1  # of the largest input: smaller ones are steps, weights, conditions
 _FIRST_LAYERS = 2  # one of them a normalization: then the scale of the input does not matter
 _BEFORE_ACTIVATIONS = ("relu_input", "tanh_input", "sigmoid_input")
+_AROUND = 0.2  # of its scale: an input whose mean is nearer to zero has no side
 _PASSED_ON = 0.05  # of the input's scale: less in front of an activation was scaled down before
 
 
@@ -27,8 +28,9 @@ class InputNotNormalized(Rule):
     large, and those of one feature drown the others.
     How it decides: from the first steps, the root of the mean square of every input of floating
     point must lie between `smallest` and `largest`; pixels from 0 to 1 do. Left alone are models
-    that begin with a normalization layer or scale inputs down themselves, small side inputs, and
-    inputs that are mostly zero, such as one-hot codes and masks.
+    that begin with a normalization layer or scale inputs down themselves, as what comes to their
+    activations or the gradients of their layers tell, small side inputs, and inputs that are mostly
+    zero, such as one-hot codes and masks.
     What to do: subtract the mean and divide by the standard deviation of the training set, channel
     by channel or feature by feature; or let the model begin with a batch normalization.
     """
@@ -36,7 +38,7 @@ class InputNotNormalized(Rule):
     largest: Positive = 20.0
     smallest: Positive = 0.005
 
-    needs = (Statistics("inputs"),)
+    needs = (Statistics("inputs"), Statistics("gradients"))
     window_steps: ClassVar[int] = 20
     recovers_after: ClassVar[int] = 0
 
@@ -64,7 +66,7 @@ class InputNotNormalized(Rule):
             return
         if self.smallest <= scale <= self.largest or _begins_normalized(window):
             return
-        if scale > self.largest and _is_scaled_down(scale, window):
+        if scale > self.largest and _is_scaled_down(mean, scale, window):
             return
         own["is_told"] = True
         std = math.sqrt(max(0.0, scale**2 - mean**2))
@@ -111,10 +113,32 @@ def _begins_normalized(window: Window) -> bool:
     return any(len(one.shape) == 1 for one in weights)
 
 
-def _is_scaled_down(scale: float, window: Window) -> bool:
-    """Whether what comes to activations is far smaller: the model scales by itself."""
+def _is_scaled_down(mean: float, scale: float, window: Window) -> bool:
+    """Whether what comes to activations, or else to layers, is far smaller: the model scales it."""
     sizes = []
     for one in (one for name in _BEFORE_ACTIVATIONS for one in window.tensors(name)):
         count = max(1.0, float(one.column("count")[-1]))
         sizes.append(math.sqrt(float(one.column("sum_of_squares")[-1]) / count))
+    if not sizes and abs(mean) >= _AROUND * scale:
+        sizes = _means_of_layer_inputs(window)
     return bool(sizes) and max(sizes) < _PASSED_ON * scale
+
+
+def _means_of_layer_inputs(window: Window) -> list[float]:
+    """How far from zero the inputs of layers are, as gradients tell; empty where they do not.
+
+    That of a weight is that of the bias for each input, times the input: if the mean of inputs is
+    far from zero, it is larger by that.
+    """
+    gradients = {one.name: one for one in window.tensors("gradients")}
+    found = []
+    for name, one in gradients.items():
+        if one.info is None or len(one.info.shape) < 2:
+            continue
+        bias = gradients.get("bias".join(name.rsplit("weight", 1)))
+        if bias is None or bias is one or not float(bias.column("sum_of_squares")[-1]) > 0:
+            return []  # what goes in there, nobody knows
+        inputs = math.prod(one.info.shape[1:])
+        ratio = float(one.column("sum_of_squares")[-1] / bias.column("sum_of_squares")[-1])
+        found.append(math.sqrt(ratio / inputs))
+    return found
