@@ -116,6 +116,19 @@ def test_a_loss_a_little_below_a_guess_among_rare_classes_is_left_alone() -> Non
     assert judged(came_down_to(float(guess), noise=0.02), look).episodes == ()
 
 
+@pytest.mark.parametrize(("found", "is_guess"), [(8, False), (2, True)])
+def test_classes_with_weights_are_known_though_one_for_all_would_be_right_more_often(
+    found: int, is_guess: bool
+) -> None:
+    """Of ten rare ones so many are found; a fifth of all others is taken for one."""
+
+    def look(worker: FakeWorker, step: int) -> None:
+        hits = {"0": [72, 18], "1": [found, 10 - found]}
+        worker.observation("class-hits", "predictions", step, hits, value=100)
+
+    assert bool(judged(came_down_to(0.8, noise=0.05), look).episodes) is is_guess
+
+
 def test_a_model_that_knows_its_classes_already_may_stand_still() -> None:
     flat = noisy(lambda at: np.full_like(at, 0.3), STEPS, 0.1)
     assert judged(flat, classes(0.9)).episodes == ()

@@ -5,6 +5,7 @@ Answers and labels are looked at now and then, so a few looks are kept: the late
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from sonde.analyze.robust import middle_of
 from sonde.read.window import Window, WindowTensor
@@ -44,6 +45,7 @@ class Answers:
                 counts[name] = counts.get(name, 0) + right + wrong
             samples = sum(right + wrong for right, wrong in seen.values())
             self._add("hits", [[sum(right for right, _ in seen.values()), samples]])
+            self._add("classes", [seen])
         if "hits" in self._state:
             return  # where there are classes, their names are no numbers to compare
         answers, labels = window.tensors("predictions"), window.tensors("labels")
@@ -74,7 +76,8 @@ class Answers:
         """
         right, samples = self._hits()
         if samples >= _LEAST_SAMPLES:
-            return right / samples <= self._luck(samples, 0.03, 3.0) and self._is_guessed(loss)
+            is_luck = right / samples <= self._luck(samples, 0.03, 3.0) and self._is_guessed(loss)
+            return is_luck and not self._tell_classes_apart()
         return self._are_alike(_ALIKE)
 
     def compared_crosswise(self) -> tuple[str, str] | None:
@@ -84,7 +87,22 @@ class Answers:
         answers, labels = self._state["shapes"]
         return _in_words(answers), _in_words(labels)
 
-    def _add(self, name: str, rows: list[list[float]]) -> None:
+    def _tell_classes_apart(self) -> bool:
+        """Whether each class is found more often than by chance, in the mean.
+
+        Where rare ones have more weight, fewer answers are right than one class for all would be.
+        """
+        found: dict[str, list[float]] = {}
+        for look in self._state.get("classes", []):
+            for name, (right, wrong) in look.items():
+                known = found.setdefault(name, [0.0, 0.0])
+                found[name] = [known[0] + right, known[1] + right + wrong]
+        shares = [(right / samples, samples) for right, samples in found.values() if samples]
+        error = math.sqrt(sum(0.25 / samples for _, samples in shares)) / len(shares)
+        mean = sum(share for share, _ in shares) / len(shares)
+        return mean > 1 / len(shares) + max(0.1, 3 * error)
+
+    def _add(self, name: str, rows: list[Any]) -> None:
         self._state[name] = (self._state.get(name, []) + rows)[-_LATEST:]
 
     def _hits(self) -> tuple[float, float]:
