@@ -60,7 +60,11 @@ def test_a_machine_that_is_much_slower_for_long_is_found() -> None:
 
 
 def short(
-    slower_by: float = 6.0, cpu: float = 95.0, pressure: float = 5.0, **since: float
+    slower_by: float = 6.0,
+    cpu: float = 95.0,
+    pressure: float = 5.0,
+    first_sample: int = 0,
+    **since: float,
 ) -> FakeJob:
     """A job of a few seconds on a CPU; from step 150 on all that computes takes longer.
 
@@ -68,6 +72,7 @@ def short(
         slower_by: How much longer.
         cpu: Percent of a core that it has since.
         pressure: Percent of the time in which somebody waits for a core since.
+        first_sample: The step at which the machine is measured first.
         since: How many times as large `inputs` and `gradients` are since, and how many `passes`.
     """
     job = FakeJob()
@@ -79,7 +84,8 @@ def short(
         times = slower_by if is_slow else 1.0
         if step % 20 == 0:
             machine = (cpu, pressure) if is_slow else (95.0, 5.0)
-            job.writer.add_sample(job.clock.now_ns(), series, machine)
+            if step >= first_sample:
+                job.writer.add_sample(job.clock.now_ns(), series, machine)
             for name, what in (("input_0", "inputs"), ("gradient/0.weight", "gradients")):
                 size = int(100 * (since.get(what, 1.0) if is_slow else 1.0))
                 worker.statistics(name, step, np.ones(size))
@@ -104,6 +110,12 @@ def test_half_of_a_job_of_three_seconds_is_enough() -> None:
     worker.flush()
     [episode] = judged(job.end()).episodes
     assert episode.first_step == 100
+
+
+def test_in_a_crowd_it_must_be_known_what_was_computed_before() -> None:
+    assert judged(short(pressure=90.0)).episodes
+    assert judged(short(pressure=90.0, first_sample=140)).episodes == ()
+    assert judged(short(first_sample=140)).episodes
 
 
 SHORT_AND_HEALTHY = {

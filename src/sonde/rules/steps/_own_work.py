@@ -67,12 +67,20 @@ def times_the_work(before: State, now: State) -> float | None:
     cpu_before, cpu_now = before.of(_CPU), now.of(_CPU)
     if not cpu_now.get("count") or not before.get("steps") or not now.get("steps"):
         return None
-    is_known = cpu_before.get("count", 0) >= _ENOUGH_SAMPLES
+    is_known = is_measured(before)
     most = max(cpu_now["most"], cpu_before.get("most", 0.0))
     level = cpu_before["sum"] / cpu_before["count"] if is_known else most
     each_before = level * before["seconds"] / before["steps"]
     each_now = cpu_now["sum"] / cpu_now["count"] * now["seconds"] / now["steps"]
     return float(each_now / each_before) if each_before > 0 else None
+
+
+def is_measured(known: State) -> bool:
+    """Whether there are samples enough to tell how much processes computed, on a full machine, too.
+
+    One of the first second holds what came before the steps.
+    """
+    return bool(known.of(_CPU).get("count", 0) >= _ENOUGH_SAMPLES)
 
 
 def is_crowded(before: State, now: State) -> bool:

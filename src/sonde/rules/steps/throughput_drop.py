@@ -19,6 +19,7 @@ from sonde.rules._trainings import begin_leg
 from sonde.rules.steps._own_work import (
     is_as_much,
     is_crowded,
+    is_measured,
     is_more,
     join_amounts,
     lacks_inputs,
@@ -148,13 +149,15 @@ class ThroughputDrop(Rule):
         """Whether it is more than a change that is meant, or a busy machine."""
         then, now = state.of("before"), state.of("now")
         work = times_the_work(then, now)
-        is_excused = is_more(then, now) or (is_crowded(then, now) and (work or 0.0) < self.factor)
+        is_full = is_crowded(then, now)
+        is_excused = is_more(then, now) or (is_full and (work or 0.0) < self.factor)
         if is_alone and not is_excused:
             return True
         least = max(self.factor, _PATIENT_FACTOR)
         if times < least or state["slow"] < _PATIENT_SHARE * state["seen"]:
             return False
-        if work is not None and work >= least and is_as_much(then, now):
+        is_sure = is_measured(then) or not is_full
+        if work is not None and work >= least and is_sure and is_as_much(then, now):
             return True
         is_long = state["slow"] >= _PATIENT_WINDOWS
         return is_long and bool(state["lost"] >= _PATIENT_SECONDS)
