@@ -173,6 +173,7 @@ FAULTS: dict[str, Fault] = {
     "counts_edits": Fault("HotFunction", "edit_distance"),
     "searches_for_errors": Fault("ThroughputDrop", step=150, also=("HotFunction", "StepOutlier")),
     "positions_in_metres": Fault("TensorVariance", "cities", also=(*STARTS_BADLY, *DOES_NOT_LEARN)),
+    "keeps_every_checkpoint": Fault("DiskFull", "disk"),
 }
 
 SEVERAL_WORKERS = {
@@ -189,6 +190,8 @@ GIVEN: dict[str, Parameters] = {
     "one_does_not_come": {"CollectiveHang": {"seconds": 8.0}},
     "positions_in_metres": {"TensorVariance": {"max_threshold": 1e6}},
 }
+
+DISK_MIB = {"keeps_every_checkpoint": 120}
 
 BESIDE_ANOTHER = {"members_of_one_seed": "SimilarAcrossRuns"}
 

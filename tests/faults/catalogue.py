@@ -18,7 +18,9 @@ def _programs() -> Iterator[Program]:
         for name, fault in labels.FAULTS.items():
             given = calibration.GIVEN.get(name, {})
             beside = calibration.BESIDE_ANOTHER.get(name, "")
-            yield Program(name, part, fault, _SEVERAL_WORKERS.get(name, 1), given, beside)
+            disk_mib = calibration.DISK_MIB.get(name, 0)
+            workers = _SEVERAL_WORKERS.get(name, 1)
+            yield Program(name, part, fault, workers, given, beside, disk_mib)
     for part, labels in parts:
         for name in labels.ODD:
             yield Program(name, part, workers=_SEVERAL_WORKERS.get(name, 1))

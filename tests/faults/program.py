@@ -47,6 +47,7 @@ class Program:
     workers: int = 1
     given: Parameters = field(default_factory=dict, hash=False)  # where a default is long
     beside: str = ""  # a rule that compares it with a run of another seed
+    disk_mib: int = 0  # of a disk of its own that it runs on
 
     @property
     def path(self) -> Path:

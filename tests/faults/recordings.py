@@ -79,11 +79,12 @@ def _train(run: Run, folder: Path) -> int:
     launcher = (*_TORCHRUN, f"--nproc-per-node={workers}") if workers > 1 else ()
     script = (str(run.program.path), run.variant.value, str(run.seed))
     # rules are asked afterwards: what they need is recorded all the same
-    options = ("--quiet", "--no-rules", "--no-report", "--name", "job", "--store", ".")
+    options = ("--quiet", "--no-rules", "--no-report", "--name", "job", "--store", str(folder))
     watched = (sys.executable, "-m", "sonde", "run", *options)
+    on_disk = _on_disk(run.program.disk_mib, folder) if run.program.disk_mib else ()
     with (folder / "output.txt").open("w") as output:
         done = subprocess.run(
-            [*watched, "--", sys.executable, *launcher, *script],
+            [*on_disk, *watched, "--", sys.executable, *launcher, *script],
             cwd=folder,
             env={**plain_environment(), **_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
@@ -93,6 +94,14 @@ def _train(run: Run, folder: Path) -> int:
             timeout=_MOST_SECONDS,
         )
     return done.returncode
+
+
+def _on_disk(mib: int, folder: Path) -> tuple[str, ...]:
+    """Runs a command on a small disk, which nobody else sees and which is gone with it."""
+    disk = folder / "disk"
+    disk.mkdir()
+    mounted = f'mount -t tmpfs -o size={mib}m none "$0" && cd "$0" && exec "$@"'
+    return ("unshare", "--mount", "sh", "-c", mounted, str(disk))
 
 
 def _digest(program: Program) -> str:
