@@ -95,6 +95,28 @@ def test_a_new_head_on_a_model_that_is_frozen_may_be_trained_in_eval_mode() -> N
     assert probed("head").episodes == ()
 
 
+def in_a_backbone(*fed: str) -> Evaluation:
+    """A model that is in eval mode from the beginning, and which parts of it get gradients."""
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(40):
+        if step == 0:
+            detail = {"is": "eval", "modules": ["body.bn", "body.drop"]}
+            worker.observation("module-mode", "Net", step, detail, mode="train", value=2.0)
+        if step in (0, 1, 20):
+            for part in fed:
+                worker.knows(f"gradient/{part}.weight", "gradients")
+                worker.statistics(f"gradient/{part}.weight", step, [0.1, -0.2])
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return judged(job.end())
+
+
+def test_a_backbone_that_was_frozen_from_the_beginning_may_be_in_eval_mode() -> None:
+    assert in_a_backbone("head").episodes == ()
+    assert in_a_backbone("head", "body.last").episodes
+
+
 @pytest.mark.parametrize(
     "found",
     [

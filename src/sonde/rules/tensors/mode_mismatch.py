@@ -33,8 +33,9 @@ class ModeMismatch(Rule):
     for 2 evaluations of at least 3 batches: who only draws samples has less. Single layers in the
     other mode are put there on purpose (frozen batch normalization, Monte Carlo dropout); models
     that are run in training without being trained (teachers, frozen backbones) are left out, and so
-    is a model in eval mode if all of its modules that care have learned before and get no gradient
-    any more: who trains a new head on it wants its statistics kept.
+    is a model in eval mode if each of its modules that care has learned before and gets no gradient
+    any more, or lies in a part of the model that gets none at all: who trains a new head on that
+    wants its statistics kept.
     What to do: call model.train() before each epoch and model.eval() before each evaluation; models
     that come from from_pretrained() are in eval mode.
     """
@@ -103,18 +104,27 @@ def _is_wrong(one: Observation) -> bool:
 
 
 def _is_frozen(one: State, window: Window) -> bool:
-    """Whether all modules that care had gradients before, and none when last looked at."""
-    modules = [f"gradient/{name}." for name in one["modules"]]
+    """Whether no module that cares is trained, as far as was looked at since."""
+    modules = one["modules"]
     looked_at = window.tensors(_GRADIENTS)
-    fed = [tensor.name for tensor in looked_at if tensor.steps[-1] >= one["since"]]
+    fed = {tensor.name for tensor in looked_at if tensor.steps[-1] >= one["since"]}
     if fed:
-        known = window.data.members(_GRADIENTS)
-        one["is_frozen"] = (
-            len(modules) == one["count"]
-            and not any(name.startswith(tuple(modules)) for name in fed)
-            and all(any(name.startswith(module) for name in known) for module in modules)
-        )
+        known = set(window.data.members(_GRADIENTS))
+        are_known = len(modules) == one["count"]
+        one["is_frozen"] = are_known and all(_rests(name, fed, known) for name in modules)
     return bool(one.get("is_frozen", False))
+
+
+def _rests(module: str, fed: set[str], known: set[str]) -> bool:
+    """Whether a module has learned before, or nothing learns in its whole part of the model."""
+    part, _, inside = module.partition(".")
+    if _has_any(module, fed):
+        return False
+    return _has_any(module, known) or (bool(inside) and not _has_any(part, fed))
+
+
+def _has_any(module: str, gradients: set[str]) -> bool:
+    return any(name.startswith(f"gradient/{module}.") for name in gradients)
 
 
 def _noted(one: Observation, window: Window) -> State:
