@@ -9,119 +9,153 @@ from tests.faults.program import (
 )
 
 FAULTS: dict[str, Fault] = {
-    "normed_afterwards": Fault(
-        "ParameterNotUpdated",
-        "scores",
-        OVER_SIX_STEPS,
-        within=2,
-        also=("UnchangedTensor", "NoGradient"),
-    ),
-    "codes_without_a_bridge": Fault(
-        "NoGradient", "encoder", OVER_SIX_STEPS, within=2, also=("UnchangedTensor",)
-    ),
-    "chief_validates": Fault("ModeMismatch", step=80, within=2),
-    "cleared_once_an_epoch": Fault(
+    "a_list_used_up": Fault(
         "MissingZeroGrad",
         step=1,
         within=2,
         also=(*DOES_NOT_LEARN, *STARTS_BADLY, *NOT_A_NUMBER, "WeightUpdateRatio"),
     ),
-    "pixels_as_probabilities": Fault("OutputIsProbability", within=2, also=DOES_NOT_LEARN),
-    "averages_its_neighbours": Fault("SymmetricUnits", "gather", step=1, also=DOES_NOT_LEARN),
-    "stored_as_half": Fault("NonFiniteInput", step=90, within=2, also=NOT_A_NUMBER),
-    "attends_to_nothing": Fault("ExplodingTensor", step=120, also=NOT_A_NUMBER),
-    "in_volts": Fault(
-        "InputNotNormalized",
-        also=(*STARTS_BADLY, *DOES_NOT_LEARN, "VanishingGradient", "DeadRelu"),
+    "saves_memory_at_the_stem": Fault(
+        "NoGradient",
+        "stem",
+        OVER_SIX_STEPS,
+        within=2,
+        also=("UnchangedTensor", "ParameterNotUpdated", *DOES_NOT_LEARN),
     ),
-    "divides_by_the_decay": Fault(
+    "rounds_in_a_list": Fault(
+        "ParameterNotUpdated",
+        step=OVER_SIX_STEPS,
+        within=2,
+        also=("UnchangedTensor", "NoGradient"),
+    ),
+    "goes_on_with_the_best": Fault("ModeMismatch", step=100, within=2, also=("Overfit",)),
+    "points_with_its_attention": Fault(
+        "OutputIsProbability", within=2, also=(*DOES_NOT_LEARN, "VanishingGradient")
+    ),
+    "a_sensor_is_switched_off": Fault("NonFiniteInput", step=160, within=2, also=NOT_A_NUMBER),
+    "cut_off_recording": Fault("ExplodingTensor", step=170, also=NOT_A_NUMBER),
+    "bottleneck_rewarded": Fault(
         "LossDiverging",
-        step=500,
-        also=(*NOT_A_NUMBER, *DOES_NOT_LEARN, "ClipSaturation", "WeightUpdateRatio"),
+        step=30,
+        also=(*NOT_A_NUMBER, "WeightUpdateRatio", "PoorWeightInitialization", "ParameterOutlier"),
     ),
-    "rarely_shown": Fault("LossSpike", step=260, also=("GradientNormSpike",)),
-    "scaled_again_and_again": Fault(
-        "LearningRateCollapse", also=("WeightUpdateRatio", "UnchangedTensor", *DOES_NOT_LEARN)
+    "a_shard_in_cents": Fault(
+        "LossSpike", step=260, instead=("GradientNormSpike",), also=("LossDiverging",)
     ),
-    "clips_the_scaled": Fault(
-        "ClipSaturation",
-        also=(*DOES_NOT_LEARN, "VanishingGradient", "WeightUpdateRatio", "UnchangedTensor"),
+    "rows_for_columns": Fault(
+        "LossNotDecreasing", also=(*DOES_NOT_LEARN, "LabelsUnrelated", "DeadRelu")
     ),
-    "decay_without_the_rate": Fault(
-        "WeightCollapse", also=(*DOES_NOT_LEARN, "VanishingGradient", "WeightUpdateRatio")
+    "slows_down_when_steep": Fault(
+        "LearningRateCollapse",
+        step=110,
+        also=("WeightUpdateRatio", "UnchangedTensor", "ParameterNotUpdated", *DOES_NOT_LEARN),
     ),
-    "gates_nearly_shut": Fault("VanishingGradient", "highway", also=("UnchangedTensor",)),
-    "clamped_on_the_wrong_side": Fault(
+    "forgets_the_root": Fault(
+        "WeightUpdateRatio",
+        also=(
+            *(*STARTS_BADLY, *NOT_A_NUMBER, *DOES_NOT_LEARN),
+            *("DeadRelu", "ParameterOutlier", "VanishingGradient", "UnchangedTensor"),
+        ),
+    ),
+    "shortcuts_left_out": Fault(
+        "VanishingGradient",
+        "trunk",
+        also=(*DOES_NOT_LEARN, "UnchangedTensor", "WeightUpdateRatio", "ParameterNotUpdated"),
+    ),
+    "levels_below_zero": Fault(
         "DeadRelu",
         "relu",
         also=(
-            *(*DOES_NOT_LEARN, "VanishingGradient", "WeightUpdateRatio"),
+            *(*DOES_NOT_LEARN, "VanishingGradient", "WeightUpdateRatio", "UnchangedTensor"),
+            *("ParameterNotUpdated", "NoGradient"),
+        ),
+    ),
+    "sums_its_points": Fault(
+        "SaturatedActivation",
+        "squash",
+        also=(*DOES_NOT_LEARN, *STARTS_BADLY, "VanishingGradient"),
+    ),
+    "rare_chances": Fault(
+        "GradientNormSpike", step=310, instead=("LossSpike",), also=("LossDiverging",)
+    ),
+    "scaled_by_both": Fault(
+        "InputNotNormalized", also=(*DOES_NOT_LEARN, "VanishingGradient", "DeadRelu")
+    ),
+    "starts_from_the_linear_fit": Fault("SymmetricUnits", "hidden", step=1, also=DOES_NOT_LEARN),
+    "measures_what_it_has_cut": Fault(
+        "ClipSaturation",
+        step=140,
+        also=(*DOES_NOT_LEARN, "VanishingGradient", "WeightUpdateRatio", "UnchangedTensor"),
+    ),
+    "left_from_debugging": Fault("Overfit", step=90, also=("Overtraining", "LabelsUnrelated")),
+    "below_the_noise": Fault("Overtraining", step=300, also=("LossNotDecreasing",)),
+    "blocks_add_up": Fault(
+        "PoorWeightInitialization",
+        also=(*STARTS_BADLY, *DOES_NOT_LEARN, "DeadRelu", "WeightUpdateRatio"),
+    ),
+    "integers_without_their_scale": Fault(
+        "ParameterOutlier",
+        "hidden",
+        step=300,
+        also=(
+            *(*NOT_A_NUMBER, *DOES_NOT_LEARN, "WeightUpdateRatio", "SaturatedActivation"),
+            *("VanishingGradient", "UnchangedTensor", "ParameterNotUpdated"),
+        ),
+    ),
+    "shrinks_at_every_batch": Fault(
+        "WeightCollapse",
+        also=(
+            *(*DOES_NOT_LEARN, "VanishingGradient", "WeightUpdateRatio", "DeadRelu"),
             *("UnchangedTensor", "ParameterNotUpdated"),
         ),
     ),
-    "too_high_a_frequency": Fault(
-        "SaturatedActivation", "bend", also=(*DOES_NOT_LEARN, "VanishingGradient")
+    "back_to_orthogonal": Fault(
+        "UnchangedTensor", "weight_hh", step=30, instead=("ParameterNotUpdated",)
     ),
-    "fan_without_channels": Fault("PoorWeightInitialization", also=STARTS_BADLY),
-    "scaled_with_the_batch": Fault(
-        "WeightUpdateRatio",
-        step=280,
-        also=(*NOT_A_NUMBER, *DOES_NOT_LEARN),
+    "one_call_in_a_hundred": Fault("ClassImbalance", step=16),
+    "molecules_by_size": Fault("UnshuffledData", step=100, also=("LossSpike", *DOES_NOT_LEARN)),
+    "one_model_for_all_folds": Fault(
+        "ValidationTooGood", step=180, also=("Overtraining", "Overfit")
     ),
-    "reads_the_header_too": Fault(
-        "ParameterOutlier", "read", step=180, also=(*NOT_A_NUMBER, "WeightUpdateRatio")
-    ),
-    "masks_the_wrong_side": Fault("NLPSequenceRatio", also=DOES_NOT_LEARN),
-    "normalised_with_other_statistics": Fault(
+    "keeps_fifteen_percent": Fault("NLPSequenceRatio", also=DOES_NOT_LEARN),
+    "in_hounsfield_units": Fault(
         "CheckInputImages",
+        step=4,
         instead=("InputNotNormalized",),
-        also=(*STARTS_BADLY, *DOES_NOT_LEARN),
+        also=(
+            *(*STARTS_BADLY, *DOES_NOT_LEARN, "DeadRelu", "VanishingGradient"),
+            *("ClassImbalance", "WeightUpdateRatio"),
+        ),
     ),
-    "weights_upside_down": Fault("ClassImbalance"),
-    "mask_the_wrong_way_round": Fault(
-        "LossNotDecreasing", also=("Overtraining", "VanishingGradient")
+    "distances_each_time": Fault(
+        "DataLoaderStarvation", step=10, also=("HotFunction", "Dataloader", "StepOutlier")
     ),
-    "ratings_without_decay": Fault("Overfit", also=("Overtraining", "LossNotDecreasing")),
-    "patience_never_ends": Fault("Overtraining", also=("LossNotDecreasing",)),
-    "split_twice": Fault("LabelsUnrelated", also=("Overfit", "LossNotDecreasing")),
-    "same_text_for_both": Fault("ValidationTooGood"),
-    "split_at_random_each_time": Fault("ValidationTooGood"),
-    "buffer_of_one_class": Fault(
-        "UnshuffledData",
-        also=("LossSpike", "GradientNormSpike", "LossNotDecreasing", "LossDiverging"),
+    "negatives_from_a_list": Fault("HotFunction", "draw_one_by_one", step=9),
+    "rewrites_its_log": Fault("ThroughputDrop", step=100, also=("HotFunction", "StepOutlier")),
+    "hook_never_removed": Fault("HostMemoryLeak", also=("ThroughputDrop",)),
+    "manifest_every_epoch": Fault(
+        "StepOutlier", step=25, also=("HotFunction", "DataLoaderStall", "DataLoaderStarvation")
     ),
-    "ordered_by_price": Fault(
-        "UnshuffledData", also=("LossSpike", "GradientNormSpike", "LossNotDecreasing")
+    "restarts_lazy_units": Fault("ReplicaDivergence", step=100, within=2, also=("LossSpike",)),
+    "rounds_its_glance": Fault(
+        "NoGradient", "locate", OVER_SIX_STEPS, within=2, also=("UnchangedTensor",)
     ),
-    "gains_that_cannot_move": Fault("UnchangedTensor", instead=("ParameterNotUpdated",)),
-    "one_long_document": Fault(
-        "GradientNormSpike",
-        step=150,
-        also=("LossSpike", "LossNotDecreasing", "WeightUpdateRatio", "ExplodingTensor"),
-    ),
-    "scale_grows_too_fast": Fault("LowPrecisionOverflow", also=("ExplodingTensor",)),
-    "spectrograms_again": Fault("DataLoaderStarvation", also=("Dataloader", "HotFunction")),
-    "tries_again_later": Fault("DataLoaderStall", step=210, also=("StepOutlier", "Dataloader")),
-    "first_worker_keeps_the_books": Fault("Straggler", "worker 0", also=("HotFunction",)),
-    "forgets_to_swap_back": Fault("ReplicaDivergence", step=120, within=2),
-    "a_handler_more": Fault("ThroughputDrop", step=50, also=("HotFunction", "StepOutlier")),
-    "anchors_one_by_one": Fault("HotFunction", "match_anchors"),
-    "outputs_of_all_epochs": Fault("HostMemoryLeak"),
-    "fetches_in_chunks": Fault("StepOutlier", also=("Dataloader", "DataLoaderStarvation")),
+    "resumed_as_it_was_saved": Fault("ModeMismatch", step=200, within=2),
 }
 
-SEVERAL_WORKERS = {
-    "chief_validates": 2,
-    "first_worker_keeps_the_books": 2,
-    "forgets_to_swap_back": 2,
-    "sentences_as_they_come": 2,
-    "averages_now_and_then": 2,
-}
+SEVERAL_WORKERS = {"restarts_lazy_units": 2}
 
 ODD = (
-    *("begins_as_identity", "denoises", "five_folds", "learns_to_adapt", "pruned_in_rounds"),
-    *("sharpness_aware", "soft_prompt", "weighs_its_experts"),
-    *("averages_now_and_then", "huggingface_smoothed", "keeps_decoded_pictures"),
-    *("mostly_background", "penalty_every_sixteenth", "reshuffles_its_index"),
-    *("sentences_as_they_come", "short_sentences_first"),
+    *("mixes_pairs", "hides_most_patches", "fills_in_words", "reads_on"),
+    *("actor_and_critic", "proximal", "flows_both_ways", "codebook_by_averages"),
+    *("batches_grow", "swings_its_rate", "pretext_first", "echo_state"),
+    *("two_paces", "solves_an_equation", "two_towers", "claims_of_a_year"),
+    *("shops_of_all_sizes", "walks_forward", "one_graph_for_all", "predicts_links"),
+    *("two_views", "sees_a_quarter", "moves_towards_its_copies", "eight_at_once"),
+    *(
+        "rounds_its_weights",
+        "exact_weights_beside",
+        "as_many_words_as_fit",
+        "shards_through_a_buffer",
+    ),
 )
