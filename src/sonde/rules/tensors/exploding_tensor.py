@@ -1,6 +1,6 @@
 """ExplodingTensor: values that are no numbers any more."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
@@ -94,13 +94,13 @@ class ExplodingTensor(Rule):
         for curve in (*window.losses(), *window.scalars("gradient_norm*")):
             yield from self._in_curve(curve)
         found = {name: window.tensors(name, each_worker=True) for name in _LOOKED_AT}
-        for name in _STAY:
-            for tensor in found[name]:
-                # a mask that somebody keeps among the weights was never anything but infinite
-                if tensor.name not in born:
-                    born[tensor.name] = int(tensor.rows.columns["infinities"][0])
-        if _are_finite([tensor for tensors in found.values() for tensor in tensors]):
-            return
+        _remember([tensor for name in _STAY for tensor in found[name]], born)
+        if not _are_finite([tensor for tensors in found.values() for tensor in tensors]):
+            yield from self._in_tensors(found, born)
+
+    def _in_tensors(
+        self, found: Mapping[str, Sequence[WindowTensor]], born: State
+    ) -> Iterator[_Bad]:
         for name, tensors in found.items():
             if name in _STAY:
                 yield from self._in_weights(tensors, born)
@@ -169,6 +169,13 @@ def _order(bad: _Bad) -> tuple[int, int]:
     """The earliest first; at one step what comes first in it."""
     rank = 0 if bad.name.startswith("loss") else 1 if bad.name.startswith("gradient/") else 2
     return bad.step, rank
+
+
+def _remember(weights: Sequence[WindowTensor], born: State) -> None:
+    """A mask that somebody keeps among the weights was never anything but infinite."""
+    for tensor in weights:
+        if tensor.name not in born:
+            born[tensor.name] = int(tensor.rows.columns["infinities"][0])
 
 
 def _are_finite(tensors: Sequence[WindowTensor]) -> bool:
