@@ -13,6 +13,7 @@ from sonde.analyze.loading import FunctionShare, LoaderReport, examine
 from sonde.client.drawings import bars
 from sonde.client.frames import TIME, Frame, aligned, said_time
 from sonde.clock import iso
+from sonde.read.collectives import node_of
 from sonde.read.loader_hosts import with_host
 from sonde.read.loading import read_loaders
 from sonde.read.system import SystemReader
@@ -40,9 +41,9 @@ class Loaders(Frame):
 
     def _examined(self) -> Iterator[LoaderReport]:
         machines = {one.node: one for one in self.machines}
-        workers = Counter(map(_node_of, self.everyone))
+        workers = Counter(map(node_of, self.everyone))
         for reader in self.readers:
-            node = _node_of(reader)
+            node = node_of(reader)
             for record in read_loaders(reader):
                 yield examine(with_host(record, machines.get(node), workers[node]))
 
@@ -180,10 +181,6 @@ class LoaderStarts(Frame):
     def _picture(self) -> Spec:
         label, values = ("worker", "loader"), ("seconds", "first_wait_seconds")
         return bars(self.to_arrow(), "Starts of iterators", label, values, "seconds")
-
-
-def _node_of(reader: WorkerReader) -> str:
-    return reader.lives[-1].info.node if reader.lives else ""
 
 
 def _whose(reports: Sequence[LoaderReport]) -> dict[str, pa.ChunkedArray]:

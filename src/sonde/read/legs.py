@@ -38,6 +38,10 @@ class Leg:
         """Its workers."""
         return tuple(sorted({life.info.rank for life in self.lives}))
 
+    def node_of(self, rank: int) -> str:
+        """Where a worker runs; empty where it is not known."""
+        return next((life.info.node for life in self.lives if life.info.rank == rank), "")
+
     @property
     def is_complete(self) -> bool:
         """Whether all workers that belong to it have begun."""

@@ -139,7 +139,7 @@ def is_more(before: State, now: State) -> bool:
 
 def _threads_for_a_core(window: Window, table: StepTable) -> float:
     """How many threads wanted each core while steps ran; 1 where nobody has counted them."""
-    node, known = _node_of(window, table), State()
+    node, known = window.leg.node_of(table.worker), State()
     _note_machine(window, table, known, (_THREADS,))
     threads = known.of(_THREADS)
     cores = sum(one.node == node and bool(one.device) for one in window.system(_CORES))
@@ -157,16 +157,12 @@ def lacks_inputs(before: State, now: State) -> bool:
 def _note_machine(
     window: Window, table: StepTable, known: State, metrics: Sequence[str] = (_CPU, _PRESSURE)
 ) -> None:
-    node = _node_of(window, table)
+    node = window.leg.node_of(table.worker)
     first_ns, last_ns = int(table.starts_ns[0]), int(table.ends_ns[-1])
     for metric in metrics:
         for samples in window.system(metric):
             if samples.node == node and not samples.device:
                 _note(samples, first_ns, last_ns, known.of(metric))
-
-
-def _node_of(window: Window, table: StepTable) -> str:
-    return next((one.info.node for one in window.leg.lives if one.info.rank == table.worker), "")
 
 
 def _seconds(table: StepTable, is_usable: Marks) -> float:

@@ -70,7 +70,7 @@ def _kept(making: Making) -> dict[str, float | None]:
 
 def advice_on(window: Window, worker: int, making: Making, own: State) -> ProcessAdvice | None:
     """What `sonde dataloader` advises, as of the window's end; None where too little is known."""
-    usual, node = own.of("usual"), _node_of(window, worker)
+    usual, node = own.of("usual"), window.leg.node_of(worker)
     if not usual.get("steps"):
         return None
     host = LoaderHost(
@@ -83,13 +83,9 @@ def advice_on(window: Window, worker: int, making: Making, own: State) -> Proces
 
 
 def _note_host(window: Window, worker: int, name: str, own: State) -> None:
-    node = _node_of(window, worker)
+    node = window.leg.node_of(worker)
     for samples in window.system(HOST_METRICS[name]):
         if samples.node == node and not samples.device and len(samples):
             known = own.of("host", name)
             known["sum"] = known.get("sum", 0.0) + float(samples.values.sum())
             known["count"] = known.get("count", 0) + len(samples)
-
-
-def _node_of(window: Window, worker: int) -> str:
-    return next((one.info.node for one in window.leg.lives if one.info.rank == worker), "")

@@ -117,12 +117,7 @@ class GradientNormSpike(Rule):
             "averages of the optimizer tell.",
             step=steps,
             subject=name,
-            evidence={
-                "norm": norm,
-                "usual": usual.middle,
-                "largest_before": usual.largest,
-                "is_clipped": False,
-            },
+            evidence=_evidence(norm, usual, is_clipped=False),
         )
 
     def _found(self, window: Window, name: str, step: int, norm: float, usual: Usual) -> Finding:
@@ -134,10 +129,10 @@ class GradientNormSpike(Rule):
             severity=Severity.INFO if was_cut else Severity.WARNING,
             step=step,
             subject=name,
-            evidence={
-                "norm": norm,
-                "usual": usual.middle,
-                "largest_before": usual.largest,
-                "is_clipped": was_cut,
-            },
+            evidence=_evidence(norm, usual, is_clipped=was_cut),
         )
+
+
+def _evidence(norm: float, usual: Usual, *, is_clipped: bool) -> dict[str, float]:
+    known = {"norm": norm, "usual": usual.middle, "largest_before": usual.largest}
+    return {**known, "is_clipped": is_clipped}
