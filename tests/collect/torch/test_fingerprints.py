@@ -108,6 +108,17 @@ def test_a_model_that_is_another_has_another_one_from_then_on() -> None:
     assert [step for step in range(STEPS) if first[step] != second[step]] == list(range(40, STEPS))
 
 
+def test_a_few_units_of_a_small_layer_are_enough() -> None:
+    def restart(model: Any, step: int) -> None:
+        if step == 40:
+            with torch.no_grad():
+                model[0].weight[[3, 11]] = 0.5
+                model[2].weight[:, [3, 11]] = 0
+
+    first, second = fingerprints(train()), fingerprints(train(restart))
+    assert [step for step in range(STEPS) if first[step] != second[step]] == list(range(40, STEPS))
+
+
 def test_parameters_are_read_where_they_are_by_now() -> None:
     def move(model: Any, step: int) -> None:
         if step == 40:

@@ -46,6 +46,50 @@ def test_gradients_that_are_zeroed_in_place_are_cleared() -> None:
     assert kept(recorded) == [0, 0]
 
 
+@pytest.mark.parametrize("is_copied", [True, False])
+def test_gradients_that_are_handed_over_need_not_be_cleared(is_copied: bool) -> None:
+    with watched(needed=NEEDED) as recorded:
+        model = nn.Linear(3, 2)
+        exact = [one.detach().double().requires_grad_() for one in model.parameters()]
+        optimizer = torch.optim.SGD(exact, lr=0.1)
+        for _ in range(3):
+            model.zero_grad()
+            model(torch.ones(4, 3)).sum().backward()
+            for own, given in zip(exact, model.parameters(), strict=True):
+                assert given.grad is not None
+                if is_copied and own.grad is not None:
+                    own.grad.copy_(given.grad)
+                else:
+                    own.grad = given.grad.double()
+            optimizer.step()
+
+    assert kept(recorded) == [0, 0, 0]
+
+
+def test_a_pass_that_has_nothing_to_do_with_an_optimizer_clears_nothing() -> None:
+    with watched(needed=NEEDED) as recorded:
+        model, other = nn.Linear(3, 2), nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            other(torch.ones(4, 3)).sum().backward()
+            model(torch.ones(4, 3)).sum().backward()
+            optimizer.step()
+
+    assert kept(recorded)[1:] == [2, 2]
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_a_second_derivative_adds_to_gradients_too() -> None:
+    with watched(needed=NEEDED) as recorded:
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            model(torch.ones(4, 3)).square().sum().backward(create_graph=True)
+            optimizer.step()
+
+    assert kept(recorded) == [0, 2, 2]
+
+
 def test_accumulation_over_micro_steps_is_meant() -> None:
     with watched(needed=NEEDED) as recorded:
         model = nn.Linear(3, 2)

@@ -37,6 +37,7 @@ class Checks:
         copies = UnitCopies(session, looks, names)
         cleared = ClearedGradients(session, names, lambda: loop.was_cleared)
         loop.at_backward.append(looks.part("gradients that are kept", kept.backward_begins))
+        loop.after_backward.append(looks.part("gradients that are kept", kept.backward_ends))
         self._before_update = [
             shield("modes of modules", modes.before_update, None),
             shield("ownership of parameters", ownership.before_update, None),

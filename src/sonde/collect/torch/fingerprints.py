@@ -24,7 +24,7 @@ PART = "fingerprints of replicas"
 
 _MOST_MODELS = 4
 _MOST_PARAMETERS = 4  # of a model
-_BYTES = 64  # of a parameter, from its middle: the first rows may stand for padding
+_BYTES = 2**11  # of a parameter, from its middle: the first rows may stand for padding
 
 
 class _Part(NamedTuple):

@@ -3,6 +3,7 @@
 import json
 from typing import NamedTuple
 
+from torch import Tensor
 from torch.optim import Optimizer
 
 from sonde.collect.looks import Looks
@@ -25,6 +26,44 @@ class _Seen(NamedTuple):
     looked_at: int
     names: list[str]  # of parameters with a gradient
     gradients: Fetched
+    left_alone: set[int]  # places of those that the pass has added nothing to, once it is over
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether there were gradients, and the pass had nothing to do with them."""
+        return bool(self.names) and len(self.left_alone) == len(self.names)
+
+    def kept(self) -> list[str]:
+        """The parameters whose gradients were there, and were added to."""
+        values = self.gradients.values()
+        return [
+            name
+            for place, name in enumerate(self.names)
+            if any(values[place]) and place not in self.left_alone
+        ]
+
+
+class _UnderWay(NamedTuple):
+    """The gradients that a backward pass has found, to be looked at again when it is over."""
+
+    seen: _Seen
+    parameters: list[Tensor]
+    states: list["_State | None"]
+
+
+class _State(NamedTuple):
+    """Changes with every change of a gradient, wherever its memory is."""
+
+    address: int
+    version: int
+
+    @classmethod
+    def of(cls, parameter: Tensor) -> "_State | None":
+        """As it is now."""
+        if parameter.grad is None:
+            return None
+        gradient = local(parameter.grad)
+        return cls(gradient.data_ptr(), gradient._version)  # noqa: SLF001 (nothing else tells)
 
 
 class _Comparison(NamedTuple):
@@ -47,7 +86,8 @@ class KeptGradients:
 
     Where several optimizers take turns, a backward pass of one finds the gradients of another: they
     are cleared before its own. In a loop that accumulates, they are cleared before the first one.
-    So all passes since the optimizer has stepped are looked at, or none.
+    So all passes since the optimizer has stepped are looked at, or none. Gradients that a pass adds
+    nothing to are no matter of its: a script may hand them over afterwards, from another model.
     """
 
     def __init__(
@@ -59,12 +99,14 @@ class KeptGradients:
         self._optimizers = optimizers
         self._seen: dict[int, list[_Seen]] = {}
         self._begun: set[int] = set()  # optimizers that a backward pass has followed since
+        self._under_way: list[_UnderWay] = []
 
     def backward_begins(self, _roots: object) -> None:
         """Nothing of this pass was added to any gradient yet."""
         if not self._session.plan.needs(ObservationKind.KEPT_GRADIENTS):
             return
         is_due = self._looks.is_due()
+        self._under_way = []  # of a pass that has raised
         for number, optimizer in self._optimizers:
             if is_due and number not in self._begun:
                 self._seen[number] = []
@@ -72,6 +114,15 @@ class KeptGradients:
             seen = self._seen.get(number)
             if seen is not None and len(seen) < _MOST_PASSES and all(one.names for one in seen):
                 seen.append(self._look(optimizer))
+
+    def backward_ends(self) -> None:
+        """All of this pass was added."""
+        under_way, self._under_way = self._under_way, []
+        for seen, parameters, states in under_way:
+            now = [_State.of(one) for one in parameters]
+            seen.left_alone.update(
+                place for place, before in enumerate(states) if now[place] == before
+            )
 
     def before_update(self, _optimizer: Optimizer, number: int) -> None:
         """The optimizer uses what it has."""
@@ -86,15 +137,7 @@ class KeptGradients:
 
     def compare(self, optimizer: int, seen: list[_Seen], at: At) -> None:
         """What was kept at each of the passes; of devices, called in the backroom."""
-        kept = [
-            [
-                name
-                for name, values in zip(one.names, one.gradients.values(), strict=True)
-                if any(values)
-            ]
-            for one in seen
-        ]
-        fewest = min(kept, key=len)
+        fewest = min((one.kept() for one in seen if not one.is_of_others), key=len, default=[])
         facts = {"of": seen[0].looked_at, "first": fewest[0] if fewest else ""}
         detail = json.dumps(facts, separators=(",", ":"))
         kind = ObservationKind.KEPT_GRADIENTS
@@ -103,10 +146,13 @@ class KeptGradients:
     def _look(self, optimizer: Optimizer) -> _Seen:
         parameters = [one for one in parameters_of(optimizer) if one.requires_grad]
         parameters = parameters[:: -(-len(parameters) // _MOST_PARAMETERS) or 1]
-        names, gradients = [], []
+        found, gradients = [], []
         for parameter in parameters:
             gradient = None if parameter.grad is None else local(parameter.grad)
             if gradient is not None and can_sample(gradient):
-                names.append(self._names.name_of(parameter) or "")
+                found.append(parameter)
                 gradients.append(gradient)
-        return _Seen(len(parameters), names, Fetched(gradients))
+        names = [self._names.name_of(one) or "" for one in found]
+        seen = _Seen(len(parameters), names, Fetched(gradients), set())
+        self._under_way.append(_UnderWay(seen, found, [_State.of(one) for one in found]))
+        return seen

@@ -85,6 +85,7 @@ class TrainingLoop:
         self._listeners: list[Callable[..., None]] = []
         # told the roots of a pass before it changes any gradient
         self.at_backward: list[Callable[[Any], None]] = []
+        self.after_backward: list[Callable[[], None]] = []
 
     def attach(self, patches: Patches) -> None:
         """Sees backward passes and optimizer steps."""
@@ -276,6 +277,8 @@ class TrainingLoop:
 
     def _backward_ends(self, start_ns: int) -> None:
         self._is_in_backward = False
+        for look in self.after_backward:
+            look()
         self._marks.end(_BACKWARD)
         if self._has_closure and self._stepping is not None:
             self._in_closure += 1
