@@ -86,6 +86,18 @@ def test_a_first_epoch_that_keeps_its_data_is_none_until_memory_runs_out() -> No
     assert judged(with_epochs(LEAK, 1000, used=0.8)).episodes
 
 
+@pytest.mark.parametrize("is_playing", [True, False])
+def test_a_model_that_plays_may_remember_what_it_has_met(is_playing: bool) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    series = (series_of(TREE),)
+    for step, resident in enumerate(LEAK.tolist()):
+        job.writer.add_sample(job.clock.now_ns(), series, (resident,))
+        worker.step(step, {"forward": 0.5, **({"evaluation": 0.1} if is_playing else {})})
+    worker.flush()
+    assert bool(judged(job.end()).episodes) != is_playing
+
+
 HEALTHY = {
     "flat": with_machine({TREE: 3 * GB + RNG.normal(0.0, 1e7, 400)}, (0, 400)),
     "grows before training": with_machine({TREE: GB * np.minimum(1 + AT / 50, 5)}, (200, 400)),

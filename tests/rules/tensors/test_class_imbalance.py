@@ -134,6 +134,22 @@ def test_pixels_of_an_image_are_rare_by_nature() -> None:
     assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
+@pytest.mark.parametrize(("spread", "is_found"), [(0, True), (9, False)])
+def test_hidden_words_of_a_text_are_another_number_in_each_batch(
+    spread: int, is_found: bool
+) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(100):
+        if step % 10 == 0:
+            hidden = 64 + (7 * step // 10) % (spread + 1)
+            worker.observation("label-batch", "labels", step, {"0": hidden}, value=hidden)
+        worker.step(step, {"forward": 0.1})
+    worker.observation("label-histogram", "labels", 99, {"0": 6000, "1": 60}, value=6060)
+    worker.flush()
+    assert bool(judged(job.end()).episodes) == is_found
+
+
 @pytest.mark.parametrize(("rare", "is_found"), [(2, True), (20, False)])
 def test_labels_that_are_not_all_counted_are_judged_by_batches(rare: int, is_found: bool) -> None:
     job = FakeJob()

@@ -9,7 +9,7 @@ from tests.fakes.job import FakeJob
 
 Told = Callable[[int], dict[str, int]]  # of the evaluation of an epoch, the first is 0
 
-EPOCHS = 6
+EPOCHS = 8
 SAMPLES = 200
 BATCH = 20
 
@@ -24,6 +24,7 @@ def training(
     wrong: tuple[float, float] | None = None,
     losses: tuple[float, float | None] = (1.0, 1.0),
     plays: bool = False,
+    folds: int = 1,
 ) -> FakeJob:
     """Epochs of 40 steps with an evaluation after each; errors in training and validation."""
     job = FakeJob()
@@ -31,6 +32,9 @@ def training(
     number = 0
     for step in range(40 * EPOCHS):
         worker.scalar("loss", step, losses[0])
+        if step % 40 == 0:
+            optimizer = str(step * folds // (40 * EPOCHS))
+            worker.observation("kept-gradients", optimizer, step, {})
         if wrong is not None and step % 20 == 0:
             worker.observation("class-hits", "predictions", step, _hits(wrong[0]))
         evaluation = {"evaluation": 0.02} if plays else {}
@@ -138,6 +142,16 @@ def test_a_pass_over_what_is_trained_on_is_a_hint_unless_a_loss_is_made_of_it() 
     [validated] = judged(training(seen(1.0))).episodes
     assert sorted_out.severity is Severity.INFO
     assert validated.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(("folds", "is_found"), [(1, True), (4, False)])
+def test_folds_that_one_model_has_seen_all_of_are_no_validation(folds: int, is_found: bool) -> None:
+    """Whoever begins anew with each fold knows nothing of the others."""
+
+    def told(epoch: int) -> dict[str, int]:
+        return seen(float(epoch >= EPOCHS // 4))(epoch)
+
+    assert bool(judged(training(told, folds=folds)).episodes) == is_found
 
 
 def test_a_validation_that_is_far_better_from_the_first_is_found() -> None:

@@ -15,6 +15,7 @@ from sonde.records.need import Metric
 from sonde.records.ranges import TimeRange
 from sonde.rules._parameters import Percent, Positive
 from sonde.rules._rule import Rule, State
+from sonde.rules._trainings import is_playing
 from sonde.rules.system._datapoints import Counting, Instants, Rows, Values, in_seconds
 
 _TREE, _PROCESS, _LIVE = "process_tree.rss_bytes", "process.rss_bytes", "memory/live_bytes"
@@ -49,8 +50,9 @@ class HostMemoryLeak(Rule):
     node, or live tensors on a GPU) has risen evenly, by time or by steps, by more than increase
     percent and least_bytes, and still does, for a minute or to the job's end; of a job of a few
     seconds all datapoints, five at least, must lie on a line. What only fills up does not count.
-    A first epoch may keep its data in memory on purpose: where a data loader has not begun its
-    second one, memory must also be more than 60 % used and run out within half an hour.
+    A first epoch may keep its data in memory on purpose, and a model that plays what it has met:
+    there, and where a data loader has not begun its second epoch, memory must also be more than
+    60 % used and run out within half an hour.
     What to do: do not keep what hangs on a graph (`losses.append(loss)`: write `loss.item()`), nor
     outputs in lists or caches without an end; with loader processes, hold samples in arrays and not
     in lists of Python objects, which are copied when they are touched.
@@ -69,6 +71,7 @@ class HostMemoryLeak(Rule):
         """Follows every worker, and every node as a whole."""
         counting = Counting("auto", is_classic=False)
         counting.begin(window, state)
+        state["plays"] = is_playing(window) if window.steps() else state.get("plays", False)
         leaking: set[str] = set()
         for one in (*_workers(window), *_nodes(window), *_live(window)):
             own = state.of("series", one.subject)
@@ -157,9 +160,10 @@ def _rows(window: Window, times_ns: Instants, values: Values) -> Rows:
 
 
 def _is_leak(grown: Growth, state: State, limits: _Limits | None) -> bool:
-    """Whether it is more than a first epoch that keeps its data."""
+    """Whether it is more than data that is kept on purpose: in a first epoch, or while it plays."""
     epochs = state.of("epochs")
-    if "second_ns" in epochs or not epochs.get("has_loader"):
+    is_first = bool(epochs.get("has_loader")) and "second_ns" not in epochs
+    if not (is_first or state["plays"]):
         return True
     if limits is None or limits.share < _FULL_SHARE:
         return False

@@ -30,6 +30,7 @@ _LEARNED = 0.5  # of all samples right: before, no class stands out
 _RISE = 0.02  # of accuracy from block to block: the classes are still being learned
 _KEPT = 40  # batches
 _ORDERED = 0.3  # by so much the largest class of a batch has a larger share than that of all data
+_SIZES = 5  # of batches, each with another number of labels: those without one are left out
 _NAMED = 8
 
 
@@ -44,9 +45,10 @@ class ClassImbalance(Rule):
     each rare class are predicted rightly, in evaluations if there are any: somebody has taken care
     of them. It looks at mispredictions only when half of all predictions are right and no more of
     them become so, over 100 steps with the same optimizer, and leaves labels alone that belong to
-    parts of a sample, such as the next token, or that come in order of their classes. Labels are
-    counted at the loss function, so argmax has no effect; those of two classes in one number, and
-    those on a device, at the batches that are looked at.
+    parts of a sample, such as the next token (there are many of them, or another number in each
+    batch), or that come in order of their classes. Labels are counted at the loss function, so
+    argmax has no effect; those of two classes in one number, and those on a device, at the batches
+    that are looked at.
     What to do: weight the classes in the loss, or sample rare ones more often; look at recall per
     class; get more examples of the rare ones.
     """
@@ -138,6 +140,7 @@ class ClassImbalance(Rule):
         """How many labels a batch has, how many samples, and how many tokens."""
         for one in window.observations(_BATCH):
             state["batch"] = max(state.get("batch", 0.0), one.value)
+            state["sizes"] = [*state.get("sizes", []), one.value][-_KEPT:]
             share = max(one.facts.values(), default=0) / one.value if one.value else 0.0
             state["shares"] = [*state.get("shares", []), share][-_KEPT:]
             self._count_labels(one, state.of("looked"), state["shares"])
@@ -173,6 +176,9 @@ class ClassImbalance(Rule):
         """Whether labels belong to parts of a sample: the tokens of a text, the pixels of one."""
         labels = float(state.get("batch") or state.get("most", 0.0) / _STEPS_OF_A_HISTOGRAM)
         samples, tokens = float(state.get("samples", 0)), float(state.get("tokens", 0.0))
+        sizes = state.get("sizes", [])
+        if len(set(sizes)) >= max(_SIZES, len(sizes) / 2):
+            return True
         return bool(samples and labels >= 4 * samples) or bool(tokens and labels >= tokens / 4)
 
     def _of_predictions(self, window: Window, state: State) -> Iterator[Finding]:

@@ -11,12 +11,13 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg, is_playing
+from sonde.rules._trainings import OPTIMIZERS, another_began, begin_leg, is_playing
 from sonde.rules.tensors._evaluations import Hits, hits, mean_loss
 
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
 _KIND = "samples-again"
 _COMPARED = 20  # samples that tell
+_NO_OTHERS_ANY_MORE = 5  # evaluations of nothing but known samples, in a row
 _KNOWN_EVALUATIONS = 2  # in a row: one of the training set, at the end, is none of a validation set
 _ALL = 0.99
 _SOME = 0.1
@@ -97,7 +98,8 @@ class ValidationTooGood(Rule):
     more of them than data has that holds the same samples more than once. Where no loss is made of
     them, one batch, or nothing but known samples, is a hint only: who draws, sorts or compares what
     a model makes of all the data runs it so. A script that evaluates the training set beside a
-    validation set, an evaluation of a few batches, a training with a few batches and a model that
+    validation set (one that is not known, at least once in 5 evaluations, or before another
+    optimizer began), an evaluation of a few batches, a training with a few batches and a model that
     plays are left alone. Or by hits: in each of the first 3 evaluations or more, errors and loss
     are below a quarter of those in training; dropout, augmentation and an epoch's progress cost
     less.
@@ -105,7 +107,7 @@ class ValidationTooGood(Rule):
     the validation set has the validation set; look for the target among the inputs.
     """
 
-    needs = (Observations(_KIND), Observations("class-hits"))
+    needs = (Observations(_KIND), Observations("class-hits"), OPTIMIZERS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
 
@@ -113,7 +115,7 @@ class ValidationTooGood(Rule):
         """Compares evaluations with the training before."""
         begin_leg(window, state)
         state["is_scored"] = state.get("is_scored", False) or bool(window.losses(_EVAL))
-        yield from self._by_samples(window, state)
+        yield from self._by_samples(window, state, another_began(window, state))
         evaluated, trained = hits(window, _EVAL), hits(window, _TRAIN)
         if trained is not None and trained.samples:
             state["errors"] = 1 - trained.accuracy
@@ -127,7 +129,7 @@ class ValidationTooGood(Rule):
         is_enough = state.get("evaluations", 0) or state.get("compared", 0)
         return "" if is_enough else "it has seen no evaluation yet; it needs one"
 
-    def _by_samples(self, window: Window, state: State) -> Iterator[Finding]:
+    def _by_samples(self, window: Window, state: State, another: int | None) -> Iterator[Finding]:
         told = window.observations(_KIND)
         if not told or is_playing(window):
             return
@@ -141,6 +143,9 @@ class ValidationTooGood(Rule):
             own["row"] = own.get("row", 0) + 1 if is_candidate else 0
             if compared.share < _HARDLY_ANY and compared.covered >= _COVERED:
                 state["has_others"] = True
+            is_known = compared.share >= _ALL and another is None
+            if is_known and own["row"] >= _NO_OTHERS_ANY_MORE:
+                state["has_others"] = False
             if state.get("has_others") or not is_candidate:
                 yield self.recovered("samples")
             elif own["row"] >= _KNOWN_EVALUATIONS and compared.is_told:
