@@ -120,6 +120,27 @@ def test_optimizers_that_take_turns_may_find_the_gradients_of_each_other(is_zero
         assert (max(kept(recorded, number)) > 0) is not is_zeroed
 
 
+@pytest.mark.parametrize("is_zeroed", [True, False])
+def test_however_often_another_loss_goes_through_a_model_its_own_pass_counts(
+    is_zeroed: bool,
+) -> None:
+    with watched(needed=NEEDED) as recorded:
+        actor, critic = nn.Linear(3, 3), nn.Linear(3, 1)
+        slow = torch.optim.SGD(actor.parameters(), lr=0.01)
+        fast = torch.optim.SGD(critic.parameters(), lr=0.01)
+        for _ in range(4):
+            if is_zeroed:
+                fast.zero_grad()
+            critic(torch.ones(2, 3)).sum().backward()
+            fast.step()
+            for _ in range(6):
+                slow.zero_grad()
+                critic(actor(torch.ones(2, 3))).sum().backward()
+                slow.step()
+
+    assert (max(kept(recorded, "1")) > 0) is not is_zeroed
+
+
 def test_an_optimizer_that_accumulates_while_another_steps_clears_its_own_in_time() -> None:
     with watched(needed=NEEDED) as recorded:
         often, seldom = nn.Linear(3, 3), nn.Linear(3, 1)

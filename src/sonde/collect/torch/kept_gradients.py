@@ -17,7 +17,7 @@ from sonde.records.step import Mode
 
 PART = "gradients that are kept"
 _MOST_PARAMETERS = 64  # of an optimizer, evenly spread
-_MOST_PASSES = 4  # backward passes between two steps of an optimizer; others add nothing new
+_MOST_PASSES = 4  # backward passes between two steps of an optimizer: the first ones and the last
 
 
 class _Seen(NamedTuple):
@@ -112,8 +112,8 @@ class KeptGradients:
                 self._seen[number] = []
             self._begun.add(number)
             seen = self._seen.get(number)
-            if seen is not None and len(seen) < _MOST_PASSES and all(one.names for one in seen):
-                seen.append(self._look(optimizer))
+            if seen is not None and all(one.names for one in seen):
+                seen[_MOST_PASSES - 1 :] = [self._look(optimizer)]
 
     def backward_ends(self) -> None:
         """All of this pass was added."""

@@ -25,6 +25,7 @@ _HARDLY_ANY = 0.05
 _COVERED = 0.9  # of what is trained on was known before: then a sample that is not is a new one
 _MIXED = 0.5  # of the pairs that batches would have if known samples were spread evenly
 _LEAST_KNOWN = 8
+_STEADY = 1.02  # times the share of the last evaluation: more are known by and by, chosen from it
 _NATURAL = 3.0  # times as many as are there twice by nature; where all are drawn by chance, it is 2
 _EVALUATIONS = 3
 _FAR_BETTER = 0.25  # of the errors, and of the loss: dropout and augmentation cost less than that
@@ -44,6 +45,7 @@ class _Compared:
     trained: int
     covered: float  # of the samples trained on since the last evaluation, the share known before
     rate: float  # of samples that are there twice, as far as the training before its end tells
+    before: float  # the share that was known at the last evaluation
 
     @classmethod
     def of(cls, one: Observation, own: State) -> Self:
@@ -52,6 +54,7 @@ class _Compared:
         again, rows = facts["again"], max(1, facts["rows"])
         first = own.setdefault("first", [2 * _at_most(again) / rows, rows])
         share = facts["known"] / max(1, facts["samples"])
+        before, own["share"] = own.get("share", 0.0), share
         expected = 2 * share * (1 - share) * facts["pairs"]
         return cls(
             facts["samples"],
@@ -62,6 +65,7 @@ class _Compared:
             facts["trained"],
             again / rows,
             first[0] * max(1.0, facts["trained"] / first[1]),
+            before,
         )
 
     @property
@@ -84,7 +88,8 @@ class _Compared:
     def is_told(self) -> bool:
         """Whether all samples that can be known are, or a part that is in both."""
         is_all = self.share >= _ALL or self.share >= _ALL * self.covered > _SOME
-        return self.is_even and (is_all or (self.covered >= _COVERED and self.share >= _SOME))
+        is_part = self.covered >= _COVERED and _SOME <= self.share <= _STEADY * self.before
+        return self.is_even and (is_all or is_part)
 
 
 class ValidationTooGood(Rule):
@@ -94,15 +99,16 @@ class ValidationTooGood(Rule):
     nothing about new data; the wrong model is chosen.
     How it decides: by marks that the hook takes of single samples, as the model is given them. In
     two evaluations or more nearly all samples were trained on before; or at least a tenth was,
-    spread over all batches, at a time when everything that is trained on is known. There must be
-    more of them than data has that holds the same samples more than once. Where no loss is made of
-    them, one batch, or nothing but known samples, is a hint only: who draws, sorts or compares what
-    a model makes of all the data runs it so. A script that evaluates the training set beside a
-    validation set (one that is not known, at least once in 5 evaluations, or before another
-    optimizer began), an evaluation of a few batches, a training with a few batches and a model that
-    plays are left alone. Or by hits: in each of the first 3 evaluations or more, errors and loss
-    are below a quarter of those in training; dropout, augmentation and an epoch's progress cost
-    less.
+    spread over all batches, at a time when everything that is trained on is known, and no more than
+    at the evaluation before: who labels what he has evaluated trains on more and more of it. There
+    must be more of them than data has that holds the same samples more than once. Where no loss is
+    made of them, one batch, or nothing but known samples, is a hint only: who draws, sorts or
+    compares what a model makes of all the data runs it so. A script that evaluates the training set
+    beside a validation set (one that is not known, at least once in 5 evaluations, or before
+    another optimizer began), an evaluation of a few batches, a training with a few batches and a
+    model that plays are left alone. Or by hits: in each of the first 3 evaluations or more, errors
+    and loss are below a quarter of those in training; dropout, augmentation and an epoch's progress
+    cost less.
     What to do: split by sample (by person, by time) before anything else; check that the loader of
     the validation set has the validation set; look for the target among the inputs.
     """
