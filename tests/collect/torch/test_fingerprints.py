@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.distributed.algorithms.join import _JoinConfig
 from torch.nn.parallel import DistributedDataParallel as Wrapper
 
 from sonde.collect.torch import checksums, quiet, replicas
@@ -203,6 +204,14 @@ def test_no_model_is_kept_alive() -> None:
         del model, optimizer
         gc.collect()
         assert weight() is None
+
+
+def test_workers_that_may_run_out_of_data_before_others_are_not_compared() -> None:
+    joined: Any = Wrapper.__new__(Wrapper)
+    nn.Module.__init__(joined)
+    for is_enabled in (True, False):
+        joined._join_config = _JoinConfig(is_enabled, False, True)
+        assert replicas._is_kept_equal(joined) is not is_enabled
 
 
 def test_models_that_are_sharded_or_averaged_later_are_not_compared() -> None:

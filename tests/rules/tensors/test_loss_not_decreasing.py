@@ -80,6 +80,14 @@ def test_healthy_losses_are_left_alone(name: str, seed: int) -> None:
     assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_loss_that_has_fallen_may_count_hard_samples_only_from_then_on(seed: int) -> None:
+    def of_hard_ones(at: Reals) -> Reals:
+        return np.where(at < 55, 0.12 + 0.55 * np.exp(-at / 8), 0.55 + 0.1 * np.exp(-at / 60))
+
+    assert calibrated(with_losses(noisy(of_hard_ones, 330, 0.05, seed))).episodes == ()
+
+
 def test_a_loss_that_changes_its_sign_need_not_fall() -> None:
     losses = np.random.default_rng(0).standard_normal(800)
     assert calibrated(with_losses(losses)).episodes == ()

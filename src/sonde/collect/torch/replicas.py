@@ -60,9 +60,14 @@ def _kinds(root: nn.Module) -> set[str]:
 
 
 def _is_kept_equal(root: nn.Module) -> bool:
-    """Whether each worker holds all of the model: not where it is sharded, or averaged later."""
+    """Whether each worker holds all of the model, and takes as many steps as the others.
+
+    Not where it is sharded, averaged later, or where some run out of data before others (Join).
+    """
     is_sharded = any(hasattr(one, "to_local") or hasattr(one, "ds_id") for one in root.parameters())
     wrappers = [one for one in root.modules() if isinstance(one, DistributedDataParallel)]
+    configs = [getattr(one, "_join_config", None) for one in wrappers]
+    joins = any(getattr(one, "enable", False) for one in configs)
     hooks = [hook for one in wrappers for hook in getattr(one, "_comm_hooks", ())]
-    is_whole = not is_sharded and "FullyShardedDataParallel" not in _kinds(root)
+    is_whole = not (is_sharded or joins) and "FullyShardedDataParallel" not in _kinds(root)
     return is_whole and not any(type(state).__name__ == _AVERAGED_LATER for _, state in hooks)

@@ -57,8 +57,10 @@ class LossNotDecreasing(Rule):
     15 percent may hide after 200 steps, and a loss that came down at first and has stood still for
     three quarters of the steps is told as well, unless it was far lower in between. A model whose
     classes are far better than chance, or whose numbers vary as labels do with a loss below half of
-    their variance, may stand still. Warm-up of the learning rate, resumed jobs, losses that change
-    their sign, several losses in turn and reinforcement learning are left alone.
+    their variance, may stand still. A loss that fell far at first is another rule's if it rises
+    (LossDiverging), and none's if it rises to another level, as that of hard samples only. Warm-up
+    of the learning rate, resumed jobs, losses that change their sign, several losses in turn and
+    reinforcement learning are left alone.
     What to do: try another learning rate by factors of ten; check that the optimizer owns the
     parameters, that labels belong to their inputs, that predictions and labels have the same shape
     and that gradients reach the first layer.
@@ -183,7 +185,7 @@ class LossNotDecreasing(Rule):
             return ""
         rise = max(self.increase_threshold_percent, self.diff_percent) / 100 * level
         if change.has_risen(rise, _SURE_SIGMAS):
-            return "has risen"
+            return "" if _fell_at_first(state, change) else "has risen"
         is_guess = len(state["blocks"]) >= _BLOCKS_OF_A_GUESS and _is_a_guess(answers, change.end)
         hidden = _HIDDEN_OF_A_GUESS if is_guess else _HIDDEN
         is_flat = _has_exploded(state) or _is_flat(falls, level, hidden)
@@ -281,6 +283,14 @@ def _has_exploded(state: State) -> bool:
     return is_above and highest > _CAME_DOWN * later
 
 
+def _fell_at_first(state: State, change: Change) -> bool:
+    """Whether it was far lower in between: then another one is minimized since, or it diverges."""
+    untrained = float(_early_blocks(state)[0])
+    return untrained - _lowest(np.array(state["blocks"])) > max(
+        _HIDDEN_OF_A_GUESS[1] * abs(untrained), _SURE_SIGMAS * change.spread
+    )
+
+
 def _is_flat(falls: Sequence[Fall], level: float, most_hidden: Shares) -> bool:
     """Whether nothing hints at a fall, and none that matters could hide in the noise."""
     hint = _HINT * level
@@ -306,9 +316,13 @@ def _stands_at_a_guess(values: Reals, answers: Answers) -> str:
 
 def _was_better(values: Reals, change: Change) -> bool:
     """Whether it was far lower in between: one model after another begins with a guess."""
-    lowest = min(middle_of(values[place : place + 3]) for place in range(len(values) - 2))
     least = max(_HIDDEN_OF_A_GUESS[1] * abs(change.end), _PERHAPS_SIGMAS * change.spread)
-    return change.end - lowest > least
+    return change.end - _lowest(values) > least
+
+
+def _lowest(values: Reals) -> float:
+    """Of three blocks in a row."""
+    return min(middle_of(values[place : place + 3]) for place in range(len(values) - 2))
 
 
 def _is_a_guess(answers: Answers, loss: float) -> bool:
