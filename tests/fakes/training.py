@@ -23,6 +23,7 @@ def with_losses(
     first_step: int = 0,
     scalars: Mapping[str, Sequence[float]] | None = None,
     optimizers: Mapping[int, str] | None = None,
+    kinds: Mapping[int, str] | None = None,
 ) -> FakeJob:
     """A job of one worker with a loss, and other scalars, at every step.
 
@@ -31,6 +32,7 @@ def with_losses(
         first_step: Its number.
         scalars: By name, as many.
         optimizers: Which one steps from which step on.
+        kinds: Which operation a loss comes from, by the first step with it.
     """
     job = FakeJob()
     worker = job.worker()
@@ -38,8 +40,9 @@ def with_losses(
         worker.scalar("loss", first_step + place, float(value))
         for name, values in (scalars or {}).items():
             worker.scalar(name, first_step + place, float(values[place]))
-        if place in (optimizers or {}):
-            worker.observation("kept-gradients", (optimizers or {})[place], place, {})
+        for kind, told in (("kept-gradients", optimizers), ("loss-kind", kinds)):
+            if place in (told or {}):
+                worker.observation(kind, (told or {})[place], place, {})
         worker.step(first_step + place, {"forward": 0.1})
     worker.flush()
     return job.end()

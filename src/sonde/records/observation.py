@@ -80,6 +80,11 @@ class ObservationKind(StrEnum):
         "where they were cleared. Detail: JSON with `of` (how many were looked at) and `first` "
         "(the first that had one)",
     )
+    LOSS_KIND = (
+        "loss-kind",
+        "a loss comes from an operation that none came from before. Subject: the operation, as "
+        "the graph names it. Value: how many there were by then",
+    )
     PROBABILITIES_AS_LOGITS = (
         "probabilities-as-logits",
         "what a loss function that expects logits was given. Looked at now and then. Subject: the "

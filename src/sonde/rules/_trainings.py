@@ -9,7 +9,11 @@ from sonde.records.observation import ObservationKind
 from sonde.records.step import Phase
 from sonde.rules._rule import State
 
-OPTIMIZERS = Observations(ObservationKind.KEPT_GRADIENTS.value)  # tell which one steps
+# tell which optimizer steps, and what the loss comes from
+BEGINNINGS = (
+    Observations(ObservationKind.KEPT_GRADIENTS.value),
+    Observations(ObservationKind.LOSS_KIND.value),
+)
 _PLAYING = 0.5  # of the steps with an evaluation inside
 
 
@@ -50,15 +54,17 @@ def only_loss(window: Window, state: State, playing: str) -> Curve | None:
 def another_began(window: Window, state: State) -> int | None:
     """The first step of the latest optimizer that was made after others had stepped; None: no such.
 
-    A fold, a member of an ensemble or a second phase begins so, and its loss where it will.
+    A fold, a member of an ensemble or a second phase begins so, and its loss where it will. So does
+    a loss that comes from another operation than all before.
     """
-    known: list[str] = state.get("optimizers", [])
-    for one in window.observations(OPTIMIZERS.kind):
-        if one.subject not in known:
-            if known:
-                state["another"] = one.step
-            known = [*known, one.subject]
-    state["optimizers"] = known
+    for need in BEGINNINGS:
+        known: list[str] = state.get(need.kind, [])
+        for one in window.observations(need.kind):
+            if one.subject not in known:
+                if known:
+                    state["another"] = max(one.step, state.get("another", 0))
+                known = [*known, one.subject]
+        state[need.kind] = known
     return state.get("another")
 
 

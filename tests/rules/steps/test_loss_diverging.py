@@ -114,11 +114,12 @@ def test_a_short_job_is_told_what_is_missing() -> None:
 
 @pytest.mark.parametrize("level", [4.6, 60.0])
 def test_the_loss_of_another_task_is_compared_with_its_own_beginning(level: float) -> None:
-    """With the optimizer that it begins with: later it has gone there."""
+    """With the optimizer, or the loss, that it begins with: later it has gone there."""
     first = noisy(lambda at: 0.1 + 0.9 * np.exp(-at / 40), 240, 0.05)
     second = noisy(lambda at: level * (0.7 + 0.3 * np.exp(-at / 40)), 300, 0.05)
     losses = np.append(first, second)
     assert judged(with_losses(losses, optimizers={0: "0", 240: "1"})).episodes == ()
+    assert judged(with_losses(losses, kinds={0: "Mse", 240: "Nll"})).episodes == ()
     assert judged(with_losses(losses, optimizers={0: "0", 100: "1"})).episodes
     assert judged(with_losses(losses)).episodes
 

@@ -63,6 +63,14 @@ def test_a_jump_with_the_first_step_of_another_optimizer_is_no_spike(seed: int) 
     assert judged(with_losses(losses, optimizers={0: "0", 400: "1"})).episodes == ()
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_jump_with_the_first_step_of_another_loss_is_no_spike(seed: int) -> None:
+    losses = falling(seed=seed)
+    losses[400:] += 3.0
+    assert judged(with_losses(losses, kinds={0: "Mse", 250: "Nll"})).episodes
+    assert judged(with_losses(losses, kinds={0: "Mse", 400: "Nll"})).episodes == ()
+
+
 def test_a_learning_rate_that_begins_again_is_no_spike() -> None:
     losses = falling()
     losses[400:450] += 1.5

@@ -30,6 +30,8 @@ from sonde.collect.torch.loading import Loading
 from sonde.collect.torch.loop import TrainingLoop, Watch
 from sonde.collect.torch.loss_graph import PART as MADE_OF
 from sonde.collect.torch.loss_graph import LossGraph
+from sonde.collect.torch.loss_kinds import PART as KINDS
+from sonde.collect.torch.loss_kinds import LossKinds
 from sonde.collect.torch.losses import Losses
 from sonde.collect.torch.marks import Marks, device_in_use
 from sonde.collect.torch.modules import Modules
@@ -96,7 +98,11 @@ class PyTorch(Adapter):
         InnerLooks(session, self.modules, looks, self.names, (offers, activations))
         given = Given(session, looks)
         graph = LossGraph(session, looks, given)
-        self._loop.at_backward.append(looks.part(MADE_OF, graph.backward_begins))
+        kinds = LossKinds(session, self._loop.loss_kinds)
+        self._loop.at_backward += [
+            looks.part(MADE_OF, graph.backward_begins),
+            session.guard.shield(KINDS, kinds.backward_begins, None),
+        ]
         look = looks.part("what loss functions are given", given.look)
         return (
             Criteria(session, self.modules, scalars, offers, look),

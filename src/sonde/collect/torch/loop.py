@@ -16,7 +16,7 @@ from torch.optim.optimizer import (
 
 from sonde.collect.session import Session
 from sonde.collect.steps import Pass
-from sonde.collect.torch.losses import DIVISIONS, Losses, divisor_of
+from sonde.collect.torch.losses import Losses, divisor_of, operation_of
 from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
@@ -86,6 +86,7 @@ class TrainingLoop:
         # told the roots of a pass before it changes any gradient
         self.at_backward: list[Callable[[Any], None]] = []
         self.after_backward: list[Callable[[], None]] = []
+        self.loss_kinds: set[str] = set()  # others are watched closely
 
     def attach(self, patches: Patches) -> None:
         """Sees backward passes and optimizer steps."""
@@ -169,7 +170,7 @@ class TrainingLoop:
         now_ns, is_compiling = self._session.clock.now_ns, torch.compiler.is_compiling
         begins = self._session.hook("backward passes", self._backward_begins, None)
         ends = self._session.hook("backward passes", self._backward_ends, None)
-        quiet, get_ident = self._quiet, threading.get_ident
+        quiet, get_ident, kinds = self._quiet, threading.get_ident, self.loss_kinds
 
         def backward(*args: Any, **kwargs: Any) -> Any:
             # checkpointing may call it inside of a backward pass
@@ -177,10 +178,10 @@ class TrainingLoop:
                 return original(*args, **kwargs)
             if quiet.is_on and args and get_ident() == quiet.thread_id:
                 value = number_in(args[0])
-                if value is not None and isfinite(value):
+                if value is None or not isfinite(value):
+                    quiet.tell_bad()
+                elif operation_of(args[0]) in kinds:
                     return noted(value, *args, **kwargs)
-                for tell in quiet.on_bad:
-                    tell(quiet.inputs)
             return closely(*args, **kwargs)
 
         def closely(*args: Any, **kwargs: Any) -> Any:
@@ -191,8 +192,7 @@ class TrainingLoop:
             return result
 
         def noted(value: float, root: Tensor, *args: Any, **kwargs: Any) -> Any:
-            is_divided = type(root.grad_fn).__name__ in DIVISIONS
-            divisor = divisor_of(root) if is_divided else 1.0
+            divisor = divisor_of(root)
             quiet.depth, quiet.is_in_backward, quiet.inputs = 0, True, []
             start_ns = now_ns()
             try:

@@ -242,3 +242,12 @@ def divisor_of(loss: Tensor) -> float:
     if name == "MulBackward0":
         number = round(1 / number, 9) if number else 1.0
     return number
+
+
+def operation_of(loss: Tensor) -> str:
+    """The operation that a loss comes from; one that only scales it is passed over."""
+    operation = loss.grad_fn
+    name = type(operation).__name__
+    if operation is None or name not in DIVISIONS:
+        return name
+    return type(operation.next_functions[0][0]).__name__

@@ -105,6 +105,11 @@ class Quiet:
         """The step under way is the last quiet one; said by any thread."""
         self._left = 0
 
+    def tell_bad(self) -> None:
+        """The loss of the step under way is no number, or cannot be looked at."""
+        for tell in self.on_bad:
+            tell(self.inputs)
+
     def note(self, note: Note) -> None:
         """Something that began while notes were taken; they may have been read meanwhile."""
         self.notes.append(note)

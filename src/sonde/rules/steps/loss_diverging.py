@@ -11,7 +11,7 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import OPTIMIZERS, another_began, begin_leg, only_loss
+from sonde.rules._trainings import BEGINNINGS, another_began, begin_leg, only_loss
 
 _LEAST = 20  # losses in a window
 _BEST_TIMES = 10.0  # a training that has come near zero may go up by that and has lost nothing
@@ -40,15 +40,15 @@ class LossDiverging(Rule):
     fallen and is worse than untrained for 200 steps; or it never fell, and rises for 350 steps, as
     fast as ever, to three times the untrained loss; or it has fallen far below zero and goes on as
     fast as before, or below zero and faster and faster. Where the loss jumps with the first step of
-    another optimizer, as with the next task, it is compared with that. Reinforcement learning,
-    several losses in turn and spikes that come back are left alone.
+    another optimizer or another loss function, as with the next task, it is compared with that.
+    Reinforcement learning, several losses in turn and spikes that come back are left alone.
     What to do: lower the learning rate or warm it up, clip gradients, go back to a checkpoint. A
     loss that falls without end has the wrong sign, or nothing that holds it.
     """
 
     times: Positive = 30.0
 
-    needs = (Losses(), OPTIMIZERS)
+    needs = (Losses(), *BEGINNINGS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 2
     explains: ClassVar[tuple[str, ...]] = (

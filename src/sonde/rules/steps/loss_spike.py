@@ -13,7 +13,7 @@ from sonde.records.need import Losses
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import (
-    OPTIMIZERS,
+    BEGINNINGS,
     another_began,
     begin_leg,
     fastest_rate,
@@ -43,16 +43,16 @@ class LossSpike(Rule):
     steps in a row that lie `times` as far out as one loss in twenty, and above all that was seen
     lately, by at least a quarter of the untrained loss, within ten steps of being as usual; or one
     step that is 30 times the largest of the last hundred and three times that of the untrained
-    model. A learning rate that goes up again as its schedule says, another optimizer that begins,
-    as with the next fold or task, several losses in turn, losses below zero and reinforcement
-    learning are left alone.
+    model. A learning rate that goes up again as its schedule says, another optimizer or another
+    loss function that begins, as with the next fold or task, several losses in turn, losses below
+    zero and reinforcement learning are left alone.
     What to do: look at the batches and the learning rate of these steps; clip gradients, warm up
     the learning rate or lower it; go back to the last checkpoint before the spike if it stays.
     """
 
     times: Positive = 6.0
 
-    needs = (Losses(), OPTIMIZERS)
+    needs = (Losses(), *BEGINNINGS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("GradientNormSpike",)

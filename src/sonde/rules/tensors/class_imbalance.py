@@ -13,7 +13,7 @@ from sonde.records.need import Observations
 from sonde.records.step import Mode
 from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import OPTIMIZERS, another_began
+from sonde.rules._trainings import BEGINNINGS, another_began
 from sonde.rules.tensors._streaks import Streaks
 
 _LABELS, _HITS = "label-histogram", "class-hits"
@@ -60,7 +60,7 @@ class ClassImbalance(Rule):
     labels_regex: Regex = ".*labels"
     predictions_regex: Regex = ".*predictions"
 
-    needs = (Observations(_LABELS), Observations(_HITS), OPTIMIZERS)
+    needs = (Observations(_LABELS), Observations(_HITS), *BEGINNINGS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
 

@@ -11,7 +11,7 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import OPTIMIZERS, another_began, begin_leg, is_playing
+from sonde.rules._trainings import BEGINNINGS, another_began, begin_leg, is_playing
 from sonde.rules.tensors._evaluations import Hits, hits, mean_loss
 
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
@@ -113,7 +113,7 @@ class ValidationTooGood(Rule):
     the validation set has the validation set; look for the target among the inputs.
     """
 
-    needs = (Observations(_KIND), Observations("class-hits"), OPTIMIZERS)
+    needs = (Observations(_KIND), Observations("class-hits"), *BEGINNINGS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
 
