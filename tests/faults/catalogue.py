@@ -6,14 +6,22 @@ Thresholds are set on the programs for calibration; those held out are looked at
 
 from collections.abc import Iterator
 
-from tests.faults import calibration, held_out
+from tests.faults import calibration, held_out, once_held_out
 from tests.faults.program import Part, Program
 
-_SEVERAL_WORKERS = {**calibration.SEVERAL_WORKERS, **held_out.SEVERAL_WORKERS}
+_SEVERAL_WORKERS = {
+    **calibration.SEVERAL_WORKERS,
+    **once_held_out.SEVERAL_WORKERS,
+    **held_out.SEVERAL_WORKERS,
+}
 
 
 def _programs() -> Iterator[Program]:
-    parts = ((Part.CALIBRATION, calibration), (Part.HELD_OUT, held_out))
+    parts = (
+        (Part.CALIBRATION, calibration),
+        (Part.CALIBRATION, once_held_out),
+        (Part.HELD_OUT, held_out),
+    )
     for part, labels in parts:
         for name, fault in labels.FAULTS.items():
             given = calibration.GIVEN.get(name, {})
