@@ -33,7 +33,7 @@ def main() -> int:
         for program in PROGRAMS
         for variant in program.variants
         if any(fnmatch(program.name, pattern) for pattern in options.names or ["*"])
-        if options.part in (None, program.part.value)
+        if program.part.value in (options.part or _parts(options))
         if options.variant in (None, variant.value)
     ]
     outcomes = _judged(runs, options)
@@ -60,7 +60,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="PROGRAM", help="only these; * fits anything")
     parser.add_argument("--seeds", type=int, default=5, help="how often each (default: 5)")
     parser.add_argument("--minutes", type=float, help="begin nothing new after so long")
-    parser.add_argument("--part", choices=[one.value for one in Part], help="only these")
+    parser.add_argument(
+        "--part",
+        choices=[one.value for one in Part],
+        nargs="+",
+        help="only these (default: the two halves; of programs that are named, any)",
+    )
     parser.add_argument("--variant", choices=[one.value for one in Variant], help="only these")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at the same time")
     parser.add_argument(
@@ -68,6 +73,12 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--no-save", action="store_true", help="leave benchmarks/results alone")
     return parser.parse_args()
+
+
+def _parts(options: argparse.Namespace) -> list[str]:
+    """The two halves: the older programs, with five seeds, would take hours more."""
+    halves = [Part.CALIBRATION.value, Part.HELD_OUT.value]
+    return [one.value for one in Part] if options.names else halves
 
 
 def _judged(runs: Sequence[Run], options: argparse.Namespace) -> list[Outcome]:

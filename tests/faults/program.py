@@ -18,10 +18,11 @@ class Variant(StrEnum):
 
 
 class Part(StrEnum):
-    """What a program is for."""
+    """What a program is for: one half sets thresholds, the other is looked at once."""
 
     CALIBRATION = "calibration"
     HELD_OUT = "held out"
+    EARLIER = "earlier"  # halves of before, to see that nothing is lost
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class Scores:
 
 
 def score_rows(outcomes: Sequence[Outcome]) -> list[Row]:
-    """Calibration and held out each by itself, and both."""
+    """Each part by itself, and all."""
     rows = []
     for part in Part:
         of_part = [one for one in outcomes if one.program.part is part]
