@@ -76,9 +76,9 @@ class ObservationKind(StrEnum):
         "kept-gradients",
         "gradients from before are still there when backward passes begin. Looked at now and then. "
         "Subject: the optimizer, by its number. Value: how many of the parameters that were looked "
-        "at had one that is not zero, at each backward pass since the optimizer has stepped; 0 "
-        "where they were cleared. Detail: JSON with `of` (how many were looked at) and `first` "
-        "(the first that had one)",
+        "at had one that is not zero and was added to, at each backward pass since the optimizer "
+        "has stepped; 0 where they were cleared, or handed over by the script. Detail: JSON with "
+        "`of` (how many were looked at) and `first` (the first that had one)",
     )
     LOSS_KIND = (
         "loss-kind",

@@ -22,7 +22,8 @@ class MissingZeroGrad(Rule):
     How it decides: when the first backward pass after an optimizer step begins, the gradients of
     before must be gone. It fires where they are not, at 2 looks in a row. Accumulation over several
     backward passes is no fault: there they are cleared once before the first. Where several
-    optimizers take turns, it is enough that each one's are cleared before its own pass.
+    optimizers take turns, it is enough that each one's are cleared before its own pass. Gradients
+    that no pass adds to are handed over by the script, and need not be cleared.
     What to do: call optimizer.zero_grad() once for each optimizer.step(), before the backward pass.
     """
 
