@@ -30,6 +30,14 @@ def test_a_spike_that_comes_back_is_found_and_over(seed: int) -> None:
     assert "came back after 20 steps" in episode.finding.message
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_spike_soon_after_the_loss_came_down_is_found(seed: int) -> None:
+    losses = noisy(lambda at: 0.12 + 2.5 * np.exp(-at / 30), 450, 0.3, seed)
+    losses[240:256] = np.linspace(6.3, 2.8, 16)
+    [episode] = judged(with_losses(losses)).episodes
+    assert (episode.first_step, episode.is_open) == (240, False)
+
+
 def test_a_spike_over_the_edge_of_a_window_is_one_episode() -> None:
     losses = falling()
     losses[340:420] += 3.0

@@ -135,3 +135,19 @@ def test_a_short_job_that_loses_much_every_so_many_steps_is_told(
         places = places - np.random.default_rng(0).integers(0, 14, len(places))
     seconds[places] = 0.12
     assert bool(judged(with_steps(seconds, phase)).episodes) is is_found
+
+
+@pytest.mark.parametrize(("evaluation", "is_found"), [(0.0, True), (0.02, False)])
+def test_what_comes_every_so_many_steps_is_no_noise_of_the_machine(
+    evaluation: float, is_found: bool
+) -> None:
+    """Unless the model is asked meanwhile: an agent plays, or something is drawn."""
+    job = FakeJob()
+    worker = job.worker()
+    busy = np.exp(0.9 * np.random.default_rng(0).standard_normal(500))
+    for step in range(500):
+        is_long = step % 20 == 0 and step > 0
+        more = {"between": 0.2, "evaluation": evaluation} if is_long else {}
+        worker.step(step, {"forward": 0.008 * float(busy[step]), **more})
+    worker.flush()
+    assert bool(judged(job.end()).episodes) is is_found

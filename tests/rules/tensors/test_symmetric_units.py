@@ -23,12 +23,16 @@ def training(
     gradient: float = 0.1,
     first: int = 0,
     layers: tuple[str, ...] = ("fc1",),
+    optimizers: tuple[int, ...] = (0,),
 ) -> FakeJob:
+    """Looks from a step on; at which steps optimizers begin."""
     job = FakeJob()
     worker = job.worker()
     for layer in layers:
         worker.knows(f"gradient/{layer}.weight", "gradients")
     for step in range(60):
+        if step in optimizers:
+            worker.observation("kept-gradients", str(step), step, {})
         for layer in layers if step in LOOKS and step >= first else ():
             detail = {"units": units}
             worker.observation("unit-copies", f"{layer}.weight", step, detail, value=distinct(step))
@@ -44,6 +48,14 @@ def test_units_that_stay_copies_are_found(groups: int) -> None:
     finding = episode.finding
     assert (finding.tensor, episode.first_step) == ("fc1.weight", 0)
     assert f"of 64 units {groups} are different" in finding.message
+
+
+@pytest.mark.parametrize(("begins", "is_found"), [(12, True), (2, False)])
+def test_a_network_that_is_widened_later_begins_with_its_own_optimizer(
+    begins: int, is_found: bool
+) -> None:
+    found = judged(training(lambda _: 4, units=32, first=12, optimizers=(0, begins))).episodes
+    assert [one.first_step for one in found] == ([12] if is_found else [])
 
 
 def test_layers_of_zeros_that_keep_each_other_from_learning_are_found() -> None:

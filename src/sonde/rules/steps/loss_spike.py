@@ -39,13 +39,13 @@ class LossSpike(Rule):
 
     Why it matters: something has thrown the model back: a bad batch, a learning rate that is too
     high, a gradient that overflowed. What was learned may be lost, and a second spike may be fatal.
-    How it decides: the last 200 losses tell what is usual, heavy tails included. A spike is three
-    steps in a row that lie `times` as far out as one loss in twenty, and above all that was seen
-    lately, by at least a quarter of the untrained loss, within ten steps of being as usual; or one
-    step that is 30 times the largest of the last hundred and three times that of the untrained
-    model. A learning rate that goes up again as its schedule says, another optimizer or another
-    loss function that begins, as with the next fold or task, several losses in turn, losses below
-    zero and reinforcement learning are left alone.
+    How it decides: the last 200 losses, or 100 of a loss that still falls, tell what is usual,
+    heavy tails included. A spike is three steps in a row that lie `times` as far out as one loss in
+    twenty, and above all that was seen lately, by at least a quarter of the untrained loss, within
+    ten steps of being as usual; or one step that is 30 times the largest of the last hundred and
+    three times that of the untrained model. A learning rate that goes up again as its schedule
+    says, another optimizer or another loss function that begins, as with the next fold or task,
+    several losses in turn, losses below zero and reinforcement learning are left alone.
     What to do: look at the batches and the learning rate of these steps; clip gradients, warm up
     the learning rate or lower it; go back to the last checkpoint before the spike if it stays.
     """
@@ -103,7 +103,9 @@ class LossSpike(Rule):
         recent = np.array(known)
         usual, untrained = Usual.of(recent), middle_of(state["first"])
         lately = Usual.of(recent[-_LEAST:])
-        limit = max(usual.limit(self.times), usual.largest, usual.middle + _SHARE * untrained)
+        # of a loss that has just come down, the last hundred tell more than the way there
+        reach = min(usual.limit(self.times), lately.limit(self.times))
+        limit = max(reach, usual.largest, usual.middle + _SHARE * untrained)
         begin, length = longest_run(values > limit)
         far = max(_ALONE_TIMES_LATE * lately.largest, untrained_top, lately.limit(self.times))
         alone = np.flatnonzero(values > far)

@@ -1,8 +1,8 @@
 """StepOutlier: some steps take far longer than the others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from sonde.analyze.robust import middle_of, quantile_of
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
+from sonde.read.workers import Marks
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
 from sonde.records.step import Mode, Phase
@@ -24,6 +25,7 @@ _RECENT = 400  # steps that tell what is usual
 _LEAST = 50
 _LEAST_FACTOR = 1.5  # what is not half as long again costs nothing
 _QUARTERS = 6.0  # times as far out as the third quarter begins, in ratios: four deviations
+_QUARTERS_OF_REGULAR = 3.0  # the same of those that come every so many steps
 _LEAST_LOSS = 0.02  # of the time of all steps
 _LEAST_LOSS_EVERYWHERE = 0.1  # where it comes in all phases alike, as others on a machine make it
 _MORE_THAN_USUAL = 0.3  # of the time lost, beyond its share: that phase is to blame
@@ -39,6 +41,10 @@ _LONGEST_RUN = 8
 _SHORTEST = 1e-9  # seconds
 _WIDEST = 2.0  # more than a quarter of the steps takes twice as long: such is this training
 _NAMED = 20
+_LEAST_GAPS = 4
+_LEAST_EVEN = 0.6  # of the gaps, and
+_LEAST_IN_TIME = 0.8  # of the steps, that are where a period wants them
+_LONGER = 40  # steps that are remembered, to see whether some come every so many steps
 _METRICS = ("cpu.utilization_percent", "cpu.iowait_percent", "gpu.utilization_percent")
 _OF_ALL_MODES = (Mode.TRAIN.value, Mode.EVAL.value)
 
@@ -52,6 +58,23 @@ class _Outliers:
     usual: float
     by_phase: dict[str, float]  # seconds above the usual, added up
     usual_by_phase: dict[str, float]  # seconds of a usual step
+    asked: int  # how many have an evaluation inside: what goes with it is meant
+
+    @classmethod
+    def of(
+        cls, table: StepTable, seconds: Seconds, is_usable: Marks, is_long: Marks, usual: float
+    ) -> Self:
+        """Those steps of a table, and where their time goes."""
+        by_phase, usual_by_phase = {}, {}
+        for phase, spent_ns in table.phases_ns.items():
+            if phase not in _DELIBERATE and is_usable.any():
+                usual_ns = middle_of(spent_ns[is_usable])
+                usual_by_phase[phase] = usual_ns / NANOSECONDS
+                excess = spent_ns[is_long] - usual_ns
+                by_phase[phase] = float(np.maximum(excess, 0).sum()) / NANOSECONDS
+        asked = int((table.phases_ns[Phase.EVALUATION.value][is_long] > 0).sum())
+        steps = table.steps[is_long]
+        return cls(steps, seconds[is_long], usual, by_phase, usual_by_phase, asked)
 
 
 class StepOutlier(Rule):
@@ -63,9 +86,10 @@ class StepOutlier(Rule):
     standard deviation. Calibrated uses median and median deviation of the last 400 steps, leaves
     out the first 10 steps, steps under a profiler, time for evaluation and checkpoints and long
     runs of slow steps, allows for steps of all lengths, as sentences have them, unless stddev is
-    given, and wants the outliers to cost at least 2 % of the time (10 % where no phase has more of
-    it than usual: others on the machine make that), and 5 seconds; or 10 % and one second where
-    they come every so many steps, in one phase that neither computes nor waits for others.
+    given (for less where long ones come every so many steps), and wants the outliers to cost at
+    least 2 % of the time (10 % where no phase has more of it than usual: others on the machine make
+    that), and 5 seconds; or 10 % and one second where they come every so many steps, in one phase
+    that neither computes nor waits for others, and without an evaluation.
     What to do: look at what happens in the phase that is named: loading (more loader workers,
     smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
     """
@@ -130,40 +154,37 @@ class StepOutlier(Rule):
         state["total"] = state.get("total", 0.0) + float(seconds[is_usable].sum())
         if len(recent) < _LEAST:
             return
-        outliers = self._outliers(table, seconds, is_usable, np.array(recent))
-        if outliers is None:
+        ordered = np.sort(np.array(recent))
+        usual = max(middle_of(ordered), middle_of(seconds))
+        is_long = _alone(is_usable & (seconds > self._limit(ordered, usual, _QUARTERS)))
+        longer = _alone(is_usable & (seconds > self._limit(ordered, usual, _QUARTERS_OF_REGULAR)))
+        known = state.setdefault("longer", [])
+        known += zip(table.steps[longer].tolist(), seconds[longer].tolist(), strict=True)
+        del known[:-_LONGER]
+        regular = _regular_limit(known)
+        if regular is not None:
+            is_long = longer & (seconds > regular)
+        if not is_long.any():
             return
+        outliers = _Outliers.of(table, seconds, is_usable, is_long, usual)
         self._remember(window, table, outliers, state)
         if state["count"] > self.n_outliers and state["lost"] > _least_loss(state):
             yield self._found(table, outliers, state)
 
-    def _outliers(
-        self, table: StepTable, seconds: Seconds, is_usable: npt.NDArray[np.bool_], recent: Seconds
-    ) -> _Outliers | None:
-        ordered = np.sort(recent)
-        usual = max(middle_of(ordered), middle_of(seconds))
+    def _limit(self, ordered: Seconds, usual: float, quarters: float) -> float:
+        """How long a step may take; steps of all lengths may take longer, unless it is given."""
         deviation = _NORMAL * middle_of(np.abs(ordered - usual))
         factor = _LEAST_FACTOR
         if "stddev" not in self.given:
             quarter = quantile_of(ordered, 0.75) / max(usual, _SHORTEST)
-            factor = max(factor, min(quarter, _WIDEST) ** _QUARTERS)
-        limit = max(usual + self.stddev * deviation, factor * usual)
-        is_long = _alone(is_usable & (seconds > limit))
-        if not is_long.any():
-            return None
-        by_phase, usual_by_phase = {}, {}
-        for phase, spent_ns in table.phases_ns.items():
-            if phase not in _DELIBERATE and is_usable.any():
-                usual_ns = middle_of(spent_ns[is_usable])
-                usual_by_phase[phase] = usual_ns / NANOSECONDS
-                excess = spent_ns[is_long] - usual_ns
-                by_phase[phase] = float(np.maximum(excess, 0).sum()) / NANOSECONDS
-        return _Outliers(table.steps[is_long], seconds[is_long], usual, by_phase, usual_by_phase)
+            factor = max(factor, min(quarter, _WIDEST) ** quarters)
+        return max(usual + self.stddev * deviation, factor * usual)
 
     def _remember(
         self, window: Window, table: StepTable, outliers: _Outliers, state: State
     ) -> None:
         state["count"] = state.get("count", 0) + len(outliers.steps)
+        state["asked"] = state.get("asked", 0) + outliers.asked
         lost = float((outliers.seconds - outliers.usual).sum())
         state["lost"] = state.get("lost", 0.0) + lost
         state["steps"] = (state.get("steps", []) + outliers.steps.tolist())[-_NAMED:]
@@ -211,7 +232,8 @@ def _least_loss(state: State) -> float:
     if not _has_a_phase(state):
         return float(max(_LEAST_SECONDS, _LEAST_LOSS_EVERYWHERE * total))
     least = max(_LEAST_SECONDS, _LEAST_LOSS * total)
-    if _period(state["steps"]) is None or _worst_phase(state) in _MEANT:
+    is_meant = _worst_phase(state) in _MEANT or 2 * state["asked"] > state["count"]
+    if is_meant or _period(state["steps"]) is None:
         return float(least)
     return float(min(least, max(_REGULAR_SECONDS, _REGULAR_LOSS * total)))
 
@@ -232,7 +254,7 @@ def _has_a_phase(state: State) -> bool:
     )
 
 
-def _alone(is_long: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _alone(is_long: Marks) -> Marks:
     """Without long runs of them: a training that has become slower has no outliers."""
     if not is_long.any():
         return is_long
@@ -268,10 +290,27 @@ def _machine(
             yield metric, float(inside.mean()), float(outside.mean())
 
 
-def _period(steps: list[int]) -> int | None:
-    """The number of steps between outliers, where it is nearly always the same."""
+def _period(steps: Sequence[int]) -> int | None:
+    """The number of steps between outliers, where it is nearly always the same.
+
+    One may be missing, and one may come in between by chance.
+    """
     gaps = np.diff(np.array(steps))
-    if len(gaps) < 4:
+    if len(gaps) < _LEAST_GAPS:
         return None
     usual = int(np.median(gaps))
-    return usual if usual > 1 and float(np.mean(gaps == usual)) >= 0.8 else None
+    if usual <= 1 or float(np.mean(gaps == usual)) < _LEAST_EVEN:
+        return None
+    in_time = np.bincount(np.array(steps) % usual).max() / len(steps)
+    return usual if in_time >= _LEAST_IN_TIME else None
+
+
+def _regular_limit(known: Sequence[tuple[int, float]]) -> float | None:
+    """What those take at least that come every so many steps; None where none do.
+
+    They take about as long as each other, and longer than most that come by chance.
+    """
+    if not known:
+        return None
+    limit = middle_of(sorted(seconds for _, seconds in known)[len(known) // 2 :]) / 2
+    return limit if _period([step for step, seconds in known if seconds > limit]) else None

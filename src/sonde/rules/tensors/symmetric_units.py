@@ -7,6 +7,7 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Statistics
 from sonde.rules._rule import Rule, State
+from sonde.rules._trainings import BEGINNINGS, another_began
 from sonde.rules.tensors._standing import (
     begin_leg,
     is_told_again,
@@ -31,15 +32,16 @@ class SymmetricUnits(Rule):
     Why it matters: a layer of equal units is as good as one unit. Constant initialization makes
     them equal, and equal units get equal gradients: no number of steps tells them apart.
     How it decides: the hook counts how many rows of a weight are different. It fires where a layer
-    of at least 4 units begins with copies and still has no others at 3 looks after updates, while
-    its gradient is not zero; or where the gradients of two such layers or more are zero at all
-    looks, as where all weights begin as zeros and each keeps the others from learning. A layer that
-    begins at zero and then moves apart, as output layers and residual branches do, is left alone.
+    of at least 4 units begins with copies, in the first steps or in those of another optimizer, and
+    still has no others at 3 looks after updates, while its gradient is not zero; or where the
+    gradients of two such layers or more are zero at all looks, as where all weights begin as zeros
+    and each keeps the others from learning. A layer that begins at zero and then moves apart, as
+    output layers and residual branches do, is left alone.
     What to do: initialize weights at random (nn.init.kaiming_uniform_, xavier_uniform_); zeros and
     ones are for biases and for the last layer of a branch.
     """
 
-    needs = (Observations(_KIND), Statistics("gradients"))
+    needs = (Observations(_KIND), Statistics("gradients"), *BEGINNINGS)
     window_steps: ClassVar[int] = 20
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing", "PoorWeightInitialization")
@@ -47,6 +49,7 @@ class SymmetricUnits(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows how many different units each layer has."""
         yield from begin_leg(self, window, state)
+        began = another_began(window, state)
         layers = state.of("layers")
         looks = window.observations(_KIND)
         for one in looks:
@@ -54,7 +57,8 @@ class SymmetricUnits(Rule):
             is_copied = one.value <= max(1, min(_MOST_GROUPS, units // _LEAST_PER_GROUP))
             own = layers.of(one.subject)
             if "looks" not in own:
-                own |= {"looks": 0, "began": is_copied and one.step <= _FIRST_LOOKS_UNTIL}
+                is_first = 0 <= one.step - (began or 0) <= _FIRST_LOOKS_UNTIL
+                own |= {"looks": 0, "began": is_copied and is_first, "first": one.step}
             own["looks"] += one.step > own.get("last", 0)  # workers look at the same steps
             own["began"] = own["began"] and is_copied
             own |= {"units": units, "distinct": one.value, "last": one.step}
@@ -103,8 +107,8 @@ class SymmetricUnits(Rule):
         first = layers[names[0]]
         return self.finding(
             f"{names_in_words(names)}: of {first['units']} units {first['distinct']:.0f} are "
-            f"different, after {first['last']} steps as at the beginning.",
-            step=(0, int(first["last"])),
+            f"different, after {first['last'] - first['first']} steps as at the beginning.",
+            step=(int(first["first"]), int(first["last"])),
             tensor=names[0],
             subject=_SUBJECT,
             evidence={
