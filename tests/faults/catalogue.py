@@ -7,12 +7,13 @@ looked at in the end, once. Then it is for calibration, and a fresh one is made.
 
 from collections.abc import Iterator
 
-from tests.faults import calibration, earlier, held_out
+from tests.faults import calibration, earlier, held_out, last_but_one
 from tests.faults.program import Part, Program
 
 _SEVERAL_WORKERS = {
     **calibration.SEVERAL_WORKERS,
     **held_out.SEVERAL_WORKERS,
+    **last_but_one.SEVERAL_WORKERS,
     **earlier.SEVERAL_WORKERS,
 }
 
@@ -21,6 +22,7 @@ def _programs() -> Iterator[Program]:
     parts = (
         (Part.CALIBRATION, calibration),
         (Part.HELD_OUT, held_out),
+        (Part.EARLIER, last_but_one),
         (Part.EARLIER, earlier),
     )
     for part, labels in parts:
