@@ -5,20 +5,24 @@ from playwright.sync_api import Page
 Place = tuple[float, float]
 
 _STEPS = 12
-_FIRST, _QUICK = 1.7e9, 0.1  # seconds by the browser's clock, as events carry them
+_QUICK = 0.1  # seconds
+# by the browser's clock, as events carry them: one from before the page was there may crash it
+_NOW = "(performance.timeOrigin + performance.now()) / 1000"
 
 
 class Fingers:
     """Fingers of one hand before a page; each call ends with all of them lifted."""
 
     def __init__(self, page: Page) -> None:
+        self._page = page
         self._session = page.context.new_cdp_session(page)
 
     def tap(self, place: Place, times: int = 1) -> None:
         """Down and up at once; several follow quickly, however slow the machine is."""
+        first = float(self._page.evaluate(_NOW))
         for number in range(times):
-            self._tell("touchStart", [place], _FIRST + number * _QUICK)
-            self._tell("touchEnd", [], _FIRST + (number + 0.2) * _QUICK)
+            self._tell("touchStart", [place], first + number * _QUICK)
+            self._tell("touchEnd", [], first + (number + 0.2) * _QUICK)
 
     def move(self, *ways: tuple[Place, Place]) -> None:
         """A finger per way, from its beginning to its end, all at the same time."""
