@@ -58,6 +58,11 @@ def test_a_network_that_is_widened_later_begins_with_its_own_optimizer(
     assert [one.first_step for one in found] == ([12] if is_found else [])
 
 
+def test_a_second_optimizer_soon_after_the_first_hides_nothing() -> None:
+    [episode] = judged(training(lambda _: 1, optimizers=(0, 1))).episodes
+    assert episode.first_step == 0
+
+
 def test_layers_of_zeros_that_keep_each_other_from_learning_are_found() -> None:
     [episode] = judged(training(lambda _: 1, gradient=0.0, layers=("fc1", "fc2"))).episodes
     assert episode.finding.evidence["tensors"] == ["fc1.weight", "fc2.weight"]

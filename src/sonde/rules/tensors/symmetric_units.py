@@ -57,7 +57,9 @@ class SymmetricUnits(Rule):
             is_copied = one.value <= max(1, min(_MOST_GROUPS, units // _LEAST_PER_GROUP))
             own = layers.of(one.subject)
             if "looks" not in own:
-                is_first = 0 <= one.step - (began or 0) <= _FIRST_LOOKS_UNTIL
+                is_first = any(
+                    0 <= one.step - start <= _FIRST_LOOKS_UNTIL for start in (0, began or 0)
+                )
                 own |= {"looks": 0, "began": is_copied and is_first, "first": one.step}
             own["looks"] += one.step > own.get("last", 0)  # workers look at the same steps
             own["began"] = own["began"] and is_copied
