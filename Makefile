@@ -88,6 +88,10 @@ bench: $(READY) ## Run the benchmarks and print the table of bars
 faults: $(READY) ## Train programs with planted faults and print how well rules tell them
 	$(BIN)/python -m tests.faults
 
+.PHONY: torture
+torture: $(READY) ## Try to break it for 15 minutes: kills, damage, hostile stores and clients
+	$(BIN)/python -m tests.torture
+
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive
 
 .PHONY: browser
