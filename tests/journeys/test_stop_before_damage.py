@@ -12,6 +12,8 @@ from sonde.store.backends import open_backend
 from sonde.store.format import OBSERVATIONS
 from sonde.store.layout import worker_folder
 from sonde.store.reader import FolderReader
+from tests.fakes.mail_server import MailServer
+from tests.fakes.web_server import WebServer
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
 TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
@@ -79,7 +81,7 @@ def test_the_weights_of_the_step_before_are_left_and_the_job_is_stopped(sonde: S
     assert weights_left(sonde.folder, 0) == BAD_STEP - 1
     exit_ = sonde.status()["exit"]
     assert (sonde.state(), exit_["reason"]) == ("stopped", "stopped")
-    assert exit_["message"] == f"stopped by {reason}"
+    assert exit_["message"] == f"stopped by ExplodingTensor: {reason}"
     assert ("refused-step", "weight", BAD_STEP, 1.0) in observations(sonde, 0)
     assert len(open_job(str(sonde.job_folder("job"))).losses) == BAD_STEP
 
@@ -90,6 +92,40 @@ def test_all_workers_refuse_where_one_of_them_has_bad_gradients(sonde: Sonde) ->
     assert [weights_left(sonde.folder, rank) for rank in range(2)] == [BAD_STEP - 1] * 2
     assert sonde.state() == "stopped"
     message = sonde.status()["exit"]["message"]
-    assert message == f"stopped by non-finite gradients in weight of worker 1 at step {BAD_STEP}"
+    reason = f"non-finite gradients in weight of worker 1 at step {BAD_STEP}"
+    assert message == f"stopped by ExplodingTensor: {reason}"
     assert ("refused-step", "", BAD_STEP, 1.0) in observations(sonde, 0)
     assert ("refused-step", "weight", BAD_STEP, 1.0) in observations(sonde, 1)
+
+
+def test_all_actions_of_the_rule_follow_a_stop_before_damage(sonde: Sonde) -> None:
+    order = ["stop", "email", "webhook"]
+    (sonde.folder / "script.py").write_text(SCRIPT)
+    with MailServer() as mail, WebServer() as web:
+        (sonde.folder / "sonde.toml").write_text(
+            f"""
+[rules.ExplodingTensor]
+actions = {json.dumps(order)}
+[actions.email]
+to = "me@example.org"
+smtp = "{mail.url}"
+[actions.webhook]
+url = "{web.url}"
+"""
+        )
+        variables = {"OMP_NUM_THREADS": "1"}
+        words = ("run", "--name", "job", "--rules", "ExplodingTensor", PYTHON, "script.py")
+        done = sonde.run(*words, env=variables, timeout=240)
+    assert done.returncode == 1
+    assert weights_left(sonde.folder, 0) == BAD_STEP - 1
+    status = sonde.status()
+    assert status["exit"]["message"].startswith("stopped by ExplodingTensor: non-finite gradients")
+    findings = {one["rule"]: one["findings"] for one in status["rules"]}
+    [finding] = findings["ExplodingTensor"]
+    assert (finding["severity"], finding["step"]) == ("critical", [BAD_STEP, BAD_STEP])
+    assert {one["action"]: one["status"] for one in finding["actions"]} == dict.fromkeys(
+        order, "done"
+    )
+    [envelope], [_] = mail.envelopes, web.received
+    assert "The job was stopped before" in envelope.message.get_content()
+    assert f"critical: ExplodingTensor: {finding['message'].rstrip('.')}" in done.stderr.decode()

@@ -14,6 +14,8 @@ from sonde.errors import ActionError, StoreError
 from sonde.read.actions import read_actions
 from sonde.records.action import ActionRecord, ActionStatus
 from sonde.records.finding import Episode, Severity
+from sonde.records.request import RequestKind
+from sonde.store.control import read_requests, send_request
 from sonde.store.facts import encode_facts
 from sonde.store.format import FINDINGS
 from sonde.store.layout import FINDINGS_FOLDER, attempt_key
@@ -374,3 +376,24 @@ def restart(job: FakeJob) -> None:
     """The command is started again."""
     again = replace(job._attempt(), number=2)
     job.backend.write(attempt_key(job.node, 2, "start"), encode_facts(again))
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+@pytest.mark.parametrize("is_stop_first", [False, True])
+def test_a_stop_by_the_training_process_counts_as_the_stop_of_its_rule(
+    tmp_path: Path, is_over: bool, is_stop_first: bool
+) -> None:
+    job, tell = FakeJob(), told()
+    stop = build(tmp_path, 'kind = "stop"', name="stop")
+    dispatch = open_dispatch(job, *((stop, tell) if is_stop_first else (tell, stop)))
+    send_request(job.backend, job.clock, RequestKind.STOP, {"by": "A: non-finite gradients"})
+    if is_over:
+        job.end()
+    act(dispatch, now(job))
+
+    entries = {one.action: one for one in log_of(job)}
+    assert entries["stop"].status is ActionStatus.DONE
+    assert entries["stop"].message == "the training process stopped the job itself"
+    assert tell.episodes == ["A:///:1"]
+    stops = read_requests(job.backend, RequestKind.STOP, 0)
+    assert [one.arguments["by"] for one in stops] == ["A: non-finite gradients"]

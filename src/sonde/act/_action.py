@@ -32,6 +32,7 @@ class Occasion:
     backend: Backend
     clock: Clock
     is_trial: bool = False
+    since_ns: int = 0  # when the present attempt at the job began
 
 
 def key(name: str, check: Check, default: str, meaning: str, field: str = "") -> Key:
@@ -81,6 +82,11 @@ class Action(ABC):
         Raises:
             ActionError: It could not be done, now or ever.
         """
+
+    def done_before(self, occasion: Occasion) -> str:
+        """What the training process did about the finding by itself; empty: nothing."""
+        del occasion
+        return ""
 
     def trial(self, occasion: Occasion) -> str:
         """What `sonde actions test` does."""

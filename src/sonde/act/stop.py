@@ -13,7 +13,7 @@ from sonde.records.finding import Severity
 from sonde.records.request import RequestKind
 from sonde.settings import Key
 from sonde.settings.checks import duration
-from sonde.store.control import LAST_STEP, PATIENCE, replies_to, send_request
+from sonde.store.control import LAST_STEP, PATIENCE, read_requests, replies_to, send_request
 
 _POLL_SECONDS = 0.1
 _ANSWER_SECONDS = 3.0  # for workers to say where they are, beside what the store takes
@@ -63,6 +63,13 @@ class Stop(Action):
             said = "SIGTERM is sent"
         send_request(occasion.backend, occasion.clock, RequestKind.STOP, arguments)
         return said
+
+    def done_before(self, occasion: Occasion) -> str:
+        prefix = f"{occasion.episode.finding.rule}: "
+        requests = read_requests(occasion.backend, RequestKind.STOP, occasion.since_ns)
+        reasons = [request.arguments.get("by", "") for request in requests]
+        is_stopped = any(reason.startswith(prefix) for reason in reasons)
+        return "the training process stopped the job itself" if is_stopped else ""
 
     def trial(self, occasion: Occasion) -> str:
         return f"nothing is stopped; it would be for: {one_line(occasion)}"

@@ -35,12 +35,24 @@ def with_actions(settings: RunSettings, options: Options) -> RunSettings:
     names |= {one.name for one in settings.actions.actions}
     for name in sorted(names):
         build_action(settings.actions.of(name), Path.cwd())
-    if any(_stops_on_non_finite(one, settings) for one in settings.rules.rules):
+    is_asked = _is_asked(settings, options)
+    if is_asked and any(_stops_on_non_finite(one, settings) for one in settings.rules.rules):
         settings = replace(settings, hook=replace(settings.hook, stop_on_non_finite=True))
     return settings
+
+
+def _is_asked(settings: RunSettings, options: Options) -> bool:
+    """Whether the rule about non-finite values judges the job while it runs."""
+    names = [_plain(name) for name in options.rules.split(",") if name]
+    is_chosen = not names or _NON_FINITE in names
+    return settings.rules.live and not options.no_rules and is_chosen
+
+
+def _plain(rule: str) -> str:
+    return rule.replace("_", "").lower()
 
 
 def _stops_on_non_finite(rule: RuleSettings, settings: RunSettings) -> bool:
     """Whether the job is to stop on values that are not finite: then before they do damage."""
     kinds = {settings.actions.of(name).kind for name in rule.actions or ()}
-    return rule.rule.replace("_", "").lower() == _NON_FINITE and _STOP in kinds
+    return _plain(rule.rule) == _NON_FINITE and _STOP in kinds

@@ -36,6 +36,7 @@ _HEARTBEAT_SECONDS = 5.0
 _FIRST_BEAT_SECONDS = 1.0
 _BEGIN_SECONDS = 0.5
 END_SECONDS = 10.0  # all that the end of a job may wait for
+_ACTIONS_SECONDS = 30.0  # a mail about a finding at the very end is worth waiting for
 _CLOCK_JUMP_SECONDS = 1.0
 
 
@@ -177,7 +178,8 @@ class Recording:
             left = self._left(deadline)
             self._guard.attempt("decoding", lambda: self._decoder.finish(left), None)
             left = self._left(deadline)
-            self._guard.attempt("rules", lambda: self._watching.finish(left), None)
+            judging = max(left, _ACTIONS_SECONDS) if self._settings.has_actions else left
+            self._guard.attempt("rules", lambda: self._watching.finish(judging), None)
             left = self._left(deadline)
             self._guard.attempt("the report", lambda: self._reporter.write(left), None)
         else:

@@ -125,6 +125,24 @@ def step_windows(
         yield place, Window(data.reaching(within.start_ns), leg, within, steps, times, is_last)
 
 
+def ending_window(data: JobData, leg: Leg, width: int, index: int) -> Iterator[tuple[int, Window]]:
+    """What happened after the last finished step of a leg that is over.
+
+    Nothing where the last window of steps reaches to the end anyway, as it mostly does.
+    """
+    marks = {rank: _marks(data, leg, rank) for rank in leg.ranks}
+    lasts = [int(mark.steps[-1]) for mark in marks.values() if len(mark.steps)]
+    place = max(lasts) // width + 1 if lasts else 0
+    is_shown = bool(lasts) and place * width > _settled_steps(leg, marks)
+    if not leg.is_over or is_shown or place < index or not marks:
+        return
+    steps = StepRange(place * width, (place + 1) * width)
+    ends = {rank: int(mark.ends_ns[-1]) for rank, mark in marks.items() if len(mark.ends_ns)}
+    times = {rank: TimeRange(ends.get(rank, leg.start_ns), leg.end_ns) for rank in marks}
+    within = _hull(times)
+    yield place, Window(data.reaching(within.start_ns), leg, within, steps, times, is_last=True)
+
+
 def time_windows(
     data: JobData, leg: Leg, width_seconds: float, index: int
 ) -> Iterator[tuple[int, Window]]:

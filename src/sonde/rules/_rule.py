@@ -59,6 +59,8 @@ class Rule(ABC):
     # Whether it is spared windows in which nothing happened that it needs, but for one in fifty
     # steps and the last: for windows of a few steps. Only observations and evaluations count.
     skips_quiet: ClassVar[bool] = False
+    # Whether it is also shown what happened after the last finished step of a training.
+    sees_end: ClassVar[bool] = False
     # After how many windows with data but without a finding an episode is over; 0: the rule says
     # so itself, by yielding what `recovered` gives.
     recovers_after: ClassVar[int] = 2

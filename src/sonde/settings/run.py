@@ -35,6 +35,12 @@ class RunSettings:
     file: str | None = None  # where what is not a default was found
     name_in_file: tuple[str, str] | None = None  # a name and the file it is from; --name wins
 
+    @property
+    def has_actions(self) -> bool:
+        """Whether anything may follow a finding."""
+        rules = self.rules
+        return bool(rules.actions or self.actions.asked or any(one.actions for one in rules.rules))
+
     def for_workers(self) -> HookSettings:
         """What the hook inside each training process is told."""
         return replace(self.hook, overhead_percent=self.overhead_percent)

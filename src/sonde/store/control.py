@@ -32,6 +32,17 @@ def send_request(
     return request
 
 
+def read_requests(backend: Backend, kind: RequestKind, since_ns: int) -> list[Request]:
+    """All requests of a kind since an instant, oldest first."""
+    requests = []
+    for entry in sorted(backend.entries(layout.REQUESTS), key=lambda entry: entry.key):
+        try:
+            requests.append(decode_facts(Request, backend.read(entry.key), entry.key))
+        except (DamagedError, KeyMissingError):
+            continue
+    return [one for one in requests if one.kind is kind and one.time_ns >= since_ns]
+
+
 def replies_to(backend: Backend, request: Request) -> dict[str, Reply]:
     """What the nodes have answered so far."""
     replies = {}

@@ -122,6 +122,9 @@ class Dispatch:
         if self._clock.now_ns() < self._quiet_until_ns(action, episode):
             why = "until the cool-down is over" if episode.is_open else "it was over before that"
             return ActionStatus.HELD_BACK, why
+        done = action.done_before(self._occasion(episode))
+        if done:
+            return ActionStatus.DONE, done
         why_not = self._objection(action)
         return (ActionStatus.REFUSED, why_not) if why_not else (ActionStatus.WAITING, "")
 
@@ -164,9 +167,13 @@ class Dispatch:
         ]
         return max(times, default=0) + int(action.cool_down_seconds * NANOSECONDS) if times else 0
 
+    def _occasion(self, episode: Episode) -> Occasion:
+        place = (self._job, episode, self._backend, self._clock)
+        return Occasion(*place, since_ns=self._since_ns)
+
     def _put(self, action: Action, episode: Episode) -> None:
         channel = self._channels[action.name]
-        channel.put(Occasion(self._job, episode, self._backend, self._clock))
+        channel.put(self._occasion(episode))
         if self._is_in_background:
             channel.start()
 

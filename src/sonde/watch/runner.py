@@ -13,7 +13,7 @@ from typing import Protocol
 from sonde.clock import Clock
 from sonde.errors import StoreError
 from sonde.read.causes import linked
-from sonde.read.cuts import settled, step_windows, time_windows
+from sonde.read.cuts import ending_window, settled, step_windows, time_windows
 from sonde.read.eventful import Eventful
 from sonde.read.findings import read_evaluations
 from sonde.read.job_data import JobData
@@ -185,6 +185,11 @@ class Runner:
                 and (not wanted or window.is_last or index in wanted[place])
             ]
             yield index, window, shown_to
+        to_end = [course for course in courses if course.rule.sees_end]
+        if to_end and rule.window_seconds is None:
+            first = min(course.place_in(leg) for course in to_end)
+            for index, window in ending_window(data, leg, width, first):
+                yield index, window, to_end
         if leg.end_ns is not None:
             for course in courses:
                 course.leave(leg)

@@ -6,6 +6,8 @@ from math import inf, nan
 import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus, Severity
+from sonde.rules.tensors.exploding_tensor import ExplodingTensor
+from sonde.watch.runner import Recorder
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_losses, with_tensors
 
@@ -118,3 +120,48 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
         ("a", 3), ("b", 1), ("loss", 4),
     }  # fmt: skip
     assert judged(job, setting="classic", only_nan=True).triggered == 2
+
+
+@pytest.mark.parametrize("setting", ["calibrated", "classic"])
+@pytest.mark.parametrize("steps", [0, 1, 20, 23])
+@pytest.mark.parametrize("seconds_after", [0.1, 30.0])
+def test_a_refused_optimizer_step_is_a_critical_finding_wherever_it_falls(
+    setting: str, steps: int, seconds_after: float
+) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(steps):
+        worker.scalar("loss", step, 1.0)
+        worker.step(step, {"forward": 0.1})
+    job.clock.advance(seconds_after)
+    refused_ns = job.clock.now_ns()
+    worker.observation("first-non-finite", "fc", steps, {"found": "nan", "in": "output"})
+    worker.observation("refused-step", "fc.weight, fc.bias", steps, "", value=1.0)
+    worker.beat(is_over=True)
+    worker.flush()
+    job.clock.advance(1.0)
+    [episode] = judged(job.end(), setting=setting).episodes
+    assert episode.severity is Severity.CRITICAL
+    assert (episode.first_step, episode.last_step) == (steps, steps)
+    assert (episode.first_ns, episode.last_ns) == (refused_ns, refused_ns)
+    assert episode.finding.message == (
+        f"The gradients of fc.weight, fc.bias are not finite at step {steps}. The job was stopped "
+        "before the optimizer used them. They came from the output fc."
+    )
+
+
+def test_a_refused_step_is_found_once_however_often_one_looks() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(20):
+        worker.step(step, {"forward": 0.1})
+    job.clock.advance(30.0)
+    worker.observation("refused-step", "weight", 20, "", value=1.0)
+    worker.beat(is_over=True)
+    worker.flush()
+    job.end()
+    for _ in range(2):
+        recorder = Recorder(job.backend, job.clock, [ExplodingTensor()])
+        recorder.advance()
+    [evaluation] = recorder.runner.evaluations
+    assert [one.triggered for one in evaluation.episodes] == [1]

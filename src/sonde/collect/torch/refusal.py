@@ -22,6 +22,7 @@ from sonde.errors import RefusedStepError
 from sonde.records.observation import ObservationKind
 
 _MOST_NAMES = 3
+_RULE = "ExplodingTensor"  # whose finding this is
 
 _norms_of: Callable[..., list[Tensor]] = vars(torch)["_foreach_norm"]
 
@@ -61,7 +62,7 @@ class Refusal:
         )
         session.close()
         if _rank() == workers[0]:
-            session.guard.call("the stop", lambda: stop_job(session, reason), None)
+            session.guard.call("the stop", lambda: stop_job(session, f"{_RULE}: {reason}"), None)
         # whoever leaves first is noticed by launchers, which end the others
         session.guard.call("the stop", _meet, None)
         raise RefusedStepError(reason)

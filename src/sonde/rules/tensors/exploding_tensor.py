@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sonde.read.job_data import Observation
 from sonde.read.window import Curve, Window, WindowTensor
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses, Need, Statistics
@@ -17,6 +18,7 @@ from sonde.rules.tensors._together import column_of_all
 _LOOKED_AT = ("gradients", "weights", "biases", "outputs")
 _STAY = ("weights", "biases")
 _MAY_BE_INFINITE = "outputs"  # a mask or a log-probability of nought is infinite on purpose
+_REFUSED = "refused-step"
 _LOST = 3  # losses in a row: one alone may be a batch that the script throws away
 
 
@@ -44,7 +46,8 @@ class ExplodingTensor(Rule):
     How it decides: classic fires wherever a recorded tensor, or the loss, holds such a value.
     Calibrated looks at losses, gradients, weights and outputs (there only at NaN: masks are
     infinite on purpose), leaves out steps that a gradient scaler skips, since it tries them out,
-    and says `critical` once a weight or three losses in a row are lost.
+    and says `critical` once a weight or three losses in a row are lost. An optimizer step that was
+    refused because of non-finite gradients is always `critical`.
     What to do: lower the learning rate or clip gradients; look for a division, a logarithm or a
     root of nought at the place that is named; with half precision use bfloat16 or a gradient
     scaler; check the input.
@@ -56,6 +59,7 @@ class ExplodingTensor(Rule):
 
     needs = (Losses(), *(Statistics(one) for one in _LOOKED_AT))
     window_steps: ClassVar[int] = 20
+    sees_end = True  # a job that is stopped before damage never finishes the step
     explains = ("LossNotDecreasing", "LossDiverging", "LossSpike", "GradientNormSpike")
 
     @property
@@ -67,6 +71,11 @@ class ExplodingTensor(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks for them in everything that was recorded."""
+        refused = window.observations(_REFUSED)
+        if refused:
+            window.count(len(refused))
+            yield self._refused(refused, _origin(window))
+            return
         if self.is_classic:
             for one in sorted(self._in_chosen(window), key=lambda one: one.step):
                 yield self._found([one], _origin(window), Severity.CRITICAL, subject=one.name)
@@ -86,6 +95,24 @@ class ExplodingTensor(Rule):
         is_lost = lost >= _LOST or (window.is_last and lost) or any(one.stays for one in bad)
         severity = Severity.CRITICAL if is_lost else Severity.WARNING
         yield self._found([first, *bad], known["origin"], severity, subject="non-finite")
+
+    def _refused(self, refused: Sequence[Observation], origin: str) -> Finding:
+        """The job was stopped before an optimizer used non-finite gradients."""
+        first = next((one for one in refused if one.subject), refused[0])
+        names = first.subject.split(", ") if first.subject else []
+        whose = f" of {first.subject}" if names else ""
+        come = f" They came from the {origin}." if origin else ""
+        return self.finding(
+            f"The gradients{whose} are not finite at step {first.step}. The job was stopped before "
+            f"the optimizer used them.{come}",
+            severity=Severity.CRITICAL,
+            step=first.step,
+            time_ns=(first.time_ns, first.time_ns),
+            tensor=f"gradient/{names[0]}" if names else None,
+            worker=first.worker,
+            subject="non-finite",
+            evidence={"tensors": names, "origin": origin},
+        )
 
     def _anywhere(self, window: Window, born: State) -> Iterator[_Bad]:
         if self.collection_names is not None or self.tensor_regex is not None:
