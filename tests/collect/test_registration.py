@@ -185,3 +185,22 @@ def test_of_two_that_resume_at_once_only_one_does(wish: Wish) -> None:
     assert register(again, COMMAND, FakeClock()).number == 2
     with pytest.raises(JobExistsError, match="another launcher"):
         register(again, COMMAND, FakeClock())
+
+
+@pytest.mark.parametrize("is_resume", [False, True])
+def test_a_folder_that_holds_something_else_is_refused_and_left_as_it_is(
+    tmp_path: Path, wish: Wish, is_resume: bool
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "train.py").write_text("years of work")
+    settings = replace(wish.settings, store=str(tmp_path), name="src")
+    with pytest.raises(JobExistsError, match=r"src is not empty and holds no job"):
+        register(replace(wish, settings=settings, is_resume=is_resume), COMMAND, FakeClock())
+    assert [path.name for path in (tmp_path / "src").iterdir()] == ["train.py"]
+
+
+def test_an_empty_folder_becomes_a_job(tmp_path: Path, wish: Wish) -> None:
+    (tmp_path / "src").mkdir()
+    settings = replace(wish.settings, store=str(tmp_path), name="src")
+    register(replace(wish, settings=settings), COMMAND, FakeClock())
+    assert (tmp_path / "src" / "job.json").exists()

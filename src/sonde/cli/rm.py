@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from sonde.cli._command import Command, Options, add_json, add_store, remark, say, say_json
 from sonde.clock import SystemClock
@@ -11,11 +12,15 @@ from sonde.show.output import visible
 from sonde.show.units import size
 from sonde.store.layout import JOB
 from sonde.store.places import find_job
+from sonde.store.removal import remove_job
+
+_MOST_NAMED = 5
 
 
 class Rm(Command):
     """Remove jobs and everything recorded of them, for good.
 
+    Only files that Sonde wrote are removed; of a job that is a link, only the link.
     Asks first on a terminal; elsewhere --yes is needed. A running job is refused without --force.
     """
 
@@ -41,15 +46,26 @@ class Rm(Command):
         if not options.yes and not _confirm(names):
             remark("Nothing removed.")
             return 1
-        freed = 0
-        for backend in found:
-            freed += sum(entry.size for entry in backend.entries(""))
-            backend.erase()
+        removed = [remove_job(backend) for backend in found]
+        freed = sum(one.bytes for one in removed)
+        left = [
+            f"{backend.uri.rstrip('/')}/{key}"
+            for backend, one in zip(found, removed, strict=True)
+            for key in one.left
+        ]
         if options.json:
-            say_json({"removed": [one.name for one in facts], "bytes_freed": freed})
+            job_names = [one.name for one in facts]
+            say_json({"removed": job_names, "bytes_freed": freed, "left": left})
         else:
             say(f"removed {names}: {size(freed)} freed")
+        if left:
+            remark(_left_alone(left))
         return 0
+
+
+def _left_alone(left: Sequence[str]) -> str:
+    more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+    return f"left alone, not written by Sonde: {', '.join(left[:_MOST_NAMED])}{more}"
 
 
 def _confirm(names: str) -> bool:

@@ -99,12 +99,23 @@ def _create(name: str, wish: Wish, clock: Clock) -> Registration | None:
     """The new job, or None if the name is taken."""
     store = wish.settings.store
     backend = open_backend(job_uri(store, name))
+    _refuse_other_content(backend, name, store)
     info = JobInfo(name, clock.now_ns(), wish.placement.node)
     if not backend.create(layout.JOB, encode_facts(info)):
         return None
     if store == DEFAULT_STORE:
         open_backend(store).create(".gitignore", b"*\n")
     return Registration(name, wish.placement.node, 1, backend, is_creator=True)
+
+
+def _refuse_other_content(backend: Backend, name: str, store: str) -> None:
+    """Raises where the job's folder holds something else: it would be mixed with our files."""
+    # a job's own document is there before anything else of it
+    if not backend.is_empty() and not backend.exists(layout.JOB):
+        raise JobExistsError(
+            f"{store.rstrip('/')}/{name} is not empty and holds no job. "
+            "Choose another --name or another --store."
+        )
 
 
 def _join(name: str, wish: Wish, backend: Backend, clock: Clock) -> Registration | None:

@@ -6,15 +6,19 @@ and over the footer, and kept in the manifest.
 
 import io
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sonde.errors import DamagedError
+from sonde.store.backends import BytesView, View
 from sonde.store.decoded import Decoded
 from sonde.store.format import FORMAT_VERSION, refuse_newer_format
+from sonde.store.limits import MOST_GROUP_BYTES
 from sonde.store.manifest import SealedFile
 
 # What damage to one chunk costs one series: four and a half hours at 500 ms.
@@ -25,6 +29,7 @@ _FORMAT_KEY = b"sonde_format"
 _FOOTER_LENGTH_BYTES = 8
 _ZSTD_LEVEL = 6
 _COLUMNS_WORTH_THREADS = 8
+_LEAST_GAP_BYTES = 1 << 16  # smaller gaps are read along
 
 # A core's share of processor time has some 200 values: as numbers of a list of values it takes
 # 0.6 bytes, as byte planes 1.3. From about one new value in eight rows on the list costs more.
@@ -114,21 +119,32 @@ def _footer(data: bytes | memoryview) -> bytes | memoryview:
 
 
 class ParquetFile:
-    """A sealed file, opened; what is read from it is checked first, once."""
+    """A sealed file, opened; what is read from it is checked before it is decoded."""
 
     def __init__(
-        self, data: bytes | memoryview, seal: SealedFile, kept: Decoded | None = None
+        self,
+        data: bytes | View,
+        seal: SealedFile,
+        kept: Decoded | None = None,
+        types: Mapping[str, pa.DataType] | None = None,
     ) -> None:
-        is_whole = len(data) == seal.size and bytes(data[: len(_MAGIC)]) == _MAGIC
-        if not is_whole or zlib.crc32(_footer(data)) != seal.footer_crc32:
-            raise DamagedError(f"{seal.key} is damaged: its size, beginning or footer do not match")
-        self._data = data
+        """Checks the footer.
+
+        Args:
+            data: The file.
+            seal: Its size and checksums.
+            kept: Where decoded columns are kept for the next reader.
+            types: What its columns must hold; others are not decoded.
+        """
+        self._view = BytesView(data) if isinstance(data, bytes) else data
         self._seal = seal
-        self._file = pq.ParquetFile(pa.BufferReader(pa.py_buffer(data)))
-        stated = (self._file.metadata.metadata or {}).get(_FORMAT_KEY, b"1")
-        refuse_newer_format(int(stated), seal.key)
-        self._columns = {name: i for i, name in enumerate(self._file.schema_arrow.names)}
-        self._checked: set[tuple[int, int]] = set()
+        self._metadata = self._read_footer()
+        names = self._metadata.schema.to_arrow_schema()
+        self._columns = {field.name: place for place, field in enumerate(names)}
+        if types is not None and any(
+            types.get(field.name, field.type) != field.type for field in names
+        ):
+            raise DamagedError(f"{seal.key} is damaged: its columns hold something else")
         self._kept = kept  # columns of row groups, where they are worth keeping
         self._mark = object()  # nobody else's, so that no other file's columns are taken for ours
 
@@ -139,12 +155,25 @@ class ParquetFile:
             DamagedError: A chunk that would be read is not what was written.
         """
         names = [name for name in columns or self._columns if name in self._columns]
-        for group in groups:
-            for name in names:
-                self._check(group, self._columns[name])
         if self._kept is None:
             return self._decode(groups, names)
         return pa.concat_tables([self._recall(self._kept, group, names) for group in groups])
+
+    def _read_footer(self) -> pq.FileMetaData:
+        seal, view = self._seal, self._view
+        ending = view.read(max(0, seal.size - _FOOTER_LENGTH_BYTES), seal.size)
+        length = int.from_bytes(ending[:4], "little") + _FOOTER_LENGTH_BYTES
+        footer = view.read(max(0, seal.size - length), seal.size)
+        is_whole = view.size == seal.size and view.read(0, len(_MAGIC)) == _MAGIC
+        if not is_whole or zlib.crc32(footer) != seal.footer_crc32:
+            raise DamagedError(f"{seal.key} is damaged: its size, beginning or footer do not match")
+        try:
+            metadata = pq.read_metadata(pa.BufferReader(_MAGIC + footer))
+        except (pa.ArrowException, OSError) as error:
+            raise DamagedError(f"{seal.key} is damaged: {error}") from error
+        stated = (metadata.metadata or {}).get(_FORMAT_KEY, b"1")
+        refuse_newer_format(int(stated) if stated.isdigit() else 1, seal.key)
+        return metadata
 
     def _recall(self, kept: Decoded, group: int, names: Sequence[str]) -> pa.Table:
         """One row group; only the columns that are not known any more are decoded."""
@@ -159,14 +188,51 @@ class ParquetFile:
 
     def _decode(self, groups: Sequence[int], names: Sequence[str]) -> pa.Table:
         use_threads = len(names) > _COLUMNS_WORTH_THREADS
-        return self._file.read_row_groups(list(groups), columns=names, use_threads=use_threads)
+        source = pa.BufferReader(pa.py_buffer(self._checked(groups, names)))
+        try:
+            file = pq.ParquetFile(source, metadata=self._metadata)
+            return file.read_row_groups(list(groups), columns=names, use_threads=use_threads)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise DamagedError(f"{self._seal.key} is damaged: {error}") from error
 
-    def _check(self, group: int, column: int) -> None:
-        if (group, column) in self._checked:
-            return
-        start, end = _span(self._file.metadata, group, column)
-        stated = self._seal.chunks_crc32[group][8 * column : 8 * column + 8]
-        if f"{zlib.crc32(self._data[start:end]):08x}" != stated:
-            name = self._file.schema_arrow.names[column]
-            raise DamagedError(f"{self._seal.key} is damaged: {name}, row group {group}")
-        self._checked.add((group, column))
+    def _checked(self, groups: Sequence[int], names: Sequence[str]) -> npt.NDArray[np.uint8]:
+        """The file with the chunks that are needed at their offsets, and zeros everywhere else.
+
+        Zeros that nobody touches take no memory.
+        """
+        spans = {
+            (group, name): self._span(group, self._columns[name])
+            for group in groups
+            for name in names
+        }
+        content = np.zeros(self._seal.size, dtype=np.uint8)
+        for start, end in _merged(spans.values()):
+            data = self._view.read(start, end)
+            content[start : start + len(data)] = np.frombuffer(data, dtype=np.uint8)
+        for (group, name), (start, end) in spans.items():
+            place = 8 * self._columns[name]
+            stated = self._seal.chunks_crc32[group][place : place + 8]
+            if f"{zlib.crc32(content[start:end].data):08x}" != stated:
+                raise DamagedError(f"{self._seal.key} is damaged: {name}, row group {group}")
+        return content
+
+    def _span(self, group: int, column: int) -> tuple[int, int]:
+        """Where a chunk lies, if the footer speaks of something that can be."""
+        if group < min(self._metadata.num_row_groups, len(self._seal.chunks_crc32)):
+            described = self._metadata.row_group(group)
+            start, end = _span(self._metadata, group, column)
+            is_inside = len(_MAGIC) <= start <= end <= self._seal.size
+            if is_inside and described.total_byte_size <= MOST_GROUP_BYTES:
+                return start, end
+        raise DamagedError(f"{self._seal.key} is damaged: row group {group} cannot be")
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Neighbouring spans as one, so that they are read at once."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1] + _LEAST_GAP_BYTES:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

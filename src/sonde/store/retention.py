@@ -8,6 +8,7 @@ from sonde.store.facts import decode_facts, encode_facts
 from sonde.store.format import EVENTS, OPERATIONS, STATISTICS, SYSTEM
 from sonde.store.layout import MANIFEST_SUFFIX, ROLLUP_SUFFIX, SEALED_SUFFIX, SegmentName
 from sonde.store.manifest import Manifest
+from sonde.store.owned import is_ours
 
 _RAW_FAMILIES = {SYSTEM.name, EVENTS.name, OPERATIONS.name, STATISTICS.name}
 _RAW_FOLDERS = {"values", "profiles"}
@@ -51,11 +52,11 @@ def _may_go(backend: Backend, key: str) -> bool:
 def _is_raw_segment(key: str) -> bool:
     family = key.split("/")[-2] if "/" in key else ""
     is_sealed = key.endswith(SEALED_SUFFIX) and not key.endswith(ROLLUP_SUFFIX)
-    return is_sealed and family in _RAW_FAMILIES
+    return is_sealed and family in _RAW_FAMILIES and is_ours(key)
 
 
 def _is_raw_blob(key: str) -> bool:
-    return "/" in key and key.split("/")[-2] in _RAW_FOLDERS
+    return "/" in key and key.split("/")[-2] in _RAW_FOLDERS and is_ours(key)
 
 
 def _forget_raw(backend: Backend, manifest_key: str) -> bool:

@@ -1,9 +1,9 @@
 """Where a store lives: one file per kind of place, chosen by the scheme of its URI."""
 
 from sonde.plugins import Slot
-from sonde.store.backends._backend import Backend, Entry
+from sonde.store.backends._backend import Backend, BytesView, Entry, View
 
-__all__ = ["BACKENDS", "Backend", "Entry", "open_backend"]
+__all__ = ["BACKENDS", "Backend", "BytesView", "Entry", "View", "open_backend"]
 
 BACKENDS = Slot("sonde.store.backends", Backend)
 

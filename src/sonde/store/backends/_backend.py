@@ -5,8 +5,12 @@ Failures are StoreError, whatever the library beneath raised.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from sonde.store.damage import DamageLedger
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +20,27 @@ class Entry:
     key: str
     size: int
     modified_ns: int
+
+
+class View(Protocol):
+    """A key whose parts are read one by one."""
+
+    size: int
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes of a part; fewer where the key ends earlier."""
+
+
+class BytesView:
+    """A view of bytes that were read already."""
+
+    def __init__(self, data: bytes) -> None:
+        self.size = len(data)
+        self._data = data
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes of a part."""
+        return self._data[start:end]
 
 
 class Backend(ABC):
@@ -28,6 +53,11 @@ class Backend(ABC):
     @abstractmethod
     def __init__(self, uri: str) -> None:
         """Remembers the place; nothing is made or read yet."""
+
+    @cached_property
+    def ledger(self) -> DamageLedger:
+        """What readers of this place found missing or damaged."""
+        return DamageLedger()
 
     @abstractmethod
     def read(self, key: str, start: int = 0, end: int | None = None) -> bytes:
@@ -75,16 +105,38 @@ class Backend(ABC):
     def delete(self, keys: Iterable[str]) -> None:
         """Removes keys; one that is not there is no error."""
 
-    def erase(self) -> None:
-        """Removes everything here, what nobody lists included, and the place itself."""
-        self.delete([entry.key for entry in self.entries("")])
+    def erase(self, is_ours: Callable[[str], bool] = lambda _key: True) -> list[str]:
+        """Removes keys, what writers left half-written, and the place itself if nothing remains.
+
+        Args:
+            is_ours: Which keys to remove, all by default; asked for folders too, whose names end
+                in a slash. What it does not know is left alone.
+
+        Returns:
+            What was left.
+        """
+        keys = [entry.key for entry in self.entries("")]
+        self.delete([key for key in keys if is_ours(key)])
+        return [key for key in keys if not is_ours(key)]
+
+    def is_link(self) -> bool:
+        """Whether the place is only a link to another one."""
+        return False
+
+    def is_empty(self) -> bool:
+        """Whether nothing is here, apart from what writers are about to write."""
+        return not self.entries("")
 
     def sweep(self, now_ns: int) -> None:
         """Removes what writers left half-written when they died, once it is old enough."""
 
-    def view(self, key: str) -> memoryview:
-        """The bytes of a key that never changes again, mapped instead of copied where possible."""
-        return memoryview(self.read(key))
+    def view(self, key: str) -> View:
+        """A key that never changes again, to read parts of it.
+
+        Raises:
+            KeyMissingError: There is no such key.
+        """
+        return BytesView(self.read(key))
 
     def free_bytes(self) -> int | None:
         """How much room is left, where there is such a limit."""

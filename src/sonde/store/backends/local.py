@@ -2,17 +2,19 @@
 
 import contextlib
 import errno
-import mmap
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 from sonde.clock import NANOSECONDS
-from sonde.errors import KeyMissingError, StoreError, UsageError
-from sonde.store.backends._backend import Backend, Entry
+from sonde.errors import DamagedError, KeyMissingError, StoreError, UsageError
+from sonde.store.backends._backend import Backend, Entry, View
+from sonde.store.limits import check_size
 
 # What file systems answer that know no links, FUSE among them.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
@@ -21,6 +23,11 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 # How `_write_beside` names its copies, and when nobody can be at one any more.
 _TEMPORARY = re.compile(r"\..+\.\d+-[0-9a-f]{8}")
 _HALF_WRITTEN_SECONDS = 3600
+
+
+# What opening a link, or a socket or device, answers.
+_NOT_A_FILE = {errno.ELOOP, errno.ENXIO, errno.ENODEV}
+_NO_FILE = "it is a link, pipe or device, not a file of this folder"
 
 
 class Local(Backend):
@@ -34,15 +41,15 @@ class Local(Backend):
         self._root = Path(_path_in(uri)).expanduser().absolute()
 
     def read(self, key: str, start: int = 0, end: int | None = None) -> bytes:
-        try:
-            with self._path(key).open("rb") as file:
-                if start:
-                    file.seek(start)
-                return file.read() if end is None else file.read(max(end - start, 0))
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
-            raise KeyMissingError(f"There is no {key} in {self.uri}") from error
-        except OSError as error:
-            raise self._store_error("read", key, error) from error
+        with self._open(key) as file:
+            size = os.fstat(file.fileno()).st_size
+            if end is None:
+                check_size(key, size - start)
+            try:
+                file.seek(start)
+                return file.read(max(min(size, size if end is None else end) - start, 0))
+            except OSError as error:
+                raise self._store_error("read", key, error) from error
 
     def write(self, key: str, data: bytes) -> None:
         self.write_parts(key, [data])
@@ -91,15 +98,21 @@ class Local(Backend):
             raise self._store_error("write", key, error) from error
 
     def entries(self, folder: str) -> list[Entry]:
+        path = self._path(folder)
+        if folder and self._is_elsewhere(path / "inside"):
+            self.ledger.report(folder, f"{folder} is damaged: {_NO_FILE}")
+            return []
         try:
-            return sorted(self._walk(self._path(folder)), key=lambda entry: entry.key)
+            return sorted(self._walk(path), key=lambda entry: entry.key)
         except OSError as error:
             raise self._store_error("list", folder, error) from error
 
     def folders(self, folder: str) -> list[str]:
         try:
             with os.scandir(self._path(folder)) as found:
-                return sorted(item.name for item in found if item.is_dir())
+                # a store may hold links to jobs; inside of a job none is followed
+                follow = not folder
+                return sorted(item.name for item in found if item.is_dir(follow_symlinks=follow))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -116,25 +129,37 @@ class Local(Backend):
             except OSError as error:
                 raise self._store_error("delete", key, error) from error
 
-    def erase(self) -> None:
-        super().erase()
+    def erase(self, is_ours: Callable[[str], bool] = lambda _key: True) -> list[str]:
+        if self.is_link():
+            self._root.unlink()
+            return []
+        super().erase(is_ours)
         self._remove_temporary_files(float("inf"))
         for folder in sorted(self._root.rglob("*"), reverse=True):
-            if folder.is_dir() and not folder.is_symlink():
+            if _is_folder(folder) and is_ours(f"{self._key(folder)}/"):
                 _remove_if_empty(folder)
         _remove_if_empty(self._root)
+        return sorted(self._key(path) for path in self._root.rglob("*") if not _is_folder(path))
+
+    def is_link(self) -> bool:
+        return self._root.is_symlink()
+
+    def is_empty(self) -> bool:
+        try:
+            with os.scandir(self._root) as items:
+                return all(_TEMPORARY.fullmatch(item.name) for item in items)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError as error:
+            raise self._store_error("list", "", error) from error
 
     def sweep(self, now_ns: int) -> None:
         self._remove_temporary_files(now_ns - _HALF_WRITTEN_SECONDS * NANOSECONDS)
 
-    def view(self, key: str) -> memoryview:
-        try:
-            with self._path(key).open("rb") as file:
-                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        except FileNotFoundError as error:
-            raise KeyMissingError(f"There is no {key} in {self.uri}") from error
-        except (OSError, ValueError):  # an empty file, or a file system that cannot map
-            return memoryview(self.read(key))
+    def view(self, key: str) -> View:
+        # not a memory map: a file that is cut short under one ends the process
+        with self._open(key) as file:
+            return _FileView(self, key, os.fstat(file.fileno()).st_size)
 
     def free_bytes(self) -> int | None:
         status = self._usage()
@@ -146,15 +171,52 @@ class Local(Backend):
 
     def exists(self, key: str) -> bool:
         try:
-            return self._path(key).is_file()
+            with self._open(key):
+                return True
+        except KeyMissingError:
+            return False
+        except DamagedError:  # something is there, and whoever reads it learns what
+            return True
+
+    def _open(self, key: str) -> BinaryIO:
+        """A regular file of this folder, opened for reading.
+
+        Raises:
+            KeyMissingError: There is none.
+            DamagedError: Something else is there: a link, a pipe, a device.
+        """
+        path = self._path(key)
+        try:
+            # a pipe without a writer would make us wait for ever
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise KeyMissingError(f"There is no {key} in {self.uri}") from error
         except OSError as error:
+            if error.errno in _NOT_A_FILE:
+                raise DamagedError(f"{key} is damaged: {_NO_FILE}") from error
             raise self._store_error("read", key, error) from error
+        mode = os.fstat(file).st_mode
+        if not stat.S_ISREG(mode) or self._is_elsewhere(path):
+            os.close(file)
+            if stat.S_ISDIR(mode):
+                raise KeyMissingError(f"There is no {key} in {self.uri}")
+            raise DamagedError(f"{key} is damaged: {_NO_FILE}")
+        return cast("BinaryIO", os.fdopen(file, "rb"))
+
+    def _is_elsewhere(self, path: Path) -> bool:
+        """Whether a link among its folders leads out of this one."""
+        parent = os.path.realpath(path.parent)
+        root = os.path.realpath(self._root)
+        return parent != root and not parent.startswith(f"{root.rstrip(os.sep)}{os.sep}")
 
     def _path(self, key: str) -> Path:
         """The file of a key; a key from a hostile store leads nowhere outside of it."""
         if key.startswith("/") or ".." in key.split("/"):
             raise StoreError(f"{key!r} is not a key of {self.uri}")
         return self._root / key
+
+    def _key(self, path: str | Path) -> str:
+        return os.path.relpath(path, self._root).replace(os.sep, "/")
 
     def _usage(self) -> "shutil._ntuple_diskusage | None":
         for place in (self._root, *self._root.parents):
@@ -173,11 +235,14 @@ class Local(Backend):
             if item.is_dir(follow_symlinks=False):
                 yield from self._walk(Path(item.path))
             elif not item.name.startswith("."):
+                key = self._key(item.path)
                 try:
-                    status = item.stat()
+                    status = item.stat(follow_symlinks=False)
                 except FileNotFoundError:  # removed while we looked
                     continue
-                key = os.path.relpath(item.path, self._root).replace(os.sep, "/")
+                if not stat.S_ISREG(status.st_mode):
+                    self.ledger.report(key, f"{key} is damaged: {_NO_FILE}")
+                    continue
                 yield Entry(key, status.st_size, status.st_mtime_ns)
 
     def _write_beside(self, key: str, parts: Sequence[bytes | memoryview]) -> Path:
@@ -241,6 +306,10 @@ def _path_in(uri: str) -> str:
     return unquote(parts.path)
 
 
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
 def _remove_if_empty(folder: Path) -> bool:
     try:
         folder.rmdir()
@@ -252,3 +321,16 @@ def _remove_if_empty(folder: Path) -> bool:
 def _discard(path: Path) -> None:
     with contextlib.suppress(OSError):  # what failed before is what has to be said
         path.unlink()
+
+
+class _FileView:
+    """Parts of a file, each read when it is needed; no file stays open."""
+
+    def __init__(self, backend: Local, key: str, size: int) -> None:
+        self.size = size
+        self._backend = backend
+        self._key = key
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes of a part; fewer where the file was cut since."""
+        return self._backend.read(self._key, start, end)

@@ -17,6 +17,7 @@ from sonde.show.web.replies import Reply, json_reply
 from sonde.store import layout
 from sonde.store.control import replies_to, send_request
 from sonde.store.facts import decode_facts
+from sonde.store.removal import remove_job
 
 _BY = "the dashboard"
 _ID = re.compile(r"[0-9]{20}-[0-9a-f]{8}")
@@ -119,10 +120,10 @@ def _delete(question: Question) -> Reply:
         raise UsageError(f"{layout.JOB} of {job.name!r} is damaged or not ours; not removed.")
     if not facts.state.is_over:
         raise UsageError(f"Job {job.name!r} is {facts.state.value}. Stop it first.")
-    freed = sum(entry.size for entry in job.backend.entries(""))
-    job.backend.erase()
+    removed = remove_job(job.backend)
     question.library.forget(job.name)
-    return json_reply({"removed": job.name, "bytes_freed": freed})
+    left = list(removed.left)
+    return json_reply({"removed": job.name, "bytes_freed": removed.bytes, "left": left})
 
 
 def _number(body: Mapping[str, Any], name: str, default: float) -> float:

@@ -1,0 +1,101 @@
+"""Which files of a job's folder Sonde writes itself, and what each of them holds.
+
+Everything that removes files asks here first: what Sonde did not write is left alone.
+"""
+
+import re
+
+from sonde.clock import NANOSECONDS
+from sonde.store.format import FAMILIES
+from sonde.store.layout import (
+    LIVE_SUFFIX,
+    MANIFEST_SUFFIX,
+    ROLLUP_SUFFIX,
+    SEALED_SUFFIX,
+    SegmentName,
+)
+
+_SEGMENT = (
+    r"\d{20}-[\w-]+("
+    + "|".join(
+        re.escape(one) for one in (LIVE_SUFFIX, ROLLUP_SUFFIX, SEALED_SUFFIX, MANIFEST_SUFFIX)
+    )
+    + ")"
+)
+_PROFILE = r"[a-z_]+--?\d+-\w+(\.[\w.]+)?"
+_FAMILY = "(?P<family>" + "|".join(FAMILIES) + ")"
+_NODE = r"nodes/(?P<node>[^/]+)"
+_WORKER = r"workers/(?P<worker>\d+)"
+
+_FILES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?P<document>job|exit|removed)\.json",
+        rf"{_NODE}/attempt-\d+/((?P<document>[a-z]+)(-[\w.-]+)?\.json|reserve)",
+        rf"{_NODE}/{_FAMILY}/{_SEGMENT}",
+        rf"{_WORKER}/attempt-\d+\.\d+/(?P<document>[a-z]+)(-[\w.-]+)?\.json",
+        rf"{_WORKER}/(?P<document>checkpoints)\.json",
+        rf"{_WORKER}/{_FAMILY}/{_SEGMENT}",
+        rf"{_WORKER}/(?P<folder>values)/[a-z]+--?\d+-\w+\.safetensors",
+        rf"{_WORKER}/(?P<folder>profiles)/{_PROFILE}",
+        r"rules/(?P<document>[a-z]+)\.json",
+        rf"findings/{_FAMILY}/{_SEGMENT}",
+        r"control/(requests|replies)/[\w.-]+\.json",
+        r"report/report\.(html|json)",
+        r"report/(?P<document>cost)\.json",
+        r"report/rules/[\w.-]+\.json",
+    )
+)
+_FOLDER = re.compile(r"((nodes|workers|rules|findings|control|report)(/.*)?)?/")
+
+_DOCUMENTS = {
+    "job": "name and creation time of the job",
+    "exit": "how it ended",
+    "removed": "what the disk budget removed",
+    "start": "start",
+    "surroundings": "machine, versions and environment",
+    "heartbeat": "last sign of life",
+    "closing": "list of recorded files",
+    "beat": "last sign of life and step counts",
+    "tensors": "list of tensors",
+    "failure": "uncaught exception",
+    "evaluations": "results of the rules",
+    "actions": "actions taken",
+    "cost": "cost of the reports",
+}
+_FOLDERS = {"values": "tensor values", "profiles": "a profile"}
+
+
+def is_ours(key: str) -> bool:
+    """Whether Sonde writes files of this name; a folder's name ends in a slash."""
+    if key.endswith("/"):
+        return _FOLDER.fullmatch(key) is not None
+    return _match(key) is not None
+
+
+def describe(key: str) -> str:
+    """What a file of a job holds, and of whom, for people."""
+    found = _match(key)
+    if found is None:
+        return key
+    groups = found.groupdict()
+    family, document = groups.get("family"), groups.get("document")
+    if family:
+        what = FAMILIES[family].label
+    elif document:
+        what = _DOCUMENTS.get(document, document)
+    else:
+        what = _FOLDERS.get(groups.get("folder") or "", key)
+    if groups.get("worker") is not None:
+        return f"{what} of worker {groups['worker']}"
+    return f"{what} of node {groups['node']}" if groups.get("node") is not None else what
+
+
+def start_of(key: str) -> int | None:
+    """When what a file holds began, where its name says so; never before 1970."""
+    name = SegmentName.parse(key.rpartition("/")[2].partition(".")[0])
+    return None if name is None or name.start_ns < NANOSECONDS else name.start_ns
+
+
+def _match(key: str) -> re.Match[str] | None:
+    return next((found for one in _FILES if (found := one.fullmatch(key))), None)
