@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonde.read.follow import Follower
+from sonde.store.backends import View
 from tests.fakes.damage import flipped
 from tests.fakes.job import FakeJob
 
@@ -71,7 +72,7 @@ def test_what_is_merged_while_it_is_read_is_still_seen_once(
     view = job.backend.view
     viewed: list[str] = []
 
-    def view_then_merge(key: str) -> memoryview:
+    def view_then_merge(key: str) -> View:
         content = view(key)
         viewed.append(key)
         if len(viewed) == 2:

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from sonde.store.backends import View
 from sonde.store.format import EVENTS, SCALARS
 from tests.fakes.clock import START_NS
 from tests.fakes.damage import flipped
@@ -145,7 +146,7 @@ def test_a_merge_that_another_process_overtakes_loses_nothing(
     view = job.backend.view
     was_overtaken: list[str] = []
 
-    def view_after_the_other_has_merged(key: str) -> memoryview:
+    def view_after_the_other_has_merged(key: str) -> View:
         if not was_overtaken:
             was_overtaken.append(key)
             job.seal(merge_all=True)
