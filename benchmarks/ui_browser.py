@@ -62,6 +62,7 @@ _ZOOMED = f"""async ([names, key]) => {{
 def dashboard(store: str) -> Iterator[str]:
     """`sonde ui` in a process of its own; its address."""
     command = [sys.executable, "-m", "sonde", "ui", "--store", store, "--port", "0"]
+    command.append("--no-token")  # pages are opened at any address, each in a fresh browser
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -2,10 +2,20 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Playwright,
+    expect,
+    sync_playwright,
+)
 
+from sonde.cli._token import load_token
+from sonde.show.web.security import Door
 from tests.browser.recorded import Known, fill
 from tests.browser.served import Served, serve
 
@@ -70,6 +80,8 @@ def open_page(chromium: Browser) -> Iterator[Open]:
         context.set_default_timeout(PATIENCE_MS)
         if scripts:
             context.add_init_script(_NOTE_VIOLATIONS)
+        if address.startswith("http"):
+            remember(context, address)
         page = context.new_page()
         opened.append((context, page))
         page.on("console", lambda one: _note(complaints, one.type, one.text, expected))
@@ -83,6 +95,12 @@ def open_page(chromium: Browser) -> Iterator[Open]:
             complaints += page.evaluate("window.__violations ?? []")
         context.close()
     assert complaints == []
+
+
+def remember(context: BrowserContext, address: str) -> None:
+    """Makes it a browser that has opened the printed link before."""
+    door = Door(urlsplit(address).port or 80, load_token())
+    context.add_cookies([{"name": door.cookie, "value": door.cookie_value, "url": address}])
 
 
 def _note(complaints: list[str], kind: str, text: str, expected: tuple[str, ...]) -> None:

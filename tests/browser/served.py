@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sonde.cli._dashboard import LOOPBACK, listen, open_server
+from sonde.cli._dashboard import LOOPBACK, address_of, listen, open_server
+from sonde.cli._token import load_token
 
 if TYPE_CHECKING:
     from sonde.show.web.server import DashboardServer
@@ -32,5 +33,6 @@ class Served:
 
 def serve(store: str, port: int = 0) -> Served:
     """Serves a store; it listens when this returns."""
-    server, address = open_server(store, listen(LOOPBACK, port), LOOPBACK)
-    return Served(server.__enter__(), address)
+    token = load_token()
+    server = open_server(store, listen(LOOPBACK, port), token, is_local=True)
+    return Served(server.__enter__(), address_of(LOOPBACK, server.port, token))

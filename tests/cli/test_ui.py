@@ -1,9 +1,13 @@
 """`sonde ui` and `sonde run --ui`: what is said when they cannot be, and where they listen."""
 
+import os
+import re
 import signal
 import socket
+import stat
+from collections.abc import Callable
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
@@ -38,9 +42,8 @@ def test_a_job_is_no_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_a_store_that_is_not_there_yet_is_waited_for_and_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    opened = Mock(), "http://127.0.0.1:1/"
-    monkeypatch.setattr("sonde.cli.ui.listen", Mock())
-    monkeypatch.setattr("sonde.cli.ui.open_server", lambda *_: opened)
+    monkeypatch.setattr("sonde.cli.ui.listen", MagicMock())
+    monkeypatch.setattr("sonde.cli.ui.open_server", lambda *_, **__: Mock(port=1))
     for store, is_there in ((tmp_path / "later", False), (tmp_path, True)):
         assert run_command_line(["ui", "--store", str(store), "--port", "0"]) == 0
         assert ("does not exist yet" in capsys.readouterr().out) is not is_there
@@ -59,17 +62,94 @@ def test_an_address_of_another_machine_is_said() -> None:
             _dashboard.listen("127.0.0.1", port)
 
 
-@pytest.mark.parametrize(
-    ("host", "has_token"), [("127.0.0.1", False), ("localhost", False), ("0.0.0.0", True)]
-)
-def test_only_an_address_that_others_can_reach_holds_a_token(
-    tmp_path: Path, host: str, has_token: bool
+@pytest.fixture
+def printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """What `sonde ui` prints with some options; it ends at once."""
+    monkeypatch.setattr("sonde.show.web.server.DashboardServer.serve", lambda _self: None)
+    monkeypatch.setattr("sonde.show.web.server.DashboardServer.read_ahead", lambda _self: None)
+
+    def run(*words: str) -> str:
+        assert run_command_line(["ui", "--store", str(tmp_path), *words]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+def token_in(text: str) -> str:
+    found = re.search(r"\?token=(\S+)", text)
+    return found[1] if found else ""
+
+
+def test_on_this_machine_the_link_holds_a_token_that_stays_the_same(
+    printed: Callable[..., str],
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        _, address = _dashboard.open_server(str(tmp_path), listening, host)
-        assert f":{listening.getsockname()[1]}/" in address
-    assert ("?token=" in address) is has_token
-    assert "0.0.0.0" not in address
+    first, second = printed("--port", "0"), printed("--port", "0", "--host", "localhost")
+    assert re.search(r"http://127\.0\.0\.1:\d+/\?token=\S{32,}", first)
+    assert token_in(first) == token_in(second)
+
+
+def test_elsewhere_each_run_has_a_token_of_its_own(printed: Callable[..., str]) -> None:
+    first, second = (printed("--port", "0", "--host", "0.0.0.0") for _ in range(2))
+    assert "0.0.0.0" not in first
+    assert len({token_in(first), token_in(second), token_in(printed("--port", "0"))}) == 3
+
+
+def test_who_shares_the_machine_with_nobody_can_do_without_a_token(
+    printed: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "token" not in printed("--port", "0", "--no-token")
+    assert run_command_line(["ui", "--no-token", "--host", "0.0.0.0"]) == 2
+    assert "whole network" in capsys.readouterr().err
+
+
+def test_only_its_owner_can_connect_to_a_unix_socket(
+    tmp_path: Path, printed: Callable[..., str]
+) -> None:
+    path = tmp_path / "sonde.sock"
+    before = os.umask(0)
+    try:
+        with _dashboard.listen_on_path(path):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+            with pytest.raises(UsageError, match="address already in use"):
+                _dashboard.listen_on_path(path)
+    finally:
+        os.umask(before)
+    # what a killed server left behind is replaced, and removed at the end
+    assert str(path) in printed("--socket", str(path))
+    assert not path.exists()
+
+
+def test_a_file_is_not_replaced_by_a_socket(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    words = ["ui", "--store", str(tmp_path), "--socket"]
+    assert run_command_line([*words, str(tmp_path / "notes.txt")]) == 2
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert run_command_line([*words, str(tmp_path / "gone" / "s")]) == 2
+    assert run_command_line([*words, str(tmp_path / ("x" * 200))]) == 2
+    assert run_command_line([*words, str(tmp_path / "s"), "--port", "0"]) == 2
+    assert "--socket takes neither" in capsys.readouterr().err
+
+
+def test_a_browser_is_opened_without_the_token_in_its_command_line(
+    printed: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[tuple[str, str, int]] = []
+
+    def note(link: str) -> None:
+        page = Path(link.removeprefix("file://"))
+        opened.append((link, page.read_text(), page.parent.stat().st_mode & 0o077))
+
+    monkeypatch.setattr("webbrowser.open", note)
+    token = token_in(printed("--port", "0", "--open"))
+    ((link, page, others),) = opened
+    assert token not in link
+    assert token in page
+    assert others == 0
+    assert not Path(link.removeprefix("file://")).exists()
 
 
 def test_without_its_packages_a_job_is_not_begun_and_it_is_said_what_is_missing(

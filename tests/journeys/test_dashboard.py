@@ -30,7 +30,10 @@ def address_in(stream: IO[bytes] | None) -> str:
 
 
 def client_of(address: str) -> httpx.Client:
-    return httpx.Client(base_url=address, trust_env=False, timeout=60)
+    """A client that has the token of a printed link."""
+    base, _, token = address.partition("?token=")
+    headers = {"Authorization": f"Bearer {token}"}
+    return httpx.Client(base_url=base, headers=headers, trust_env=False, timeout=60)
 
 
 def dashboards(sonde: Sonde) -> list[int]:
@@ -38,7 +41,7 @@ def dashboards(sonde: Sonde) -> list[int]:
     found = []
     for pid in sonde.processes():
         with contextlib.suppress(OSError):
-            found += [pid] * (b"--socket" in Path(f"/proc/{pid}/cmdline").read_bytes())
+            found += [pid] * (b"--inherited-socket" in Path(f"/proc/{pid}/cmdline").read_bytes())
     return found
 
 

@@ -13,7 +13,8 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 
-from sonde.cli._dashboard import DEFAULT_PORT, LOOPBACK
+from sonde.cli._dashboard import DEFAULT_PORT, LOOPBACK, address_of
+from sonde.cli._token import load_token
 from sonde.errors import MissingExtraError
 from sonde.store.places import absolute_store
 
@@ -63,12 +64,14 @@ class _Beside:
             OSError: No port is free, or no process can be started.
         """
         with _listening() as listening:
-            self.address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
+            token = load_token()
+            self.address = address_of(LOOPBACK, listening.getsockname()[1], token)
             reading, self._writing = os.pipe()
+            os.write(self._writing, f"{token}\n".encode())  # arguments can be seen by everybody
             number = str(listening.fileno())
             # -P: nothing in the job's folder is taken for a part of us
             command = [sys.executable, "-P", "-m", "sonde", "ui"]
-            command += ["--store", store, "--socket", number]
+            command += ["--store", store, "--inherited-socket", number]
             try:
                 self._process = subprocess.Popen(
                     command,

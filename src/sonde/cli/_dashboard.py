@@ -1,10 +1,13 @@
 """What `ui` and `run --ui` share: a server over a store, and the address to open."""
 
+import contextlib
 import importlib
-import secrets
+import os
 import socket
+import stat
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sonde.clock import SystemClock
@@ -15,7 +18,6 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8765
 LOOPBACK = "127.0.0.1"
-_TOKEN_BYTES = 24
 _EVERYWHERE = ("0.0.0.0", "::", "")  # what a person may say
 
 
@@ -34,11 +36,41 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def open_server(store: str, listening: socket.socket, host: str) -> "tuple[DashboardServer, str]":
-    """A server that listens, and its address; what it needs is loaded only now."""
+def listen_on_path(path: Path) -> socket.socket:
+    """A Unix socket that only its owner can connect to; one that nobody listens on is replaced."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        _remove_dead_socket(path)
+        listening.bind(str(path))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"Cannot listen on {path}: {reason}. Name another --socket.") from None
+    finally:
+        os.umask(before)
+    return listening
+
+
+def _remove_dead_socket(path: Path) -> None:
+    """Remove what a server left behind that was killed; leave anything else alone."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            try:
+                client.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink()
+
+
+def open_server(
+    store: str, listening: socket.socket, token: str | None, *, is_local: bool
+) -> "DashboardServer":
+    """A server that listens; what it needs is loaded only now."""
     try:
         server = importlib.import_module("sonde.show.web.server")
-        security = importlib.import_module("sonde.show.web.security")
     except ModuleNotFoundError as error:
         if str(error.name).startswith("sonde"):
             raise
@@ -47,12 +79,10 @@ def open_server(store: str, listening: socket.socket, host: str) -> "tuple[Dashb
         ) from error
     library = importlib.import_module("sonde.show.web.library")
     shown = importlib.import_module("sonde.client.shown_job").ShownJob
-    is_local = security.is_loopback(host)
-    token = None if is_local else secrets.token_urlsafe(_TOKEN_BYTES)
     clock = SystemClock()
     shelf = library.Library(store, clock, lambda backend: shown(backend, clock), _rule_page)
-    opened: DashboardServer = server.DashboardServer(shelf, listening, token)
-    return opened, _address(host, opened.port, token)
+    opened: DashboardServer = server.DashboardServer(shelf, listening, token, is_local=is_local)
+    return opened
 
 
 @lru_cache(maxsize=512)  # to look for one that nobody knows takes a quarter of a second
@@ -67,7 +97,8 @@ def _rule_page(name: str) -> Mapping[str, Any] | None:
     return page
 
 
-def _address(host: str, port: int, token: str | None) -> str:
+def address_of(host: str, port: int, token: str | None) -> str:
+    """The link to open in a browser."""
     if host in _EVERYWHERE:
         host = socket.gethostname()
     name = f"[{host}]" if ":" in host else host

@@ -12,6 +12,7 @@ from sonde.settings.checks import (
     parse_interval,
     parse_size,
 )
+from sonde.settings.folders import state_folder
 from sonde.settings.hook import (
     COLLECTION_KEYS,
     CollectionSettings,
@@ -83,5 +84,6 @@ __all__ = [
     "read_collections",
     "read_profiles",
     "requested_windows",
+    "state_folder",
     "worker_place",
 ]

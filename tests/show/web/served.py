@@ -7,6 +7,7 @@ from starlette.testclient import TestClient
 from sonde.client.shown_job import ShownJob
 from sonde.clock import Clock
 from sonde.show.web.app import create_app
+from sonde.show.web.hosts import is_loopback
 from sonde.show.web.library import Library
 from sonde.show.web.security import Door
 from tests.fakes.job import FakeJob
@@ -21,7 +22,7 @@ def served(
 ) -> TestClient:
     """A client of a server over a store."""
     library = Library(store, clock, lambda backend: ShownJob(backend, clock))
-    app = create_app(library, Door(PORT, token))
+    app = create_app(library, Door(PORT, token, is_local=is_loopback(host)))
     return TestClient(app, base_url=f"http://{host}:{PORT}", follow_redirects=False)
 
 

@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from sonde.show.web.security import is_loopback
+from sonde.show.web.hosts import is_loopback
+from sonde.show.web.security import Door
 from tests.fakes.clock import FakeClock
 from tests.fakes.job import FakeJob
 from tests.show.web.served import OURS, PORT, served
 
 TOKEN = "right-token"
 COOKIE = f"sonde-token-{PORT}"
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 @pytest.fixture
@@ -28,6 +30,12 @@ def local(store: str) -> TestClient:
 @pytest.fixture
 def remote(store: str) -> TestClient:
     return served(store, FakeClock(), TOKEN, host="gpu-box")
+
+
+@pytest.fixture
+def shared(store: str) -> TestClient:
+    """The server on a machine that others use, too: on loopback, with a token."""
+    return served(store, FakeClock(), TOKEN)
 
 
 @pytest.mark.parametrize("path", ["/", "/api/jobs", "/api/nothing", "/assets/nothing.js"])
@@ -107,10 +115,69 @@ def test_the_token_leaves_the_address_for_a_cookie_that_no_script_can_read(
     assert answer.status_code == 303
     assert answer.headers["location"] == "/?more=x"
     cookie = answer.headers["set-cookie"]
-    assert cookie.startswith(f"{COOKIE}={TOKEN};")
-    assert "HttpOnly" in cookie
-    assert "SameSite" in cookie
+    assert cookie.startswith(f"{COOKIE}=")
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
+    assert "Max-Age=" in cookie
     assert remote.get("/api/jobs").status_code == 200
+
+
+def test_on_a_shared_machine_a_neighbor_cannot_read_or_delete_jobs(
+    shared: TestClient, store: str
+) -> None:
+    for path in ("/", "/api/jobs", "/api/jobs/one", "/api/jobs/one/events", "/assets/app.js"):
+        assert shared.get(path).status_code == 401
+    answer = shared.delete("/api/jobs/one", headers=OURS)
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert "token" in answer.json()["error"]
+    assert Path(store, "one", "job.json").exists()
+
+
+def test_on_a_shared_machine_the_owner_opens_the_link_once(shared: TestClient) -> None:
+    assert shared.get("/", params={"token": TOKEN}).headers["location"] == "/"
+    assert shared.get("/").status_code == 200
+    assert shared.get("/api/jobs").status_code == 200
+    # the link again, with the cookie: the token leaves the address bar once more
+    assert shared.get("/", params={"token": TOKEN}).status_code == 303
+
+
+def test_names_and_origins_are_checked_with_a_token_too(shared: TestClient, store: str) -> None:
+    known = {"Authorization": f"Bearer {TOKEN}"}
+    rebound = shared.get("/api/jobs", headers={**known, "Host": "evil.example"})
+    assert rebound.status_code == 421
+    forged = {**known, **OURS, "Origin": "http://evil.example"}
+    assert shared.delete("/api/jobs/one", headers=forged).status_code == 403
+    assert shared.delete("/api/jobs/one", headers=known).status_code == 403
+    assert Path(store, "one", "job.json").exists()
+
+
+def test_a_browser_without_a_token_is_told_what_to_do(shared: TestClient) -> None:
+    answer = shared.get("/", headers=BROWSER)
+    assert answer.status_code == 401
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "sonde ui" in answer.text
+    assert '<a href="/">' in answer.text  # a link of our own page sends a strict cookie along
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert shared.get("/api/jobs", headers=BROWSER).headers["content-type"] == "application/json"
+
+
+def test_a_link_on_another_page_leads_in_although_the_cookie_is_strict(
+    shared: TestClient,
+) -> None:
+    headers = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
+    answer = shared.get("/", params={"token": TOKEN, "a": '"><b>'}, headers=headers)
+    assert answer.status_code == 200
+    assert 'http-equiv="refresh"' in answer.text
+    assert "url=/?a=%22%3E%3Cb%3E" in answer.text
+    assert TOKEN not in answer.text
+    assert shared.get("/api/jobs").status_code == 200
+
+
+def test_who_gets_hold_of_a_cookie_has_neither_the_token_nor_a_key_to_another_port() -> None:
+    door, other = Door(PORT, TOKEN), Door(PORT + 1, TOKEN)
+    assert TOKEN not in door.cookie_value
+    assert not door.admits(door.cookie_value)
+    assert not other.admits_cookie(door.cookie_value)
+    assert door.admits_cookie(door.cookie_value)
 
 
 def test_a_script_may_send_the_token_along(remote: TestClient) -> None:

@@ -1,16 +1,20 @@
-"""Who may ask: nothing but pages of ours, from this machine or with the token."""
+"""Who may ask: pages of ours and scripts that have the token; nobody else."""
 
 import hmac
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sonde.show.web.replies import error_reply
+from sonde.show.web.hosts import is_loopback
+from sonde.show.web.token_pages import (
+    send_cookie,
+    send_refusal,
+    send_token_missing,
+    token_in,
+)
 
 OWN_HEADER = "X-Sonde"
 _POLICY = (
@@ -28,36 +32,42 @@ HEADERS: Mapping[str, str] = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=()",
 }
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-_TOKEN = "token"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a host."""
-    if host.lower() == "localhost" or host.lower().endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Where the server listens, and what it takes to come in from elsewhere."""
+    """Where the server listens, and what it takes to come in."""
 
     port: int
-    token: str | None = None  # None: only this machine can reach us, so that its name is checked
+    token: str | None = None  # None: whoever reaches us may come in
+    is_local: bool = True  # only this machine can reach us, so that its name is checked
 
     @property
     def cookie(self) -> str:
         """A browser keeps cookies per host, whatever the port: ours says which one is meant."""
         return f"sonde-token-{self.port}"
 
+    @property
+    def cookie_value(self) -> str:
+        """What a browser keeps instead of the token.
+
+        Whoever listens on this port later is sent the cookie, too: it opens no other port, and
+        the token cannot be told from it.
+        """
+        text = f"cookie of port {self.port}"
+        return hmac.new(str(self.token).encode(), text.encode(), "sha256").hexdigest()
+
     def admits(self, text: str | None) -> bool:
         """Whether a token is the right one; takes the same time however wrong it is."""
-        return bool(self.token) and hmac.compare_digest(
-            (text or "").encode(), str(self.token).encode()
-        )
+        return self.token is not None and _is_same(text, self.token)
+
+    def admits_cookie(self, text: str | None) -> bool:
+        """Whether a cookie was set by this server, or by one before it with the same token."""
+        return self.token is not None and _is_same(text, self.cookie_value)
+
+
+def _is_same(text: str | None, expected: str) -> bool:
+    return hmac.compare_digest((text or "").encode(), expected.encode())
 
 
 class Security:
@@ -83,16 +93,18 @@ class Security:
 
         refusal = self._refusal(scope)
         if refusal is not None:
-            await _refuse(send_with_headers, *refusal)
+            await send_refusal(send_with_headers, *refusal)
+        elif self._has_token_in_address(scope):
+            await send_cookie(scope, self._door, send_with_headers)
         elif not self._is_known(scope):
-            await self._ask_for_token(scope, send_with_headers)
+            await send_token_missing(scope, send_with_headers)
         else:
             await self._app(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if self._door.token is None and not is_loopback(_host_name(host)):
+        if self._door.is_local and not is_loopback(_host_name(host)):
             # a page of somebody else whose name was made to mean this machine
             return 421, f"The dashboard does not answer to {host!r}. Open it as localhost."
         if scope["method"] in _SAFE_METHODS:
@@ -111,28 +123,12 @@ class Security:
             return True
         headers = Headers(scope=scope)
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        return self._door.admits(bearer) or self._door.admits(
+        return self._door.admits(bearer) or self._door.admits_cookie(
             _cookies(headers.get("cookie", "")).get(self._door.cookie)
         )
 
-    async def _ask_for_token(self, scope: Scope, send: Send) -> None:
-        """A token in the address becomes a cookie that no script can read, and leaves it."""
-        query = parse_qsl(scope.get("query_string", b"").decode("latin-1"))
-        given = next((value for name, value in query if name == _TOKEN), None)
-        if not self._door.admits(given) or scope["method"] != "GET":
-            text = "The token is missing or wrong. Open the address that sonde ui printed."
-            await _refuse(send, 401, text)
-            return
-        rest = urlencode([one for one in query if one[0] != _TOKEN])
-        target = f"{quote('/' + scope['path'].lstrip('/'))}{'?' + rest if rest else ''}"
-        cookie = f"{self._door.cookie}={given}; HttpOnly; SameSite=Lax; Path=/"
-        headers = [
-            (b"location", target.encode()),
-            (b"set-cookie", cookie.encode()),
-            (b"content-length", b"0"),
-        ]
-        await send({"type": "http.response.start", "status": 303, "headers": headers})
-        await send({"type": "http.response.body", "body": b""})
+    def _has_token_in_address(self, scope: Scope) -> bool:
+        return scope["method"] == "GET" and self._door.admits(token_in(scope))
 
 
 def _host_name(host: str) -> str:
@@ -149,13 +145,3 @@ def _cookies(text: str) -> dict[str, str]:
     except CookieError:
         return {}
     return {name: one.value for name, one in jar.items()}
-
-
-async def _refuse(send: Send, status: int, text: str) -> None:
-    reply = error_reply(text, status)
-    headers = [
-        (b"content-type", reply.media_type.encode()),
-        (b"content-length", str(len(reply.body)).encode()),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body})

@@ -5,10 +5,9 @@ import threading
 from functools import partial
 from types import TracebackType
 
-import uvicorn
-
 from sonde.guard import Guard
 from sonde.show.web.app import create_app
+from sonde.show.web.connections import BoundedServer, Limits, process_limits
 from sonde.show.web.library import Library
 from sonde.show.web.security import Door
 
@@ -18,22 +17,33 @@ _GRACE_SECONDS = 1  # pages that listen never end by themselves
 class DashboardServer:
     """A server over a store; as a context it runs in a thread of its own."""
 
-    def __init__(self, library: Library, listening: socket.socket, token: str | None) -> None:
+    def __init__(
+        self,
+        library: Library,
+        listening: socket.socket,
+        token: str | None = None,
+        *,
+        is_local: bool = True,
+        limits: Limits | None = None,
+    ) -> None:
+        """A server that answers on a socket.
+
+        Args:
+            library: The jobs.
+            listening: A TCP or a Unix socket.
+            token: What it takes to come in; None: nothing.
+            is_local: Whether only this machine can reach the socket.
+            limits: For clients; those of this process unless given.
+        """
         self._socket = listening
-        # else an answer of two parts waits 40 ms for the browser to say that it has the first
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._library = library
-        self.port = int(listening.getsockname()[1])
-        app = create_app(library, Door(self.port, token))
-        config = uvicorn.Config(
-            app,
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-        )
-        self._server = uvicorn.Server(config)
+        self.port = 0
+        if listening.family != socket.AF_UNIX:
+            # else an answer of two parts waits 40 ms for the browser to say that it has the first
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.port = int(listening.getsockname()[1])
+        app = create_app(library, Door(self.port, token, is_local))
+        self._server = BoundedServer(app, limits or process_limits(), _GRACE_SECONDS)
         self._thread: threading.Thread | None = None
 
     def read_ahead(self) -> None:

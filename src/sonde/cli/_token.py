@@ -1,0 +1,71 @@
+"""The dashboard's token: made once, kept in a file that only its owner can read.
+
+On a machine that several people use, everybody can connect to a port on loopback. Whoever can read
+the file is the user, and may see and change the user's jobs anyway.
+"""
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+from pathlib import Path
+
+from sonde.settings import state_folder
+
+_BYTES = 24
+_LONGEST = 256
+_IS_TOKEN = re.compile(rb"[A-Za-z0-9_-]{32,128}\n?")
+
+
+def new_token() -> str:
+    """A token for one run."""
+    return secrets.token_urlsafe(_BYTES)
+
+
+def load_token() -> str:
+    """The user's token, made on first use; one for this run alone where none can be kept."""
+    folder = state_folder()
+    if folder is None:
+        return new_token()
+    try:
+        return _read(folder / "token") or _create(folder / "token")
+    except OSError:
+        return new_token()
+
+
+def _read(path: Path) -> str | None:
+    """The token in a file; None where there is none, or where others could have read it."""
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(number, "rb") as file:
+        facts = os.fstat(number)
+        is_private = facts.st_uid == os.geteuid() and not facts.st_mode & 0o077
+        if not stat.S_ISREG(facts.st_mode) or not is_private:
+            return None
+        content = file.read(_LONGEST)
+    return content.decode().strip() if _IS_TOKEN.fullmatch(content) else None
+
+
+def _create(path: Path) -> str:
+    """Write a new token. Of two processes at the same time, the second takes the first's."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    token = new_token()
+    draft = path.with_name(f"token-{secrets.token_hex(4)}")
+    number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(number, "w") as file:
+            file.write(f"{token}\n")
+        try:
+            os.link(draft, path)
+        except OSError:  # there is one, or the file system has no links
+            winner = _read(path)
+            if winner is not None:
+                return winner
+            draft.replace(path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            draft.unlink()
+    return token
