@@ -15,7 +15,8 @@ from tests.journeys.sonde_cli import COMMAND, PYTHON, STORE, plain_environment
 from tests.journeys.warm_python import WarmPython
 
 FOLDER = Path(__file__).parent / "training"
-NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "telling")
+_HELPERS = ("recorded_group", "telling")
+NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in _HELPERS)
 
 ALONE = "alone"
 AS_USUAL = "as usual"
@@ -29,12 +30,12 @@ WAYS = {
 }
 
 # a process takes seconds to load PyTorch: the others are watched in the harder way only
-_ALSO_AS_USUAL = ("compiled_model", "ddp", "loader_workers", "plain_loop")
+_ALSO_AS_USUAL = ("compiled_model", "ddp", "fsdp2_adamw", "loader_workers", "plain_loop")
 
 # alone, these are new processes as they are watched, some for their tracebacks; the others are
 # forks of one that is warm
 _ALONE_ANEW = ("compiled_fullgraph", "plain_loop", "raises", "strict_settings")
-_OF_TWO_RANKS = ("ddp", "fsdp2")
+_OF_TWO_RANKS = ("ddp", "fsdp2", "fsdp2_adamw", "sharded_kinds")
 _LOADED = ("torch", "torch._dynamo", "sklearn.datasets")
 
 _TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
@@ -116,7 +117,7 @@ class Scripts:
 def command(name: str) -> tuple[str, ...]:
     """How a script is started."""
     script = str(FOLDER / f"{name}.py")
-    if name in ("ddp", "fsdp2"):
+    if name in _OF_TWO_RANKS:
         return (*_TORCHRUN, script)
     if name == "checkpoint_resume":
         return ("sh", "-c", f"{PYTHON} {script} && {PYTHON} {script}")

@@ -26,6 +26,7 @@ STEPS = {
     "exits": [(13, 0)],
     "forked": [(20, 0), (10, 0)],
     "fsdp2": [(10, 0), (10, 0)],
+    "fsdp2_adamw": [(60, 0), (60, 0)],
     "gan": [(25, 0)],
     "gru_packed": [(20, 0)],
     "huggingface_trainer": [(8, 4)],
@@ -64,6 +65,7 @@ MICRO_STEPS = {
 # one loss per step, printed as `loss`
 ONE_LOSS = (
     *("autocast_bf16", "cnn_evaluation", "compiled_fullgraph", "compiled_model", "exits"),
+    "fsdp2_adamw",
     *("gru_packed", "keeps_account", "loader_spawned", "loader_workers", "odd_parameters"),
     *("optimizer_in_backward", "plain_loop", "policy_gradient", "raises", "recomputed"),
     *("released", "scaler_fp16", "strict_settings", "transformer_tied"),

@@ -26,3 +26,12 @@ def test_nothing_of_the_hook_is_switched_off(name: str, scripts: Scripts) -> Non
     """Whoever fails and falls silent touches nothing either."""
     notices = scripts.job(name).summary["notices"]
     assert [one for one in notices if one["kind"] == NoticeKind.SWITCHED_OFF] == []
+
+
+@pytest.mark.parametrize("name", ["fsdp2_adamw", "sharded_kinds"])
+def test_hooks_never_start_a_collective(name: str, scripts: Scripts) -> None:
+    """One that only some workers start never ends."""
+    for ended in scripts.run(name).values():
+        told = [line for line in ended.output if "collectives of hooks" in line]
+        assert told
+        assert [line for line in told if not line.endswith("[]")] == []

@@ -11,6 +11,7 @@ from sonde.collect.steps import At, Pass
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.offers import is_plain
 from sonde.collect.torch.passes import ForwardPass
+from sonde.collect.torch.shards import local
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
@@ -34,9 +35,10 @@ class Batches:
         kwargs: dict[str, Any],
     ) -> None:
         tensor = _first(args, kwargs)
-        if tensor is None or not tensor.is_cpu or not tensor.is_contiguous():
+        if tensor is None or not is_plain(tensor):
             return
-        if not is_plain(tensor):
+        tensor = local(tensor)
+        if not (tensor.is_cpu and tensor.is_contiguous()):
             return
         mark = float(_mark(tensor.data_ptr(), tensor.nbytes))
         is_sure = forward.kind is Pass.TRAIN

@@ -9,6 +9,7 @@ from torch.optim import Optimizer
 from sonde.collect.session import Session
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import parameters_of
+from sonde.collect.torch.shards import local
 from sonde.records.observation import ObservationKind
 
 CLEARED = "cleared"
@@ -48,5 +49,8 @@ def _some_of(optimizer: Optimizer) -> list[Tensor]:
 
 
 def _is_there(parameter: Tensor) -> bool:
-    gradient = parameter.grad
-    return gradient is not None and (not gradient.is_cpu or bool(gradient.detach().any()))
+    if parameter.grad is None:
+        return False
+    gradient = local(parameter.grad).detach()
+    # other workers may have something where the shard of this one is empty
+    return not gradient.is_cpu or not gradient.numel() or bool(gradient.any())

@@ -24,6 +24,7 @@ from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.quiet import LOSS, Note, number_in
 from sonde.collect.torch.scalars import Scalars
+from sonde.collect.torch.shards import local, whole
 from sonde.records.tensor import TensorKind
 from sonde.records.worker import TensorInfo
 
@@ -190,7 +191,7 @@ class Criteria:
             self._add_number(name, value, forward)
 
     def _add(self, name: str, result: Tensor, forward: ForwardPass) -> None:
-        number = result.detach()
+        number = local(result).detach()
         is_here = number.device.type == "cpu"
         self._add_number(name, float(number) if is_here else number.clone(), forward)
 
@@ -263,6 +264,7 @@ def _is_number(value: object) -> TypeGuard[Tensor]:
         and is_plain(value)
         and value.numel() == 1
         and value.is_floating_point()
+        and whole(value) is not None
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.shards import local
 
 _MOST_NESTING = 4
 
@@ -16,7 +16,7 @@ def bad_value(tensor: Tensor | None) -> str | None:
     if tensor is None or not (tensor.is_floating_point() or tensor.is_complex()):
         return None
     with torch.no_grad():
-        values = _values(local(tensor.detach()))
+        values = _values(local(tensor).detach())
         if values.device.type == "meta" or bool(torch.isfinite(values).all()):
             return None
         return "nan" if bool(torch.isnan(values).any()) else "inf"

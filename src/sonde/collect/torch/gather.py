@@ -17,7 +17,7 @@ from sonde.collect.torch.identities import IdentityMap
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import parameters_of
 from sonde.collect.torch.records import Listener, Records, Taken
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.shards import local
 from sonde.collect.torch.timed import Kernels
 from sonde.records.notice import NoticeKind
 from sonde.records.step import Mode
@@ -242,7 +242,7 @@ class Gather:
 
 def some_of(tensor: Tensor) -> Tensor:
     """The first samples of a large tensor, for what only rules need."""
-    tensor = local(tensor.detach())
+    tensor = local(tensor).detach()
     if tensor.numel() <= _MOST_NUMBERS or not tensor.dim() or tensor.layout is not torch.strided:
         return tensor
     return tensor[: max(1, _MOST_NUMBERS // (tensor.numel() // len(tensor)))]

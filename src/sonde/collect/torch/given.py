@@ -14,6 +14,7 @@ from sonde.collect.steps import Pass
 from sonde.collect.torch.offers import is_plain
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.samples import Brought, can_bring, deliver
+from sonde.collect.torch.shards import is_distributed
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
@@ -135,7 +136,8 @@ class Given:
 
 
 def _is_fit(tensor: Tensor) -> bool:
-    return is_plain(tensor) and can_bring(tensor) and tensor.numel() > 0
+    is_here = is_plain(tensor) and not is_distributed(tensor)
+    return is_here and can_bring(tensor) and tensor.numel() > 0
 
 
 def _rows(predictions: Tensor, is_of_classes: bool) -> Tensor:

@@ -22,7 +22,7 @@ from sonde.collect.torch.names import Names, unwrapped, walk
 from sonde.collect.torch.offers import Offers, is_plain, leaves_of, leaves_of_call
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.samples import Brought, can_bring, deliver
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.shards import local
 from sonde.records.observation import ObservationKind
 
 PART = "looks inside of models"
@@ -153,7 +153,7 @@ class InnerLooks:
             self._offers.offer(self._forward, stem, kinds, leaves)
 
     def _look_at_channels(self, forward: ForwardPass, name: str, images: Tensor) -> None:
-        images = local(images.detach())
+        images = local(images).detach()
         if images.dim() != _IMAGES or not images.is_floating_point() or not images.numel():
             return
         if images.shape[1] > _MOST_CHANNELS or not can_bring(images):
@@ -180,10 +180,11 @@ class InnerLooks:
         tokens = args[0] if args else kwargs.get("input")
         if not (isinstance(tokens, Tensor) and is_plain(tokens) and can_bring(tokens)):
             return
+        tokens = local(tokens)
         if tokens.dim() != _MATRIX or tokens.is_floating_point() or not tokens.numel():
             return
         with torch.no_grad():
-            some = local(tokens)[: max(1, _MOST_TOKENS // tokens.shape[1]), :_MOST_TOKENS]
+            some = tokens[: max(1, _MOST_TOKENS // tokens.shape[1]), :_MOST_TOKENS]
             brought = Brought([some])
 
         def tell(found: list[Tensor], at: At) -> None:

@@ -12,7 +12,7 @@ from sonde.collect.session import At, Session
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.samples import Fetched, can_sample
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.shards import local
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from sonde.collect.session import Session
 from sonde.collect.steps import FinishedStep
 from sonde.collect.torch.scalars import Scalars
+from sonde.collect.torch.shards import local, whole
 from sonde.records.worker import TensorInfo
 
 AS_GIVEN = "as given to backward"
@@ -104,6 +105,8 @@ class Losses:
         if isinstance(tensors, list | tuple):
             tensors = tensors[0] if len(tensors) == 1 else None
         if not isinstance(tensors, Tensor) or tensors.numel() != 1 or tensors.is_meta:
+            return
+        if whole(tensors) is None:
             return
         loss, said = tensors, AS_GIVEN
         if self._scaled is not None and self._scaled[0] == id(tensors):
@@ -203,7 +206,8 @@ class Losses:
 
 
 def _told(divisor: float, by: str, loss: Any) -> _Told:
-    value = _value_of(loss) if isinstance(loss, Tensor) and loss.numel() == 1 else None
+    is_number = isinstance(loss, Tensor) and loss.numel() == 1 and whole(loss) is not None
+    value = _value_of(loss) if is_number else None
     said = AS_GIVEN if divisor == 1 else f"divided by {by}: "
     if divisor != 1:
         said += "multiplied again" if value is None else "taken before"
@@ -222,7 +226,7 @@ def _value_of(tensor: Tensor) -> Tensor | float:
 
     Scripts add up the losses of all workers in place, before the step is over.
     """
-    detached = tensor.detach()
+    detached = local(tensor).detach()
     return float(detached) if detached.device.type == "cpu" else detached.clone()
 
 
@@ -238,7 +242,9 @@ def divisor_of(loss: Tensor) -> float:
     other = getattr(operation, "_saved_other", None)
     if not isinstance(other, Tensor) or other.numel() != 1 or other.device.type != "cpu":
         return 1.0
-    number = float(other)
+    if whole(other) is None:
+        return 1.0
+    number = float(local(other))
     if name == "MulBackward0":
         number = round(1 / number, 9) if number else 1.0
     return number

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from sonde.collect.torch.samples import Fetched
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.shards import local
 
 Pair = tuple[list[float], list[float]]  # the same elements, before and after
 

@@ -18,7 +18,7 @@ from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.records import Listener
 from sonde.collect.torch.remembered import Remembered
 from sonde.collect.torch.scalars import Scalars
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.shards import local
 from sonde.collect.torch.statistics import Measured
 from sonde.records.step import Mode
 from sonde.store.statistics import COLUMNS
@@ -92,7 +92,7 @@ class Norms:
     def _gradient_norm(self, optimizer: Optimizer, after: str, step: int) -> None:
         began = thread_cpu_seconds()
         gradients = [
-            local(one.grad.detach())
+            local(one.grad).detach()
             for one in parameters_of(optimizer)
             if one.grad is not None and one.grad.layout is torch.strided
         ]

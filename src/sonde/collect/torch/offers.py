@@ -14,7 +14,7 @@ from sonde.collect.session import Session
 from sonde.collect.steps import At, Pass
 from sonde.collect.torch.gather import Gather, Kinds, some_of
 from sonde.collect.torch.passes import ForwardPass
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.shards import is_distributed, local
 from sonde.collect.torch.unit_activity import PART, look_at_units
 from sonde.records.notice import NoticeKind
 from sonde.records.observation import ObservationKind
@@ -33,7 +33,7 @@ Leaf = tuple[str, Tensor]  # what is added to the name, and the tensor
 def is_plain(value: Tensor) -> bool:
     """Whether a tensor has values of its own: not while it is traced, mapped or differentiated."""
     kind = type(value)
-    if kind is not Tensor and kind is not nn.Parameter and not hasattr(value, "to_local"):
+    if kind is not Tensor and kind is not nn.Parameter and not is_distributed(value):
         return False
     return not _functorch.is_functorch_wrapped_tensor(value) and not value.is_meta
 
@@ -117,7 +117,7 @@ class Offers:
             )
             return
         with torch.no_grad():
-            leaves = [(added, local(tensor.detach()).clone()) for added, tensor in leaves]
+            leaves = [(added, local(tensor).detach().clone()) for added, tensor in leaves]
         self._held_bytes += size
 
         def settled(at: At) -> None:

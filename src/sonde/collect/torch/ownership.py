@@ -17,7 +17,7 @@ from sonde.collect.torch.moved import Moved
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import Optimizers
 from sonde.collect.torch.samples import Fetched, can_sample
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.shards import local
 from sonde.collect.torch.unowned import unowned
 from sonde.collect.torch.uses import FROZEN, UNTRACKED, Uses
 from sonde.records.observation import ObservationKind
@@ -296,7 +296,7 @@ def _is_fit(tensor: Tensor | None) -> bool:
     """Whether a parameter and its gradient can be compared element by element."""
     if tensor is None or tensor.grad is None:
         return False
-    weight, gradient = local(tensor.detach()), local(tensor.grad)
+    weight, gradient = local(tensor).detach(), local(tensor.grad)
     if not (can_sample(weight) and can_sample(gradient)):
         return False
     return weight.shape == gradient.shape and weight.stride() == gradient.stride()
@@ -307,7 +307,7 @@ def _tensors_of(parameters: list[_Parameter]) -> list[Tensor]:
 
 
 def _can_sample(tensor: Tensor | None) -> bool:
-    return tensor is not None and can_sample(local(tensor.detach()))
+    return tensor is not None and can_sample(local(tensor).detach())
 
 
 def _has_no_gradient(tensor: Tensor | None) -> bool:

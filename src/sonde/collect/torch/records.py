@@ -11,7 +11,8 @@ from torch import Tensor
 from sonde.clock import thread_cpu_seconds
 from sonde.collect.budget import Measurement
 from sonde.collect.session import Session
-from sonde.collect.torch.snapshots import Buffers, Copies, copies, local
+from sonde.collect.torch.shards import local
+from sonde.collect.torch.snapshots import Buffers, Copies, copies
 from sonde.collect.torch.statistics import Measured, measure, plain
 from sonde.collect.torch.timed import Timed, launch_timed
 from sonde.collect.torch.values import Values

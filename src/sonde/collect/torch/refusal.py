@@ -17,7 +17,7 @@ from sonde.collect.torch.finiteness import bad_value
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import parameters_of
 from sonde.collect.torch.origin import PART, Origin
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.shards import local
 from sonde.errors import RefusedStepError
 from sonde.records.observation import ObservationKind
 
@@ -78,7 +78,7 @@ def _is_any_suspicious(optimizer: Optimizer) -> bool:
     groups: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
     for parameter in parameters_of(optimizer):
         if parameter.grad is not None:
-            gradient = _values(local(parameter.grad.detach()))
+            gradient = _values(local(parameter.grad).detach())
             groups.setdefault((gradient.device, gradient.dtype), []).append(gradient)
     flags = [_suspicion(group) for group in groups.values()] or [torch.zeros((), device="cpu")]
     flag = torch.stack([one.to(flags[0].device) for one in flags]).amax()

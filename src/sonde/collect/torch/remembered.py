@@ -14,6 +14,7 @@ from torch import Tensor, _foreach_norm
 from torch.optim import Adam, NAdam, Optimizer, RAdam, RMSprop
 
 from sonde.collect.torch.identities import IdentityMap
+from sonde.collect.torch.shards import local, whole
 
 _LEAST_UPDATES = 8  # between two looks: nearer ones cost more than they tell
 _LEAST_NEW = 1e-4  # of what is remembered: less is lost in rounding
@@ -61,6 +62,8 @@ def _updates_of(optimizer: Optimizer) -> float | None:
         return None
     state: dict[str, Any] = next(iter(optimizer.state.values()), {})
     updates, squares = state.get("step"), _squares_in(state)
+    if isinstance(updates, Tensor):
+        updates = whole(updates)
     is_here = squares is not None and not (isinstance(updates, Tensor) and not updates.is_cpu)
     return float(updates) if is_here and updates is not None else None
 
@@ -68,8 +71,10 @@ def _updates_of(optimizer: Optimizer) -> float | None:
 def _squares_in(state: dict[str, Any]) -> Tensor | None:
     """The running mean of the squared gradients of a parameter, where it is precise and at hand."""
     found = state.get("exp_avg_sq", state.get("square_avg"))
-    is_fit = isinstance(found, Tensor) and found.is_cpu and found.dtype in _PRECISE
-    return found if is_fit else None
+    if not isinstance(found, Tensor):
+        return None
+    found = local(found)
+    return found if found.is_cpu and found.dtype in _PRECISE else None
 
 
 def _remembered(optimizer: Optimizer, updates: float) -> _Memory:

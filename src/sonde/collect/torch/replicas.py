@@ -8,6 +8,7 @@ from torch.nn.parallel import DistributedDataParallel
 from sonde.collect.session import Session
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names, unwrapped
+from sonde.collect.torch.shards import is_distributed
 
 _AVERAGED_LATER = "PostLocalSGDState"  # of a communication hook that lets workers part for a while
 
@@ -64,7 +65,7 @@ def _is_kept_equal(root: nn.Module) -> bool:
 
     Not where it is sharded, averaged later, or where some run out of data before others (Join).
     """
-    is_sharded = any(hasattr(one, "to_local") or hasattr(one, "ds_id") for one in root.parameters())
+    is_sharded = any(is_distributed(one) or hasattr(one, "ds_id") for one in root.parameters())
     wrappers = [one for one in root.modules() if isinstance(one, DistributedDataParallel)]
     configs = [getattr(one, "_join_config", None) for one in wrappers]
     joins = any(getattr(one, "enable", False) for one in configs)

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.optim import Optimizer
 
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
+from sonde.collect.torch.shards import whole
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.worker import Checkpoints
 from sonde.store import layout
@@ -97,7 +99,8 @@ class Resuming:
     def _restored(self, optimizer: Optimizer, *_others: Any) -> None:
         """An optimizer that was restored from a checkpoint knows how often it has stepped."""
         counts = [state.get("step") for state in optimizer.state.values()]
-        known = [int(count) for count in counts if count is not None]
+        here = [whole(count) if isinstance(count, Tensor) else count for count in counts]
+        known = [int(count) for count in here if count is not None]
         if known and not self._session.steps.counts["train"]:
             self._session.steps.resume_at(max(known))
 

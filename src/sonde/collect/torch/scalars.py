@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from sonde.collect.session import Session
+from sonde.collect.torch.shards import whole
+from sonde.records.notice import NoticeKind
 
 _MOST_WANTED = 256
 
@@ -72,7 +74,12 @@ class Scalars:
 
     def told(self, name: str, value: Tensor, source: str, at: tuple[str, int]) -> None:
         """A number that somebody else computed; it may be on a device."""
-        number = value.detach().reshape(())
+        here = whole(value)
+        if here is None:
+            why = "this worker has only a part of its values"
+            self.session.say(NoticeKind.NOT_COLLECTED, name, why)
+            return
+        number = here.detach().reshape(())
         if number.device.type == "cpu":
             self.session.scalar(name, float(number), source, at)
         else:

@@ -10,20 +10,16 @@ from typing import Any
 import torch
 from torch import Tensor, _foreach_copy_
 
+from sonde.collect.torch.shards import local
+
 _PIECE_BYTES = 4 * 1024 * 1024
 _MOST_KEPT = 2  # sets of buffers: one is filled while the other is measured
-
-
-def local(tensor: Tensor) -> Tensor:
-    """The part of a distributed tensor that this worker holds; any other tensor itself."""
-    to_local = getattr(tensor, "to_local", None)
-    return tensor if to_local is None else to_local()
 
 
 def copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Fresh copies, outside of any graph."""
     with torch.no_grad():
-        return {name: local(tensor.detach()).clone() for name, tensor in tensors.items()}
+        return {name: local(tensor).detach().clone() for name, tensor in tensors.items()}
 
 
 class Copies:
@@ -101,7 +97,7 @@ class Buffers:
     def copy(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Copies into memory that was used before, where there is any that fits."""
         with torch.no_grad():
-            sources = [local(tensor.detach()) for tensor in tensors.values()]
+            sources = [local(tensor).detach() for tensor in tensors.values()]
             if any(source.layout is not torch.strided for source in sources):
                 return copies(tensors)
             kind = tuple((source.dtype, source.shape) for source in sources)

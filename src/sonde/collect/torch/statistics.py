@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 
+from sonde.collect.torch.shards import local
 from sonde.collect.torch.statistics_together import rows_of_small_ones
 from sonde.store.statistics import BINS, COLUMNS, LEVELS, LOWEST_EXPONENT, encode_histogram
 from sonde.store.tensors import RawTensor
@@ -163,7 +164,7 @@ class _Copied:
 
     def __init__(self, tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> None:
         with torch.no_grad():
-            self._tensors = {name: tensor.detach().clone() for name, tensor in tensors.items()}
+            self._tensors = {name: local(tensor).detach().clone() for name, tensor in tensors.items()}
         self._with_histogram = with_histogram
 
     def is_ready(self) -> bool:
@@ -178,9 +179,7 @@ class _Copied:
 def plain(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
     """A dense tensor of real numbers, in the order of its memory, and how many zeros it implies."""
     count = 0
-    tensor = tensor.detach()
-    if hasattr(tensor, "to_local"):
-        tensor = tensor.to_local()
+    tensor = local(tensor).detach()
     if tensor.is_quantized or tensor.is_nested or tensor.is_meta:
         kind = "quantized" if tensor.is_quantized else "nested" if tensor.is_nested else "meta"
         raise TypeError(f"{kind} tensors have no plain values")
@@ -222,9 +221,7 @@ def raw_tensor(tensor: torch.Tensor) -> RawTensor:
         TypeError: No safetensors reader would know the element type.
     """
     with torch.no_grad():
-        tensor = tensor.detach()
-        if hasattr(tensor, "to_local"):
-            tensor = tensor.to_local()
+        tensor = local(tensor).detach()
         if tensor.layout is not torch.strided:
             tensor = tensor.to_dense()
         if tensor.dtype in (torch.complex32, torch.complex128):

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from sonde.collect.session import At, Session
 from sonde.collect.torch.samples import Brought, can_bring, deliver
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.shards import local
 from sonde.records.observation import ObservationKind
 
 PART = "activity of units"
@@ -26,7 +26,7 @@ def look_at_units(session: Session, name: str, output: Tensor, at: At) -> None:
     not. In other sequences each place is a sample.
     """
     has_channels = output.dim() > _SEQUENCE or _follows_channels(output)
-    output = local(output.detach())
+    output = local(output).detach()
     if output.dim() < _MATRIX or not output.numel() or not can_bring(output):
         return
     with torch.no_grad():

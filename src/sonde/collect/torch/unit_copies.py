@@ -11,7 +11,7 @@ from sonde.collect.session import At, Session
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import parameters_of
 from sonde.collect.torch.samples import Brought, can_bring, deliver
-from sonde.collect.torch.snapshots import local
+from sonde.collect.torch.shards import local
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
@@ -38,7 +38,7 @@ class UnitCopies:
         if not (is_needed and self._looks.is_due() and self._looks.is_early):
             return
         found = [
-            (name, local(one.detach()))
+            (name, local(one).detach())
             for one in parameters_of(optimizer)
             if (name := self._names.name_of(one)) is not None and one.requires_grad
         ]

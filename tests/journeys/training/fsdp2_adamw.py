@@ -1,0 +1,40 @@
+"""Weights and optimizer state sharded over two processes, for many steps; started by torchrun."""
+
+import gc
+
+import torch
+import torch.distributed as dist
+from recorded_group import begin_recorded, tell_collectives
+from telling import begin, digest, tell, tell_end
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+begin()
+begin_recorded()
+mesh = init_device_mesh("cpu", (2,))
+rank = dist.get_rank()
+model = nn.Sequential(nn.Linear(8, 15), nn.ReLU(), nn.Linear(15, 15), nn.ReLU(), nn.Linear(15, 2))
+for layer in (model[0], model[2]):
+    fully_shard(layer, mesh=mesh)
+fully_shard(model, mesh=mesh)
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+
+torch.manual_seed(rank)
+for step in range(60):
+    points = torch.randn(16, 8)
+    loss = nn.functional.cross_entropy(model(points), (points.sum(1) > 0).long())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if rank == 0:
+        tell("loss", loss)
+tell_collectives("fsdp2")
+
+shards = {name: one.to_local() for name, one in model.state_dict().items()}
+if rank == 0:
+    print(digest(shards))
+    tell_end()
+del model, optimizer, mesh, layer, loss, shards
+gc.collect()
+dist.destroy_process_group()
