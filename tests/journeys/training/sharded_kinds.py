@@ -86,9 +86,7 @@ def split_loss(mesh: DeviceMesh) -> None:
     """Activations, predictions and the loss are distributed, too."""
     model = new_model()
     rows = RowwiseParallel(output_layouts=Shard(0), use_local_output=False)
-    last = ColwiseParallel(
-        input_layouts=Shard(0), output_layouts=Shard(-1), use_local_output=False
-    )
+    last = ColwiseParallel(input_layouts=Shard(0), output_layouts=Shard(-1), use_local_output=False)
     plan = {"0": ColwiseParallel(use_local_output=False), "2": rows, "4": last}
     parallelize_module(model, mesh, plan)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)

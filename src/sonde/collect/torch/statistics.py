@@ -164,7 +164,9 @@ class _Copied:
 
     def __init__(self, tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> None:
         with torch.no_grad():
-            self._tensors = {name: local(tensor).detach().clone() for name, tensor in tensors.items()}
+            self._tensors = {
+                name: local(tensor).detach().clone() for name, tensor in tensors.items()
+            }
         self._with_histogram = with_histogram
 
     def is_ready(self) -> bool:
