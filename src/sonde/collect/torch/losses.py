@@ -7,7 +7,7 @@ comes from whoever did that, or from the graph: the last operation on the root t
 from collections import deque
 from collections.abc import Callable
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from torch import Tensor
 
@@ -104,9 +104,7 @@ class Losses:
         """Backward is called on these."""
         if isinstance(tensors, list | tuple):
             tensors = tensors[0] if len(tensors) == 1 else None
-        if not isinstance(tensors, Tensor) or tensors.numel() != 1 or tensors.is_meta:
-            return
-        if whole(tensors) is None:
+        if not _is_readable(tensors) or tensors.is_meta:
             return
         loss, said = tensors, AS_GIVEN
         if self._scaled is not None and self._scaled[0] == id(tensors):
@@ -206,12 +204,16 @@ class Losses:
 
 
 def _told(divisor: float, by: str, loss: Any) -> _Told:
-    is_number = isinstance(loss, Tensor) and loss.numel() == 1 and whole(loss) is not None
-    value = _value_of(loss) if is_number else None
+    value = _value_of(loss) if _is_readable(loss) else None
     said = AS_GIVEN if divisor == 1 else f"divided by {by}: "
     if divisor != 1:
         said += "multiplied again" if value is None else "taken before"
     return _Told(divisor, said, value)
+
+
+def _is_readable(value: object) -> TypeGuard[Tensor]:
+    """Whether it is a tensor of one number, and this worker has all of it."""
+    return isinstance(value, Tensor) and value.numel() == 1 and whole(value) is not None
 
 
 def _factor(root: _Root, micro_steps: int) -> float:
@@ -240,9 +242,7 @@ def divisor_of(loss: Tensor) -> float:
     if getattr(saved, "unpack_hook", None) is not None:
         return 1.0  # the script has stored it elsewhere, and may expect to be asked for it once
     other = getattr(operation, "_saved_other", None)
-    if not isinstance(other, Tensor) or other.numel() != 1 or other.device.type != "cpu":
-        return 1.0
-    if whole(other) is None:
+    if not _is_readable(other) or other.device.type != "cpu":
         return 1.0
     number = float(local(other))
     if name == "MulBackward0":
