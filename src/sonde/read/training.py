@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from sonde.clock import NANOSECONDS, iso
+from sonde.read.evaluations import read_evaluations
 from sonde.read.jobs import JobFacts
 from sonde.read.profiles import WindowRecord, windows_of
 from sonde.read.scalars import LOSS, Losses, ScalarQuestion, read_scalars, reduce_scalars
 from sonde.read.stages import StageSpan, find_stages, read_marks
 from sonde.read.steps import read_steps
 from sonde.read.workers import WorkerReader
+from sonde.records.evaluation import Evaluation
 from sonde.records.ranges import EVER, TimeRange
 from sonde.records.step import Mode, Stage
 from sonde.store.format import EVENTS
@@ -53,6 +55,7 @@ class Training:
     phases: Mapping[str, PhaseShares] = field(default_factory=dict)
     losses: Mapping[str, LastLoss] = field(default_factory=dict)
     profiles: tuple[WindowRecord, ...] = ()  # of all workers
+    evaluations: tuple[Evaluation, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -63,6 +66,7 @@ class Training:
             "losses": {
                 mode: {"step": one.step, "value": one.value} for mode, one in self.losses.items()
             },
+            "evaluations": [one.to_document() for one in self.evaluations],
             "profiles": _profiles(self.profiles),
         }
 
@@ -75,7 +79,8 @@ def read_training(readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int)
     phases = _all_phases(readers, steps)
     profiles = tuple(one for reader in readers for one in windows_of(reader))
     stages = find_stages(facts, marks, now_ns)
-    return Training(stages, steps, phases, last_losses(readers), profiles)
+    evaluations = read_evaluations(readers)
+    return Training(stages, steps, phases, last_losses(readers), profiles, evaluations)
 
 
 def read_recent_training(readers: Sequence[WorkerReader], facts: JobFacts, now_ns: int) -> Training:
@@ -88,7 +93,8 @@ def read_recent_training(readers: Sequence[WorkerReader], facts: JobFacts, now_n
     steps = steps_told(facts)
     phases = _all_phases(readers, steps, within)
     steps |= {mode: max(steps[mode], one.last_step + 1) for mode, one in phases.items()}
-    return Training((), steps, phases, last_losses(readers, within))
+    evaluations = read_evaluations(readers, within)
+    return Training((), steps, phases, last_losses(readers, within), evaluations=evaluations)
 
 
 def steps_told(facts: JobFacts) -> dict[str, int]:

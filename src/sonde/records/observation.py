@@ -164,3 +164,11 @@ class ObservationKind(StrEnum):
         "thread_died",
         "a thread ended by an exception. Subject: its name. Detail: the traceback",
     )
+    EVALUATION = (
+        "evaluation",
+        "the result of one evaluation, recorded once training goes on. Subject: its name, such as "
+        "`validation`. Value: the mean loss over its samples. Step: the training steps done before "
+        "it. Detail: JSON with `data` (where the data comes from), `samples`, `batches`, "
+        "`has_loss`, `eval_steps` (its first and last step in mode eval) and, where they apply, "
+        "`is_training_data` (the data set also feeds training), `model` (`ema`) and `metrics`",
+    )

@@ -21,6 +21,7 @@ from sonde.collect.torch.compiler import Compiler
 from sonde.collect.torch.criteria import Criteria
 from sonde.collect.torch.data import Waiting
 from sonde.collect.torch.ddp import Communication
+from sonde.collect.torch.evaluations import Evaluations
 from sonde.collect.torch.functional import Functional
 from sonde.collect.torch.gather import Gather
 from sonde.collect.torch.given import Given
@@ -57,13 +58,11 @@ class PyTorch(Adapter):
     def attach(self, session: Session) -> None:
         """Puts the hooks in place."""
         _introduce(session)
-        self.names = Names()
-        records = Records(session)
-        looks = Looks(session)
+        self.names, scalars = Names(), Scalars(session)
+        records, looks = Records(session), Looks(session)
         gather = Gather(session, self.names, records, looks)
         marks, quiet = Marks(session), Quiet(session, gather.steps_until_due, looks)
         self.modules = Modules(session, self.names, marks, quiet)
-        scalars = Scalars(session)
         self.losses = losses = Losses(session, scalars)
         watch = Watch(session, quiet, self.modules, self.names, losses, marks)
         self._loop = TrainingLoop(watch)
@@ -73,15 +72,17 @@ class PyTorch(Adapter):
         self._loop.listen("norms", norms)
         self._loop.listen("state checks", checks)
         self.waiting = waiting = Waiting(session, quiet, self.modules.refresh)
-        self.loading = Loading(session)
+        self.evaluations = Evaluations(session, self.modules)
+        self.loading = Loading(session, self.evaluations.iterates)
         self.other_profilers = OtherProfilers()
         Communication(session, self.modules)
         DeviceMemory(session)
         inside = self._inside_of_passes(session, gather, scalars, looks)
+        session.each_step("evaluations", self.evaluations.step_over)  # after the losses
         self._compiler = Compiler(session)
         session.tensors = Told(session, records, scalars)
         session.before_said_step.append(losses.take_all)
-        session.at_end.append(scalars.send)
+        session.at_end += [self.evaluations.end, scalars.send]
         session.each_step("scalars", lambda _step: scalars.send())
         outside = (Captures(session), Resuming(session), self.modules, self._loop, norms, waiting)
         for part in (*outside, self.loading, self.other_profilers, *inside, self._compiler):

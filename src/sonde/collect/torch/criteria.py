@@ -100,6 +100,8 @@ class Criteria:
             finally:
                 self._depth = 0
             value = number_in(result) if is_quiet and quiet.is_evaluating else None
+            if value is not None:
+                value *= _scale(args, kwargs)
             if value is None:
                 seen(name, args, kwargs, result)
             elif quiet.depth:
@@ -150,7 +152,7 @@ class Criteria:
         if name not in _WITHOUT_LABELS:
             self._look_at(name, forward, *_given(args, kwargs))
         if forward.kind is not Pass.TRAIN and _is_number(result):
-            self._add(name, result, forward)
+            self._add(name, result, forward, _scale(args, kwargs))
             if not torch.is_grad_enabled() and not self._modules.is_running:
                 self._session.steps.evaluation_loss()
 
@@ -190,8 +192,10 @@ class Criteria:
         if forward is not None:
             self._add_number(name, value, forward)
 
-    def _add(self, name: str, result: Tensor, forward: ForwardPass) -> None:
+    def _add(self, name: str, result: Tensor, forward: ForwardPass, scale: float = 1.0) -> None:
         number = local(result).detach()
+        if scale != 1:
+            number = number * scale
         is_here = number.device.type == "cpu"
         self._add_number(name, float(number) if is_here else number.clone(), forward)
 
@@ -228,12 +232,17 @@ class Criteria:
         def record(at: At) -> None:
             if at[0] != "train" and at[1] >= 0:
                 for name, value in _named(losses):
-                    self._record(name, value, at)
+                    self._record(name, value, at, forward)
 
         forward.when_settled(record)
 
-    def _record(self, name: str, value: Tensor | float, at: At) -> None:
-        self._scalars.record(name, [(value, 1.0)], at)
+    def _record(self, name: str, value: Tensor | float, at: At, forward: ForwardPass) -> None:
+        then = None
+        if forward.batch is not None and isinstance(value, Tensor):
+            then = forward.batch.awaits(name)
+        elif forward.batch is not None:
+            forward.batch.add(name, value)
+        self._scalars.record(name, [(value, 1.0)], at, then)
         if not self._session.knows(name):
             said = "as a loss function returned it, without gradients"
             self._session.know(TensorInfo(name, ("losses",), "float32", (), said=said))
@@ -256,6 +265,15 @@ def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     predictions = args[0] if args else kwargs.get("input", kwargs.get("log_probs"))
     labels = args[1] if len(args) > 1 else kwargs.get("target", kwargs.get("targets"))
     return predictions, labels
+
+
+def _scale(args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    """What makes a loss one of a single sample: a sum over a batch is divided by its size."""
+    if kwargs.get("reduction") != "sum":
+        return 1.0
+    predictions = _given(args, kwargs)[0]
+    has_rows = isinstance(predictions, Tensor) and predictions.dim() and len(predictions)
+    return 1 / len(predictions) if has_rows else 1.0
 
 
 def _is_number(value: object) -> TypeGuard[Tensor]:

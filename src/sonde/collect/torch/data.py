@@ -9,6 +9,7 @@ import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from sonde.collect.session import Session
+from sonde.collect.torch.feeds import NO_FEED
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.quiet import DATA_WAIT, Quiet
 from sonde.records.step import Phase
@@ -61,6 +62,7 @@ class Waiting:
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns, get_ident, quiet = self._session.clock.now_ns, threading.get_ident, self._quiet
+        feeds = quiet.feeds
 
         def awaited(iterator: Any) -> Any:
             start_ns, is_exhausted = now_ns(), True
@@ -69,6 +71,8 @@ class Waiting:
                 is_exhausted = False
                 return batch
             finally:
+                known = None if is_exhausted else feeds.by_iterator.get(id(iterator))
+                feeds.latest = known or NO_FEED
                 if quiet.is_on and get_ident() == quiet.thread_id:
                     quiet.notes.append((DATA_WAIT, start_ns, now_ns(), is_exhausted, None))
                 else:

@@ -29,9 +29,10 @@ _UNTIL_TOLD = 1 << 32  # batches
 class Loading:
     """The loaders of one process; in a process that only loads, its part of one."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, on_iteration: Callable[[Any, Any], None]) -> None:
         self._session = session
         self._clock = session.clock
+        self.on_iteration = on_iteration  # told the loader and its iterator
         self.rows = LoaderRows(session)
         self._pid = 0  # of the process that all this is about
         self._latest: deque[tuple[int, int]] = deque(maxlen=_LATEST)
@@ -73,6 +74,7 @@ class Loading:
         guard, now_ns = self._session.guard, self._clock.now_ns
         prepare = guard.shield("data loaders", self._prepare, None)
         started = guard.shield("data loaders", self.rows.started, None)
+        iterates = guard.shield("evaluations", self.on_iteration, None)
 
         def start(loader: Any) -> Any:
             if self._session.place.job_uri is None or get_worker_info() is not None:
@@ -81,6 +83,7 @@ class Loading:
             start_ns = now_ns()
             iterator = original(loader)
             started(loader, iterator, Stretch(start_ns, now_ns()))
+            iterates(loader, iterator)
             return iterator
 
         return start

@@ -297,6 +297,7 @@ class TrainingLoop:
             return None
         self.was_cleared, self._is_cleared = self._is_cleared, False
         self._modules.refresh()
+        self._modules.watch_uncalled()
         self._steps.optimizers_alive = self.optimizers.alive
         self._steps.optimizer_begins(number)
         self._stepping, self._in_closure = number, 0

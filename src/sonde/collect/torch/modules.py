@@ -13,8 +13,9 @@ from sonde.collect.session import Session
 from sonde.collect.steps import Pass
 from sonde.collect.torch.hooks import After, Before, Hooks
 from sonde.collect.torch.identities import IdentitySet
+from sonde.collect.torch.inner_models import has_gradients, is_compiled, with_inner_models
 from sonde.collect.torch.marks import Marks
-from sonde.collect.torch.names import Names, outermost, wrapped_by
+from sonde.collect.torch.names import Names, outermost
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.quiet import EVALUATION, FORWARD, Note, Quiet, number_in, references
@@ -25,6 +26,7 @@ Begins = Callable[[ForwardPass, nn.Module, tuple[Any, ...], dict[str, Any]], Non
 Ends = Callable[[ForwardPass, nn.Module, Any], None]
 
 _LOSSES_LIVE_IN = "torch.nn.modules.loss"
+_MAX_DESCENTS = 3
 _COMPILED = "_compiled_call_impl"  # what a module calls that was compiled in place
 
 
@@ -46,6 +48,8 @@ class Modules:
         self._calls: list[tuple[int, int]] = []  # modules whose outermost pass is under way
         self._at_begin: list[Begins] = []
         self._at_end: list[Ends] = []
+        self._called: set[int] = set()
+        self._descents = 0  # looks for models that are used through their parts
         self.hooks = Hooks()
         self.latest: ForwardPass | None = None  # the pass under way, or the one before
         # told of passes of evaluations that were noted, with the losses that were seen inside
@@ -79,6 +83,11 @@ class Modules:
         """The outermost modules that still exist."""
         return [root for one in self._roots if (root := one()) is not None]
 
+    @property
+    def watched(self) -> list[nn.Module]:
+        """The modules whose outermost calls are seen."""
+        return list(self._watched)
+
     def refresh(self) -> None:
         """Looks for new outermost modules, if any module was made since the last look."""
         if self._fresh:
@@ -90,13 +99,34 @@ class Modules:
         roots = outermost(self._all)
         self._roots = [weakref.ref(root) for root in roots]
         self._names.learn(roots)
+        self._descents = _MAX_DESCENTS
         for root in roots:
-            module: nn.Module | None = root
-            while module is not None:
+            for module in with_inner_models(root):
                 self._watch(module)
-                module = wrapped_by(module)
         for listener in self.on_found:
             listener(roots)
+
+    def watch_uncalled(self) -> None:
+        """Watches what lies inside models that train but are never called, such as agents.
+
+        Called right before an optimizer steps: a model whose parameters have gradients and which
+        nobody has called was used through its parts.
+        """
+        if not self._descents or is_compiled():
+            return
+        self._descents -= 1
+        for root in self.roots:
+            if has_gradients(root):
+                self._descend(root)
+
+    def _descend(self, module: nn.Module) -> None:
+        if id(module) in self._called:
+            return
+        for child in module.children():
+            if child in self._watched:
+                self._descend(child)
+            else:
+                self._watch(child)
 
     def listen(self, part: str, begins: Begins | None = None, ends: Ends | None = None) -> None:
         """Tells somebody when an outermost pass begins and ends."""
@@ -159,7 +189,7 @@ class Modules:
     def _before(self, begins: Callable[..., None]) -> Before:
         is_compiling, has_gradients = torch.compiler.is_compiling, torch.is_grad_enabled
         quiet, now_ns, get_ident = self.quiet, self._session.clock.now_ns, threading.get_ident
-        is_trained = self._is_trained
+        is_trained, feeds = self.is_trained, quiet.feeds
 
         def before(watched: nn.Module, args: Any, kwargs: Any) -> None:
             # in a compiled region this is known when it is traced, and nothing of us is left
@@ -179,6 +209,10 @@ class Modules:
                         quiet.inputs = references(enumerate(args))
                         quiet.forward_ns, quiet.is_evaluating = now_ns(), not watched.training
                         quiet.peek(watched.training, args, kwargs)
+                        is_training = watched.training
+                        feeds.latest.is_training |= is_training
+                        feeds.trainings += is_training
+                        feeds.batch = is_training or feeds.batch_of(watched, args, kwargs)
                     quiet.depth += 1
                     return
             begins(watched, args, kwargs)
@@ -198,8 +232,8 @@ class Modules:
                 if not quiet.depth:
                     what = EVALUATION if quiet.is_evaluating else FORWARD
                     loss = told_loss(output) if quiet.is_evaluating else None
-                    inner, quiet.inner = quiet.inner, []
-                    quiet.note((what, quiet.forward_ns, now_ns(), loss, inner))
+                    seen, quiet.inner = (quiet.inner, quiet.feeds.batch), []
+                    quiet.note((what, quiet.forward_ns, now_ns(), loss, seen))
             elif not (quiet.is_on and quiet.is_in_backward):
                 ends(watched, output)
 
@@ -273,6 +307,7 @@ class Modules:
         if is_outermost:
             self._marks.begin(Phase.FORWARD.value)
         self._calls.append((id(module), self._session.clock.now_ns()))
+        self._called.add(id(module))
         if is_outermost:
             self.latest = ForwardPass(self._session.steps, self._kind(module))
             for begins in self._at_begin:
@@ -294,13 +329,15 @@ class Modules:
         on_settled = None if is_settled else forward.settle
         self._session.steps.forward(start_ns, forward.kind, on_settled)
 
-    def _is_trained(self, module: nn.Module) -> bool:
+    def is_trained(self, module: nn.Module) -> bool:
+        """Whether an optimizer owns any of its parameters."""
         return any(id(parameter) in self.owned for parameter in module.parameters())
 
     def _read_evaluation(self, note: Note) -> None:
         """What hooks would have told of a pass of an evaluation, had they not left a note."""
-        _, start_ns, _, loss, inner = note
+        _, start_ns, _, loss, (inner, batch) = note
         self.latest = forward = ForwardPass(self._session.steps, Pass.EVAL)
+        forward.batch = batch
         for begins in self.at_evaluation:
             begins(forward, inner if loss is None else [("loss", loss)])
         is_settled = forward.at is not None
@@ -310,7 +347,7 @@ class Modules:
         has_gradients = torch.is_grad_enabled()
         if has_gradients and module.training:
             return Pass.TRAIN
-        is_sure = not (has_gradients or module.training) and self._is_trained(module)
+        is_sure = not (has_gradients or module.training) and self.is_trained(module)
         return Pass.EVAL if is_sure else Pass.UNDECIDED
 
 

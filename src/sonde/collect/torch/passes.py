@@ -1,6 +1,7 @@
 """A forward pass of a whole model, and the step that it turns out to belong to."""
 
 from collections.abc import Callable
+from typing import Any
 
 from sonde.collect.steps import At, Pass, Steps
 
@@ -12,13 +13,14 @@ class ForwardPass:
     are off, what follows decides: what was seen in such a pass waits for that.
     """
 
-    __slots__ = ("_waiting", "at", "kind", "likely")
+    __slots__ = ("_waiting", "at", "batch", "kind", "likely")
 
     def __init__(self, steps: Steps, kind: Pass) -> None:
         self.kind = kind
         self.likely = steps.likely(kind)
         self.at: At | None = self.likely[0] if len(self.likely) == 1 else None
         self._waiting: list[Callable[[At], None]] = []
+        self.batch: Any = None  # what it was given, outside of training: an evaluation's batch
 
     def when_settled(self, tell: Callable[[At], None]) -> None:
         """Tells the step: now, or once it is certain."""

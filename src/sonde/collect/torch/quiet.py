@@ -18,6 +18,7 @@ from torch.optim import Optimizer
 from sonde.clock import NANOSECONDS
 from sonde.collect.looks import Looks
 from sonde.collect.session import Session
+from sonde.collect.torch.feeds import Feeds
 from sonde.records.step import Mode
 
 DATA_WAIT, FORWARD, EVALUATION, LOSS, BACKWARD, OPTIMIZER, RATES, FINGERPRINTS = range(8)
@@ -54,7 +55,7 @@ class Quiet:
             "_deadline_ns",
             "_session",
         ),
-        *("_looks", "_moment_ns", "_steps_until_due"),
+        *("_looks", "_moment_ns", "_steps_until_due", "feeds"),
     )
 
     def __init__(
@@ -69,7 +70,8 @@ class Quiet:
         self.on_bad: list[Callable[[Seen], None]] = []  # told them, if its loss is bad
         # sees what a pass is given: whether it trains, and its arguments
         self.peek: Callable[[bool, tuple[Any, ...], dict[str, Any]], None] = _look_away
-        self.may_evaluate = False  # nobody asked for anything of evaluation steps
+        # nobody asked for anything of evaluation steps; what evaluations are given
+        self.may_evaluate, self.feeds = False, Feeds()
         self.outermost = 0  # the module of that pass, by its identity
         self.forward_ns = 0
         self.optimizer = 0  # the one that may be noted, by its identity: it may be gone by then

@@ -1,0 +1,366 @@
+"""Evaluations: the batches between two training steps become one named result per data set.
+
+Which data a batch comes from is known by the iterator of the data loader that delivered it, and by
+the call site that started that iterator; without a loader, by the call site of the forward pass.
+Each result is one observation of the kind `evaluation`, at the number of training steps done. A
+rule reads them with `sonde.read.evaluations.evaluations_in(window)`.
+"""
+
+import json
+import math
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor, nn
+
+from sonde.collect.call_site import TRAIN, CallSites, Chain, Frame, split_of
+from sonde.collect.session import At, Session
+from sonde.collect.steps import FinishedStep, Pass
+from sonde.collect.torch.copies import Copies
+from sonde.collect.torch.feeds import Feed
+from sonde.collect.torch.modules import Modules
+from sonde.collect.torch.passes import ForwardPass
+from sonde.records.evaluation import Evaluation
+from sonde.records.observation import ObservationKind
+from sonde.records.step import Mode
+
+PART = "evaluations"
+_MAX_SERIES = 64
+_MAX_FEEDS = 256
+_MAX_TRAINING_SITES = 4
+_MAX_WASTED = 256  # passes without gradients that were part of training: an agent that acts
+
+
+@dataclass(slots=True, eq=False)
+class Series:
+    """Evaluations of one data set by one model from one place."""
+
+    chain: Chain
+    frames: list[Frame]
+    data_set: Callable[[], Any]
+    is_loader: bool
+    model: str
+    title: str  # given by a framework
+    name: str = ""
+    data: str = ""
+    is_training_data: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Tally:
+    """One evaluation under way."""
+
+    series: Series
+    feed: Feed | None
+    step: int
+    record: Callable[["Tally"], None]
+    rows: int = 0
+    batches: int = 0
+    eval_steps: tuple[int, int] | None = None
+    sums: dict[str, list[float]] = field(default_factory=dict)  # of a loss: weighted sum, weight
+    awaited: int = 0  # losses that a device has yet to deliver
+    is_over: bool = False
+    metrics: dict[str, float] = field(default_factory=dict)
+
+    def losses(self) -> dict[str, float]:
+        """The mean of every loss."""
+        return {name: total / weight for name, (total, weight) in self.sums.items() if weight}
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """What a forward pass outside of training was given."""
+
+    series: Series
+    feed: Feed | None
+    rows: int  # 0: unknown
+    trainings: int = 0  # training passes before it
+    tally: Tally | None = None
+
+    def add(self, name: str, loss: float) -> None:
+        """A loss of it; weighted by its rows."""
+        tally = self.tally
+        if tally is not None:
+            weight = self.rows or 1
+            sums = tally.sums.setdefault(name, [0.0, 0.0])
+            sums[0] += weight * loss
+            sums[1] += weight
+
+    def awaits(self, name: str) -> Callable[[float], float]:
+        """What to call once a device has delivered a loss of it."""
+        tally = self.tally
+
+        def arrived(loss: float) -> float:
+            self.add(name, loss)
+            if tally is not None:
+                tally.awaited -= 1
+                if tally.is_over and not tally.awaited:
+                    tally.record(tally)
+            return loss
+
+        if tally is not None:
+            tally.awaited += 1
+        return arrived
+
+
+class Evaluations:
+    """Assigns batches to evaluations, and records each evaluation when it is over."""
+
+    def __init__(self, session: Session, modules: Modules) -> None:
+        self._session = session
+        self._modules = modules
+        self._sites = CallSites()
+        self._copies = Copies(modules)
+        self._feeds = modules.quiet.feeds
+        self._start_anew()
+        session.at_begin.append(self._start_anew)
+        modules.listen(PART, begins=self._begins)
+        modules.at_evaluation.append(session.guard.shield(PART, self._noted, None))
+        modules.quiet.feeds.batch_of = session.guard.shield(PART, self._batch_of, None)
+
+    def _start_anew(self) -> None:
+        self._trained_on: list[Callable[[], Any]] = []  # data sets
+        self._training_sites: list[Chain] = []
+        self._series: list[Series] = []
+        self._open: list[Tally] = []
+        self._latest: Batch | None = None
+        self._wasted = 0
+        self._feeds.clear()
+        self.title = ""  # what a framework calls the evaluation under way
+
+    def iterates(self, loader: Any, iterator: Any) -> None:
+        """A data loader begins to deliver batches."""
+        chain = self._sites.chain()
+        feed = Feed(chain, self._sites.describe(chain), _reference(loader.dataset))
+        feeds = self._feeds.by_iterator
+        for other in feeds.values():
+            if other.is_training and other.chain == chain:
+                feed.is_training |= other.data_set() is loader.dataset
+        self._remember_training()
+        feeds[id(iterator)] = feed
+        if len(feeds) > _MAX_FEEDS:
+            del feeds[next(iter(feeds))]
+
+    def logs(self, numbers: dict[str, float]) -> None:
+        """A framework reports numbers of the evaluation that has just run."""
+        if self._open:
+            self._open[-1].metrics |= numbers
+
+    def end(self) -> None:
+        """All evaluations are over: training goes on, or the job ends."""
+        tallies, self._open = self._open, []
+        self._latest = None
+        if tallies:
+            self._remember_training()
+        for tally in tallies:
+            tally.is_over = True
+            if not tally.awaited:
+                self._record(tally)
+
+    def step_over(self, step: FinishedStep) -> None:
+        """A step has ended: after one of training, evaluations before it are over."""
+        if step.mode == Mode.TRAIN and self._open:
+            self.end()
+
+    def _begins(
+        self, forward: ForwardPass, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        if forward.kind is Pass.TRAIN:
+            self._feeds.trainings += 1
+            self._feeds.latest.is_training = True
+            if len(self._training_sites) < _MAX_TRAINING_SITES:
+                self._training_sites.append(self._sites.chain())
+            return
+        if forward.kind is Pass.EVAL or self._wasted < _MAX_WASTED:
+            batch = self._batch_of(module, args, kwargs)
+            if batch is not None:
+                self._expect(forward, batch)
+
+    def _noted(self, forward: ForwardPass, _losses: object) -> None:
+        if forward.batch is not None:
+            self._expect(forward, forward.batch)
+
+    def _expect(self, forward: ForwardPass, batch: Batch) -> None:
+        forward.batch = batch
+        done = self._steps_done()
+
+        def settled(at: At) -> None:
+            if at[0] == Mode.TRAIN or at[1] < 0:
+                self._wasted += forward.kind is not Pass.EVAL
+                forward.batch = None
+                return
+            self._wasted = 0
+            tally = batch.tally = self._tally_of(batch, done)
+            tally.rows += batch.rows
+            tally.batches += 1
+            first, last = tally.eval_steps or (at[1], at[1])
+            tally.eval_steps = (min(first, at[1]), max(last, at[1]))
+
+        forward.when_settled(settled)
+
+    def _steps_done(self) -> int:
+        """Training steps whose optimizers have stepped; the last of several may not have ended."""
+        steps = self._session.steps
+        if steps.forced_mode is not None:
+            return steps.counts["train"]
+        return steps.likely(Pass.TRAIN)[-1][1]
+
+    def _batch_of(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Batch | None:
+        """Where the data of a pass comes from; called while the pass begins."""
+        model, feeds, latest = self._copies.label(module), self._feeds, self._latest
+        feed: Feed | None = feeds.latest
+        if feeds.latest.is_training:
+            chain = self._sites.chain()
+            feed = self._feed_ahead(chain)
+        elif not feeds.latest.pass_chain:
+            feeds.latest.pass_chain = self._sites.chain()
+        if feed is None:
+            series = self._series_of_call(chain, model)
+        elif latest is not None and latest.feed is feed and latest.series.model == model:
+            series = latest.series
+        else:
+            series = self._series_of_feed(feed, model)
+        self._latest = batch = Batch(series, feed, _rows((*args, *kwargs.values())))
+        batch.trainings = feeds.trainings
+        return batch
+
+    def _feed_ahead(self, chain: Chain) -> Feed | None:
+        """A loader that reads one batch ahead is exhausted before its last batch is used."""
+        latest = self._latest
+        if latest is None or latest.feed is None or latest.feed.pass_chain != chain:
+            return None
+        return latest.feed if latest.trainings == self._feeds.trainings else None
+
+    def _series_of_feed(self, feed: Feed, model: str) -> Series:
+        data_set = feed.data_set()
+        free = None
+        for series in self._series:
+            key = (series.chain, series.model, series.title, series.is_loader)
+            if key != (feed.chain, model, self.title, True):
+                continue
+            known = series.data_set()
+            if known is data_set:
+                return series
+            is_used = any(tally.series is series for tally in self._open)
+            if known is None and not is_used:
+                free = free or series  # scripts that build their data set anew each time
+        if free is not None:
+            free.data_set = feed.data_set
+            return free
+        return self._add(Series(feed.chain, feed.frames, feed.data_set, True, model, self.title))
+
+    def _series_of_call(self, chain: Chain, model: str) -> Series:
+        for series in self._series:
+            key = (series.chain, series.model, series.title, series.is_loader)
+            if key == (chain, model, self.title, False):
+                return series
+        frames = self._sites.describe(chain)
+        return self._add(Series(chain, frames, _nothing, False, model, self.title))
+
+    def _add(self, series: Series) -> Series:
+        if len(self._series) >= _MAX_SERIES:
+            return self._series[-1]
+        self._series.append(series)
+        return series
+
+    def _tally_of(self, batch: Batch, done: int) -> Tally:
+        for tally in self._open:
+            if tally.series is batch.series and tally.feed is batch.feed:
+                return tally
+        tally = Tally(batch.series, batch.feed, done, self._record)
+        self._open.append(tally)
+        return tally
+
+    def _remember_training(self) -> None:
+        for feed in self._feeds.by_iterator.values():
+            if feed.is_training:
+                if feed.chain not in self._training_sites:
+                    self._training_sites.append(feed.chain)
+                data_set = feed.data_set()
+                if not any(known() is data_set for known in self._trained_on):
+                    self._trained_on.append(feed.data_set)
+
+    def _record(self, tally: Tally) -> None:
+        series = tally.series
+        if not (series.is_loader or tally.sums or tally.metrics):
+            return  # a model that is only used, such as an agent that acts
+        if not series.name:
+            self._describe(series)
+        losses = tally.losses()
+        loss = losses.pop("loss", None)
+        parts = {name.removeprefix("loss/"): one for name, one in losses.items()}
+        first, last = tally.eval_steps or (0, 0)
+        evaluation = Evaluation(
+            series.name,
+            series.data,
+            tally.step,
+            tally.rows,
+            tally.batches,
+            loss,
+            is_training_data=series.is_training_data,
+            model=series.model,
+            first_eval_step=first,
+            last_eval_step=last,
+            metrics=parts | tally.metrics,
+        )
+        value = math.nan if loss is None else loss
+        at = (Mode.TRAIN.value, tally.step)
+        kind = ObservationKind.EVALUATION
+        self._session.observe(kind, series.name, value, evaluation.detail(), at)
+
+    def _describe(self, series: Series) -> None:
+        """Names a series: by its split where data or script tell, else by number."""
+        shared = {key for chain in self._training_sites for key in chain}
+        told = split_of(series.frames, shared)
+        data_set = series.data_set()
+        is_trained_on = data_set is not None and any(
+            known() is data_set for known in self._trained_on
+        )
+        split = series.title or (told[0] if told else "evaluation")
+        if is_trained_on or split == TRAIN:
+            split, series.is_training_data = "train (evaluated)", True
+        frame = told[1] if told else next(iter(series.frames), None)
+        kind = "loader" if series.is_loader else "call"
+        series.data = f"{kind} at {frame.file}:{frame.line}" if frame else kind
+        if series.model:
+            split = series.model if split == "evaluation" else f"{split} ({series.model})"
+        series.name = self._unique(split)
+
+    def _unique(self, name: str) -> str:
+        taken = {series.name for series in self._series}
+        number, unique = 1, name
+        while unique in taken:
+            number += 1
+            unique = f"{name} {number}"
+        return unique
+
+
+def _nothing() -> None:
+    """The data set of a series that has none."""
+
+
+def _reference(data_set: Any) -> Callable[[], Any]:
+    """Refers to a data set without keeping it alive, where its class allows that."""
+    try:
+        return weakref.ref(data_set)
+    except TypeError:
+        key = json.dumps([type(data_set).__qualname__, id(data_set)])
+        return lambda: key
+
+
+def _rows(values: tuple[Any, ...]) -> int:
+    """The size of a batch: the first dimension of its first tensor; 0 where there is none."""
+    for value in values:
+        if isinstance(value, Tensor):
+            if value.dim():
+                return int(value.shape[0])
+        elif isinstance(value, dict | list | tuple):
+            inside = value.values() if isinstance(value, dict) else value
+            rows = _rows(tuple(one for one in inside if isinstance(one, Tensor)))
+            if rows:
+                return rows
+    return 0
