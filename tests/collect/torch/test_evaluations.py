@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
 import sonde.collect.torch.quiet as quiet_module
 from tests.fakes.session import Recorded, watched
+
+functional: Any = torch.nn.functional
 
 
 @pytest.fixture(autouse=True, params=[True, False], ids=["every step", "buffered steps"])
@@ -76,7 +78,7 @@ def evaluations_of(recorded: Recorded) -> list[dict[str, Any]]:
     ]
 
 
-def summary(evaluations: list[dict[str, Any]]) -> list[tuple[str, int, int, float]]:
+def summary(evaluations: list[dict[str, Any]]) -> list[tuple[str, int, int, Any]]:
     return [
         (one["name"], one["step"], one["samples"], pytest.approx(one["loss"], rel=1e-6))
         for one in evaluations
@@ -270,7 +272,7 @@ class Agent(nn.Module):
         super().__init__()
         self.actor, self.critic = classifier(), nn.Linear(4, 1)
 
-    def loss(self, points: Tensor, labels: Tensor) -> Tensor:
+    def loss(self, points: Tensor, labels: Tensor) -> Any:
         values = self.critic(points).squeeze(1)
         return (
             functional.cross_entropy(self.actor(points), labels) + (values - labels).square().mean()
