@@ -8,7 +8,7 @@ from benchmarks.report import Row, circumstances, save, table, write_page
 
 NAMES = (
     *("startup", "sampler", "writer", "follow", "sealed_size", "reader", "client_series"),
-    *("hook_overhead", "smdebug_comparison", "trace_decoding", "rules_cost"),
+    *("hook_overhead", "small_steps", "smdebug_comparison", "trace_decoding", "rules_cost"),
     *("report_speed", "ui"),
 )
 

@@ -1,0 +1,155 @@
+"""What the hook costs in programs with small steps, and whether its own account is true.
+
+Each program runs in one process, in blocks with the hook and with every hook and every replaced
+function taken out, in turns. CPU time of the training thread is compared: on a busy machine wall
+time says nothing. Then jobs of a few seconds as a whole, with and without `sonde run` in turns.
+"""
+
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from benchmarks.hook_overhead import run, sonde_run
+from benchmarks.report import Row
+from benchmarks.small_programs import NEEDS, PROGRAMS
+from benchmarks.small_training import SmallBlock
+
+_BAR_PERCENT = 1.0
+_SHORT_BAR_PERCENT = 3.0
+_SHORT = {"perceptron": 6000, "digits": 2000, "ppo_whole": 80}  # units: a few seconds
+_RESAMPLED = 400
+_TRIMMED = 0.1  # of the pairs at each end: something else ran
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long everything is measured."""
+
+    seconds: float = 24.0
+    short_pairs: int = 5
+
+
+_THOROUGH = Effort()
+_QUICK = Effort(seconds=2.0, short_pairs=1)
+
+
+def main() -> list[Row]:
+    """Every program, or those that SMALL_STEPS names; SONDE_BENCHMARK_QUICK=1 is a trial."""
+    effort = _QUICK if os.environ.get("SONDE_BENCHMARK_QUICK") else _THOROUGH
+    names = os.environ.get("SMALL_STEPS", "").split() or list(PROGRAMS)
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        bench = _Bench(Path(folder), effort)
+        for name in names:
+            if name in NEEDS and find_spec(NEEDS[name]) is None:
+                rows.append(Row(name, 0, "", note=f"not run: {NEEDS[name]} is not installed"))
+                continue
+            row = bench.blocks(name)
+            told = f"account {row.alternative_measured:.2f} %, {row.note}"
+            print(f"  {row.what}: {row.measured:.2f} %, {told}", file=sys.stderr, flush=True)
+            rows.append(row)
+        rows += [bench.whole(name) for name in names if name in _SHORT]
+    return rows
+
+
+class _Bench:
+    """Starts programs and compares what they measured."""
+
+    def __init__(self, folder: Path, effort: Effort) -> None:
+        self._folder = folder
+        self._effort = effort
+        self._count = 0
+
+    def blocks(self, name: str) -> Row:
+        """Hook in and out inside one process."""
+        document = self._run(name, "--switch", "--seconds", str(self._effort.seconds), hooked=True)
+        blocks = [SmallBlock(**block) for block in document["blocks"]]
+        percent, error = _added(blocks, "cpu_seconds")
+        wall, wall_error = _added(blocks, "wall_seconds")
+        hooked = [block for block in blocks if block.is_hooked]
+        others = sum(block.thread_seconds for block in blocks)
+        threads = 100 * others / sum(block.cpu_seconds for block in hooked)
+        unit = statistics.median(
+            block.cpu_seconds / block.units for block in blocks if not block.is_hooked
+        )
+        account = _account(document["accounts"])
+        return Row(
+            f"{name}, {1000 * unit:.2g} ms a unit",
+            percent,
+            "%",
+            f"≤ {_BAR_PERCENT:g} %",
+            percent - error <= _BAR_PERCENT,
+            "its own account",
+            account[0],
+            f"± {error:.2f} %; wall {wall:.2f} ± {wall_error:.2f} %; CPU time of its threads "
+            f"{threads:.2f} % (account {account[1]:.2f} %); {len(blocks) // 2} pairs",
+        )
+
+    def whole(self, name: str) -> Row:
+        """A job of a few seconds, from its first line to its last."""
+        words = ("--units", str(_SHORT[name]))
+        plain: list[dict[str, Any]] = []
+        hooked: list[dict[str, Any]] = []
+        for pair in range(self._effort.short_pairs):
+            for is_hooked in (True, False) if pair % 2 else (False, True):
+                document = self._run(name, *words, hooked=is_hooked)
+                (hooked if is_hooked else plain).append(document)
+        cpu = _ratio(plain, hooked, "process_seconds")
+        wall = _ratio(plain, hooked, "wall_seconds")
+        seconds = statistics.median(one["process_seconds"] for one in plain)
+        return Row(
+            f"{name}, a whole job of {seconds:.1f} s",
+            cpu,
+            "%",
+            f"≤ {_SHORT_BAR_PERCENT:g} %",
+            cpu <= _SHORT_BAR_PERCENT,
+            note=f"CPU time of the process after its imports, with all threads; wall {wall:.1f} %; "
+            f"medians of {len(plain)} pairs of processes",
+        )
+
+    def _run(self, name: str, *words: str, hooked: bool) -> dict[str, Any]:
+        self._count += 1
+        file = self._folder / f"{self._count}.json"
+        command = [sys.executable, "-m", "benchmarks.small_training", name, str(file), *words]
+        if hooked:
+            command = [*sonde_run(self._folder, str(self._count), ""), *command]
+        run(command)
+        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return document
+
+
+def _added(blocks: Sequence[SmallBlock], what: str) -> tuple[float, float]:
+    """Percent that hooked blocks take more than their neighbours, and one standard error."""
+    ratios = []
+    for pair in zip(blocks[::2], blocks[1::2], strict=True):
+        bare, hooked = sorted(pair, key=lambda block: block.is_hooked)
+        ratios.append(getattr(hooked, what) * bare.units / (getattr(bare, what) * hooked.units))
+    rest = random.Random(0)
+    again = [_trimmed(rest.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLED)]
+    return 100 * (_trimmed(ratios) - 1), 100 * statistics.stdev(again)
+
+
+def _trimmed(ratios: Sequence[float]) -> float:
+    cut = int(len(ratios) * _TRIMMED)
+    return statistics.fmean(sorted(ratios)[cut : len(ratios) - cut])
+
+
+def _account(accounts: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """What the hook says it took, and its threads, in percent of the time it watched."""
+    hook, threads, training = (
+        end - start for end, start in zip(accounts[1], accounts[0], strict=True)
+    )
+    return (100 * hook / training, 100 * threads / training) if training else (0.0, 0.0)
+
+
+def _ratio(plain: Sequence[dict[str, Any]], hooked: Sequence[dict[str, Any]], what: str) -> float:
+    bare = statistics.median(float(one[what]) for one in plain)
+    return 100 * (statistics.median(float(one[what]) for one in hooked) / bare - 1)

@@ -1,0 +1,232 @@
+"""One program with small steps, with and without the hook in turns inside one process.
+
+`python -m benchmarks.small_training PROGRAM FILE [--seconds S]`, under `sonde run` or alone.
+"""
+
+import argparse
+import gc
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.small_programs import PROGRAMS
+
+_BLOCK_SECONDS = 0.25
+_WARM_UP_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class SmallBlock:
+    """Some units of a program, all with the hook or all without."""
+
+    is_hooked: bool
+    units: int
+    wall_seconds: float
+    cpu_seconds: float  # of the thread that trains
+    thread_seconds: float  # CPU time of all other threads
+
+
+class HookSwitch:
+    """Takes every hook and every replaced function out of the process, and puts all back."""
+
+    def __init__(self) -> None:
+        session = sys.modules["sonde.collect.session"].Session.of_process()
+        if not session.is_on:
+            raise SystemExit("no session records this process: was it started by sonde run?")
+        self.session = session
+        self._out: list[Callable[[], None]] = []
+
+    def __call__(self, is_on: bool) -> None:
+        """Hooks in, or out."""
+        if is_on:
+            while self._out:
+                self._out.pop()()
+            self.session.resume()
+        elif not self._out:
+            self.session.pause()
+            for take_out in self._parts():
+                self._out.append(take_out())
+
+    def _parts(self) -> Iterator[Callable[[], Callable[[], None]]]:
+        for adapter in self.session.adapters.values():
+            for owner, name, own, replacement in reversed(
+                _private(adapter, "_patches", "_replaced")
+            ):
+                yield _Replaced(owner, name, own, replacement).take_out
+        torch_adapter = self.session.adapters["torch"]
+        for owner in (_private(torch_adapter, "_loop"), torch_adapter.modules.hooks):
+            for handle in _private(owner, "_handles"):
+                yield _Hook(handle).take_out
+
+
+@dataclass(frozen=True)
+class _Replaced:
+    owner: Any
+    name: str
+    own: Any
+    replacement: Any
+
+    def take_out(self) -> Callable[[], None]:
+        is_ours = vars(self.owner).get(self.name) is self.replacement
+        if is_ours and type(self.own) is object:  # inherited
+            delattr(self.owner, self.name)
+        elif is_ours:
+            setattr(self.owner, self.name, self.own)
+        return self._put_back if is_ours else _nothing
+
+    def _put_back(self) -> None:
+        setattr(self.owner, self.name, self.replacement)
+
+
+@dataclass(frozen=True)
+class _Hook:
+    handle: Any
+
+    def take_out(self) -> Callable[[], None]:
+        hooks = self.handle.hooks_dict_ref()
+        key = self.handle.id
+        if hooks is None or key not in hooks:
+            return _nothing
+        more = [one for ref in self.handle.extra_dict_ref if (one := ref()) and key in one]
+        hook = hooks.pop(key)
+        for one in more:
+            del one[key]
+
+        def put_back() -> None:
+            hooks[key] = hook
+            for one in more:
+                one[key] = True
+
+        return put_back
+
+
+def _private(owner: Any, *names: str) -> Any:
+    for name in names:
+        owner = getattr(owner, name)
+    return owner
+
+
+def _nothing() -> None:
+    """There was nothing to take out."""
+
+
+class Blocks:
+    """Counts units into blocks, and switches the hook between them."""
+
+    def __init__(self, seconds: float, is_switched: bool) -> None:
+        self._until = 0.0
+        self._seconds = seconds
+        self._is_switched = is_switched
+        self._switch: Callable[[bool], None] = lambda _is_on: None
+        self.hook: HookSwitch | None = None
+        self._warm_units, self._warm_from = 0, 0.0
+        self._units = self._left = 0
+        self._is_on = True
+        self._start: tuple[float, float, float] = (0.0, 0.0, 0.0)
+        self.blocks: list[SmallBlock] = []
+        self.accounts: list[tuple[float, float, float]] = []
+
+    def tick(self) -> bool:
+        """A unit is over; True when all are."""
+        if not self._units:
+            self._warm_up()
+            return False
+        self._left -= 1
+        if self._left == 0:
+            self._end_block()
+        elif self._left == self._units:
+            self._start = _times()  # the first unit after a switch is not counted
+        return self._left < 0
+
+    def _warm_up(self) -> None:
+        now = time.thread_time()
+        self._warm_from = self._warm_from or now
+        if now >= self._warm_from + _WARM_UP_SECONDS / 2:
+            self._warm_units += 1
+        if now >= self._warm_from + _WARM_UP_SECONDS:
+            self._begin()
+
+    def _begin(self) -> None:
+        per_second = self._warm_units / (_WARM_UP_SECONDS / 2)
+        self._units = max(2, round(per_second * _BLOCK_SECONDS))
+        if self._is_switched:
+            self._switch = self.hook = HookSwitch()
+            self._account()
+        self._until = time.perf_counter() + self._seconds
+        gc.collect()
+        self._left = self._units + 1
+
+    def _end_block(self) -> None:
+        wall, cpu, everything = (
+            end - start for end, start in zip(_times(), self._start, strict=True)
+        )
+        self.blocks.append(SmallBlock(self._is_on, self._units, wall, cpu, everything - cpu))
+        is_pair = len(self.blocks) % 2 == 0
+        if is_pair and time.perf_counter() >= self._until:
+            self._switch(True)
+            if self.hook is not None:
+                self._account()
+            self._left = -1
+            return
+        if not is_pair:  # on, off; off, on; on, off
+            self._is_on = not self._is_on
+            self._switch(self._is_on)
+        self._left = self._units + 1
+
+    def _account(self) -> None:
+        assert self.hook is not None
+        budget = self.hook.session.budget
+        told = (budget.hook_seconds, budget.thread_seconds, budget.training_seconds)
+        self.accounts.append(told)
+
+
+def _times() -> tuple[float, float, float]:
+    return time.perf_counter(), time.thread_time(), time.process_time()
+
+
+def main() -> None:
+    """Trains and leaves the blocks in the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", choices=PROGRAMS)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--units", type=int, help="train for so many units, without any blocks")
+    parser.add_argument("--switch", action="store_true", help="every other block without Sonde")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(3)
+    if options.units is not None:
+        document = _train(options.program, options.units)
+    else:
+        blocks = Blocks(options.seconds, options.switch)
+        PROGRAMS[options.program](blocks.tick)
+        document = {"blocks": [asdict(block) for block in blocks.blocks]}
+        document["accounts"] = blocks.accounts
+    options.file.write_text(json.dumps(document), encoding="utf-8")
+
+
+def _train(program: str, units: int) -> dict[str, Any]:
+    """A job of a few seconds as it is: its time from the first unit to the last."""
+    done = 0
+    starts: list[tuple[float, float, float]] = []
+
+    def tick() -> bool:
+        nonlocal done
+        done += 1
+        return done >= units
+
+    starts.append(_times())
+    PROGRAMS[program](tick)
+    ends = _times()
+    wall, cpu, everything = (end - start for end, start in zip(ends, starts[0], strict=True))
+    return {"wall_seconds": wall, "cpu_seconds": cpu, "process_seconds": everything}
+
+
+if __name__ == "__main__":
+    main()
