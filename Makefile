@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := .cache/demo
-FAST := tests --ignore=tests/journeys --ignore=tests/browser
+FRAMEWORKS := .cache/frameworks
+FAST := tests --ignore=tests/journeys --ignore=tests/browser --ignore=tests/frameworks
 # The same order, random numbers and examples each time: a change passes or does not. Others are
 # tried by `make check`.
 STEADY := --randomly-seed=1 --hypothesis-profile=steady
@@ -69,6 +70,19 @@ in-browser: checked
 .PHONY: journeys
 journeys: fast in-browser
 	$(call passes,tests/journeys,3)
+
+.PHONY: test-frameworks
+test-frameworks: $(FRAMEWORKS)/.ready ## Train with the libraries people use, with and without Sonde
+	$(FRAMEWORKS)/bin/pytest tests/frameworks $(STEADY)
+
+# Keras, TRL and others do not belong into the environment of the other tests. timm comes without
+# its dependencies, since torchvision would replace PyTorch by a CUDA build.
+$(FRAMEWORKS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --upgrade pip
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --no-compile --editable '.[dev,frameworks]'
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --no-deps --upgrade --target .cache/timm timm torchvision
+	touch $@
 
 .PHONY: lint
 lint: $(READY) ## Format, lint and check types

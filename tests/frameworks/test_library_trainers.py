@@ -1,0 +1,167 @@
+"""Ready-made trainers of well-known libraries, unchanged, with and without Sonde.
+
+Run by `make test-frameworks`, which installs the libraries into an environment of their own.
+"""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonde.client.job import Job, open_job
+from tests.journeys.scripts import FOLDER as TELLING
+from tests.journeys.scripts import Ended
+from tests.journeys.sonde_cli import COMMAND, PYTHON, STORE, plain_environment
+
+pytestmark = pytest.mark.timeout(600)
+
+_PROGRAMS = Path(__file__).parent / "programs"
+_TIMM = Path(__file__).parents[2] / ".cache" / "timm"
+_TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+_SONDE = (*COMMAND, "run", "--quiet", "--no-report", "--name", "job", "--")
+
+NAMES = sorted(path.stem for path in _PROGRAMS.glob("*.py"))
+
+# program -> training steps and, by the name that it prints, the evaluations of each series
+TRAINING_STEPS = {
+    "ignite_trainer": 18,
+    "keras_on_torch": 18,
+    "lightning_autoencoder": 12,
+    "stable_baselines3_ppo": 64,
+    "timm_task": 6,
+    "transformers_ddp": 8,
+    "trl_fine_tuning": 6,
+}
+EVALUATIONS = {
+    "ignite_trainer": ("train split", "validation"),
+    "lightning_autoencoder": ("validation",),
+    "timm_task": ("validation", "average"),
+    "transformers_ddp": ("eval_loss",),
+    "trl_fine_tuning": ("eval_loss",),
+}
+EXACT_LOSSES = ("ignite_trainer", "lightning_autoencoder", "timm_task")
+LOGGED_LOSSES = ("transformers_ddp", "trl_fine_tuning")
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One program, run alone and under Sonde."""
+
+    name: str
+    folder: Path
+
+    @cached_property
+    def alone(self) -> Ended:
+        """How it ends without Sonde."""
+        return self._run("alone", ())
+
+    @cached_property
+    def recorded(self) -> Ended:
+        """How it ends under Sonde."""
+        return self._run("recorded", _SONDE)
+
+    @cached_property
+    def job(self) -> Job:
+        """What Sonde recorded of it."""
+        assert self.recorded.code == 0, self.recorded.remarks
+        return open_job(str(self.folder / "recorded" / STORE / "job"))
+
+    @cached_property
+    def status(self) -> Mapping[str, Any]:
+        """What `sonde status --json` reports."""
+        assert self.job
+        words = (*COMMAND, "status", "job", "--json")
+        folder = self.folder / "recorded"
+        done = subprocess.run(words, cwd=folder, capture_output=True, check=True, timeout=60)
+        document: dict[str, Any] = json.loads(done.stdout)
+        return document
+
+    def _run(self, way: str, launcher: tuple[str, ...]) -> Ended:
+        folder = self.folder / way
+        folder.mkdir(parents=True)
+        python = _TORCHRUN if self.name.endswith("_ddp") else (PYTHON,)
+        paths = [str(TELLING), *([str(_TIMM)] if self.name.startswith("timm") else [])]
+        done = subprocess.run(
+            (*launcher, *python, str(_PROGRAMS / f"{self.name}.py")),
+            cwd=folder,
+            env={**plain_environment(), "PYTHONHASHSEED": "0", "PYTHONPATH": ":".join(paths)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        return Ended(done.returncode, done.stdout.splitlines(), done.stderr.splitlines())
+
+
+_trained: dict[str, Trained] = {}
+
+
+@pytest.fixture
+def trained(name: str, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A program that is run once for all tests about it."""
+    if name not in _trained:
+        _trained[name] = Trained(name, tmp_path_factory.mktemp(name))
+    return _trained[name]
+
+
+def recorded_losses(job: Job) -> list[float]:
+    rows = job.scalars("loss", mode="train", worker=0, source="hook").to_arrow().to_pylist()
+    return [row["value"] for row in sorted(rows, key=lambda row: int(row["step"]))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_output_is_identical_with_and_without_sonde(trained: Trained) -> None:
+    assert trained.alone.code == 0, trained.alone.remarks
+    assert trained.recorded.output == trained.alone.output
+    assert trained.recorded.code == 0
+
+
+@pytest.mark.parametrize("name", TRAINING_STEPS)
+def test_every_training_step_is_counted(trained: Trained) -> None:
+    assert trained.status["steps"]["train"] == TRAINING_STEPS[trained.name]
+
+
+@pytest.mark.parametrize("name", EXACT_LOSSES)
+def test_training_losses_equal_the_printed_ones_to_the_last_bit(trained: Trained) -> None:
+    assert recorded_losses(trained.job) == trained.recorded.told("loss")
+
+
+@pytest.mark.parametrize("name", LOGGED_LOSSES)
+def test_training_losses_equal_the_logged_ones(trained: Trained) -> None:
+    logged = trained.recorded.told("loss")
+    losses = recorded_losses(trained.job)
+    if trained.name.endswith("_ddp"):  # each worker records the loss of its own samples
+        rows = trained.job.scalars("loss", mode="train", worker=1, source="hook")
+        others = [row["value"] for row in rows.to_arrow().to_pylist()]
+        losses = [(mine + other) / 2 for mine, other in zip(losses, others, strict=True)]
+    assert losses == pytest.approx(logged, rel=1e-5)
+
+
+def test_keras_losses_average_to_its_epoch_losses(tmp_path_factory: pytest.TempPathFactory) -> None:
+    trained = Trained("keras_on_torch", tmp_path_factory.mktemp("keras"))
+    losses = recorded_losses(trained.job)
+    epochs = [sum(losses[start : start + 6]) / 6 for start in range(0, 18, 6)]
+    assert epochs == pytest.approx(trained.recorded.told("epoch loss"), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_each_evaluation_is_one_result_at_its_training_step(trained: Trained) -> None:
+    series: dict[str, list[float]] = {}
+    for evaluation in trained.status["evaluations"]:
+        if evaluation["step"]:  # Lightning tries its validation before it trains
+            series.setdefault(evaluation["name"], []).append(evaluation["loss"])
+    printed = [trained.recorded.told(name) for name in EVALUATIONS[trained.name]]
+    expected = [pytest.approx(losses, rel=1e-5) for losses in printed]
+    assert list(series.values()) == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_healthy_training_has_no_finding_above_info(trained: Trained) -> None:
+    findings = [finding for rule in trained.status["rules"] for finding in rule["findings"]]
+    assert [one["message"] for one in findings if one["severity"] != "info"] == []
