@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from sonde.client.job import open_job
 from sonde.clock import SystemClock
 from sonde.read.job_data import JobData
 from sonde.read.window import Window
@@ -48,6 +49,7 @@ class Outcome:
     statuses: Mapping[str, str]  # by rule
     errors: tuple[str, ...]  # rules that failed, a program that ended badly
     seconds: float
+    training_seconds: float = 0.0  # from the first to the last training step
 
     @property
     def is_fault(self) -> bool:
@@ -123,7 +125,13 @@ def judge(run: Run, cache: Path = CACHE, *, may_be_old: bool = False) -> Outcome
         statuses,
         tuple(errors),
         recording.seconds,
+        _training_seconds(recording.job),
     )
+
+
+def _training_seconds(job: str) -> float:
+    stages = open_job(job).summary["stages"] or {}
+    return float(stages.get("training_loop", {}).get("seconds", 0.0))
 
 
 def _compared(run: Run, cache: Path, *, may_be_old: bool) -> Parameters:

@@ -18,7 +18,7 @@ SPIKE = Alarm("LossSpike", "warning", "It jumps at step 40.", "It jumps at step 
 
 
 def outcome(*alarms: Alarm, variant: Variant = Variant.FAULTY) -> Outcome:
-    return Outcome(PROGRAM, variant, 0, alarms, {}, (), 1.0)
+    return Outcome(PROGRAM, variant, 0, alarms, {}, (), 9.0, training_seconds=5.0)
 
 
 def test_every_program_is_labelled_once_and_every_label_has_its_program() -> None:
@@ -109,3 +109,10 @@ def test_the_tables_name_programs_rules_and_counts() -> None:
     assert "critical" in alarm_table(runs)
     assert "LossSpike [1] 1" in confusion_table(runs)
     assert [row.is_met for row in score_rows(runs) if "stop" in row.what] == [False, False]
+
+
+def test_runs_with_under_two_seconds_of_training_are_also_counted_apart() -> None:
+    short = replace(outcome(), training_seconds=1.5)
+    rows = {row.what: row.value for row in score_rows([outcome(SPIKE), short])}
+    assert rows["calibration: detected"] == 50
+    assert rows["calibration, under 2 s of training: detected"] == 0
