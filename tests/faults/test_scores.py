@@ -113,6 +113,6 @@ def test_the_tables_name_programs_rules_and_counts() -> None:
 
 def test_runs_with_under_two_seconds_of_training_are_also_counted_apart() -> None:
     short = replace(outcome(), training_seconds=1.5)
-    rows = {row.what: row.value for row in score_rows([outcome(SPIKE), short])}
+    rows = {row.what: row.measured for row in score_rows([outcome(SPIKE), short])}
     assert rows["calibration: detected"] == 50
     assert rows["calibration, under 2 s of training: detected"] == 0
