@@ -1,15 +1,20 @@
 """A part that fails is switched off alone, and the rest goes on."""
 
+import logging
 import subprocess
 import sys
 
 import pytest
 
-from sonde.guard import Guard
+from sonde.guard import Guard, error_text, result_or_reason
 
 
 def fail() -> int:
     raise ValueError("broken")
+
+
+def fail_unheard() -> None:
+    raise ValueError("broken too")
 
 
 def test_what_works_is_passed_through() -> None:
@@ -67,3 +72,75 @@ def test_where_nobody_asked_for_a_log_nothing_is_printed() -> None:
     code = "from sonde.guard import Guard; Guard().call('part', lambda: 1 / 0, 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+class HostileError(Exception):
+    """An exception that cannot be printed."""
+
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+def fail_hostile() -> int:
+    raise HostileError
+
+
+def test_an_exception_that_cannot_be_printed_is_swallowed_like_any_other() -> None:
+    texts: list[str] = []
+    guard = Guard(lambda _part, error: texts.append(str(error)))
+    assert error_text(HostileError()) == "HostileError"
+    assert guard.call("part", fail_hostile, -1) == -1
+    assert guard.attempt("flush", fail_hostile, -1) == -1
+    assert guard.failed == {"part": "HostileError"}
+
+
+def test_a_log_handler_that_fails_does_not_reach_the_caller() -> None:
+    class Broken(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise ValueError("I/O operation on closed file")
+
+    handler = Broken()
+    logging.getLogger("sonde").addHandler(handler)
+    try:
+        assert Guard().call("part", fail, -1) == -1
+        assert Guard().attempt("flush", fail, -1) == -1
+    finally:
+        logging.getLogger("sonde").removeHandler(handler)
+
+
+def test_with_no_stack_left_a_failing_part_still_does_not_raise() -> None:
+    guard = Guard(lambda _part, _error: fail_unheard())
+
+    def descend(depth: int) -> int:
+        try:
+            return descend(depth + 1)
+        except RecursionError:
+            assert guard.call("part", fail, -1) == -1
+            return depth
+
+    assert descend(0) > 100
+
+
+def test_a_damaged_module_of_ours_that_exits_does_not_end_the_program() -> None:
+    code = compile("raise SystemExit(3)", Guard.call.__code__.co_filename, "exec")
+    guard = Guard()
+    assert guard.call("part", lambda: exec(code), None) is None
+    assert guard.attempt("flush", lambda: exec(code), None) is None
+    assert guard.failed == {"part": "SystemExit: 3"}
+
+
+def test_a_script_that_exits_while_we_call_it_does_exit() -> None:
+    def leave() -> None:
+        sys.exit(3)
+
+    with pytest.raises(SystemExit):
+        Guard().call("part", leave, None)
+    with pytest.raises(SystemExit):
+        Guard().attempt("part", leave, None)
+
+
+def test_the_reason_of_a_failure_is_told_unless_it_is_passed_on() -> None:
+    assert result_or_reason(lambda: 3, ()) == (3, "")
+    assert result_or_reason(fail, ()) == (None, "ValueError: broken")
+    with pytest.raises(ValueError, match="broken"):
+        result_or_reason(fail, (ValueError,))

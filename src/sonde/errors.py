@@ -41,6 +41,10 @@ class StoreError(SondeError):
     """The store could not be read or written."""
 
 
+class NotFollowedError(SondeError):
+    """The system lacks what it takes to run a command as our child: files, processes, memory."""
+
+
 class KeyMissingError(StoreError):
     """The store holds nothing under that key."""
 

@@ -11,11 +11,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 
 from sonde.cli._dashboard import DEFAULT_PORT, LOOPBACK, address_of
 from sonde.cli._token import load_token
 from sonde.errors import MissingExtraError
+from sonde.guard import Guard
 from sonde.store.places import absolute_store
 
 _NEEDED = ("starlette", "uvicorn")
@@ -48,10 +50,10 @@ def dashboard_beside(store: str | None, tell: Callable[[str], None]) -> Iterator
     try:
         yield
         if beside is not None:
-            beside.stay(tell)
+            Guard().call("the dashboard", partial(beside.stay, tell), None)
     finally:
         if beside is not None:
-            beside.close()
+            Guard().call("the dashboard", beside.close, None)
 
 
 class _Beside:

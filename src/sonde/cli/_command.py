@@ -77,6 +77,6 @@ def say_json(document: Any) -> None:
 def remark(text: str) -> None:
     """A line beside the output, on standard error; if nobody listens there, so be it."""
     if sys.stderr is not None:  # it is None when the caller closed it
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             sys.stderr.write(f"sonde: {visible(text)}\n")
             sys.stderr.flush()

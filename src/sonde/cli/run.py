@@ -1,7 +1,7 @@
 """`sonde run`: the main job."""
 
 import argparse
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sonde.cli._acting import add_actions, with_actions
@@ -15,8 +15,16 @@ from sonde.collect.child import become
 from sonde.collect.exits import code_of_failed_start
 from sonde.collect.launch import Launched, Launcher
 from sonde.collect.masking import mask_command
-from sonde.collect.registration import Registration, Wish, register
-from sonde.errors import JobExistsError, StoreError, UsageError
+from sonde.collect.registration import Registration, Wish, register, withdraw
+from sonde.errors import (
+    ActionError,
+    JobExistsError,
+    MissingExtraError,
+    NotFollowedError,
+    StoreError,
+    UsageError,
+)
+from sonde.guard import Guard, result_or_reason
 from sonde.records.finding import Verdict
 from sonde.records.job import JobState
 from sonde.settings import (
@@ -31,8 +39,19 @@ from sonde.show.units import cost
 from sonde.show.verdict import ending, first_line
 from sonde.store.report_cost import report_cost_since
 
+# Mistakes of the caller, which are told before the command starts.
+_MISTAKES = (UsageError, JobExistsError, MissingExtraError, ActionError)
+
 # What a second launcher on the same node still measures: the machine is measured by the first.
 _OWN_COLLECTORS = ("process_tree",)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """All that recording takes, before the command starts."""
+
+    registration: Registration
+    launcher: Launcher
 
 
 class Run(Command):
@@ -46,7 +65,7 @@ class Run(Command):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--name", help="the job's name (default: script name and time)")
-        parser.add_argument("--store", metavar="URI", type=store_uri, help="where to record it")
+        parser.add_argument("--store", metavar="URI", type=_store, help="where to record it")
         parser.add_argument("--config", metavar="FILE", type=Path, help="a configuration file")
         parser.add_argument("--interval", metavar="TIME", help="between samples (default: 500ms)")
         parser.add_argument(
@@ -88,28 +107,63 @@ class Run(Command):
             raise UsageError("Nothing to run. Write it like: sonde run python train.py")
         if is_disabled():
             return _run_plainly(command)
-        clock = SystemClock()
-        wish = _wish(options, tuple(command))
+        wish, reason = result_or_reason(lambda: _wish(options, tuple(command)), _MISTAKES)
+        prepared, reason = (None, reason) if wish is None else _prepare(wish, command)
+        if wish is None or prepared is None:
+            remark(f"{reason}. The command runs, and nothing is recorded.")
+            return _run_plainly(command)
+        return _run_recorded(prepared, wish, command, options)
+
+
+def _store(text: str) -> str:
+    """A store, also one that turns out later not to be there: the command runs all the same."""
+    try:
+        return store_uri(text)
+    except StoreError:
+        return text
+
+
+def _prepare(wish: Wish, command: list[str]) -> tuple["_Prepared | None", str]:
+    """A place in the store and a launcher; None and the reason where that cannot be had."""
+    clock = SystemClock()
+    registration, reason = result_or_reason(
+        lambda: register(wish, mask_command(command), clock), _MISTAKES
+    )
+    if registration is None:
+        return None, reason
+    launcher, reason = result_or_reason(lambda: Launcher(registration, wish.settings, clock), ())
+    if launcher is None:
+        Guard().attempt("the job's place", lambda: withdraw(registration), None)
+        return None, reason
+    return _Prepared(registration, launcher), ""
+
+
+def _run_recorded(prepared: "_Prepared", wish: Wish, command: list[str], options: Options) -> int:
+    registration, launcher = prepared.registration, prepared.launcher
+    tell = (lambda _text: None) if options.quiet else remark
+    tell(f"recording {registration.job} (sonde watch {_reference(registration, wish)})")
+    is_first_here = wish.placement.local_rank == 0
+    store = wish.settings.store if options.ui and is_first_here else None
+    guard = Guard()
+
+    def conclude(launched: Launched) -> Verdict | None:
+        verdict = None if wish.settings.asked.is_off else read_verdict(registration.backend)
+        for line in _summary(launched, registration, wish, verdict if is_first_here else None):
+            tell(line)
+        return verdict
+
+    with dashboard_beside(store, tell):
         try:
-            registration = register(wish, mask_command(command), clock)
-        except JobExistsError:
-            raise
-        except StoreError as error:
+            launched = launcher.run(command, None if is_first_here else _OWN_COLLECTORS)
+        except NotFollowedError as error:
+            guard.attempt("the job's place", lambda: withdraw(registration), None)
             remark(f"{error}. The command runs, and nothing is recorded.")
             return _run_plainly(command)
-        tell = (lambda _text: None) if options.quiet else remark
-        tell(f"recording {registration.job} (sonde watch {_reference(registration, wish)})")
-        is_first_here = wish.placement.local_rank == 0
-        launcher = Launcher(registration, wish.settings, clock)
-        store = wish.settings.store if options.ui and is_first_here else None
-        with dashboard_beside(store, tell):
-            launched = launcher.run(command, None if is_first_here else _OWN_COLLECTORS)
-            verdict = None if wish.settings.asked.is_off else read_verdict(registration.backend)
-            for line in _summary(launched, registration, wish, verdict if is_first_here else None):
-                tell(line)
-            if options.quiet and launched.problem:
-                remark(launched.problem)
-        return launched.code or exit_code(options, verdict.worst if verdict else None)
+        # from here on nothing may cost the command its exit code
+        verdict = guard.call("the summary", lambda: conclude(launched), None)
+        if options.quiet and launched.problem:
+            remark(launched.problem)
+    return launched.code or exit_code(options, verdict.worst if verdict else None)
 
 
 def _wish(options: Options, command: tuple[str, ...]) -> Wish:

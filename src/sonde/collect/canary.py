@@ -5,6 +5,7 @@ handed on. The launcher cannot see the difference, except by asking somebody els
 canary also wakes a suspended launcher whose command was continued by others.
 """
 
+import contextlib
 import os
 import select
 import signal
@@ -28,22 +29,28 @@ _ORDER = struct.Struct("=i")  # the process to watch, 0: none
 
 
 class Canary:
-    """The launcher's side of it."""
+    """The launcher's side of it.
+
+    Raises:
+        OSError: No more files or processes can be had.
+    """
 
     def __init__(self) -> None:
         self._clock = SystemClock()
         self._last_heard: dict[int, float] = {}
-        self._reports, report = os.pipe()
-        orders, self._orders = os.pipe()
-        launcher = os.getpid()
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.close(self._orders)
-            os.close(self._reports)
-            try:
-                _sing(launcher, orders, report)
-            finally:
-                os._exit(0)
+        with contextlib.ExitStack() as opened:  # closed again where the rest cannot be had
+            self._reports, report = _pipe(opened)
+            orders, self._orders = _pipe(opened)
+            launcher = os.getpid()
+            self.pid = os.fork()
+            if self.pid == 0:
+                os.close(self._orders)
+                os.close(self._reports)
+                try:
+                    _sing(launcher, orders, report)
+                finally:
+                    os._exit(0)
+            opened.pop_all()
         os.close(orders)
         os.close(report)
 
@@ -76,6 +83,13 @@ class Canary:
         os.waitpid(self.pid, 0)
         os.close(self._orders)
         os.close(self._reports)
+
+
+def _pipe(opened: contextlib.ExitStack) -> tuple[int, int]:
+    reading, writing = os.pipe()
+    opened.callback(os.close, reading)
+    opened.callback(os.close, writing)
+    return reading, writing
 
 
 def _sing(launcher: int, orders: int, report: int) -> None:

@@ -6,6 +6,7 @@ those sent to the launcher alone are handed on, once: the canary tells them apar
 is suspended the launcher suspends itself, so that the shell sees it.
 """
 
+import contextlib
 import errno
 import os
 import select
@@ -18,35 +19,55 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from sonde.collect.canary import HEARD, Canary
+from sonde.errors import NotFollowedError
+from sonde.guard import Guard
 from sonde.settings import environment
 from sonde.store.presence import is_stopped
 
 _SHELL = "/bin/sh"
+# what the system answers that has no more of something, or takes no longer environment
+_LACKS = {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.E2BIG}
 
 
 class Child:
     """The command while it runs.
 
+    All that can fail is done before the command starts.
+
     Raises:
         OSError: The command cannot be started.
+        NotFollowedError: The system lacks what it takes to have it as a child; this process is as
+            it was before, and can still become the command.
     """
 
     def __init__(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
-        self._canary = Canary()
-        self._arrivals = _Arrivals((*HEARD, signal.SIGCONT))
         self._process: subprocess.Popen[bytes] | None = None
         self._is_over = False
-        try:
-            self._process = _start(command, variables)
-        except OSError:
-            self._end()
-            raise
+        self._has_started = threading.Event()
+        # a thread, because asking the canary takes a moment, and nothing may wait for it
+        self._postman = threading.Thread(target=self._hand_on, name="sonde-signals", daemon=True)
+        with contextlib.ExitStack() as undoing:
+            try:
+                self._canary = Canary()
+                undoing.callback(self._canary.close)
+                self._arrivals = _Arrivals((*HEARD, signal.SIGCONT))
+                undoing.callback(self._forget_signals)
+                self._postman.start()
+                self._process = _start(command, variables)
+            except (OSError, RuntimeError) as error:
+                if isinstance(error, OSError) and error.errno not in _LACKS:
+                    undoing.pop_all()
+                    self._end()
+                    raise
+                reason = getattr(error, "strerror", None) or str(error)
+                raise NotFollowedError(
+                    f"The command cannot be watched: {reason.lower()}"
+                ) from error
+            undoing.pop_all()
         self.pid = self._process.pid
         for number in self._arrivals.so_far():  # before there was a command to have them
             self.send(number)
-        # a thread, because asking the canary takes a moment, and nothing may wait for it
-        self._postman = threading.Thread(target=self._hand_on, name="sonde-signals", daemon=True)
-        self._postman.start()
+        self._has_started.set()
 
     def wait(self) -> int:
         """Waits for the end; the exit code, or minus the signal that killed it."""
@@ -54,12 +75,12 @@ class Child:
         while True:
             _, status = os.waitpid(self.pid, os.WUNTRACED)
             if not os.WIFSTOPPED(status):
-                self._end()
                 self._process.returncode = os.waitstatus_to_exitcode(status)
+                Guard().call("the end of the command", self._end, None)
                 return self._process.returncode
-            self._canary.watch(self.pid)
+            Guard().call("the canary", lambda: self._canary.watch(self.pid), None)
             os.kill(os.getpid(), signal.SIGSTOP)
-            self._canary.watch(0)
+            Guard().call("the canary", lambda: self._canary.watch(0), None)
 
     def send(self, number: int) -> None:
         """Sends a signal to the command, if it runs."""
@@ -71,6 +92,7 @@ class Child:
 
     def _hand_on(self) -> None:
         """The postman's thread: sends on what has come to us and not to the command."""
+        self._has_started.wait()
         while (came := self._arrivals.next()) is not None:
             for number in came:
                 if not self._is_over and not self._has_reached_it(number):
@@ -90,10 +112,18 @@ class Child:
     def _end(self) -> None:
         """From here on only the exit code counts: no late signal may change it."""
         self._is_over = True
+        self._has_started.set()
         self._arrivals.close()
-        if self._process is not None:
-            self._postman.join()
+        self._postman.join()
         self._canary.close()
+
+    def _forget_signals(self) -> None:
+        """There is no command: signals do what they did before."""
+        self._is_over = True
+        self._has_started.set()
+        self._arrivals.restore()
+        if self._postman.is_alive():
+            self._postman.join()
 
 
 class _Arrivals:
@@ -108,7 +138,8 @@ class _Arrivals:
         os.set_blocking(self._writing, False)
         signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
         # what was ignored before stays ignored for both
-        self._numbers = [one for one in numbers if signal.getsignal(one) is not signal.SIG_IGN]
+        self._before = {number: signal.getsignal(number) for number in numbers}
+        self._numbers = [one for one in numbers if self._before[one] is not signal.SIG_IGN]
         for number in self._numbers:
             signal.signal(number, lambda *_: None)
         if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # it would hide exit codes from us
@@ -123,6 +154,13 @@ class _Arrivals:
         """Waits for the next ones, each once; None when it is closed."""
         came = os.read(self._reading, 4096)
         return [one for one in dict.fromkeys(came) if one in self._numbers] if came else None
+
+    def restore(self) -> None:
+        """Leaves them to whoever had them before."""
+        for number in self._numbers:
+            signal.signal(number, self._before[number] or signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+        os.close(self._writing)
 
     def close(self) -> None:
         """Ignores them from now on: Python takes its own handlers down on its way out."""

@@ -9,6 +9,7 @@ from sonde.collect.recording import END_SECONDS, Outcome, Recording
 from sonde.collect.registration import Registration
 from sonde.collect.relay import Relay
 from sonde.collect.torch.loader_channel import sweep
+from sonde.guard import Guard
 from sonde.records.job import Exit
 from sonde.records.notice import Notice, NoticeKind
 from sonde.settings import RunSettings
@@ -44,7 +45,7 @@ class Handover:
 
     def finish(self, recording: Recording, exit_: Exit) -> Outcome:
         """The workers' last words first, as long as that takes no time from our own."""
-        sweep(self.run_id)
+        Guard().attempt("files of data loaders", lambda: sweep(self.run_id), None)
         relay, clock = self.relay, self.clock
         if relay is None:
             return recording.finish(exit_)

@@ -18,12 +18,13 @@ from sonde.collect.exits import Ending, Kills, explain
 from sonde.collect.failure import NO_RANK, describe
 from sonde.collect.handover import Handover
 from sonde.collect.inject import sitecustomize
-from sonde.collect.masking import mask_command, readable
+from sonde.collect.masking import mask_command
 from sonde.collect.own_threads import OwnThreads
 from sonde.collect.recording import Recording
 from sonde.collect.registration import Registration, Wish, register
 from sonde.collect.relay import relay_to
 from sonde.collect.session import Session
+from sonde.collect.surroundings import current_folder
 from sonde.collect.torch.patches import Patches
 from sonde.errors import JobExistsError, StoreError
 from sonde.guard import Guard
@@ -260,7 +261,7 @@ class InsideJob:
             number=self._place.number,
             start_ns=self._clock.now_ns(),
             command=mask_command(_command()),
-            folder=readable(str(Path.cwd())),
+            folder=current_folder(),
             process_pid=self.pid,
             launcher=this_process(),
             interval_seconds=self._settings.interval_seconds,

@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sonde.clock import NANOSECONDS, SystemClock
@@ -21,14 +22,15 @@ from sonde.collect.exits import (
 )
 from sonde.collect.handover import INJECTED, Handover
 from sonde.collect.interpreter import why_shut
-from sonde.collect.masking import MASK, mask_command, readable
+from sonde.collect.masking import MASK, mask_command
 from sonde.collect.process_tree import Process, processes_marked
 from sonde.collect.recording import Outcome, Recording
 from sonde.collect.registration import Registration
 from sonde.collect.relay import relay_to
+from sonde.collect.surroundings import current_folder
 from sonde.collect.system import Machine
 from sonde.guard import Guard
-from sonde.records.job import Attempt, Exit
+from sonde.records.job import Attempt, Exit, Overhead
 from sonde.records.request import Request
 from sonde.records.worker import Failure
 from sonde.settings import RunSettings, environment
@@ -49,6 +51,23 @@ class Launched:
     outcome: Outcome
     seconds: float
     problem: str | None = None  # why it could not even be started
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """What is known of a command for sure, whatever fails afterwards."""
+
+    code: int  # minus the signal that killed it
+    start_ns: int
+    end_ns: int
+    problem: str | None
+
+    def unrecorded(self) -> Launched:
+        """What it came to, where nothing more can be said or recorded."""
+        exit_ = explain(Ending(self.code, self.end_ns), Kills(None, 0), self.problem)
+        outcome = Outcome((), Overhead(0.0, 0, 0.0), is_exit_recorded=False)
+        seconds = (self.end_ns - self.start_ns) / NANOSECONDS
+        return Launched(shell_code(self.code), exit_, outcome, seconds, self.problem)
 
 
 class Launcher:
@@ -72,36 +91,56 @@ class Launcher:
         self._handover = Handover(registration, settings, clock, self._run_id, self._relay)
 
     def run(self, command: Sequence[str], collectors: tuple[str, ...] | None) -> Launched:
-        """Starts the command, waits for its end, and records both."""
+        """Starts the command, waits for its end, and records both.
+
+        Once the command has started, nothing that fails here changes what it comes to.
+
+        Raises:
+            NotFollowedError: The command was not started, and cannot be watched.
+        """
         start_ns = self._clock.now_ns()
+        guard = Guard()
         kills = within(_LOOK_SECONDS, "memory kills", lambda: MemoryKills(Machine()), None)
         hidden: tuple[str, ...] = (MASK,)
-        masked = Guard().call("masking", lambda: mask_command(command), hidden)
+        masked = guard.call("masking", lambda: mask_command(command), hidden)
         problem: str | None = None
         try:
-            variables = environment()
-            self._child = Child(
-                command, {**variables, **self._handover.variables(variables.get("PYTHONPATH"))}
-            )
+            self._child = Child(command, self._variables())
         except OSError as error:
             code = code_of_failed_start(error)
             problem = f"{masked[0]}: {(error.strerror or str(error)).lower()}"
         pid = self._child.pid if self._child else 0
         # beside the wait: a store that does not answer must not keep us from following the command
-        self._recording.begin(lambda: self._begin(masked, start_ns, pid, collectors))
+        begin = partial(self._begin, masked, start_ns, pid, collectors)
+        guard.call("the recording", lambda: self._recording.begin(begin), None)
         if self._relay is not None:
-            self._relay.start()
+            guard.call("the relay", self._relay.start, None)
         if self._child is not None:
             code = self._child.wait()
+        ended = _Ended(code, start_ns, self._clock.now_ns(), problem)
+        return guard.call("the end", lambda: self._finish(ended, kills), ended.unrecorded())
+
+    def _variables(self) -> dict[str, str]:
+        """The command's environment; where ours cannot be had, that of the caller alone."""
+        variables = environment()
+        path = variables.get("PYTHONPATH")
+        none: dict[str, str] = {}
+        ours = Guard().call("the handover", lambda: self._handover.variables(path), none)
+        return {**variables, **ours}
+
+    def _finish(self, ended: "_Ended", kills: MemoryKills | None) -> Launched:
+        if self._child is not None:
             Guard().call("the rest of the job", self._end_the_rest, None)
         left = within(_LOOK_SECONDS, "left running", self._left_running, ())
-        ending = Ending(code, self._clock.now_ns(), self._stopped_by, left)
+        end_ns = self._clock.now_ns()
+        ending = Ending(ended.code, end_ns, self._stopped_by, left)
         none = Kills(None, 0)
         killed = within(_LOOK_SECONDS, "memory kills", kills.since, none) if kills else none
-        exit_ = explain(ending, killed, problem, self._cause() if code else None)
+        cause = self._cause() if ended.code else None
+        exit_ = explain(ending, killed, ended.problem, cause)
         outcome = self._handover.finish(self._recording, exit_)
-        seconds = (ending.end_ns - start_ns) / NANOSECONDS
-        return Launched(shell_code(code), exit_, outcome, seconds, problem)
+        seconds = (end_ns - ended.start_ns) / NANOSECONDS
+        return Launched(shell_code(ended.code), exit_, outcome, seconds, ended.problem)
 
     def _begin(
         self,
@@ -115,7 +154,7 @@ class Launcher:
             number=self._place.number,
             start_ns=start_ns,
             command=tuple(command),
-            folder=readable(str(Path.cwd())),
+            folder=current_folder(),
             process_pid=pid,
             launcher=this_process(),
             interval_seconds=self._settings.interval_seconds,

@@ -21,7 +21,7 @@ from sonde.collect.surroundings import find_surroundings, variables_of
 from sonde.collect.system import Machine
 from sonde.collect.watching import Watching, watching_command
 from sonde.errors import UsageError
-from sonde.guard import Guard
+from sonde.guard import Guard, error_text
 from sonde.records.job import Attempt, Exit, Heartbeat, JobInfo, Overhead
 from sonde.records.notice import Notice, NoticeKind
 from sonde.records.request import Request, RequestKind
@@ -110,11 +110,19 @@ class Recording:
         def guarded() -> None:
             self._guard.call("the recording", start, None)
 
-        thread = threading.Thread(target=guarded, name="sonde-begin", daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        try:
+            thread = self._start_thread("begin", guarded)
+        except RuntimeError:  # no more threads can be had: what needs none is recorded
+            guarded()
+            return
         # usually it takes milliseconds, and a command that suspends us at once is recorded then
         thread.join(_BEGIN_SECONDS)
+
+    def _start_thread(self, name: str, target: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=target, name=f"sonde-{name}", daemon=True)
+        thread.start()
+        self._threads.append(thread)
+        return thread
 
     def start(self, attempt: Attempt, collector_names: tuple[str, ...] | None = None) -> None:
         """Begins to record; a failure here leaves the job alone."""
@@ -145,10 +153,8 @@ class Recording:
         self._writer.outbox.start()
         self._sampler.start(self._backend.flush_seconds)
         # asking git can take seconds, and neither a request nor a sign of life may wait for it
-        for name, target in (("keeper", self._keep), ("surroundings", self._look_around)):
-            thread = threading.Thread(target=target, name=f"sonde-{name}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        self._start_thread("keeper", self._keep)
+        self._start_thread("surroundings", self._look_around)
 
     def leave_out(self, what: str, reason: str) -> None:
         """Says that something is not collected."""
@@ -343,5 +349,5 @@ class Recording:
         return () if "://" in uri else (Path(uri),)
 
     def _on_failure(self, part: str, error: BaseException) -> None:
-        reason = f"{type(error).__name__}: {error}"
+        reason = error_text(error)
         self._writer.notice(NoticeKind.SWITCHED_OFF, part, reason)

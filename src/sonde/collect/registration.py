@@ -63,6 +63,16 @@ def register(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
     return joined
 
 
+def withdraw(registration: Registration) -> None:
+    """Takes back what `register` made, for a command that is not recorded after all."""
+    backend = registration.backend
+    is_new = registration.is_creator and registration.number == 1
+    claim = layout.attempt_key(registration.node, registration.number, "claim")
+    backend.delete([layout.JOB] if is_new else [claim])
+    if is_new and not backend.entries(""):
+        backend.erase()
+
+
 def _check_job_name(name: str, settings: RunSettings) -> None:
     try:
         check_name(name)

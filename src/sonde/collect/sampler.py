@@ -8,7 +8,7 @@ from functools import partial
 from sonde.clock import Clock, process_cpu_seconds
 from sonde.collect.system import COLLECTORS, UNKNOWN, Collector, Machine
 from sonde.errors import NothingToCollectError
-from sonde.guard import Guard
+from sonde.guard import Guard, error_text
 from sonde.records.metric import MetricInfo, Series
 from sonde.records.notice import NoticeKind
 from sonde.settings import LONGEST_INTERVAL_SECONDS
@@ -106,7 +106,7 @@ class Sampler:
         for thread in targets:
             thread.daemon = True
             thread.start()
-        self._threads = targets
+            self._threads.append(thread)
 
     def stop(self, timeout_seconds: float) -> None:
         """Ends the ticks, takes a last one and closes the collectors.
@@ -229,5 +229,5 @@ class Sampler:
         )
 
     def _on_failure(self, part: str, error: BaseException) -> None:
-        reason = f"{type(error).__name__}: {error}"
+        reason = error_text(error)
         self._writer.notice(NoticeKind.SWITCHED_OFF, f"collector {part}", reason)

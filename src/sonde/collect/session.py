@@ -22,7 +22,7 @@ from sonde.collect.rows import Rows
 from sonde.collect.steps import EventRow, FinishedStep, Steps
 from sonde.collect.tensors.plan import Plan
 from sonde.collect.windows import Windows
-from sonde.guard import Guard
+from sonde.guard import Guard, error_text
 from sonde.records.notice import Notice, NoticeKind
 from sonde.records.worker import TensorIndex, TensorInfo, WorkerInfo
 from sonde.settings import HookSettings, WorkerPlace, hook_settings, worker_place
@@ -394,4 +394,4 @@ class Session:
         self.guard.attempt(what, lambda: backend.write(key, encode_facts(record)), None)
 
     def _on_failure(self, part: str, error: BaseException) -> None:
-        self.say(NoticeKind.SWITCHED_OFF, part, f"{type(error).__name__}: {error}")
+        self.say(NoticeKind.SWITCHED_OFF, part, error_text(error))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sonde import __version__
-from sonde.collect.masking import mask_environment
+from sonde.collect.masking import mask_environment, readable
 from sonde.records.job import Surroundings
 
 _GIT_SECONDS = 5.0
@@ -36,6 +36,14 @@ def find_surroundings(
         environment=mask_environment(variables),
         git=_git(folder),
     )
+
+
+def current_folder() -> str:
+    """The folder this process is in, also if it was deleted."""
+    try:
+        return readable(str(Path.cwd()))
+    except OSError:
+        return "(deleted)"
 
 
 def variables_of(pid: int) -> dict[str, str]:

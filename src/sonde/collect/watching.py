@@ -7,7 +7,6 @@ it dies, and gives it a bounded time to finish when the job is over.
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import IO
 
 from sonde.clock import Clock
@@ -96,9 +95,7 @@ class Watching:
             self._errors = None
 
     def _start(self) -> None:
-        descriptor, name = tempfile.mkstemp(prefix="sonde-watcher-")
-        Path(name).unlink()  # it is there as long as somebody holds it
-        self._errors = os.fdopen(descriptor, "w+b")
+        self._errors = _nameless_file()
         self._born_seconds = self._clock.seconds()
         self._process.start(self._errors)
 
@@ -122,6 +119,13 @@ class Watching:
             self._is_off = True
             ended = f"ended with {self._process.code}: {words or 'it said nothing'}"
             self._on_death(f"the watcher died {_MOST_DEATHS} times; the last one {ended}")
+
+
+def _nameless_file() -> IO[bytes]:
+    """A file in memory, where the system has such: no disk need be writable."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("sonde-watcher"), "w+b")
+    return tempfile.TemporaryFile()
 
 
 def _last_words(errors: IO[bytes]) -> str:

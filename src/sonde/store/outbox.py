@@ -84,8 +84,9 @@ class Outbox:
 
     def start(self) -> None:
         """Begins to write in the background."""
-        self._thread = threading.Thread(target=self._run, name="sonde-outbox", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, name="sonde-outbox", daemon=True)
+        thread.start()
+        self._thread = thread
 
     def close(self, timeout_seconds: float) -> None:
         """Writes what is left and ends; after the time-out what is left is given up."""

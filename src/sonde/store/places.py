@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 from sonde.errors import JobNotFoundError, StoreError, did_you_mean
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
+from sonde.store.backends.local import expand_home
 
 _HINTS = 8
 
@@ -15,7 +16,7 @@ _HINTS = 8
 def absolute_store(store: str) -> str:
     """The store's URI, independent of the folder a process is in."""
     try:
-        return store if "://" in store else str(Path(store).expanduser().absolute())
+        return store if "://" in store else str(expand_home(store).absolute())
     except FileNotFoundError as error:
         raise StoreError(f"There is no {store}: the current folder was removed") from error
 
@@ -86,7 +87,7 @@ def _some_jobs(store: str) -> str:
 def _local_folder(store: str) -> Path | None:
     scheme, mark, _ = store.partition("://")
     if not mark:
-        return Path(store).expanduser()
+        return expand_home(store)
     return Path(unquote(urlsplit(store).path)) if scheme == "file" else None
 
 

@@ -38,7 +38,7 @@ class Local(Backend):
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
-        self._root = Path(_path_in(uri)).expanduser().absolute()
+        self._root = expand_home(_path_in(uri)).absolute()
 
     def read(self, key: str, start: int = 0, end: int | None = None) -> bytes:
         with self._open(key) as file:
@@ -295,6 +295,14 @@ class Local(Backend):
     def _store_error(self, verb: str, key: str, error: OSError) -> StoreError:
         reason = error.strerror or str(error)
         return StoreError(f"Cannot {verb} {self._path(key)}: {reason.lower()}")
+
+
+def expand_home(path: str) -> Path:
+    """The path with `~` replaced; one whose home nobody knows stays as it is, as in a shell."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 def _path_in(uri: str) -> str:
