@@ -65,5 +65,5 @@ def test_the_verdict_names_the_root_what_it_explains_what_it_costs_and_how_much_
 
 
 def test_without_findings_the_verdict_says_how_the_rules_stand() -> None:
-    assert verdict([evaluation("a"), evaluation("b")]) == "no findings: 2 NoIssuesFound"
-    assert verdict([]) == "no findings: no rule was asked"
+    assert verdict([evaluation("a"), evaluation("b")]) == "No issues found."
+    assert verdict([]) == "No rules were run."

@@ -97,7 +97,7 @@ def test_findings_are_those_of_now_until_some_are_recorded(words: list[str], cap
     assert run_command_line(["check", *words, "--rules", "StepOutlier", "--record"]) == 0
     capsys.readouterr()
     assert run_command_line(["findings", *words]) == 0
-    assert capsys.readouterr().out == "no findings: 1 NoIssuesFound\n"
+    assert capsys.readouterr().out == "No issues found.\n"
 
 
 def test_a_new_rule_comes_with_a_test_that_passes(

@@ -73,5 +73,5 @@ def test_what_is_not_complete_says_so() -> None:
     worker.flush()
     Recorder(job.backend, job.clock, [LossTooLarge()], last_words).advance()
     lines = verdict_lines(read_verdict(job.backend), "job")
-    assert lines[0].startswith("so far: no findings")
+    assert lines[0].startswith("No issues found so far")
     assert lines[-1].startswith("rules have not seen everything: sonde check job --record goes on")

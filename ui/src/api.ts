@@ -36,7 +36,7 @@ export type Overhead = { percent: number | null; hook_percent: number | null; la
 
 /** What `sonde status --json` says, and what the dashboard needs beside it. */
 export type JobDocument = {
-  job: string; state: string; attempts: number; verdict: string; now: number; t0: number; t1: number;
+  job: string; state: string; attempts: number; verdict: string; not_seen: string; now: number; t0: number; t1: number;
   start_time: string; end_time: string | null; duration_seconds: number;
   exit: ExitDocument | null;
   stages: Record<string, Stage>; steps: Record<string, number>;

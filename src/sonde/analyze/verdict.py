@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from sonde.records.finding import Episode, Evaluation, RuleStatus, Verdict
+from sonde.analyze.coverage import Coverage, answers_of, coverage, no_issues
+from sonde.records.finding import Episode, Evaluation, Verdict
+from sonde.records.seen import Seen
 
 _NAMED = 3
 _FIRST = 5
@@ -28,23 +30,31 @@ def root_first(episodes: Iterable[Episode]) -> tuple[Episode, ...]:
     return tuple(found)
 
 
-def verdict(evaluations: Sequence[Evaluation]) -> str:
+def coverage_of(evaluations: Sequence[Evaluation], seen: Seen | None = None) -> Coverage:
+    """How many rules could judge a job; without knowing what was seen, it is taken for training."""
+    seen = seen or Seen("", inside=True)
+    is_training = seen.inside or seen.framework is not None
+    return coverage(answers_of(evaluations), is_training=is_training, is_inside=seen.inside)
+
+
+def verdict(evaluations: Sequence[Evaluation], seen: Seen | None = None) -> str:
     """The whole in one sentence."""
     found = root_first(episode for one in evaluations for episode in one.episodes)
     if found:
         return _of_findings(found)
-    counts = dict.fromkeys(RuleStatus, 0)
-    for one in evaluations:
-        counts[one.status] += 1
-    told = [f"{count} {status.value}" for status, count in counts.items() if count]
-    return f"no findings: {', '.join(told) or 'no rule was asked'}"
+    if not evaluations:
+        return "No rules were run."
+    return no_issues(coverage_of(evaluations, seen))
 
 
-def last_words(evaluations: Sequence[Evaluation], *, is_final: bool) -> Verdict:
+def last_words(
+    evaluations: Sequence[Evaluation], *, is_final: bool, seen: Seen | None = None
+) -> Verdict:
     """The sentence, and the first few findings."""
     found = root_first(episode for one in evaluations for episode in one.episodes)
     return Verdict(
-        sentence=verdict(evaluations),
+        sentence=verdict(evaluations, seen),
+        seen=seen,
         findings=len(found),
         worst=max((one.severity for one in found), key=lambda one: one.rank, default=None),
         first=found[:_FIRST],

@@ -1,11 +1,32 @@
 """What the commands about rules share: how findings are printed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
+from sonde.analyze.verdict import last_words
 from sonde.cli._command import say
 from sonde.client.findings import Findings, Judgement, where
-from sonde.clock import iso
+from sonde.clock import Clock, iso
+from sonde.read.jobs import read_job
+from sonde.read.status import seen_in
+from sonde.read.training import steps_seen
 from sonde.records.action import ActionRecord, ActionStatus
+from sonde.records.finding import Evaluation, Verdict
+from sonde.show.seen import not_seen
+from sonde.store.backends import Backend
+from sonde.watch.runner import Judge
+
+
+def judge_of(backend: Backend, clock: Clock) -> Judge:
+    """What puts the answers of all rules into a few words, with what was seen of the job."""
+
+    def judge(evaluations: Sequence[Evaluation], *, is_final: bool) -> Verdict:
+        now_ns = clock.now_ns()
+        facts = read_job(backend, now_ns)
+        seen = seen_in(facts, steps_seen(backend, facts), now_ns)
+        return last_words(evaluations, is_final=is_final, seen=seen)
+
+    return judge
 
 
 def print_findings(findings: Findings) -> None:
@@ -16,6 +37,9 @@ def print_findings(findings: Findings) -> None:
 
 def print_judgement(judgement: Judgement) -> None:
     """The verdict, the findings, and how the rules stand."""
+    line = not_seen(asdict(judgement.seen)) if judgement.seen else ""
+    if line:
+        say(line)
     say(f"{judgement.job}: {judgement.verdict}")
     if len(judgement.findings):
         say("")

@@ -1,10 +1,14 @@
 """What rules said about a job, as `sonde run` and `sonde attach` tell it at the end."""
 
+from dataclasses import asdict
+
 from sonde.errors import StoreError
+from sonde.read.seen import read_frameworks, seen_of
 from sonde.records.finding import Episode, Verdict
+from sonde.show.seen import not_seen
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts
-from sonde.store.layout import report_key, rules_key
+from sonde.store.layout import WORKERS, report_key, rules_key
 
 _MOST_LINES = 3
 
@@ -18,12 +22,31 @@ def read_verdict(backend: Backend) -> Verdict | None:
         return None
 
 
+def seen_at_end(backend: Backend, verdict: Verdict | None, attempt: tuple[str, int]) -> str:
+    """That the inside of a job was not seen, and why; empty where it was, or nobody can tell.
+
+    Args:
+        backend: The job.
+        verdict: What rules came to; they know what was recorded.
+        attempt: The node and its attempt.
+    """
+    if verdict is not None and verdict.is_final and verdict.seen is not None:
+        return not_seen(asdict(verdict.seen))
+    try:
+        if backend.folders(WORKERS):  # something trains, and who reads it all has not done so
+            return ""
+        return not_seen(asdict(seen_of(read_frameworks(backend, *attempt), {})))
+    except StoreError:
+        return ""
+
+
 def verdict_lines(verdict: Verdict | None, job: str) -> list[str]:
     """The verdict, the first findings, and where the rest is; `job` is how to name the job."""
     if verdict is None:
         return []
     severity = f"{verdict.first[0].severity.value}: " if verdict.first else ""
-    lines = [f"{'' if verdict.is_final else 'so far: '}{severity}{verdict.sentence}"]
+    early = "" if verdict.is_final or not verdict.findings else "so far: "
+    lines = [f"{early}{severity}{verdict.sentence}"]
     lines += [_line(one) for one in verdict.first[1:_MOST_LINES]]
     if verdict.findings:
         lines.append(f"what to do: sonde findings {job}")

@@ -3,10 +3,10 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from sonde.analyze.verdict import last_words
 from sonde.cli._command import Command, Options, add_job, add_json, say_json
-from sonde.cli._judging import print_judgement
+from sonde.cli._judging import judge_of, print_judgement
 from sonde.cli._rules import add_fail_on, add_rules, exit_code, names_in
 from sonde.client.findings import Judgement
 from sonde.client.job import Job
@@ -64,11 +64,13 @@ class Check(Command):
         else:
             engine = engine_for(EngineKind(options.engine), backend)
             evaluations = ask(engine, backend.uri, question, len(rules))
-        judgement = Judgement(Job(backend).name, evaluations)
+        job = Job(backend)
+        judgement = Judgement(job.name, evaluations, seen=job.seen)
         if options.record and has_report(backend):
             keep_report(report_of(Job(backend), backend), backend)
         if options.json:
-            document = {"job": judgement.job, "verdict": judgement.verdict}
+            document: dict[str, Any] = {"job": judgement.job, "verdict": judgement.verdict}
+            document["coverage"] = judgement.coverage.document()
             say_json({**document, "rules": judgement.documents()})
         else:
             print_judgement(judgement)
@@ -81,6 +83,6 @@ def _recorded(backend: Backend, rules: Sequence[Rule]) -> tuple[Evaluation, ...]
     leasing = Leasing(backend, clock, placement().node)
     if not leasing.is_free():
         raise UsageError(f"{leasing.holder} watches the job just now. Leave out --record.")
-    recorder = Recorder(backend, clock, rules, last_words)
+    recorder = Recorder(backend, clock, rules, judge_of(backend, clock))
     recorder.advance()
     return recorder.runner.evaluations

@@ -1,11 +1,13 @@
 """`sonde findings`: what rules found in a job."""
 
 import argparse
+from dataclasses import asdict
 
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
 from sonde.cli._judging import print_findings
 from sonde.cli._rules import add_fail_on, exit_code
 from sonde.client.job import Job
+from sonde.show.seen import not_seen
 from sonde.store.places import find_job
 
 
@@ -26,9 +28,19 @@ class FindingsCommand(Command):
         job = Job(find_job(options.job, options.store))
         judgement = job.judgement()
         if options.json:
-            document = {"job": job.name, "verdict": judgement.verdict}
-            say_json({**document, "findings": judgement.findings.documents()})
-        elif len(judgement.findings):
+            say_json(
+                {
+                    "job": job.name,
+                    "verdict": judgement.verdict,
+                    "seen": asdict(job.seen),
+                    "coverage": judgement.coverage.document(),
+                    "findings": judgement.findings.documents(),
+                }
+            )
+            return exit_code(options, judgement.findings.worst)
+        if line := not_seen(asdict(job.seen)):
+            say(line)
+        if len(judgement.findings):
             print_findings(judgement.findings)
         else:
             say(judgement.verdict)

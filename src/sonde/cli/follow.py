@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from sonde.analyze.verdict import last_words
 from sonde.cli._acting import add_actions
 from sonde.cli._command import Command, Options, add_job
+from sonde.cli._judging import judge_of
 from sonde.cli._recording import add_no_report
 from sonde.cli._refreshing import Refreshing
 from sonde.cli._rules import add_rules, names_in
@@ -77,7 +77,7 @@ class Follow(Command):
             backend,
             clock,
             leasing,
-            lambda: Recorder(backend, clock, rules, last_words, _limit),
+            lambda: Recorder(backend, clock, rules, judge_of(backend, clock), _limit),
             lambda changed: _tell(takers, changed),
         )
         collect_seldom()

@@ -7,7 +7,7 @@ from pathlib import Path
 from sonde.cli._acting import add_actions, with_actions
 from sonde.cli._beside import check_installed, dashboard_beside
 from sonde.cli._command import Command, Options, remark, store_uri
-from sonde.cli._last_words import read_verdict, report_place, verdict_lines
+from sonde.cli._last_words import read_verdict, report_place, seen_at_end, verdict_lines
 from sonde.cli._recording import add_no_report, with_options
 from sonde.cli._rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
@@ -208,7 +208,8 @@ def _summary(
     if outcome.is_reported:
         overhead = overhead.plus(report_cost_since(registration.backend, exit_.end_ns))
     took = cost(overhead.cpu_seconds, overhead.percent)
-    lines = [f"{said}; watching took {took}"]
+    unseen = seen_at_end(registration.backend, verdict, (registration.node, registration.number))
+    lines = [*filter(None, [unseen]), f"{said}; watching took {took}"]
     if exit_.left_running:
         lines.append(f"still running: {', '.join(exit_.left_running[:5])}")
     lines += [f"lost: {gap.what}: {gap.reason}" for gap in outcome.lost[:3]]

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sonde.analyze.verdict import root_first, verdict
+from sonde.analyze.coverage import Coverage
+from sonde.analyze.verdict import coverage_of, root_first, verdict
 from sonde.client.frames import TIME, Frame, aligned
 from sonde.errors import UsageError
 from sonde.read.findings import episode_document, evaluation_document
 from sonde.records.action import ActionRecord
 from sonde.records.finding import Episode, Evaluation, RuleStatus, Severity
+from sonde.records.seen import Seen
 from sonde.store.tables import from_numpy, from_texts
 
 _MOST_LINES = 40
@@ -79,6 +81,7 @@ class Judgement(Frame):
     job: str
     evaluations: tuple[Evaluation, ...]
     actions: tuple[ActionRecord, ...] = ()  # that followed what was found
+    seen: Seen | None = None  # what of the job was seen from inside
 
     def __iter__(self) -> Iterator[Evaluation]:
         return iter(self.evaluations)
@@ -103,7 +106,12 @@ class Judgement(Frame):
     @property
     def verdict(self) -> str:
         """The whole in one sentence."""
-        return verdict(self.evaluations)
+        return verdict(self.evaluations, self.seen)
+
+    @property
+    def coverage(self) -> Coverage:
+        """How many rules could judge the job, and what the others lacked."""
+        return coverage_of(self.evaluations, self.seen)
 
     def documents(self) -> list[dict[str, Any]]:
         """As plain JSON values, as `sonde status --json` has them."""

@@ -4,6 +4,7 @@ import logging
 import os
 from pathlib import Path
 
+from sonde.analyze.coverage import coverage_in
 from sonde.client.asked import known_mode
 from sonde.client.events import Events, Stages
 from sonde.client.followed import Followed
@@ -94,7 +95,8 @@ class Job(Profiled, Judged, Followed):
         evaluations = read_evaluations(self._backend, damages)
         rules = [evaluation_document(one, actions) for one in evaluations]
         document = status_document(self._facts, now_ns, damages, training)
-        return Summary(document, rules=rules)
+        document["rules"] = rules
+        return Summary(document, coverage=coverage_in(document).document())
 
     @property
     def nodes(self) -> tuple[str, ...]:

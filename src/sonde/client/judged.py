@@ -7,6 +7,9 @@ from sonde.errors import UsageError
 from sonde.read.actions import read_actions
 from sonde.read.findings import read_evaluations
 from sonde.read.job_data import JobData
+from sonde.read.status import seen_in
+from sonde.read.training import steps_seen
+from sonde.records.seen import Seen
 from sonde.rules import Rule
 from sonde.rules._parameters import build_rule
 from sonde.rules._selection import select_rules
@@ -40,7 +43,7 @@ class Judged(ABC):
             chosen += _built(one, parameters)
         runner = Runner(self._data(), chosen)
         runner.advance()
-        return Judgement(self.name, runner.evaluations)
+        return Judgement(self.name, runner.evaluations, seen=self.seen)
 
     def findings(self) -> Findings:
         """What rules found while they watched; where none did, what they find now."""
@@ -52,7 +55,13 @@ class Judged(ABC):
         recorded = read_evaluations(backend, [])
         if not recorded:
             return self.check()
-        return Judgement(self.name, recorded, read_actions(backend, []))
+        return Judgement(self.name, recorded, read_actions(backend, []), self.seen)
+
+    @property
+    def seen(self) -> Seen:
+        """What of it was seen from inside, and why not more."""
+        data = self._data()
+        return seen_in(data.facts, steps_seen(data.backend, data.facts), data.clock.now_ns())
 
 
 def _built(rule: "str | type[Rule] | Rule", parameters: dict[str, object]) -> list[Rule]:

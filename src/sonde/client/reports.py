@@ -35,6 +35,6 @@ def report_of(
     known = backend
 
     def recorded() -> Judgement:
-        return Judgement(job.name, read_evaluations(known, []), read_actions(known, []))
+        return Judgement(job.name, read_evaluations(known, []), read_actions(known, []), job.seen)
 
     return build_report(remembered(job, judgement=recorded), now, advance)

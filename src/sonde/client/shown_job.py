@@ -50,4 +50,4 @@ class ShownJob(Job):
     def judgement(self) -> Judgement:
         """How rules stand, as it was recorded; where nothing was, nobody is asked."""
         recorded = read_evaluations(self._backend, [])
-        return Judgement(self.name, recorded, read_actions(self._backend, []))
+        return Judgement(self.name, recorded, read_actions(self._backend, []), self.seen)

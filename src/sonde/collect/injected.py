@@ -15,10 +15,17 @@ from typing import Any
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OLDEST_PYTHON = (3, 11)
 _PROCESSES = "multiprocessing.process"
+_NOT_SEEN = {"tensorflow", "jax", "xgboost", "lightgbm", "catboost", "sklearn"}
+_NAMED = _NOT_SEEN | {"torch"}
 
 _seen: "set[str]" = set()
 _reported: "set[int]" = set()  # by id: the exceptions themselves would keep everything alive
 _complaints: "list[str]" = []
+
+
+def attempt_folder() -> str:
+    """Where what concerns this attempt at the job lies; the start-up module says it."""
+    return ""
 
 
 def call_when_executed(loader: Any, name: str) -> None:
@@ -50,10 +57,34 @@ def is_there(name: str, module: Any) -> None:
     if name == _PROCESSES:
         _watch_children(module.BaseProcess)
         return
+    if name in _NAMED:
+        note_framework(name, str(getattr(module, "__version__", "")))
+    if name in _NOT_SEEN:
+        return
     try:
         _load("entry").framework_loaded(name)
     except Exception as error:
         _complain(error)
+
+
+def note_framework(name: str, version: str) -> None:
+    """Leaves an empty file that names a framework: whoever reads the job knows that it was used.
+
+    Nothing of Sonde is loaded for that, which would take longer than some scripts.
+    """
+    folder = attempt_folder()
+    if not folder:
+        return
+    kept = "".join(sign for sign in version.partition("+")[0] if sign.isalnum() or sign in "._")[
+        :40
+    ]
+    place = os.path.join(folder, "frameworks")
+    try:
+        os.makedirs(place, exist_ok=True)
+        with open(os.path.join(place, name + "-" + kept), "ab"):
+            pass
+    except OSError:  # a full disk; others say so
+        return
 
 
 def report(error: BaseException) -> None:

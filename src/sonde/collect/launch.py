@@ -31,6 +31,7 @@ from sonde.collect.surroundings import current_folder
 from sonde.collect.system import Machine
 from sonde.guard import Guard
 from sonde.records.job import Attempt, Exit, Overhead
+from sonde.records.notice import INSIDE
 from sonde.records.request import Request
 from sonde.records.worker import Failure
 from sonde.settings import RunSettings, environment
@@ -163,7 +164,7 @@ class Launcher:
         self._recording.start(attempt, collectors)
         shut = Guard().call("the interpreter", lambda: why_shut(command, INJECTED), None)
         if shut is not None:
-            self._recording.leave_out("the inside of the job", shut)
+            self._recording.leave_out(INSIDE, shut)
 
     def _cause(self) -> Failure | None:
         """What the command died of, as its own processes saw it."""

@@ -118,6 +118,7 @@ def evaluation_document(
         "traceback": evaluation.traceback,
         "seconds": round(evaluation.seconds, 3),
         "summary": dict(evaluation.summary),
+        "missing": list(evaluation.missing),
         "findings": [episode_document(one, actions) for one in evaluation.episodes],
     }
 

@@ -1,9 +1,11 @@
 """What is known about a job: its attempts, its state, how it ended, what was lost."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sonde.clock import NANOSECONDS
 from sonde.read.documents import read_document
+from sonde.read.seen import read_frameworks
 from sonde.read.workers import (
     WorkerLife,
     list_ranks,
@@ -43,6 +45,7 @@ class NodeAttempt:
     exit: Exit | None
     heartbeat: Heartbeat | None
     surroundings: Surroundings | None
+    frameworks: Mapping[str, str] = field(default_factory=dict)  # imported, with their versions
 
     def end_ns(self, now_ns: int) -> int:
         """When it ended, its last sign of life where it is lost, now where it runs."""
@@ -180,7 +183,8 @@ def _node_attempts(
         else:
             is_running = is_present(backend, attempt, now_ns)
             state = JobState.RUNNING if is_running else JobState.LOST
-        found.append(NodeAttempt(attempt, state, exit_, heartbeat, surroundings))
+        frameworks = read_frameworks(backend, *place)
+        found.append(NodeAttempt(attempt, state, exit_, heartbeat, surroundings, frameworks))
     return found
 
 

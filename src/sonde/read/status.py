@@ -1,15 +1,18 @@
 """The status document: what `sonde status --json` prints, key by key as the contract says."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sonde.clock import iso
 from sonde.read.failures import explain, first_failure
 from sonde.read.jobs import JobFacts, NodeAttempt
+from sonde.read.seen import seen_of
 from sonde.read.training import Training, steps_told
 from sonde.read.workers import WorkerLife
 from sonde.records.job import Overhead
-from sonde.records.notice import Notice, NoticeKind
+from sonde.records.notice import INSIDE, Notice, NoticeKind
+from sonde.records.seen import Seen
 
 
 def status_document(
@@ -28,6 +31,7 @@ def status_document(
     """
     decisive = facts.decisive
     exit_ = _exit(facts, decisive) if decisive and facts.state.is_over else None
+    training = training or Training(steps=steps_told(facts))
     return {
         "job": facts.name,
         "state": facts.state.value,
@@ -37,7 +41,8 @@ def status_document(
         "start_time": _time(facts.start_ns),
         "end_time": _time(facts.end_ns),
         "duration_seconds": facts.seconds(now_ns),
-        **(training or Training(steps=steps_told(facts))).document(),
+        "seen": asdict(seen_in(facts, training.steps, now_ns)),
+        **training.document(),
         "nodes": list(facts.nodes),
         "workers": len(facts.workers),
         "profiling": _profiling(facts),
@@ -47,6 +52,20 @@ def status_document(
         "runs": [_run(facts, one) for one in facts.attempts],
         "lives": [_life(one) for one in facts.lives],
     }
+
+
+def seen_in(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen:
+    """What was seen of a job from inside."""
+    frameworks: dict[str, str] = {}
+    for one in facts.latest:
+        frameworks |= one.frameworks
+    for life in facts.lives:  # of a recording from before that was noted
+        if life.info.framework:
+            version = life.info.versions.get(life.info.framework, "")
+            frameworks.setdefault(life.info.framework, version)
+    shut = [one.reason for one in facts.notices if one.what == INSIDE]
+    running_ns = None if facts.state.is_over else now_ns - (facts.start_ns or now_ns)
+    return seen_of(frameworks, steps, shut, running_ns)
 
 
 def _about_the_recording(notices: Sequence[Notice], damages: Sequence[str]) -> dict[str, Any]:

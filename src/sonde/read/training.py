@@ -18,10 +18,12 @@ from sonde.read.workers import WorkerReader
 from sonde.records.evaluation import Evaluation
 from sonde.records.ranges import EVER, TimeRange
 from sonde.records.step import Mode, Stage
+from sonde.store.backends import Backend
 from sonde.store.format import EVENTS
 from sonde.store.tables import texts_of, to_numpy
 
 _RECENT_SECONDS = 300
+_FEW_WORKERS = 4
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,15 @@ def steps_done(facts: JobFacts, reader: WorkerReader) -> dict[str, int]:
         steps = read_steps(reader, mode.value, within=within).steps
         if len(steps):
             found[mode.value] = max(found.get(mode.value, 0), int(steps[-1]) + 1)
+    return found
+
+
+def steps_seen(backend: Backend, facts: JobFacts) -> dict[str, int]:
+    """As the workers tell; where none tells of training, as the first of them wrote their steps."""
+    found = steps_told(facts)
+    for rank in facts.workers[:_FEW_WORKERS] if not found.get(Mode.TRAIN.value) else ():
+        for mode, count in steps_done(facts, WorkerReader(backend, int(rank), facts.lives)).items():
+            found[mode] = max(found.get(mode, 0), count)
     return found
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from sonde.records.seen import Seen
+
 
 class Severity(StrEnum):
     """How much a finding matters."""
@@ -108,6 +110,7 @@ class Evaluation:
     summary: Evidence = field(default_factory=dict)  # what it measured, whether it fired or not
     explains: tuple[str, ...] = ()  # rules whose findings are consequences of its own
     told: tuple[str, ...] = ()  # in the store: the ids of the episodes that stand
+    missing: tuple[str, ...] = ()  # kinds of data that it needs and has none of: `Losses`, `Steps`
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +129,4 @@ class Verdict:
     worst: Severity | None = None
     first: tuple[Episode, ...] = ()  # of the findings: causes before consequences, the worst first
     is_final: bool = False  # the job is over, and everything in it was looked at
+    seen: Seen | None = None  # what of the job was seen from inside

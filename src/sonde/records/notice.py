@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+INSIDE = "the inside of the job"  # what is not collected where nobody can look into the process
+
 
 class NoticeKind(StrEnum):
     """Why a notice was written."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
+from sonde.analyze.coverage import coverage_in, no_issues
 from sonde.show.styles import QUIET
 from sonde.show.units import local_hour
 
@@ -20,6 +21,13 @@ def standing(rules: Sequence[Mapping[str, Any]], *, is_over: bool) -> str:
     said = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     is_unfinished = is_over and any(status in counts for status in _UNFINISHED)
     return f"{said}; not finished: sonde check --record goes on" if is_unfinished else said
+
+
+def issues(status: Mapping[str, Any]) -> str:
+    """The sentence for a job in which no rule has found anything; empty where one has."""
+    if not status["rules"] or any(one["findings"] for one in status["rules"]):
+        return ""
+    return no_issues(coverage_in(status))
 
 
 def broken(rules: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -6,9 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from sonde.analyze.coverage import coverage_in
 from sonde.analyze.verdict import root_first
 from sonde.clock import NANOSECONDS, Clock, iso
-from sonde.read.findings import EpisodesReader, episode_document, read_evaluations
+from sonde.read.findings import (
+    EpisodesReader,
+    episode_document,
+    evaluation_document,
+    read_evaluations,
+)
 from sonde.read.jobs import JobFacts, NodeAttempt, read_job
 from sonde.read.status import status_document
 from sonde.read.system import SystemReader
@@ -153,6 +159,8 @@ class JobNow:
             "time": iso(self.time_ns),
             **{key: self.status[key] for key in kept},
             **{key: self.status[key] for key in ("steps", "phases", "losses", "workers")},
+            "seen": self.status["seen"],
+            "coverage": coverage_in(self.status).document(),
             "findings": self.findings,
             "lost": self.status["lost"],
             "not_collected": self.status["not_collected"],
@@ -180,13 +188,11 @@ class Observer:
         columns = COLUMNS if len(wanted) == 1 else 0
         nodes = tuple(self._node(one, now_ns, columns) for one in wanted)
         status = status_document(facts, now_ns, training=self._training(facts, now_ns))
-        return JobNow(status, now_ns, facts.state.is_over, nodes, self._findings())
-
-    def _findings(self) -> tuple[dict[str, Any], ...]:
-        damages: list[str] = []
-        evaluations = read_evaluations(self._backend, damages, self._episodes)
+        evaluations = read_evaluations(self._backend, [], self._episodes)
+        status["rules"] = [evaluation_document(one) for one in evaluations]
         found = root_first(one for rule in evaluations for one in rule.episodes)
-        return tuple(episode_document(one) for one in found)
+        findings = tuple(episode_document(one) for one in found)
+        return JobNow(status, now_ns, facts.state.is_over, nodes, findings)
 
     def _training(self, facts: JobFacts, now_ns: int) -> Training:
         for rank in map(int, facts.workers[:_MOST_WORKERS]):

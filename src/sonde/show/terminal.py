@@ -15,9 +15,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Span, Text
 
-from sonde.show.judged import broken, finding_lines, standing, worst_first
+from sonde.show.judged import broken, finding_lines, issues, standing, worst_first
 from sonde.show.notices import latest_notices
 from sonde.show.output import is_visible, writing, written_out
+from sonde.show.seen import not_seen
 from sonde.show.styles import QUIET, state_style
 from sonde.show.training import phase_lines, training_rows, watching_cost
 from sonde.show.units import duration, local_hour, local_time, quantity, size
@@ -109,6 +110,7 @@ class _Console(Console):
 def verdict_lines(status: Mapping[str, Any], job: str) -> list[Text]:
     """The verdict, and where to read on; `job` is how the caller named it."""
     return [
+        *_first(status),
         Text(verdict(status), state_style(status["state"])),
         Text(f"details: sonde status {job}", QUIET),
     ]
@@ -116,11 +118,19 @@ def verdict_lines(status: Mapping[str, Any], job: str) -> list[Text]:
 
 def status_lines(status: Mapping[str, Any]) -> list[Text]:
     """One job for a person: what became of it first, then the details, then the resources."""
-    lines = [Text(verdict(status), state_style(status["state"])), Text()]
+    lines = [*_first(status), Text(verdict(status), state_style(status["state"]))]
+    lines += [Text(sentence) for sentence in (issues(status),) if sentence]
+    lines.append(Text())
     rows = [*_facts(status), *training_rows(status), *_recorded(status)]
     lines += [Text.assemble((f"{label:<{_LABEL}}", QUIET), text) for label, text in rows if text]
     lines += _traceback(status) + _findings(status) + phase_lines(status["phases"])
     return lines + resource_lines(status.get("resources", ()))
+
+
+def _first(status: Mapping[str, Any]) -> list[Text]:
+    """That the inside was not seen is said before everything else."""
+    line = not_seen(status["seen"])
+    return [Text(line, "yellow")] if line else []
 
 
 def _findings(status: Mapping[str, Any]) -> list[Text]:

@@ -13,10 +13,11 @@ from sonde.clock import iso
 from sonde.show.bars import bar, sparkline
 from sonde.show.fleet import fleet_lines
 from sonde.show.gpus import amount_of, gpu_lines
-from sonde.show.judged import finding_lines
+from sonde.show.judged import finding_lines, issues
 from sonde.show.notices import latest_notices
 from sonde.show.present import JobNow, Level, NodeNow
 from sonde.show.recent import COLUMN_SECONDS
+from sonde.show.seen import not_seen
 from sonde.show.styles import CPU, LABEL, MEMORY, PERCENT, QUIET, fullness, state_style
 from sonde.show.terminal import readable
 from sonde.show.training import losses_of_first_mode, phase_names, profiling, watching_cost
@@ -89,6 +90,8 @@ def _head(now: JobNow, width: int) -> list[Text]:
     lines = [_both_ends(left, Text(f"{where}  {moment}", QUIET), width)]
     if now.is_over:
         lines.append(Text(verdict(status), state_style(status["state"])))
+    said = ((not_seen(status["seen"]), "yellow"), (issues(status), ""))
+    lines += [Text(text, style) for text, style in said if text]
     return [*lines, Text()]
 
 

@@ -52,6 +52,11 @@ def attempt_key(node: str, number: int, what: str) -> str:
     return f"{node_folder(node)}/attempt-{number:03d}/{what}.json"
 
 
+def frameworks_folder(node: str, number: int) -> str:
+    """An empty file for each framework that was imported: its name says which, and its version."""
+    return f"{node_folder(node)}/attempt-{number:03d}/frameworks"
+
+
 def reserve_key(node: str, number: int) -> str:
     """Room on the disk, kept for what has to be said at the end of an attempt."""
     return f"{node_folder(node)}/attempt-{number:03d}/reserve"

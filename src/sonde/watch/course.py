@@ -144,7 +144,16 @@ class Course:
             episodes=tuple(self.episodes.all.values()),
             summary=summary,
             explains=self.rule.explains,
+            missing=self._missing(status),
         )
+
+    def _missing(self, status: RuleStatus) -> tuple[str, ...]:
+        """The kinds of data without which it has looked at nothing."""
+        is_blind = status is RuleStatus.NOT_APPLICABLE and not self._datapoints
+        name = self.rule.name()
+        if not is_blind or self._guard.call(name, lambda: self.rule.unfit(self._state), ""):
+            return ()
+        return tuple(dict.fromkeys(type(one).__name__ for one in self.needs))
 
     def _summary(self) -> Evidence:
         nothing: Evidence = {}

@@ -121,11 +121,11 @@ def test_how_many_steps_were_long_is_told_with_the_limit(made: Reported) -> None
     usual = np.median(seconds)
     limit = max(usual + 3 * 1.4826 * np.median(np.abs(seconds - usual)), 1.5 * usual)
     note = chart(made, "step_statistics", Table).note
-    long = f"8 of {STEPS} took longer than {1e3 * limit:.3g} ms"
+    long = f"8 of {STEPS} steps took longer than {1e3 * limit:.3g} ms"
     assert f"; {long}, the median is {1e3 * usual:.3g} ms." in note
     quick = CHARTS.load("step_statistics")(worker=0).build(made.job)
     assert isinstance(quick, Table)
-    assert f"none of {STEPS} took longer than" in quick.note
+    assert f"none of {STEPS} steps took longer than" in quick.note
 
 
 def test_the_histogram_holds_every_step(made: Reported) -> None:
@@ -287,3 +287,22 @@ def test_a_chart_says_what_it_answers(name: str) -> None:
     assert kind.__doc__
     assert kind.title
     assert kind.pages or kind.section
+
+
+def test_the_report_and_the_status_count_the_same_steps_where_some_were_profiled() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(30):
+        is_profiled = {"profiled": True} if 10 <= step < 15 else {}
+        worker.step(step, {"forward": 0.1}, **is_profiled)
+    worker.flush()
+    shown = job.end().job()
+    assert shown.summary["steps"] == {"train": 30}
+    table = CHARTS.load("step_statistics")().build(shown)
+    assert isinstance(table, Table)
+    [row] = table.records()
+    assert (row["steps"], row["profiled"]) == (30, 5)
+    assert "of 30 steps (5 profiled ones left out)" in table.note
+    phases = CHARTS.load("phase_time")().build(shown)
+    assert phases is not None
+    assert phases.note.startswith("Of 30 steps,")

@@ -4,7 +4,7 @@ import type { JobDocument } from "../api";
 
 export function jobDocument(part: Partial<JobDocument> = {}): JobDocument {
   return {
-    job: "a", state: "completed", attempts: 1, verdict: "", now: 1100, t0: 1000, t1: 1100,
+    job: "a", state: "completed", attempts: 1, verdict: "", not_seen: "", now: 1100, t0: 1000, t1: 1100,
     start_time: "1970-01-01T00:16:40Z", end_time: null, duration_seconds: 100, exit: null,
     stages: {}, steps: {}, phases: {}, losses: {}, nodes: [], workers: [], rules: [], lost: [], not_collected: [], profiles: [], runs: [], lives: [],
     findings: { findings: [], counts: {}, worst: null, sentence: null }, notices: [],

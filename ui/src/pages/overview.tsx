@@ -8,6 +8,7 @@ import { job } from "../state";
 import { useStepsInAddress } from "../step_window";
 import { Chart } from "../views/chart";
 import { Death } from "./death";
+import { Sentence } from "../rules/sentence";
 import "./pages.css";
 
 const CURVES = ["losses", "metrics", "gradient_norms", "learning_rate", "throughput"];
@@ -24,6 +25,7 @@ export function OverviewPage(): JSX.Element | null {
   const name = document.job;
   return (
     <>
+      {document.not_seen && <p class="card not-seen" role="note">{document.not_seen}</p>}
       <Death document={document} />
       <Summary document={document} />
       <Insights document={document} />
@@ -76,7 +78,7 @@ function Insights({ document }: { document: JobDocument }): JSX.Element {
         <h2 id="insights-title">Insights</h2>
         <a class="end" href={linkTo("rules")}>All rules</a>
       </header>
-      {document.findings.findings.length > 0 && <p class="sentence">{document.findings.sentence}</p>}
+      <Sentence document={document} />
       <RuleList rules={document.rules} findings={document.findings.findings} />
     </section>
   );

@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { RuleDocument } from "../api";
 import { route, setParameters } from "../router";
 import { RuleList } from "../rules/rule_list";
+import { Sentence } from "../rules/sentence";
 import { job } from "../state";
 import "./pages.css";
 
@@ -33,7 +34,7 @@ export function RulesPage(): JSX.Element | null {
         <h2 id="rules-title">Rules and findings</h2>
         <input type="search" class="search end" placeholder="Search rules" aria-label="Search rules" value={search} onInput={(event) => change(event.currentTarget.value)} />
       </header>
-      {document.findings.findings.length > 0 && <p class="sentence">{document.findings.sentence}</p>}
+      <Sentence document={document} />
       <RuleList rules={matching(document.rules, search)} findings={document.findings.findings} opened={rule} />
     </section>
   );

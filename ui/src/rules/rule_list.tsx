@@ -13,7 +13,6 @@ export function RuleList({ rules, findings, opened }: Props): JSX.Element {
   return (
     <div class="rule-list" data-chart="rules-list">
       <p class="sub">{rules.length} rules: {standing(rules)}.</p>
-      {loud.length === 0 && <p class="all-quiet">No rule has found anything.</p>}
       <ul>{loud.map((rule) => <RuleItem key={rule.rule} rule={rule} isOpen={rule.rule === opened} />)}</ul>
       {quietRules(rules).map(([status, found]) => (
         <details key={status} class="quiet-rules" open={found.some((one) => one.rule === opened)} data-status={status}>

@@ -20,6 +20,8 @@ _awaited = dict.fromkeys(
     (
         *("torch", "torch.distributed.checkpoint", "accelerate", "transformers.trainer"),
         *("lightning.pytorch", "pytorch_lightning", "multiprocessing.process"),
+        # not seen from inside: only that they were imported is recorded
+        *("tensorflow", "jax", "xgboost", "lightgbm", "catboost", "sklearn"),
     )
 )
 
@@ -49,8 +51,19 @@ def _injected() -> "Any":
         from _frozen_importlib_external import spec_from_file_location
 
         place = os.path.join(os.path.dirname(os.path.dirname(__file__)), "injected.py")
-        _run(name, spec_from_file_location(name, place))
+        module = _run(name, spec_from_file_location(name, place))
+        module.attempt_folder = attempt_folder
     return sys.modules[name]
+
+
+def attempt_folder() -> str:
+    """Where what concerns this attempt at the job on this node lies; empty: nowhere."""
+    place = os.environ.get("SONDE_WORKER_URI") or os.environ.get("SONDE_JOB_URI") or ""
+    place = place[7:] if place.startswith("file://") else place
+    node, number = os.environ.get("SONDE_NODE"), os.environ.get("SONDE_ATTEMPT", "1")
+    if not node or "://" in place or not number.isdigit():
+        return ""
+    return os.path.join(place, "nodes", node, f"attempt-{int(number):03d}")
 
 
 class Lookout:

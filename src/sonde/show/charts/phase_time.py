@@ -35,7 +35,7 @@ class PhaseTime(Chart):
                 share = 100 * total / whole if whole else 0.0
                 rows.append((spoken(name), share, total, found.mean, found.p50, found.p95))
         rows.sort(key=lambda row: -float(row[1] or 0.0))
-        steps = sum(int(one.is_usual.sum()) for one in tables)
+        steps = max(len(one.steps) for one in tables)
         return Table(
             title=self.title,
             note=_sentence(rows, steps),

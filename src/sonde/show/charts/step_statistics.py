@@ -32,11 +32,12 @@ class StepStatistics(Chart):
                 limit = longest_usual(seconds)
                 numbers = (getattr(found, name) for name in _NUMBERS)
                 long = int((seconds > limit).sum())
-                rows.append((table.worker, table.mode, found.count, *numbers, long))
+                counts = (len(table.steps), len(table.steps) - found.count)
+                rows.append((table.worker, table.mode, *counts, *numbers, long))
                 limits[rows[-1]] = limit
         if not rows:
             return None
-        rows.sort(key=lambda row: (row[1] != Mode.TRAIN.value, str(row[1]), -float(row[3] or 0.0)))
+        rows.sort(key=lambda row: (row[1] != Mode.TRAIN.value, str(row[1]), -float(row[4] or 0.0)))
         is_cut = len(rows) > _MOST
         return Table(
             title=self.title,
@@ -46,6 +47,7 @@ class StepStatistics(Chart):
                 Column(name="worker", title="Worker"),
                 Column(name="mode", title="Mode", is_number=False),
                 Column(name="steps", title="Steps"),
+                Column(name="profiled", title="Profiled, not timed"),
                 *(
                     Column(name=name, title=title, unit="seconds")
                     for name, title in zip(_NUMBERS, _TITLES, strict=True)
@@ -60,13 +62,16 @@ class StepStatistics(Chart):
 def _sentence(rows: list[tuple[Cell, ...]], limit: float) -> str:
     first = rows[0]
     workers = sum(row[1] == first[1] for row in rows)
-    steps, mean, median, long = (float(first[place] or 0) for place in (2, 3, 7, 10))
+    numbers = (float(first[place] or 0) for place in (2, 3, 4, 8, 11))
+    steps, profiled, mean, median, long = numbers
     said = f"A {first[1]} step took {short_time(mean)} on average"
     if workers > 1:
         said += f" (worker {first[0]}, the slowest of {workers:,})"
-    if steps < _FEW:
+    if steps - profiled < _FEW:
         return f"{said}."
+    whole = f"{steps:,.0f} steps"
+    whole += f" ({profiled:,.0f} profiled ones left out)" if profiled else ""
     if not long:
-        return f"{said}; none of {steps:,.0f} took longer than {short_time(limit)}."
+        return f"{said}; none of {whole} took longer than {short_time(limit)}."
     usual = f"the median is {short_time(median)}"
-    return f"{said}; {long:,.0f} of {steps:,.0f} took longer than {short_time(limit)}, {usual}."
+    return f"{said}; {long:,.0f} of {whole} took longer than {short_time(limit)}, {usual}."

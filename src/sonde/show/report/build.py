@@ -17,6 +17,7 @@ from sonde.show.report.page import whole_page
 from sonde.show.report.sections import SECTIONS, Filled, charts_by_section, fill
 from sonde.show.report.sentences import in_short, opening
 from sonde.show.report.trimmed import trimmed
+from sonde.show.seen import not_seen
 from sonde.show.specs import Spec
 from sonde.show.units import local_time
 
@@ -113,6 +114,9 @@ class _Page:
         return element(
             "section",
             element("h2", "Verdict"),
+            element("p", line, class_="unseen")
+            if (line := not_seen(self.status["seen"]))
+            else None,
             element("p", opening(self.status, self.findings), class_="lead"),
             death(self.status),
             element("ul", *(element("li", one) for one in sentences), class_="short")

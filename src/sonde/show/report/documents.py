@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sonde import __version__
+from sonde.analyze.coverage import coverage_in
 from sonde.show.output import writable
 from sonde.show.report.sentences import opening
 from sonde.show.specs import Facts, Group, Spec, Table
@@ -23,6 +24,8 @@ def report_document(
         "written": now,
         "sonde": __version__,
         "verdict": opening(status, findings),
+        "seen": status["seen"],
+        "coverage": coverage_in(status).document(),
         "findings": list(findings),
         "rules": [_rule(one) for one in status["rules"]],
         "tables": {

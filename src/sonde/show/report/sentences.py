@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sonde.show.judged import issues
 from sonde.show.specs import Spec
 from sonde.show.units import counted
 from sonde.show.verdict import verdict
@@ -21,7 +22,7 @@ def opening(status: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) ->
     told = verdict(status)
     ended = told if told.endswith((".", "!", "?")) else f"{told}."
     if not findings:
-        return f"{ended} {_quiet(status['rules'])}".rstrip()
+        return f"{ended} {issues(status)}".rstrip()
     return f"{ended} {counted(len(findings), 'finding')}: {said}."
 
 
@@ -45,8 +46,3 @@ def evidence_text(name: str, value: object) -> str:
 
 def _counted(severity: str, count: int) -> str:
     return counted(count, severity) if severity == "warning" else f"{count} {severity}"
-
-
-def _quiet(rules: Sequence[Mapping[str, Any]]) -> str:
-    looked = sum(one["status"] in ("NoIssuesFound", "InProgress") for one in rules)
-    return f"{counted(looked, 'rule')} looked at it and found nothing." if looked else ""

@@ -12,11 +12,12 @@ from sonde.analyze.verdict import root_first, verdict
 from sonde.clock import NANOSECONDS
 from sonde.read.findings import episode_document, read_evaluations
 from sonde.read.jobs import JobFacts
-from sonde.read.status import status_document
-from sonde.read.training import steps_told
+from sonde.read.status import seen_in, status_document
+from sonde.read.training import steps_seen, steps_told
 from sonde.records.finding import Severity
 from sonde.records.notice import NoticeKind
 from sonde.records.ranges import TimeRange
+from sonde.records.seen import Seen
 from sonde.records.step import EventCategory
 from sonde.show.output import safe_json, writable
 from sonde.show.web.open_job import OpenJob
@@ -102,8 +103,13 @@ def findings_document(job: OpenJob) -> dict[str, Any]:
         "findings": [episode_document(one) for one in found],
         "counts": {name: count for name, count in counts.items() if count},
         "worst": max((one.severity for one in found), key=lambda one: one.rank, default=None),
-        "sentence": verdict(evaluations) if evaluations else None,
+        "sentence": verdict(evaluations, _seen(job)) if evaluations else None,
     }
+
+
+def _seen(job: OpenJob) -> Seen:
+    facts = job.facts
+    return seen_in(facts, steps_seen(job.backend, facts), job.clock.now_ns())
 
 
 def sampling(facts: JobFacts) -> dict[str, Any]:

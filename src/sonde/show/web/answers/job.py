@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonde.analyze.counting import counting_order
+from sonde.analyze.coverage import coverage_in
 from sonde.clock import NANOSECONDS
 from sonde.read.actions import read_actions
 from sonde.read.findings import evaluation_document, read_evaluations
@@ -11,6 +12,7 @@ from sonde.read.jobs import JobFacts
 from sonde.read.status import status_document
 from sonde.read.training import Training, read_training
 from sonde.records.job import JobState
+from sonde.show.seen import not_seen
 from sonde.show.verdict import verdict
 from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.moments import findings_document, sampling
@@ -44,6 +46,7 @@ def _job(question: Question) -> Reply:
             "t0": (extent.start_ns or 0) / NANOSECONDS,
             "t1": (extent.end_ns or 0) / NANOSECONDS,
             "verdict": verdict(status),
+            "not_seen": not_seen(status["seen"]),
             "findings": findings_document(job),
             **sampling(facts),
             "nodes": [_node(job, name) for name in facts.nodes],
@@ -67,7 +70,8 @@ def _status(job: OpenJob, facts: JobFacts) -> dict[str, Any]:
     with job.episodes() as reader:
         evaluations = read_evaluations(job.backend, damages, reader)
     status = status_document(facts, job.clock.now_ns(), damages, training)
-    return {**status, "rules": [evaluation_document(one, actions) for one in evaluations]}
+    status["rules"] = [evaluation_document(one, actions) for one in evaluations]
+    return {**status, "coverage": coverage_in(status).document()}
 
 
 def _training(job: OpenJob, facts: JobFacts) -> Training:

@@ -1,0 +1,159 @@
+"""How many rules could judge a job, how many lacked data, and what would have given it."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sonde.records.finding import Evaluation, RuleStatus
+
+_MOST_REASONS = 3
+_BASIC = {"Losses", "Steps"}  # every training has them
+_OF_THE_MACHINE = {"Metric"}
+# how rules say it: "it has seen 20 steps; it needs 150"
+_AMOUNT = re.compile(
+    r"(?P<has>[\d,]+|no|one) (?P<what>.+?)[;,] (?:it )?needs (?P<needs>[\d,]+|one|two)"
+)
+_WORDS = {"no": 0, "one": 1, "two": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one rule came to, as far as it counts here."""
+
+    rule: str
+    status: RuleStatus
+    datapoints: int = 0
+    reason: str = ""
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of the rules that apply to a job could judge it."""
+
+    applicable: int = 0
+    lacking: int = 0  # the job is over, and they had too little data
+    collecting: int = 0  # it goes on, and they have too little data yet
+    reasons: tuple[str, ...] = ()  # the commonest first
+    is_final: bool = True  # no rule waits for more
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {**asdict(self), "reasons": list(self.reasons)}
+
+
+def answers_of(evaluations: Iterable[Evaluation]) -> list[Answer]:
+    """What rules came to."""
+    return [
+        Answer(one.rule, one.status, one.datapoints, one.reason or "", one.missing)
+        for one in evaluations
+    ]
+
+
+def answers_in(documents: Iterable[Mapping[str, Any]]) -> list[Answer]:
+    """What rules came to, from `rules` of a status document."""
+    return [
+        Answer(
+            one["rule"],
+            RuleStatus(one["status"]),
+            one["datapoints"],
+            one["reason"] or "",
+            tuple(one.get("missing", ())),
+        )
+        for one in documents
+    ]
+
+
+def coverage(answers: Sequence[Answer], *, is_training: bool, is_inside: bool) -> Coverage:
+    """Counts them.
+
+    Args:
+        answers: What the rules came to.
+        is_training: Whether the job trains something: a framework was imported, or steps recorded.
+        is_inside: Whether its steps were seen.
+    """
+    lacking = [one for one in answers if _lacks(one, is_training=is_training, is_inside=is_inside)]
+    collecting = [
+        one for one in answers if one.status is RuleStatus.IN_PROGRESS and not one.datapoints
+    ]
+    others = [
+        one
+        for one in answers
+        if one.status is not RuleStatus.NOT_APPLICABLE and one not in lacking + collecting
+    ]
+    is_live = any(one.status is RuleStatus.IN_PROGRESS for one in answers)
+    if is_live:
+        lacking, collecting = [], lacking + collecting
+    return Coverage(
+        applicable=len(lacking) + len(collecting) + len(others),
+        lacking=len(lacking),
+        collecting=len(collecting),
+        reasons=_reasons(lacking or collecting),
+        is_final=not is_live,
+    )
+
+
+def coverage_in(status: Mapping[str, Any]) -> Coverage:
+    """The same for a status document with its rules."""
+    seen = status["seen"]
+    is_training = seen["inside"] or seen["framework"] is not None
+    answers = answers_in(status["rules"])
+    return coverage(answers, is_training=is_training, is_inside=seen["inside"])
+
+
+def no_issues(counts: Coverage) -> str:
+    """The sentence for a job in which nothing was found."""
+    if not counts.applicable:
+        return "No rule could judge this job."
+    if counts.collecting:
+        rules = "rule" if counts.collecting == 1 else "rules"
+        return f"No issues found so far ({counts.collecting} {rules} still collecting data)."
+    if not counts.lacking:
+        return "No issues found." if counts.is_final else "No issues found so far."
+    said = f"No issues found so far; {counts.lacking} of {counts.applicable} rules lacked data"
+    return f"{said}: {'; '.join(counts.reasons)}." if counts.reasons else f"{said}."
+
+
+def _lacks(answer: Answer, *, is_training: bool, is_inside: bool) -> bool:
+    if answer.status is RuleStatus.NOT_ENOUGH_DATA:
+        return True
+    if answer.status is not RuleStatus.NOT_APPLICABLE or not is_training:
+        return False
+    missing = set(answer.missing)
+    return bool(missing & _BASIC if is_inside else missing - _OF_THE_MACHINE)
+
+
+def _reasons(answers: Sequence[Answer]) -> tuple[str, ...]:
+    """What rules lack, grouped by what it is, the commonest first."""
+    groups: dict[str, list[Answer]] = {}
+    for one in answers:
+        groups.setdefault(_kind(one), []).append(one)
+    ordered = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    said = [_reason(kind, group) for kind, group in ordered[:_MOST_REASONS]]
+    left = sum(len(group) for _, group in ordered[_MOST_REASONS:])
+    return (*said, f"{left} for other reasons") if left else tuple(said)
+
+
+def _kind(answer: Answer) -> str:
+    if answer.missing:
+        return "training steps"
+    amount = _AMOUNT.search(answer.reason)
+    return amount["what"] if amount else answer.reason or "no data yet"
+
+
+def _reason(kind: str, group: Sequence[Answer]) -> str:
+    if group[0].missing:
+        return f"{len(group)} need training steps, none were recorded"
+    amounts = [match for one in group if (match := _AMOUNT.search(one.reason))]
+    if len(amounts) < len(group):
+        return f"{len(group)} because {kind}" if len(group) > 1 else f"{group[0].rule}: {kind}"
+    least = min(_number(one["has"]) for one in amounts)
+    most = max(_number(one["needs"]) for one in amounts)
+    verb = f"{len(group)} need" if len(group) > 1 else f"{group[0].rule} needs"
+    upto = "up to " if len({one["needs"] for one in amounts}) > 1 else ""
+    return f"{verb} {upto}{most:,} {kind}, had {least:,}"
+
+
+def _number(text: str) -> int:
+    return _WORDS[text] if text in _WORDS else int(text.replace(",", ""))

@@ -1,0 +1,81 @@
+"""What of a job was seen from inside, and if it was not, why and what to do about it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sonde.clock import NANOSECONDS
+from sonde.records.seen import Seen
+from sonde.store import layout
+from sonde.store.backends import Backend
+
+_NAMES = {
+    "torch": "PyTorch",
+    "tensorflow": "TensorFlow",
+    "jax": "JAX",
+    "xgboost": "XGBoost",
+    "lightgbm": "LightGBM",
+    "catboost": "CatBoost",
+    "sklearn": "scikit-learn",
+}
+_HOOKED = "torch"
+_OFTEN_BESIDE = "sklearn"  # imported for a metric or a split by jobs that train something else
+_FIRST_STEP_SECONDS = 60.0  # so long a job that runs may take to come to its first step
+_WAY_OUT = (
+    "Call sonde.step() after each training step and sonde.log(loss=...) to record steps and losses."
+)
+
+
+def read_frameworks(backend: Backend, node: str, attempt: int) -> dict[str, str]:
+    """The frameworks that processes of an attempt have imported, and their versions."""
+    prefix = layout.frameworks_folder(node, attempt)
+    found = {}
+    for entry in backend.entries(prefix):
+        name, _, version = entry.key.rpartition("/")[2].partition("-")
+        if name in _NAMES:
+            found[name] = version
+    return found
+
+
+def seen_of(
+    frameworks: Mapping[str, str],
+    steps: Mapping[str, int],
+    shut: Sequence[str] = (),
+    running_ns: int | None = None,
+) -> Seen:
+    """What was seen of a job.
+
+    Args:
+        frameworks: Those that were imported, and their versions.
+        steps: How many steps of each mode were recorded.
+        shut: Why nobody could look into the process at all.
+        running_ns: How long it has been running; None once it is over.
+    """
+    names = _named(frameworks, is_inside=bool(steps.get("train")))
+    label = ", ".join(f"{name} {_short(frameworks[name])}".strip() for name in names) or None
+    if steps.get("train"):
+        return Seen(label, inside=True)
+    if shut:
+        return Seen(label, inside=False, why_not=f"{shut[0]}.")
+    unhooked = [name for name in names if name != _HOOKED]
+    if unhooked:
+        said = " and ".join(
+            f"{_NAMES[name]} {_short(frameworks[name])}".strip() for name in unhooked
+        )
+        return Seen(label, False, f"This job uses {said}, which Sonde cannot look into. {_WAY_OUT}")
+    is_young = running_ns is not None and running_ns < _FIRST_STEP_SECONDS * NANOSECONDS
+    if not names or is_young:
+        return Seen(label)
+    said = f"PyTorch {_short(frameworks[_HOOKED])}".strip()
+    why = f"This job uses {said}, but no optimizer step and no backward pass was seen."
+    return Seen(label, False, f"{why} If it trains: {_WAY_OUT[0].lower()}{_WAY_OUT[1:]}")
+
+
+def _named(frameworks: Iterable[str], *, is_inside: bool) -> list[str]:
+    known = [name for name in _NAMES if name in set(frameworks)]
+    if is_inside and _HOOKED in known:
+        return [_HOOKED]
+    return [name for name in known if name != _OFTEN_BESIDE] or known
+
+
+def _short(version: str) -> str:
+    """A version without its last digits, as people say it: 2.13."""
+    return ".".join(version.split(".")[:2])

@@ -1,0 +1,49 @@
+"""Jobs whose inside cannot be seen say so first, and name the framework."""
+
+import json
+import subprocess
+
+import pytest
+
+from tests.journeys.sonde_cli import PYTHON, Sonde
+
+# stands in for a framework: what is looked at is its name and its version
+FRAMEWORK = '__version__ = "2.17.1"\n'
+SAID = "Not seen from inside: This job uses TensorFlow 2.17, which Sonde cannot look into."
+
+pytestmark = pytest.mark.timeout(200)
+
+
+def run(sonde: Sonde, *words: str) -> subprocess.CompletedProcess[bytes]:
+    (sonde.folder / "tensorflow.py").write_text(FRAMEWORK)
+    return sonde.run("run", "--name", "job", *words)
+
+
+def test_a_framework_that_is_not_seen_from_inside_is_named_first_everywhere(sonde: Sonde) -> None:
+    done = run(sonde, PYTHON, "-c", "import tensorflow")
+    assert done.returncode == 0
+    lines = done.stderr.decode().splitlines()
+    assert lines[0].startswith("sonde: recording job")
+    assert lines[1].startswith(f"sonde: {SAID}")
+    status = sonde.run("status", "job").stdout.decode()
+    assert status.startswith(SAID)
+    assert sonde.run("findings", "job").stdout.decode().startswith(SAID)
+    seen = json.loads(sonde.run("status", "job", "--json").stdout)["seen"]
+    assert (seen["framework"], seen["inside"]) == ("tensorflow 2.17", False)
+
+
+def test_the_script_can_report_its_steps_itself(sonde: Sonde) -> None:
+    script = (
+        "import tensorflow, sonde\nfor _ in range(3):\n    sonde.log(loss=1.0)\n    sonde.step()"
+    )
+    done = run(sonde, PYTHON, "-c", script)
+    assert "Not seen" not in done.stderr.decode()
+    status = sonde.status()
+    assert status["seen"] == {"framework": "tensorflow 2.17", "inside": True, "why_not": None}
+    assert status["steps"] == {"train": 3}
+
+
+def test_of_a_program_that_is_no_python_nothing_is_said(sonde: Sonde) -> None:
+    done = run(sonde, "true")
+    assert "Not seen" not in done.stderr.decode()
+    assert sonde.status()["seen"] == {"framework": None, "inside": False, "why_not": None}

@@ -1,0 +1,78 @@
+"""What of a job was seen from inside, and what is said where it was not."""
+
+import pytest
+
+from sonde.client.reports import report_of
+from sonde.clock import NANOSECONDS
+from sonde.read.seen import seen_of
+from sonde.store.layout import frameworks_folder
+from tests.fakes.job import FakeJob
+
+
+def test_a_training_whose_steps_were_recorded_was_seen() -> None:
+    seen = seen_of({"torch": "2.13.0", "sklearn": "1.9.1"}, {"train": 20})
+    assert (seen.framework, seen.inside, seen.why_not) == ("torch 2.13", True, None)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("tensorflow", "TensorFlow"),
+        ("jax", "JAX"),
+        ("xgboost", "XGBoost"),
+        ("lightgbm", "LightGBM"),
+        ("catboost", "CatBoost"),
+        ("sklearn", "scikit-learn"),
+    ],
+)
+def test_a_framework_that_cannot_be_looked_into_is_named_with_the_way_out(
+    module: str, name: str
+) -> None:
+    seen = seen_of({module: "2.15.1"}, {})
+    assert (seen.framework, seen.inside) == (f"{module} 2.15", False)
+    assert seen.why_not is not None
+    assert seen.why_not.startswith(f"This job uses {name} 2.15, which Sonde cannot look into.")
+    assert "sonde.step()" in seen.why_not
+    assert "sonde.log(loss=...)" in seen.why_not
+
+
+def test_steps_that_the_script_reports_itself_count_as_seen() -> None:
+    seen = seen_of({"jax": "0.6.0"}, {"train": 3})
+    assert (seen.framework, seen.inside, seen.why_not) == ("jax 0.6", True, None)
+
+
+def test_pytorch_without_a_training_step_is_said_once_the_job_had_time_for_one() -> None:
+    seen = seen_of({"torch": "2.13.0"}, {"eval": 5})
+    assert seen.why_not is not None
+    assert "no optimizer step and no backward pass was seen" in seen.why_not
+    assert seen_of({"torch": "2.13.0"}, {}, running_ns=10 * NANOSECONDS).why_not is None
+    assert seen_of({"torch": "2.13.0"}, {}, running_ns=100 * NANOSECONDS).why_not is not None
+
+
+def test_a_python_that_cannot_be_looked_into_says_which_option_forbids_it() -> None:
+    seen = seen_of({}, {}, ["python -I isolates it from its environment"])
+    assert seen.why_not == "python -I isolates it from its environment."
+
+
+def test_of_a_program_that_trains_nothing_nothing_is_said() -> None:
+    seen = seen_of({}, {})
+    assert (seen.framework, seen.inside, seen.why_not) == (None, False, None)
+
+
+def test_the_status_names_the_framework_and_the_first_line_says_what_was_not_seen() -> None:
+    job = FakeJob()
+    job.backend.write(f"{frameworks_folder(job.node, 1)}/xgboost-2.1.0", b"")
+    summary = job.end().job().summary
+    assert summary["seen"]["framework"] == "xgboost 2.1"
+    assert summary["seen"]["inside"] is False
+    assert repr(summary).startswith("Not seen from inside: This job uses XGBoost 2.1")
+
+
+def test_the_report_says_first_what_was_not_seen() -> None:
+    job = FakeJob()
+    job.backend.write(f"{frameworks_folder(job.node, 1)}/xgboost-2.1.0", b"")
+    report = report_of(job.end().job())
+    text = report.html[report.html.index("Verdict</h2>") :]
+    assert text.index("Not seen from inside: This job uses XGBoost") < text.index("completed")
+    assert report.document["seen"]["framework"] == "xgboost 2.1"
+    assert report.document["coverage"]["lacking"] > 0
