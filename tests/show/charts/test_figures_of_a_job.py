@@ -293,8 +293,7 @@ def test_the_report_and_the_status_count_the_same_steps_where_some_were_profiled
     job = FakeJob()
     worker = job.worker()
     for step in range(30):
-        is_profiled = {"profiled": True} if 10 <= step < 15 else {}
-        worker.step(step, {"forward": 0.1}, **is_profiled)
+        worker.step(step, {"forward": 0.1}, profiled=10 <= step < 15)
     worker.flush()
     shown = job.end().job()
     assert shown.summary["steps"] == {"train": 30}
