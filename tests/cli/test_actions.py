@@ -72,8 +72,26 @@ def test_a_stop_on_values_that_are_not_finite_comes_before_they_do_damage(
     folder: Path, rules: str, is_careful: bool
 ) -> None:
     (folder / "sonde.toml").write_text(f'{rules}\n[actions.end]\nkind = "stop"')
-    settings = with_actions(load_settings(None), Namespace(action=[], no_rules=False))
+    options = Namespace(action=[], no_rules=False, rules="")
+    settings = with_actions(load_settings(None), options)
     assert settings.hook.stop_on_non_finite is is_careful
+
+
+@pytest.mark.parametrize(
+    ("options", "live"),
+    [
+        ({"no_rules": True, "rules": ""}, "true"),
+        ({"no_rules": False, "rules": "StepOutlier"}, "true"),
+        ({"no_rules": False, "rules": ""}, "false"),
+    ],
+)
+def test_a_job_is_not_stopped_for_a_rule_that_does_not_judge_it(
+    folder: Path, options: dict[str, object], live: str
+) -> None:
+    rules = f'[rules]\nlive = {live}\n[rules.ExplodingTensor]\nactions = ["stop"]'
+    (folder / "sonde.toml").write_text(rules)
+    settings = with_actions(load_settings(None), Namespace(action=[], **options))
+    assert settings.hook.stop_on_non_finite is False
 
 
 @pytest.mark.parametrize(
