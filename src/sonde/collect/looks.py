@@ -1,8 +1,9 @@
 """When a training is looked at more closely, for what no rule needs of every step.
 
-Often at its beginning, where most faults show: the steps 0, 1, 2, 3, 5, 8, 12, 18 and so on, each
-half as late again as the one before. Between these, as often as a part of the overhead budget
-allows, and at the first steps of an optimizer that is made later: something new begins there.
+Often at its beginning, where most faults show: the steps 0, 1, 2, 3, 5, 8, 12, 18, 27, each half as
+late again as the one before, and then 34, 43, 54 and so on, each a quarter later. Between these, as
+often as a part of the overhead budget allows, at the first steps of an optimizer that is made
+later, since something new begins there, and at steps whose loss is far out of range.
 """
 
 from collections.abc import Callable
@@ -12,12 +13,15 @@ from sonde.collect.budget import Price
 from sonde.collect.session import Session
 
 _GROWTH = 1.5
+_LATER_GROWTH = 1.25  # a job of seconds has some hundred steps: so it is seen all along
+_LATER_STEP = 27
 _PAUSE_STEPS = 20  # at least, between two looks that are not early ones
 _SLACK_STEPS = 64  # an early look may be late by that much: a profile was under way
 _NEW_STEPS = (0, 1, 2, 3, 5, 8)  # of an optimizer that is made later
 _NEW_PAUSE_STEPS = 100  # some scripts make one for every few batches
 _MOST_FORWARDS = 4  # passes of one step: optimizers may take turns in it
 _MOST_PASSES = 64  # of one evaluation
+_MOST_UNUSUAL = 8  # steps of a job that are inspected since their loss is out of range
 
 
 class Looks:
@@ -40,6 +44,7 @@ class Looks:
         self._forwards: list[object] = []  # passes of the step that are looked at
         self._evaluated_at = -1
         self._passes = 0
+        self._unusual = 0
 
     @property
     def _steps_done(self) -> int:
@@ -70,6 +75,16 @@ class Looks:
                 return False
             self._forwards.append(forward)
         return True
+
+    def inspect_now(self) -> None:
+        """Inspects the step under way, whose loss is far out of range, before it is updated."""
+        step, session = self._steps_done, self._session
+        is_allowed = session.plan.has_looks and not session.windows.is_open
+        has_rested = not self._unusual or step >= self._last + _PAUSE_STEPS
+        if is_allowed and has_rested and self._unusual < _MOST_UNUSUAL:
+            self._unusual += 1
+            self._step = self._last = step
+            self._is_look = self.is_early = True
 
     def steps_until_early(self) -> int:
         """Steps until the next one that is looked at whatever it costs."""
@@ -139,5 +154,6 @@ class Looks:
         """
         past, due = step - self._first, 0
         while due <= past:
-            due = max(due + 1, round(due * _GROWTH + 0.01))
+            growth = _GROWTH if due < _LATER_STEP else _LATER_GROWTH
+            due = max(due + 1, round(due * growth + 0.01))
         return self._first + due

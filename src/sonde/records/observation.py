@@ -155,10 +155,16 @@ class ObservationKind(StrEnum):
     )
     STANDING_STILL = (
         "standing-still",
-        "no step of any mode has ended for 10 seconds and 20 times as long as the last one took; "
+        "no step of any mode has ended for 3 seconds and 20 times as long as the last one took; "
         "said again after twice as long. Subject: the line of the script that the training stands "
         "in. Value: seconds; 0 once it goes on. Detail: JSON with `in` (`collective`, `backward`, "
         "`device`, `loading`, `checkpoint`, `compiling`, or empty) and `stack`, the innermost last",
+    )
+    OUTPUT_TIME = (
+        "output-time",
+        "time that the training thread spent on printing, logging, formatting tensors, progress "
+        "bars and summaries since the last such row. Subject: the line of the script. Value: "
+        "seconds. Detail: JSON with `by` (`print`, `logging`, `tqdm`, …)",
     )
     THREAD_DIED = (
         "thread_died",

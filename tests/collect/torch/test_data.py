@@ -1,10 +1,13 @@
 """What a step waits for beside its own computing."""
 
 import io
+import pickle
 import threading
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from tests.fakes.session import watched
@@ -40,3 +43,20 @@ def test_a_checkpoint_is_seen_while_another_thread_writes_one() -> None:
             optimizer.step()
 
     assert recorded.phases(step=1).count("checkpoint") == 1
+
+
+def test_saves_of_other_libraries_are_checkpoints(tmp_path: Path) -> None:
+    with watched() as recorded:
+        model: Any = nn.Linear(4, 2)
+        optimizer: Any = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(4):
+            model(torch.ones(3, 4)).sum().backward()
+            if step == 1:
+                with (tmp_path / "a.pickle").open("wb") as file:
+                    pickle.dump([1, 2], file)
+            elif step == 2:
+                save_file(model.state_dict(), str(tmp_path / "a.safetensors"))
+            optimizer.step()
+
+    assert [recorded.phases(step=step).count("checkpoint") for step in range(4)] == [0, 1, 1, 0]
+    assert pickle.loads((tmp_path / "a.pickle").read_bytes()) == [1, 2]

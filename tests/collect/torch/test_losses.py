@@ -118,3 +118,16 @@ def test_losses_of_a_loop_whose_steps_nobody_sees_do_not_pile_up(bench: Bench) -
 
     assert len(bench.losses._roots) < 5000
     assert bench.recorded()["loss"] > 2500
+
+
+def test_a_loss_far_out_of_range_is_told_before_its_backward_pass(bench: Bench) -> None:
+    jumps: list[bool] = []
+    bench.losses.on_jump.append(lambda: jumps.append(True))
+    bench.losses.root(loss_of(1e9))  # nobody knows yet what is usual
+    for _ in range(64):
+        bench.losses.root(loss_of(0.7))
+    bench.losses.root(loss_of(15.0))  # a hard batch
+    assert jumps == []
+    bench.losses.root(loss_of(1e9))
+    bench.losses.root(loss_of(float("inf")))
+    assert len(jumps) == 2

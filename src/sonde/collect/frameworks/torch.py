@@ -40,6 +40,7 @@ from sonde.collect.torch.names import Names
 from sonde.collect.torch.norms import Norms
 from sonde.collect.torch.offers import Offers
 from sonde.collect.torch.other_profilers import OtherProfilers
+from sonde.collect.torch.output_time import OutputTime
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.quiet import Quiet
 from sonde.collect.torch.records import Records
@@ -68,6 +69,7 @@ class PyTorch(Adapter):
         self._loop = TrainingLoop(watch)
         norms = Norms(session, scalars, self._loop.optimizers, gather)
         checks = Checks(watch, self._loop, looks)
+        losses.on_jump.append(session.guard.shield("losses out of range", looks.inspect_now, None))
         self._loop.listen("tensors", gather)
         self._loop.listen("norms", norms)
         self._loop.listen("state checks", checks)
@@ -75,7 +77,6 @@ class PyTorch(Adapter):
         self.evaluations = Evaluations(session, self.modules)
         self.loading = Loading(session, self.evaluations.iterates)
         self.other_profilers = OtherProfilers()
-        Communication(session, self.modules)
         DeviceMemory(session)
         inside = self._inside_of_passes(session, gather, scalars, looks)
         session.each_step("evaluations", self.evaluations.step_over)  # after the losses
@@ -84,7 +85,10 @@ class PyTorch(Adapter):
         session.before_said_step.append(losses.take_all)
         session.at_end += [self.evaluations.end, scalars.send]
         session.each_step("scalars", lambda _step: scalars.send())
-        outside = (Captures(session), Resuming(session), self.modules, self._loop, norms, waiting)
+        outside = (
+            *(Captures(session), Resuming(session), self.modules, self._loop, norms, waiting),
+            *(Communication(session, self.modules), OutputTime(session)),
+        )
         for part in (*outside, self.loading, self.other_profilers, *inside, self._compiler):
             part.attach(self._patches)
 

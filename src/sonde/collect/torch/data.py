@@ -1,5 +1,6 @@
 """What a step waits for beside its own computing: data, transfers, checkpoints, collectives."""
 
+import pickle
 import sys
 import threading
 from collections.abc import Callable
@@ -21,6 +22,12 @@ _COLLECTIVES = (
     *("reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor", "scatter"),
     *("scatter_object_list", "send"),
 )
+# Modules, classes in them, and functions that write files for other libraries.
+_SAVERS = (
+    ("safetensors.torch", "", "serialize_file"),
+    ("safetensors.numpy", "", "serialize_file"),
+    ("joblib.numpy_pickle", "NumpyPickler", "dump"),
+)
 
 Observed = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
@@ -35,12 +42,15 @@ class Waiting:
         self._span = session.hook("phases", session.steps.span, None)
         self._data_wait = session.hook("data wait", self._waited, None)
         self._depth = 0
+        self._savers: set[tuple[str, str]] = set()  # that are wrapped
         self.observed: Observed | None = None  # calls a collective, while a profiler looks
 
     def attach(self, patches: Patches) -> None:
         """Wraps the functions that make a step wait."""
         patches.wrap(_BaseDataLoaderIter, "__next__", self._next)
         patches.wrap(torch, "save", lambda original: self.timed(original, Phase.CHECKPOINT))
+        patches.wrap(pickle, "dump", lambda original: self.timed(original, Phase.CHECKPOINT))
+        self._session.at_begin.append(lambda: self._attach_savers(patches))
         if "torch.distributed.checkpoint" in sys.modules:
             self.attach_checkpoints(patches)
         if torch.distributed.is_available():
@@ -59,6 +69,18 @@ class Waiting:
         checkpoint = sys.modules["torch.distributed.checkpoint"]
         for name in ("save", "async_save"):
             patches.wrap(checkpoint, name, lambda original: self.timed(original, Phase.CHECKPOINT))
+
+    def _attach_savers(self, patches: Patches) -> None:
+        """Wraps what other libraries save with, where they are imported before training begins.
+
+        Scripts may have taken the functions by name: what these call is wrapped.
+        """
+        for module, owner, name in _SAVERS:
+            home = sys.modules.get(module)
+            kind = getattr(home, owner, None) if owner else home
+            if kind is not None and (module, name) not in self._savers:
+                self._savers.add((module, name))
+                patches.wrap(kind, name, lambda original: self.timed(original, Phase.CHECKPOINT))
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns, get_ident, quiet = self._session.clock.now_ns, threading.get_ident, self._quiet

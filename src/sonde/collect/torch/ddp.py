@@ -1,5 +1,6 @@
 """What DistributedDataParallel measures by itself: computing and communicating, per step."""
 
+from collections.abc import Callable
 from operator import methodcaller
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -9,7 +10,9 @@ from torch.nn.parallel import DistributedDataParallel
 from sonde.clock import NANOSECONDS
 from sonde.collect.session import Session
 from sonde.collect.steps import FinishedStep
+from sonde.collect.torch.identities import IdentitySet
 from sonde.collect.torch.modules import Modules
+from sonde.collect.torch.patches import Patches
 
 _FIRST_STEPS = 11  # it measures its first ten iterations, and then one of a hundred
 _EVERY_STEPS = 50
@@ -23,6 +26,10 @@ _NAMES = {
 }
 
 
+# modules that were wrapped once, whether the wrapper is still used or not
+ever_wrapped: IdentitySet[Any] = IdentitySet()
+
+
 class Communication:
     """Records the last iteration that it measured; it samples them itself, so to read is cheap."""
 
@@ -31,6 +38,10 @@ class Communication:
         self._modules = modules
         self._seen: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         session.each_step("communication", self._step_over)
+
+    def attach(self, patches: Patches) -> None:
+        """Remembers what is wrapped from now on: scripts may train the module inside by mistake."""
+        patches.wrap(DistributedDataParallel, "__init__", _noting)
 
     def _step_over(self, step: FinishedStep) -> None:
         is_due = step.number < _FIRST_STEPS or step.number % _EVERY_STEPS == _EVERY_STEPS - 1
@@ -48,3 +59,12 @@ class Communication:
                     if measured.get(key):
                         seconds = measured[key] / NANOSECONDS
                         self._session.scalar(name, seconds, at=(step.mode, step.number))
+
+
+def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
+    def noted(wrapper: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(wrapper, module, *args, **kwargs)
+        ever_wrapped.add(module)
+        return result
+
+    return noted

@@ -1,8 +1,8 @@
 """The training loop as PyTorch shows it: backward passes and optimizer steps."""
 
+import sys
 import threading
 from collections.abc import Callable
-from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -38,6 +38,7 @@ from sonde.collect.torch.unstepped import Unstepped
 from sonde.records.step import Mode, Phase
 
 _BACKWARD, _OPTIMIZER = Phase.BACKWARD.value, Phase.OPTIMIZER.value
+_LARGEST = sys.float_info.max  # of finite numbers
 
 
 class UpdateListener(Protocol):
@@ -171,6 +172,7 @@ class TrainingLoop:
         begins = self._session.hook("backward passes", self._backward_begins, None)
         ends = self._session.hook("backward passes", self._backward_ends, None)
         quiet, get_ident, kinds = self._quiet, threading.get_ident, self.loss_kinds
+        losses = self._losses
 
         def backward(*args: Any, **kwargs: Any) -> Any:
             # checkpointing may call it inside of a backward pass
@@ -178,7 +180,7 @@ class TrainingLoop:
                 return original(*args, **kwargs)
             if quiet.is_on and args and get_ident() == quiet.thread_id:
                 value = number_in(args[0])
-                if value is None or not isfinite(value):
+                if value is None or not abs(value) <= min(losses.limit, _LARGEST):
                     quiet.tell_bad()
                 elif operation_of(args[0]) in kinds:
                     return noted(value, *args, **kwargs)

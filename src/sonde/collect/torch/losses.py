@@ -6,7 +6,7 @@ comes from whoever did that, or from the graph: the last operation on the root t
 
 from collections import deque
 from collections.abc import Callable
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, NamedTuple, TypeGuard
 
 from torch import Tensor
@@ -20,6 +20,8 @@ from sonde.records.worker import TensorInfo
 AS_GIVEN = "as given to backward"
 _DIVIDED = "divided by the loop: multiplied by its divisor, which the graph tells"
 _MOST_ROOTS = 4096  # loops whose steps nobody sees have no end of them
+_RECENT = 64  # losses that tell how large they may be
+_TIMES_RECENT = 30.0  # the largest of these: a loss beyond it is worth a look at the weights
 _SCALED = "scaled by a gradient scaler: taken before"
 
 Listener = Callable[[float], None]
@@ -65,6 +67,9 @@ class Losses:
         self._told: _Told | None = None
         self._said = ""
         self.on_non_finite: list[Listener] = []  # told a loss before its backward pass
+        self.on_jump: list[Callable[[], None]] = []  # told of one that is far out of range
+        self._recent: deque[float] = deque(maxlen=_RECENT)
+        self.limit = inf  # of losses in range, in the host's memory
         session.each_step("losses", self._step_over)
         session.at_begin.append(self._start_anew)
 
@@ -72,6 +77,8 @@ class Losses:
         """What a forked child knows of its parent is not its own."""
         self._roots.clear()
         self._by_optimizer = {}
+        self._recent.clear()
+        self.limit = inf
 
     def scaled(self, loss: Any, output: Any) -> None:
         """A gradient scaler has made one from the other."""
@@ -120,7 +127,16 @@ class Losses:
         else:
             root = _Root(value, told.loss, 1.0, told.said, is_sure=True, factor=told.divisor)
         self._roots.append(root)
-        if isinstance(value, float) and not isfinite(value):
+        if isinstance(value, float):
+            self._judge(value)
+
+    def _judge(self, value: float) -> None:
+        """Tells of a loss that is far out of range, or not finite, before its backward pass."""
+        if not abs(value) <= self.limit:
+            for tell in self.on_jump:
+                tell()
+        self._learn(value)
+        if not isfinite(value):
             for listener in self.on_non_finite:
                 listener(value)
 
@@ -136,6 +152,14 @@ class Losses:
     def noted(self, value: float, divisor: float) -> None:
         """Backward was called on a loss that nobody but the loop itself has changed."""
         self._roots.append(_Root(value, value, divisor, AS_GIVEN, is_sure=False))
+        self._learn(value)
+
+    def _learn(self, value: float) -> None:
+        """Remembers a loss; once there are enough of them they tell how large one may be."""
+        if isfinite(value):
+            self._recent.append(abs(value))
+            if len(self._recent) == _RECENT:
+                self.limit = _TIMES_RECENT * max(self._recent)
 
     @property
     def is_told(self) -> bool:
