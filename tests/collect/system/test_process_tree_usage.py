@@ -46,6 +46,7 @@ def test_the_tree_is_counted_together(fake: FakeMachine) -> None:
     fake.traffic(11, 500, 0)
     values = named(usage, usage.read(2.0))
     assert math.isnan(values.pop("process_tree.open_files"))
+    assert math.isnan(values.pop("process_tree.cpu_wait_percent"))
     assert values == {
         "process_tree.processes": 2,
         "process_tree.threads": 5,
@@ -54,6 +55,21 @@ def test_the_tree_is_counted_together(fake: FakeMachine) -> None:
         "process_tree.read_bytes_per_second": 500.0,
         "process_tree.write_bytes_per_second": 500.0,
     }
+    usage.close()
+
+
+def test_waiting_for_a_core_is_a_share_of_the_time_that_was_wanted(fake: FakeMachine) -> None:
+    fake.process(10)
+    fake.process(11, parent=10)
+    fake.write("proc/10/schedstat", "5000000000 1000000000 70")
+    fake.write("proc/11/schedstat", "0 0 0")
+    usage = _opened(fake)
+    assert math.isnan(named(usage, usage.read(0.0))["process_tree.cpu_wait_percent"])
+    fake.write("proc/10/schedstat", "5200000000 1300000000 90")
+    values = named(usage, usage.read(0.5))
+    assert values["process_tree.cpu_wait_percent"] == pytest.approx(60.0)
+    fake.write("proc/10/schedstat", "5200000900 1300000000 91")  # idle
+    assert math.isnan(named(usage, usage.read(1.0))["process_tree.cpu_wait_percent"])
     usage.close()
 
 

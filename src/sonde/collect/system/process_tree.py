@@ -18,6 +18,11 @@ METRICS = (
     MetricInfo("process_tree.read_bytes_per_second", "bytes_per_second", "read from disks"),
     MetricInfo("process_tree.write_bytes_per_second", "bytes_per_second", "written to disks"),
     MetricInfo("process_tree.open_files", "", "open files, pipes and sockets; every 5 seconds"),
+    MetricInfo(
+        "process_tree.cpu_wait_percent",
+        "percent",
+        "of the time in which main threads of the job wanted a core, the part without one",
+    ),
 )
 PROCESS_CPU = MetricInfo("process.cpu_percent", "percent", "processor time, percent of one core")
 PROCESS_RSS = MetricInfo("process.rss_bytes", "bytes", "memory in use, shared pages included")
@@ -28,6 +33,8 @@ _FILES_SECONDS = 5.0
 # compile job has thousands of processes, none of them worth a series
 _SETTLED_SECONDS = 20.0
 _MOST_SERIES = 32
+_SCHEDULE_FIELDS = 2  # nanoseconds on a core, and ready to run without one
+_LEAST_WANTED_NS = 10_000_000  # less tells nothing
 
 
 class ProcessTreeUsage(Collector):
@@ -50,6 +57,8 @@ class ProcessTreeUsage(Collector):
         except ProcessLookupError as error:
             raise NothingToCollectError(f"{error} in {machine.proc}") from error
         self._io = ProcessFiles(machine.proc, "io")
+        self._schedules = ProcessFiles(machine.proc, "schedstat")
+        self._scheduled: dict[int, tuple[int, int]] = {}
         self._seconds = UNKNOWN
         self._ticks, self._read, self._written = _Growth(), _Growth(), _Growth()
         self._first_seen: dict[int, float] = {}
@@ -63,6 +72,7 @@ class ProcessTreeUsage(Collector):
         members = self._tree.members
         elapsed, self._seconds = seconds - self._seconds, seconds
         self._io.keep_only(members)
+        self._schedules.keep_only(members)
         self._note_ages(seconds)
         alive = [member for member in members.values() if member.is_alive]
         total = {pid: one.ticks + one.waited_ticks for pid, one in members.items()}
@@ -76,12 +86,14 @@ class ProcessTreeUsage(Collector):
             _per_second(read, elapsed),
             _per_second(written, elapsed),
             self._open_files(seconds),
+            self._cpu_wait(),
             *self._each(before, elapsed),
         )
 
     def close(self) -> None:
         self._tree.close()
         self._io.keep_only(())
+        self._schedules.keep_only(())
 
     def _disk_traffic(self, before: Mapping[int, Process]) -> tuple[float, float]:
         read, written = {}, {}
@@ -92,6 +104,19 @@ class ProcessTreeUsage(Collector):
         if not read:  # all of them run as another user
             return UNKNOWN, UNKNOWN
         return self._read.of(read, before), self._written.of(written, before)
+
+    def _cpu_wait(self) -> float:
+        """How much of the time that main threads wanted a core they had to wait for one."""
+        before, self._scheduled = self._scheduled, {}
+        ran, waited = 0, 0
+        for pid in self._tree.members:
+            fields = self._schedules.read(pid).split()
+            if len(fields) >= _SCHEDULE_FIELDS:
+                self._scheduled[pid] = now = int(fields[0]), int(fields[1])
+                then = before.get(pid, now)
+                ran, waited = ran + max(0, now[0] - then[0]), waited + max(0, now[1] - then[1])
+        wanted = ran + waited
+        return 100 * waited / wanted if wanted >= _LEAST_WANTED_NS else UNKNOWN
 
     def _open_files(self, seconds: float) -> float:
         if seconds - self._files_seconds < _FILES_SECONDS:
