@@ -41,10 +41,10 @@ def test_who_stands_still_is_seen_again_after_twice_as_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     watched = Watched(monkeypatch)
-    watched.pass_by(8)
+    watched.pass_by(2)
     assert watched.told == []
-    watched.pass_by(74)
-    assert [value for _, _, value, _ in watched.told] == [10.0, 20.0, 40.0, 80.0]
+    watched.pass_by(80)
+    assert [value for _, _, value, _ in watched.told] == [4.0, 6.0, 12.0, 24.0, 48.0]
     kind, place, _, detail = watched.told[0]
     assert kind == "standing-still"
     assert place.startswith("pass_by (test_standing.py:")
@@ -55,14 +55,14 @@ def test_who_goes_on_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(monkeypatch)
     watched.pass_by(12)
     watched.session.steps.counts["train"] += 1
-    watched.pass_by(8)
-    assert [value for _, _, value, _ in watched.told] == [10.0, 0.0]
+    watched.pass_by(4)
+    assert [value for _, _, value, _ in watched.told] == [4.0, 6.0, 12.0, 0.0]
 
 
 def test_steps_of_any_mode_are_going_on(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(monkeypatch)
     for step in range(20):
-        watched.pass_by(8)
+        watched.pass_by(2)
         watched.session.steps.counts["eval"] = step
     assert watched.told == []
 

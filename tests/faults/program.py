@@ -49,6 +49,7 @@ class Program:
     given: Parameters = field(default_factory=dict, hash=False)  # where a default is long
     beside: str = ""  # a rule that compares it with a run of another seed
     disk_mib: int = 0  # of a disk of its own that it runs on
+    neighbors: int = 0  # processes of others that compute beside the faulty variant
 
     @property
     def path(self) -> Path:

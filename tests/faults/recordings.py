@@ -5,6 +5,8 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import mkdtemp
@@ -82,7 +84,8 @@ def _train(run: Run, folder: Path) -> int:
     options = ("--quiet", "--no-rules", "--no-report", "--name", "job", "--store", str(folder))
     watched = (sys.executable, "-m", "sonde", "run", *options)
     on_disk = _on_disk(run.program.disk_mib, folder) if run.program.disk_mib else ()
-    with (folder / "output.txt").open("w") as output:
+    neighbors = run.program.neighbors if run.variant is Variant.FAULTY else 0
+    with (folder / "output.txt").open("w") as output, _computing(neighbors):
         done = subprocess.run(
             [*on_disk, *watched, "--", sys.executable, *launcher, *script],
             cwd=folder,
@@ -94,6 +97,19 @@ def _train(run: Run, folder: Path) -> int:
             timeout=_MOST_SECONDS,
         )
     return done.returncode
+
+
+@contextmanager
+def _computing(count: int) -> Iterator[None]:
+    """Processes that are no part of the job and compute meanwhile, each on one core."""
+    endless = (sys.executable, "-c", "import time\ntime.sleep(5)\nwhile True:\n    pass")
+    neighbors = [subprocess.Popen(endless) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for neighbor in neighbors:
+            neighbor.kill()
+            neighbor.wait()
 
 
 def _on_disk(mib: int, folder: Path) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from sonde.records.observation import ObservationKind
 if TYPE_CHECKING:
     from sonde.collect.session import Session
 
-_FIRST_SECONDS = 10.0  # then after twice as long, again and again
+_FIRST_SECONDS = 3.0  # then after twice as long, again and again
 _TIMES_STEP = 20.0  # what the step before took: slow steps are no standing still
 _DEEPEST = 64
 _TOLD = 12  # frames

@@ -15,6 +15,8 @@ BEGINNINGS = (
     Observations(ObservationKind.LOSS_KIND.value),
 )
 _PLAYING = 0.5  # of the steps with an evaluation inside
+_ACTING = 1.0  # passes per step that lead to no backward pass, where some steps have
+_ROLLOUT = 8  # at least so many of them: teachers and critics have one or two at every step
 
 
 def begin_leg(window: Window, state: State) -> None:
@@ -25,14 +27,26 @@ def begin_leg(window: Window, state: State) -> None:
 
 
 def is_playing(window: Window) -> bool:
-    """Whether most steps have an evaluation inside: an agent that acts between two steps.
+    """Whether an agent acts between training steps, as in reinforcement learning.
 
-    What such a model is given depends on what it does, so its losses rise and jump as it learns.
+    Most steps have an evaluation inside, or there are rollouts: many passes before a step that lead
+    to no backward pass, and as many of them as there are steps. What such a model is given depends
+    on what it does, so its losses rise and jump as it learns.
     """
     tables = window.steps()
     if not tables:
         return False
-    return float((tables[0].phases_ns[Phase.EVALUATION.value] > 0).mean()) > _PLAYING
+    table = tables[0]
+    if float((table.phases_ns[Phase.EVALUATION.value] > 0).mean()) > _PLAYING:
+        return True
+    acts = table.passes - table.micro_steps
+    return bool(acts.max() >= _ROLLOUT and np.maximum(acts, 0).mean() >= _ACTING)
+
+
+def has_played(window: Window, state: State) -> bool:
+    """Whether an agent has acted in this window or before: one rollout is for many steps."""
+    state["plays"] = bool(state.get("plays")) or is_playing(window)
+    return bool(state["plays"])
 
 
 def only_loss(window: Window, state: State, playing: str) -> Curve | None:

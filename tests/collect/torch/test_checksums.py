@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import torch
-from torch import nn
+from torch import distributed, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from sonde.collect.torch import checksums as taken
 from tests.fakes.session import Recorded, watched
@@ -60,3 +62,18 @@ def test_sums_of_bit_patterns_see_every_type_of_number() -> None:
         total = taken._pattern(values).sum(dtype=torch.int64)
         assert total != taken._pattern(torch.zeros(3, dtype=dtype)).sum(dtype=torch.int64)
         assert total == taken._pattern(values.flip(0)).sum(dtype=torch.int64)
+
+
+def test_a_model_counts_as_wrapped_after_its_wrapper_is_gone(tmp_path: Path) -> None:
+    store = f"file://{tmp_path}/store"
+    distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
+    try:
+        with watched(overhead_percent=1e6, replica_check_every=1) as recorded:
+            recorded.session.place = replace(recorded.session.place, world_size=2)
+            network = DistributedDataParallel(nn.Linear(3, 1)).module
+            optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
+            network(torch.ones(2, 3)).sum().backward()
+            optimizer.step()
+    finally:
+        distributed.destroy_process_group()
+    assert [row["value"] for row in recorded.observations("replica-checksum")] == [1.0]

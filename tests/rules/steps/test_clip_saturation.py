@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.job import FakeJob
 from tests.fakes.training import Reals, with_losses
 
 
@@ -21,6 +22,37 @@ def test_clipping_that_leaves_nearly_nothing_is_found() -> None:
     [episode] = judged(factors(norm=100.0)).episodes
     assert float(str(episode.finding.evidence["times_too_small"])) > 50
     assert episode.finding.message.startswith("Clipping leaves 1")
+
+
+def with_rollouts(every: int, acts: int) -> FakeJob:
+    """An agent whose steps are clipped; it acts so often before every so many steps."""
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(400):
+        for place in range(acts if step % every == 0 else 0):
+            worker.stretch("forward", 0.001 * place, 0.001, step)
+        worker.scalar("clip_factor", step, 0.01).scalar("loss", step, 20.0)
+        worker.step(step, {"between": 0.1, "forward": 0.1})
+    worker.flush()
+    return job.end()
+
+
+def test_clipping_is_advice_in_reinforcement_learning() -> None:
+    for every, acts, severity in (
+        (16, 64, Severity.INFO),
+        (200, 1000, Severity.INFO),  # most windows have no rollout
+        (1, 1, Severity.WARNING),  # a teacher
+        (100, 10, Severity.WARNING),  # an evaluation
+    ):
+        evaluations = with_rollouts(every, acts).job().check("ClipSaturation")
+        [episode] = evaluations["ClipSaturation"].episodes
+        assert episode.severity is severity
+
+
+def test_the_loss_need_not_fall_in_reinforcement_learning() -> None:
+    found = with_rollouts(200, 1000).job().check("LossNotDecreasing")["LossNotDecreasing"]
+    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+    assert with_rollouts(100, 10).job().check("LossNotDecreasing")["LossNotDecreasing"].episodes
 
 
 def test_a_job_that_is_over_is_judged_sooner() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
-from tests.fakes.training import Reals, noisy, with_losses
+from tests.fakes.training import Reals, noisy, with_evaluations, with_losses
 
 SEEDS = range(3)
 
@@ -128,3 +128,37 @@ def test_one_optimizer_after_another_does_not_hide_a_loss_that_explodes() -> Non
     losses = noisy(lambda at: 2.3 * np.exp(np.minimum(at, 200) / 15), 300, 0.3)
     made = {step: str(step // 20) for step in range(0, 300, 20)}
     assert judged(with_losses(losses, optimizers=made)).episodes
+
+
+def evaluated(sign: float, grows: float) -> FakeJob:
+    """A training loss with that sign, and evaluations every 30 steps whose loss grows so fast."""
+    return with_evaluations(
+        lambda step: sign * (1.0 + grows * step),
+        lambda step: 1.0 + 1.1 * grows * step,
+        evaluations=10,
+        every=30,
+    )
+
+
+def test_a_loss_with_the_wrong_sign_is_found_by_its_evaluations() -> None:
+    [episode] = judged(evaluated(-1.0, 0.01)).episodes
+    assert "falls below zero while the evaluation loss grows" in episode.finding.message
+    assert episode.first_step is not None
+    assert episode.first_step <= 200
+
+
+def test_a_negative_loss_whose_evaluations_follow_it_is_left_alone() -> None:
+    healthy = with_evaluations(
+        lambda step: -0.01 * step, lambda step: 0.2 - 0.008 * step, evaluations=10, every=30
+    )
+    assert judged(healthy).episodes == ()
+
+
+def test_a_positive_loss_that_falls_while_evaluations_grow_is_another_rules() -> None:
+    overfit = with_evaluations(
+        lambda step: 2.0 / (1 + 0.1 * step),
+        lambda step: 2.0 + 0.03 * step,
+        evaluations=10,
+        every=30,
+    )
+    assert judged(overfit).episodes == ()

@@ -38,6 +38,20 @@ def test_a_spike_soon_after_the_loss_came_down_is_found(seed: int) -> None:
     assert (episode.first_step, episode.is_open) == (240, False)
 
 
+@pytest.mark.parametrize("first", range(344, 352))
+def test_a_jump_of_a_few_steps_with_a_normal_one_in_between_is_found(first: int) -> None:
+    losses = falling()
+    losses[[first, first + 1, first + 3, first + 4]] += 3.0
+    [episode] = judged(with_losses(losses)).episodes
+    assert (episode.first_step, episode.is_open) == (first, False)
+
+
+def test_hard_batches_far_from_each_other_are_no_spike() -> None:
+    losses = falling()
+    losses[[340, 352, 364, 376]] += 3.0
+    assert judged(with_losses(losses)).episodes == ()
+
+
 def test_a_spike_over_the_edge_of_a_window_is_one_episode() -> None:
     losses = falling()
     losses[340:420] += 3.0

@@ -29,7 +29,7 @@ def trained(*parts: tuple[int, float], cpu: float = 1.0) -> FakeJob:
 def test_a_job_that_hangs_is_found_with_its_last_step() -> None:
     [episode] = judged(trained((60, 15))).episodes
     assert episode.is_open
-    assert "for 14 minutes: no step and no loss; the last was train step 59." in (
+    assert "for 15 minutes: no step and no loss; the last was train step 59." in (
         episode.finding.message
     )
     assert episode.severity is Severity.WARNING
@@ -53,6 +53,16 @@ def test_a_job_that_goes_on_has_recovered() -> None:
 def test_a_given_threshold_holds() -> None:
     assert judged(trained((60, 5)), threshold=120).triggered
     assert not judged(trained((60, 15)), threshold=1200).triggered
+
+
+@pytest.mark.parametrize("steps", range(20, 50, 7))
+def test_a_short_standstill_beyond_a_given_threshold_is_found_and_over(steps: int) -> None:
+    [episode] = judged(trained((steps, 0.25), (60, 0)), threshold=4).episodes
+    assert not episode.is_open
+    said = f"for 21 seconds: no step and no loss; the last was train step {steps - 1}."
+    assert said in episode.finding.message
+    assert episode.finding.evidence["silent_seconds"] == pytest.approx(21)
+    assert not judged(trained((steps, 0), (60, 0)), threshold=4).episodes
 
 
 HEALTHY = {

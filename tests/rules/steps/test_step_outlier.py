@@ -59,6 +59,45 @@ def test_what_the_machine_did_meanwhile_is_told() -> None:
     assert pair == pytest.approx([80.0, 1.0])
 
 
+def paused(phase: str, seconds: float = 10.0, line: str = "", **standing: str) -> FakeJob:
+    """Two workers with steps of 8 ms; at step 400 one stands still, the other one waits for it."""
+    job = FakeJob()
+    start_ns = job.clock.now_ns()
+    for rank in (0, 1):
+        job.clock._now_ns = start_ns
+        worker = job.worker(rank, world_size=2)
+        for step in range(900):
+            if step == 400 and line:
+                job.clock.advance(0.8 * seconds)
+                where = standing if rank == 1 else {"in": "collective"}
+                worker.observation("standing-still", line, step, where, value=0.8 * seconds)
+                job.clock.advance(-0.8 * seconds)
+            stands = seconds if step == 400 else 0.0
+            worker.step(step, {phase if rank == 1 else "backward": stands, "forward": 0.008})
+        worker.flush()
+    return job.end()
+
+
+def test_a_single_step_of_ten_seconds_is_found_with_the_worker_that_stood_still() -> None:
+    [episode] = judged(paused("between")).episodes
+    assert (episode.finding.worker, episode.first_step) == (1, 400)
+    assert "took 10 s, most of it in between; the usual step takes 0.008 s" in (
+        episode.finding.message
+    )
+
+
+def test_a_single_long_step_is_found_with_the_line_that_it_stood_in() -> None:
+    [episode] = judged(paused("between", line="wait (train.py:24)")).episodes
+    assert "Step 400 of worker 1 took 10 s in wait (train.py:24)" in episode.finding.message
+
+
+def test_single_long_steps_that_are_meant_or_short_are_left_alone() -> None:
+    assert judged(paused("evaluation")).episodes == ()
+    assert judged(paused("between", seconds=4.0)).episodes == ()
+    compiled = paused("forward", line="forward (train.py:3)", **{"in": "compiling"})
+    assert judged(compiled).episodes == ()
+
+
 HEALTHY = {
     "even steps": durations(800),
     "sentences of all lengths": durations(800, noise=0.35),

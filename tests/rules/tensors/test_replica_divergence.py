@@ -106,6 +106,25 @@ def test_workers_that_nobody_keeps_together_are_found_later() -> None:
     assert episode.first_step == 100
 
 
+def test_workers_that_nobody_keeps_together_are_found_at_the_end_of_a_short_job() -> None:
+    def apart(since: int) -> FakeJob:
+        job = FakeJob()
+        start_ns = job.clock.now_ns()
+        for rank in range(2):
+            job.clock._now_ns = start_ns
+            worker = job.worker(rank, world_size=2)
+            for step in range(100):
+                value = step + 1000 * rank * (step >= since)
+                worker.observation("replica-fingerprint", "Net", step, "0 1", value=value)
+                worker.step(step, {"forward": 0.1})
+            worker.flush()
+        return job.end()
+
+    [episode] = judged(apart(since=1)).episodes
+    assert (episode.severity, episode.first_step) == (Severity.WARNING, 1)
+    assert judged(apart(since=200)).episodes == ()
+
+
 def test_parts_that_differ_from_the_first_may_be_meant_so() -> None:
     [episode] = judged(workers(lambda rank, step: f"{step + rank:08x}")).episodes
     assert episode.severity is Severity.WARNING

@@ -4,6 +4,7 @@ Only such a pass has hooks on modules inside of the model; they are gone when it
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -28,7 +29,8 @@ from sonde.records.observation import ObservationKind
 PART = "looks inside of models"
 _MOST_MODULES = 64  # with hooks in one pass, evenly spread
 _IMAGES = 4  # dimensions
-_MOST_IMAGES = 64
+_MOST_IMAGES = 256
+_MOST_PIXELS = 2**18  # of all images and channels together
 _MOST_CHANNELS = 16
 _MOST_TOKENS = 2**14
 _FEWEST_WORDS = 8  # embeddings of fewer are of kinds of tokens, not of tokens
@@ -159,7 +161,7 @@ class InnerLooks:
         if images.shape[1] > _MOST_CHANNELS or not can_bring(images):
             return
         with torch.no_grad():
-            some = images[:: -(-len(images) // _MOST_IMAGES)].to(torch.float32)
+            some = _spread(images).to(torch.float32)
             variances, means = torch.var_mean(some, dim=(0, 2, 3), correction=0)
             brought = Brought([means, variances.sqrt()])
         count = len(some)
@@ -198,6 +200,13 @@ class InnerLooks:
             deliver(self._session, PART, brought, lambda found: tell(found, at))
 
         forward.when_settled(settled)
+
+
+def _spread(images: Tensor) -> Tensor:
+    """Images spread evenly over the batch; of large ones, pixels spread evenly over each."""
+    some = images[:: -(-len(images) // _MOST_IMAGES)]
+    apart = max(1, math.isqrt(some.numel() // _MOST_PIXELS))
+    return some[:, :, ::apart, ::apart]
 
 
 def _rounded(numbers: list[float]) -> list[float]:

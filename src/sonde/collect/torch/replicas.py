@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sonde.collect.session import Session
+from sonde.collect.torch.ddp import ever_wrapped
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names, unwrapped
 from sonde.collect.torch.shards import is_distributed
@@ -51,7 +52,7 @@ class Replicas:
             parameters: list[Tensor] = list(root.parameters())
             if any(map(self.is_owned, parameters)) and _is_kept_equal(root):
                 subject = self._names.prefix_of(root) or type(unwrapped(root)).__name__
-                is_wrapped = "DistributedDataParallel" in _kinds(root)
+                is_wrapped = "DistributedDataParallel" in _kinds(root) or root in ever_wrapped
                 found.append(Replica(subject, is_wrapped, parameters))
         return found
 

@@ -9,6 +9,7 @@ from sonde.analyze.robust import Reals, middle_of, quantile_of
 from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses
+from sonde.records.step import Mode
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import BEGINNINGS, another_began, begin_leg, only_loss
@@ -28,7 +29,13 @@ _ONE_NAT = 1.0  # the least level: some losses begin at zero by chance
 _UNBRAKED = 0.9  # of the fall before: a loss that has a floor comes to it slower and slower
 _UP = 3.0  # times the untrained loss, of a training that has learned nothing
 _FATAL = 1000.0  # times the untrained loss
-_OF_A_TRAINING = ("untrained", "best", "lost", "middles", "scale", "bottomless", "highest", "gone")
+_MIRRORED_WINDOWS = 3
+_MIRROR = 1.5  # times the first evaluation, where it is the training loss with the other sign,
+_GROWN = 3.0  # and where it only grows
+_OF_A_TRAINING = (
+    *("untrained", "best", "lost", "middles", "scale", "bottomless", "highest", "gone"),
+    "evaluated",
+)
 
 
 class LossDiverging(Rule):
@@ -39,7 +46,9 @@ class LossDiverging(Rule):
     do not come down; or it was there and is no number any more, for 20 steps; or the loss had
     fallen and is worse than untrained for 200 steps; or it never fell, and rises for 350 steps, as
     fast as ever, to three times the untrained loss; or it has fallen far below zero and goes on as
-    fast as before, or below zero and faster and faster. Where the loss jumps with the first step of
+    fast as before, or below zero and faster and faster; or it falls below zero for 150 steps while
+    the evaluation loss has grown to three times its first value, or to 1.5 times as the mirror
+    image of the training loss. Where the loss jumps with the first step of
     another optimizer or another loss function, as with the next task, it is compared with that.
     Reinforcement learning, several losses in turn and spikes that come back are left alone.
     What to do: lower the learning rate or warm it up, clip gradients, go back to a checkpoint. A
@@ -62,6 +71,7 @@ class LossDiverging(Rule):
         began = another_began(window, state)
         loss = only_loss(window, state, "its loss may rise as it learns")
         if loss is not None:
+            _note_evaluations(window, state)
             yield from self._judge(_of_one_training(loss, began, state), state)
 
     def unfit(self, state: State) -> str:
@@ -87,6 +97,7 @@ class LossDiverging(Rule):
         low, middle = quantile_of(ordered, _SHARE), quantile_of(ordered, 0.5)
         said = self._exploded(values, state) or _lost(low, state)
         said = said or _bottomless(middle, state) or _uphill(middle, state)
+        said = said or _mirrored(middle, state)
         state["best"] = min(state.get("best", middle), middle)
         if said:
             yield self._found(curve, said, middle, state)
@@ -175,3 +186,27 @@ def _uphill(middle: float, state: State) -> str:
     is_rising = bool((rises > 0).all())
     is_unbraked = float(rises[half:].sum()) >= _UNBRAKED * float(rises[:half].sum())
     return "rises without end" if is_rising and is_unbraked else ""
+
+
+def _note_evaluations(window: Window, state: State) -> None:
+    """Remembers the first and the last mean of each evaluation loss."""
+    known = state.of("evaluated")
+    for curve in window.losses(Mode.EVAL.value):
+        values = curve.values[np.isfinite(curve.values)]
+        if len(values):
+            mean = float(values.mean())
+            first, _, seen = known.get(curve.name, (mean, mean, 0))
+            known[curve.name] = [first, mean, seen + 1]
+
+
+def _mirrored(middle: float, state: State) -> str:
+    """Whether the loss falls below zero while evaluations get worse: it has the wrong sign."""
+    falls = -np.diff(np.array(state["middles"][-_MIRRORED_WINDOWS - 1 :]))
+    if middle >= 0 or len(falls) < _MIRRORED_WINDOWS or not (falls > 0).all():
+        return ""
+    for first, last, seen in state.of("evaluated").values():
+        is_mirror = 0.5 <= last / -middle <= 2
+        least = (_MIRROR if is_mirror else _GROWN) * first
+        if seen >= _MIRRORED_WINDOWS and last > least > 0:
+            return f"falls below zero while the evaluation loss grows, {first:.4g} to {last:.4g}"
+    return ""

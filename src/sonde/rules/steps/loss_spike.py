@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.robust import Reals, Usual, longest_run, middle_of
+from sonde.analyze.robust import Marks, Reals, Usual, middle_of
 from sonde.read.window import Curve, Window
 from sonde.read.workers import Numbers
 from sonde.records.finding import Finding
@@ -23,7 +23,8 @@ from sonde.rules._trainings import (
 _RECENT = 200  # steps that tell what is usual
 _LEAST = 100
 _FIRST = 10  # steps that tell the level of an untrained model
-_LASTING = 3  # steps in a row: one bad batch is no spike
+_LASTING = 3  # steps out of range: one bad batch is no spike
+_AMONG = 5  # consecutive steps: a good batch in between does not end a spike
 _ALONE_TIMES_LATE = 30.0  # a single step may not jump so far above the largest of late,
 _ALONE_TIMES_UNTRAINED = 3.0  # and above the largest of an untrained model
 _ABRUPT = 10  # steps before, it was as usual: what comes slowly is no jump
@@ -40,12 +41,12 @@ class LossSpike(Rule):
     Why it matters: something has thrown the model back: a bad batch, a learning rate that is too
     high, a gradient that overflowed. What was learned may be lost, and a second spike may be fatal.
     How it decides: the last 200 losses, or 100 of a loss that still falls, tell what is usual,
-    heavy tails included. A spike is three steps in a row that lie `times` as far out as one loss in
-    twenty, and above all that was seen lately, by at least a quarter of the untrained loss, within
-    ten steps of being as usual; or one step that is 30 times the largest of the last hundred and
-    three times that of the untrained model. A learning rate that goes up again as its schedule
-    says, another optimizer or another loss function that begins, as with the next fold or task,
-    several losses in turn, losses below zero and reinforcement learning are left alone.
+    heavy tails included. A spike is three of five consecutive steps that lie `times` as far out as
+    one loss in twenty, and above all that was seen lately, by at least a quarter of the untrained
+    loss, within ten steps of being as usual; or one step that is 30 times the largest of the last
+    hundred and three times that of the untrained model. A learning rate that goes up again as its
+    schedule says, another optimizer or another loss function that begins, as with the next fold or
+    task, several losses in turn, losses below zero and reinforcement learning are left alone.
     What to do: look at the batches and the learning rate of these steps; clip gradients, warm up
     the learning rate or lower it; go back to the last checkpoint before the spike if it stays.
     """
@@ -81,6 +82,10 @@ class LossSpike(Rule):
             return
         state["first"] = (state.get("first", []) + values[:_FIRST].tolist())[:_FIRST]
         state["seen"] = state.get("seen", 0) + len(values)
+        # the end of the window before is judged again: a spike may have begun there
+        before = state.pop("pending", [])
+        steps = np.append([step for step, _ in before], steps).astype(np.int64)
+        values = np.append([value for _, value in before], values)
         if float(values.min()) < 0:
             state["unfit"] = "the loss goes below zero: it is no distance from anything"
             return
@@ -88,7 +93,9 @@ class LossSpike(Rule):
         if "since" not in state:
             begin = self._spike(window, steps, values, state)
         if begin is None:
-            _take(window, values, state)
+            pending = [] if window.is_last else [*zip(steps.tolist(), values.tolist(), strict=True)]
+            state["pending"] = pending[1 - _AMONG :]
+            _take(window, values[: len(values) - len(state["pending"])], state)
         else:
             yield from self._follow(curve.name, steps[begin:], values[begin:], state)
 
@@ -106,14 +113,15 @@ class LossSpike(Rule):
         # of a loss that has just come down, the last hundred tell more than the way there
         reach = min(usual.limit(self.times), lately.limit(self.times))
         limit = max(reach, usual.largest, usual.middle + _SHARE * untrained)
-        begin, length = longest_run(values > limit)
+        begin = _cluster(values > limit)
         far = max(_ALONE_TIMES_LATE * lately.largest, untrained_top, lately.limit(self.times))
         alone = np.flatnonzero(values > far)
-        earlier = np.append(recent, values[:begin])[-_ABRUPT:]
-        is_jump = length >= _LASTING and float(earlier[0]) <= usual.upper
+        is_jump = begin is not None and (
+            float(np.append(recent, values[:begin])[-_ABRUPT:][0]) <= usual.upper
+        )
         if not is_jump and not len(alone):
             return None
-        first = begin if is_jump else int(alone[0])
+        first = begin if begin is not None and is_jump else int(alone[0])
         if 0 <= int(steps[first]) - state.get("another", np.inf) <= _ABRUPT:
             return None
         state["limit"], state["usual"] = limit if is_jump else far, lately.middle
@@ -154,6 +162,14 @@ class LossSpike(Rule):
                 "has_recovered": is_back,
             },
         )
+
+
+def _cluster(is_out: Marks) -> int | None:
+    """Where enough steps out of range come close together; None where they do not."""
+    places = np.flatnonzero(is_out)
+    spans = places[_LASTING - 1 :] - places[: len(places) - _LASTING + 1]
+    close = np.flatnonzero(spans < _AMONG)
+    return int(places[close[0]]) if len(close) else None
 
 
 def _take(window: Window, values: Reals, state: State) -> None:

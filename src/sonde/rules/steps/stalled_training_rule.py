@@ -21,16 +21,20 @@ _IDLE_SECONDS = 600.0  # a slow disk may take so long for a checkpoint
 _PAUSES = 10.0  # times the longest pause so far, when nothing goes on
 _BUSY_PAUSES = 3.0  # when something does
 
+Times = npt.NDArray[np.int64]
+Seconds = npt.NDArray[np.float64]
+
 
 class StalledTrainingRule(Rule):
     """Training has stopped without an end: nothing new is recorded.
 
     Why it matters: a hung job holds its machines until somebody looks.
     How it decides: classic fires when no step, of whatever kind, and no loss was recorded for
-    threshold seconds. Calibrated knows the job's own pace from its first ten steps on, with its
-    longest pause for an evaluation or a checkpoint: it allows threshold seconds, or three times
-    that pause if it is longer. Where the job's processes do nothing at all it fires sooner, after
-    ten times the longest pause and not before ten minutes. A threshold that is given holds.
+    threshold seconds, whether training went on after that or not. Calibrated knows the job's own
+    pace from its first ten steps on, with its longest pause for an evaluation or a checkpoint: it
+    allows threshold seconds, or three times that pause if it is longer. Where the job's processes
+    do nothing at all it fires sooner, after ten times the longest pause and not before ten minutes.
+    A threshold that is given holds.
     What to do: look where the workers stand (`sonde profile`, `py-spy dump`): mostly a collective
     that one of them does not reach, a loader process that has died, or a lock.
     """
@@ -40,7 +44,7 @@ class StalledTrainingRule(Rule):
 
     needs = tuple(Steps(mode.value) for mode in Mode)
     window_steps: ClassVar[int | None] = None
-    window_seconds: ClassVar[float | None] = 30.0
+    window_seconds: ClassVar[float | None] = 10.0
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
@@ -48,12 +52,14 @@ class StalledTrainingRule(Rule):
         if state.get("leg") != window.leg.number:
             state.clear()
             state.update(leg=window.leg.number, last_ns=window.leg.start_ns, steps=0, longest=0.0)
-        times_ns = self._progress(window, state)
+        times_ns = _progress(window)
         pauses = np.diff(np.append(state["last_ns"], times_ns)) / NANOSECONDS
         if len(times_ns):
             counted = pauses if state["steps"] else pauses[1:]  # the start of a job is no pause
+            yield from self._earlier(window, times_ns, counted, state)
             state["longest"] = max(float(counted.max(initial=0.0)), state["longest"])
             state["last_ns"], state["steps"] = int(times_ns[-1]), state["steps"] + len(times_ns)
+            state["step"] = _last_step(window, state["last_ns"]) or state.get("step")
             state.of("cpu").clear()
             yield self.recovered("job")
             return
@@ -62,17 +68,18 @@ class StalledTrainingRule(Rule):
         self._note_work(window, state)
         silent = (window.end_ns - state["last_ns"]) / NANOSECONDS
         if silent > self._limit(state):
-            yield self._found(window, state, silent)
+            yield self._found((state["last_ns"], window.end_ns), state)
 
-    def _progress(self, window: Window, state: State) -> npt.NDArray[np.int64]:
-        """When steps were finished and losses recorded."""
-        found = []
-        for mode in Mode:
-            for table in window.steps(mode.value):
-                found.append(table.ends_ns)
-                state["step"] = f"{mode.value} step {int(table.steps[-1])}"
-        found += [curve.times_ns for curve in window.losses()]
-        return np.sort(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+    def _earlier(
+        self, window: Window, times_ns: Times, pauses: Seconds, state: State
+    ) -> Iterator[Finding]:
+        """A standstill that is over by the window's end."""
+        longest = float(pauses.max(initial=0.0))
+        if longest > self._limit(state):
+            end_ns = int(times_ns[len(times_ns) - len(pauses) + int(pauses.argmax())])
+            start_ns = end_ns - round(longest * NANOSECONDS)
+            state["step"] = _last_step(window, start_ns) or state.get("step")
+            yield self._found((start_ns, end_ns), state)
 
     def _note_work(self, window: Window, state: State) -> None:
         cpu = state.of("cpu")
@@ -90,18 +97,39 @@ class StalledTrainingRule(Rule):
         is_idle = bool(cpu) and cpu["sum"] / cpu["count"] < _IDLE
         return min(usual, max(_IDLE_SECONDS, _PAUSES * longest)) if is_idle else usual
 
-    def _found(self, window: Window, state: State, silent: float) -> Finding:
-        last = f"the last was {state['step']}" if "step" in state else "there was none at all"
+    def _found(self, silence_ns: tuple[int, int], state: State) -> Finding:
+        silent = (silence_ns[1] - silence_ns[0]) / NANOSECONDS
+        length = f"{silent / 60:.0f} minutes" if silent >= 2 * 60 else f"{silent:.0f} seconds"
+        step = state.get("step")
+        last = f"the last was {step}" if step else "there was none at all"
         return self.finding(
-            f"Nothing has been recorded for {silent / 60:.0f} minutes: no step and no loss; "
+            f"Nothing has been recorded for {length}: no step and no loss; "
             f"{last}. The longest pause before was {state['longest']:.0f} s.",
             severity=Severity.CRITICAL if self.stop_training_on_fire else Severity.WARNING,
             subject="job",
-            time_ns=(state["last_ns"], window.end_ns),
+            time_ns=silence_ns,
             evidence={
                 "silent_seconds": silent,
                 "lost_seconds": silent,
                 "longest_pause_seconds": state["longest"],
-                "last": state.get("step"),
+                "last": step,
             },
         )
+
+
+def _progress(window: Window) -> Times:
+    """When steps were finished and losses recorded."""
+    found = [table.ends_ns for mode in Mode for table in window.steps(mode.value)]
+    found += [curve.times_ns for curve in window.losses()]
+    return np.sort(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+
+
+def _last_step(window: Window, time_ns: int) -> str | None:
+    """The last step that had ended by then, of whatever kind."""
+    ended = [
+        (int(table.ends_ns[place - 1]), f"{mode.value} step {int(table.steps[place - 1])}")
+        for mode in Mode
+        for table in window.steps(mode.value)
+        if (place := int(table.ends_ns.searchsorted(time_ns, side="right")))
+    ]
+    return max(ended, default=(0, None))[1]

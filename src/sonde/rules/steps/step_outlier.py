@@ -13,10 +13,11 @@ from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.read.workers import Marks
 from sonde.records.finding import Finding
-from sonde.records.need import Steps
+from sonde.records.need import Observations, Steps
 from sonde.records.step import Mode, Phase
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
+from sonde.rules.steps._pauses import STANDING, Pause, note_standstills, pauses_of
 
 Seconds = npt.NDArray[np.float64]
 
@@ -89,7 +90,9 @@ class StepOutlier(Rule):
     given (for less where long ones come every so many steps), and wants the outliers to cost at
     least 2 % of the time (10 % where no phase has more of it than usual: others on the machine make
     that), and 5 seconds; or 10 % and one second where they come every so many steps, in one phase
-    that neither computes nor waits for others, and without an evaluation.
+    that neither computes nor waits for others, and without an evaluation. A single training step
+    is enough if it takes 5 seconds, 300 times the usual and a tenth of the training so far, unless
+    it compiles, waits for data or for other workers.
     What to do: look at what happens in the phase that is named: loading (more loader workers,
     smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
     """
@@ -98,25 +101,36 @@ class StepOutlier(Rule):
     n_outliers: Count = 10
     mode: Literal["train", "eval", "predict"] | None = None
 
-    needs = tuple(Steps(mode) for mode in _OF_ALL_MODES)
+    needs = (*(Steps(mode) for mode in _OF_ALL_MODES), Observations(STANDING))
     window_steps: ClassVar[int] = 100
     recovers_after: ClassVar[int] = 5
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks at the steps of every worker."""
+        note_standstills(window, state.of("standstills"))
+        is_alone = len(window.leg.ranks) == 1
         for mode in _OF_ALL_MODES if self.mode is None else (self.mode,):
             for table in window.steps(mode):
-                own = state.of(mode, table.worker)
+                own = state.of("modes", mode, table.worker)
                 if self.is_classic:
                     yield from self._classic(table, own)
-                else:
-                    yield from self._calibrated(window, table, own)
+                    continue
+                seconds, is_usable = self._take(table, own)
+                if len(own["recent"]) >= _LEAST:
+                    yield from self._calibrated(window, table, seconds, is_usable, own)
+                    if mode == Mode.TRAIN:
+                        known = state.of("standstills")
+                        for pause in pauses_of(table, seconds, is_usable, own, known):
+                            if is_alone or not pause.is_waiting:
+                                yield self._paused(pause)
 
     def lacks(self, state: State) -> str:
         """How many steps are missing."""
         if self.is_classic:
             return ""
-        counts = [own.get("seen", 0) for modes in state.values() for own in modes.values()]
+        counts = [
+            own.get("seen", 0) for modes in state.of("modes").values() for own in modes.values()
+        ]
         seen = max(counts, default=0)
         needed = _SETTLING_STEPS + _LEAST
         return "" if seen >= needed else f"it has seen {seen} steps; it needs {needed}"
@@ -143,7 +157,8 @@ class StepOutlier(Rule):
                 },
             )
 
-    def _calibrated(self, window: Window, table: StepTable, state: State) -> Iterator[Finding]:
+    def _take(self, table: StepTable, state: State) -> tuple[Seconds, Marks]:
+        """How long steps took, and which of them tell what is usual; both are remembered."""
         seen = state.get("seen", 0)
         state["seen"] = seen + len(table.steps)
         is_usable = ~table.is_profiled & ~table.is_skipped
@@ -152,9 +167,17 @@ class StepOutlier(Rule):
         recent = (state.get("recent", []) + seconds[is_usable].tolist())[-_RECENT:]
         state["recent"] = recent
         state["total"] = state.get("total", 0.0) + float(seconds[is_usable].sum())
-        if len(recent) < _LEAST:
-            return
-        ordered = np.sort(np.array(recent))
+        return seconds, is_usable
+
+    def _calibrated(
+        self,
+        window: Window,
+        table: StepTable,
+        seconds: Seconds,
+        is_usable: Marks,
+        state: State,
+    ) -> Iterator[Finding]:
+        ordered = np.sort(np.array(state["recent"]))
         usual = max(middle_of(ordered), middle_of(seconds))
         is_long = _alone(is_usable & (seconds > self._limit(ordered, usual, _QUARTERS)))
         longer = _alone(is_usable & (seconds > self._limit(ordered, usual, _QUARTERS_OF_REGULAR)))
@@ -170,6 +193,25 @@ class StepOutlier(Rule):
         self._remember(window, table, outliers, state)
         if state["count"] > self.n_outliers and state["lost"] > _least_loss(state):
             yield self._found(table, outliers, state)
+
+    def _paused(self, pause: Pause) -> Finding:
+        where = f" in {pause.line}" if pause.line else f", most of it in {pause.phase}"
+        return self.finding(
+            f"Step {pause.step} of worker {pause.worker} took {pause.seconds:.3g} s{where}; the "
+            f"usual step takes {pause.usual:.3g} s. That is {100 * pause.share:.0f}% of the "
+            "training time so far.",
+            step=pause.step,
+            worker=pause.worker,
+            subject=f"pause/{pause.worker}",
+            evidence={
+                "usual_seconds": pause.usual,
+                "lost_seconds": pause.seconds - pause.usual,
+                "lost_percent": 100 * pause.share,
+                "phase": pause.phase,
+                "line": pause.line,
+                "steps": [float(pause.step)],
+            },
+        )
 
     def _limit(self, ordered: Seconds, usual: float, quarters: float) -> float:
         """How long a step may take; steps of all lengths may take longer, unless it is given."""

@@ -14,7 +14,7 @@ from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import is_playing
+from sonde.rules._trainings import has_played
 from sonde.rules.tensors._answers import NEEDS as ANSWERS
 from sonde.rules.tensors._answers import Answers
 
@@ -84,7 +84,7 @@ class LossNotDecreasing(Rule):
         for curve in curves:
             if self.is_classic:
                 yield from self._classic(curve, state.of(curve.name, curve.mode))
-            elif is_playing(window):
+            elif has_played(window, state.of("kind")):
                 state["unfit"] = "the model plays while it trains: its loss need not fall"
             elif len(curves) == 1 or self.tensor_regex is not None:
                 yield from self._calibrated(window, curve, state.of(curve.name, curve.mode))

@@ -19,6 +19,7 @@ _WRAPPED = "wrapped "  # so begins what fingerprints were taken of
 _KEPT_EQUAL = 3  # checks with other weights each, after which nobody doubts that it is meant so
 _OWN_WAYS = 3  # checks in a row, of models that no wrapper keeps equal
 _OWN_STEPS = 100  # that they last: who averages weights now and then lets them part between
+_OWN_STEPS_AT_END = 50  # of a job that is over: nobody has averaged them
 _MOST_WAITING = 64  # checks of which not all workers have spoken
 
 Sums = dict[str, str | float]  # by worker
@@ -34,10 +35,10 @@ class ReplicaDivergence(Rule):
     bytes of four of them. Critical where a wrapper (DistributedDataParallel) or the training
     itself had kept them equal and they are not any more. A warning where a wrapped model differs
     from the first check on, or where models that began equal go their own ways for 100 steps and
-    three checks in a row, although nothing was done to keep them apart. A difference that
-    fingerprints do not see, in one layer alone, is found at the next checksum: after 16 to 32
-    steps of 5 ms. Sharded models are left out, and those that PyTorch's post-local SGD averages
-    now and then.
+    three checks in a row (50 steps where the job ends so), although nothing was done to keep them
+    apart. A difference that fingerprints do not see, in one layer alone, is found at the next
+    checksum: after 16 to 32 steps of 5 ms. Sharded models are left out, and those that PyTorch's
+    post-local SGD averages now and then.
     What to do: look for what one worker does alone before that step: a branch on the rank, a layer
     that was replaced or loaded after wrapping, a parameter that is changed by hand, different
     optimizer settings, a hardware fault. Without a wrapper: wrap the model.
@@ -68,7 +69,9 @@ class ReplicaDivergence(Rule):
                 sums[str(one.worker)] = checksum
                 if len(sums) == ranks:
                     del waiting[key]
-                    yield from self._compare(one, sums, state, is_again=is_again)
+                    yield from self._compare(
+                        one, sums, state, is_again=is_again, is_last=window.is_last
+                    )
             if len(waiting) > _MOST_WAITING:
                 for key in sorted(waiting, key=_step)[:-_MOST_WAITING]:
                     del waiting[key]
@@ -78,7 +81,7 @@ class ReplicaDivergence(Rule):
         return "there is one worker only" if state.get("is_alone") else ""
 
     def _compare(
-        self, one: Observation, sums: Sums, state: State, *, is_again: bool
+        self, one: Observation, sums: Sums, state: State, *, is_again: bool, is_last: bool
     ) -> Iterator[Finding]:
         model = state.of("models", one.subject)
         own = model.of(one.kind)
@@ -99,19 +102,19 @@ class ReplicaDivergence(Rule):
             own["kept"] = 0
             return
         was_told = own.get("is_told", False)
-        if self._is_amiss(one, own):
+        if self._is_amiss(one, own, _OWN_STEPS_AT_END if is_last else _OWN_STEPS):
             own["is_told"] = True
             told(state, one.subject)
             if is_again or not was_told or one.kind == _CHECKSUM:
                 yield self._found(one, sums, own)
 
-    def _is_amiss(self, one: Observation, own: State) -> bool:
+    def _is_amiss(self, one: Observation, own: State, least_steps: int) -> bool:
         """Whether models that differ should not."""
         own["apart"] = own.get("apart", 0) + 1
         own.setdefault("since", one.step)
         is_wrapped = one.detail.startswith(_WRAPPED) or (one.kind == _CHECKSUM and one.value == 1)
         own["is_certain"] = is_wrapped or own.get("kept", 0) >= _KEPT_EQUAL
-        has_lasted = own["apart"] >= _OWN_WAYS and one.step - int(own["since"]) >= _OWN_STEPS
+        has_lasted = own["apart"] >= _OWN_WAYS and one.step - int(own["since"]) >= least_steps
         if own["is_certain"] or ("equal_step" in own and has_lasted):
             return True
         own["kept"] = 0
