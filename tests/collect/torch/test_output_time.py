@@ -45,7 +45,9 @@ class Timed:
         output.attach(self.patches)
         self.session.at_begin[-1]()
 
-    def _observe(self, _kind: str, subject: str, value: float = 0.0, detail: str = "") -> None:
+    def _observe(
+        self, _kind: str, subject: str, value: float = 0.0, detail: str = "", _at: Any = None
+    ) -> None:
         self.told[subject.partition(" ")[0], json.loads(detail)["by"]] = value
 
     def flush(self) -> None:

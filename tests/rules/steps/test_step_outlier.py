@@ -59,7 +59,7 @@ def test_what_the_machine_did_meanwhile_is_told() -> None:
     assert pair == pytest.approx([80.0, 1.0])
 
 
-def paused(phase: str, seconds: float = 10.0, line: str = "", **standing: str) -> FakeJob:
+def paused(phase: str, seconds: float = 10.0, line: str = "", part: str = "") -> FakeJob:
     """Two workers with steps of 8 ms; at step 400 one stands still, the other one waits for it."""
     job = FakeJob()
     start_ns = job.clock.now_ns()
@@ -69,7 +69,7 @@ def paused(phase: str, seconds: float = 10.0, line: str = "", **standing: str) -
         for step in range(900):
             if step == 400 and line:
                 job.clock.advance(0.8 * seconds)
-                where = standing if rank == 1 else {"in": "collective"}
+                where = {"in": part if rank == 1 else "collective"}
                 worker.observation("standing-still", line, step, where, value=0.8 * seconds)
                 job.clock.advance(-0.8 * seconds)
             stands = seconds if step == 400 else 0.0
@@ -94,7 +94,7 @@ def test_a_single_long_step_is_found_with_the_line_that_it_stood_in() -> None:
 def test_single_long_steps_that_are_meant_or_short_are_left_alone() -> None:
     assert judged(paused("evaluation")).episodes == ()
     assert judged(paused("between", seconds=4.0)).episodes == ()
-    compiled = paused("forward", line="forward (train.py:3)", **{"in": "compiling"})
+    compiled = paused("forward", line="forward (train.py:3)", part="compiling")
     assert judged(compiled).episodes == ()
 
 
