@@ -40,14 +40,12 @@ class Timed:
         self.session.thread_id, self.session.is_on = threading.get_ident(), True
         self.patches = Patches()
         self.told: dict[tuple[str, str], float] = {}
-        self.session.observe = self._observe  # type: ignore[method-assign]
+        vars(self.session)["observe"] = self._observe
         output = OutputTime(self.session)
         output.attach(self.patches)
         self.session.at_begin[-1]()
 
-    def _observe(
-        self, _kind: str, subject: str, value: float = 0.0, detail: str = "", _at: Any = None
-    ) -> None:
+    def _observe(self, _kind: str, subject: str, value: float, detail: str) -> None:
         self.told[subject.partition(" ")[0], json.loads(detail)["by"]] = value
 
     def flush(self) -> None:
