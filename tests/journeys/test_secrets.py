@@ -1,6 +1,6 @@
 """Secrets of a command never reach the store."""
 
-from tests.journeys.sonde_cli import Sonde
+from tests.journeys.sonde_cli import PYTHON, Sonde
 
 COMMAND_LINE = (
     *("--api-key", "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6"),
@@ -15,10 +15,17 @@ ENVIRONMENT = {
     "MY_PASSWORD": "shortsecret5 with, words; and more6",
     "SERVICE_URL": "https://user:shortsecret7@host/path",
     "HARMLESS": "hf_AbCdEfGhIjKlMnOpQrStUvWxYz",
+    **{
+        name: f"shortsecret{number}"
+        for number, name in enumerate(
+            ("SSH_KEY_DATA", "KEY1", "MYKEY", "HF_TOKENS", "AZURE_STORAGE"), start=20
+        )
+    },
+    "CUDA_VISIBLE_DEVICES": "0",
 }
 SECRETS = (
     *("sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6", "hunter2-in-words", "p4ssw0rd-in-url", "more6"),
-    *(f"shortsecret{number}" for number in (1, 2, 3, 4, 5, 7)),
+    *(f"shortsecret{number}" for number in (1, 2, 3, 4, 5, 7, *range(20, 25))),
     "hf_AbCdEfGhIjKlMnOpQrStUvWxYz",
 )
 
@@ -41,7 +48,8 @@ def test_secrets_reach_the_command_and_not_the_store(sonde: Sonde) -> None:
     run = sonde.status()["runs"][0]
     assert run["command"][1:3] == ["--api-key", "***"]
     assert run["environment"]["HF_TOKEN"] == "***"
-    assert run["environment"]["SERVICE_URL"] == "https://user:***@host/path"
+    assert run["environment"]["SERVICE_URL"] == "***"
+    assert run["environment"]["CUDA_VISIBLE_DEVICES"] == "0"
 
 
 def test_a_secret_in_place_of_the_command_is_not_even_in_the_name(sonde: Sonde) -> None:
@@ -49,3 +57,24 @@ def test_a_secret_in_place_of_the_command_is_not_even_in_the_name(sonde: Sonde) 
     assert done.returncode == 127
     assert b"shortsecret8" not in done.stderr
     assert_nowhere(sonde, ("shortsecret8",))
+
+
+def test_the_arguments_of_a_failed_subprocess_are_masked_in_the_traceback_and_the_report(
+    sonde: Sonde,
+) -> None:
+    (sonde.folder / "script.py").write_text(
+        "import os, subprocess\n"
+        "value = os.environ['VALUE']\n"
+        "words = ['--password', value, '-p' + value, 'AccountKey=' + value]\n"
+        "subprocess.run(['false', *words], check=True)\n"
+    )
+    secret = "shortsecret9"
+    words = ("run", "--name", "job", "--no-rules", PYTHON, "script.py")
+    done = sonde.run(*words, env={"VALUE": secret})
+    assert done.returncode == 1
+    traceback = sonde.status()["exit"]["traceback"]
+    assert "'--password', '***'" in traceback
+    assert "returned non-zero exit status 1" in traceback
+    report = sonde.job_folder("job") / "report" / "report.html"
+    assert "returned non-zero exit status 1" in report.read_text()
+    assert_nowhere(sonde, (secret,))

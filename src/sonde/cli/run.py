@@ -14,7 +14,6 @@ from sonde.clock import SystemClock
 from sonde.collect.child import become
 from sonde.collect.exits import code_of_failed_start
 from sonde.collect.launch import Launched, Launcher
-from sonde.collect.masking import mask_command
 from sonde.collect.registration import Registration, Wish, register, withdraw
 from sonde.errors import (
     ActionError,
@@ -25,6 +24,7 @@ from sonde.errors import (
     UsageError,
 )
 from sonde.guard import Guard, result_or_reason
+from sonde.masking import mask_command
 from sonde.records.finding import Verdict
 from sonde.records.job import JobState
 from sonde.settings import (

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sonde.clock import SystemClock
-from sonde.collect.masking import mask_command, readable
 from sonde.collect.recording import Recording
 from sonde.collect.registration import Registration
 from sonde.errors import UsageError
+from sonde.masking import mask_command, readable
 from sonde.records.job import Attempt, Exit, ExitReason, JobState
 from sonde.records.request import Request
 from sonde.settings import RunSettings

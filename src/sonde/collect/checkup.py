@@ -11,12 +11,12 @@ from typing import Any
 
 from sonde import __version__
 from sonde.clock import Clock, thread_cpu_seconds
-from sonde.collect.masking import mask_environment
 from sonde.collect.sampler import open_collectors
 from sonde.collect.system import Collector, Machine
 from sonde.collect.system import _cgroups as cgroups
 from sonde.errors import MissingExtraError, StoreError
 from sonde.guard import Guard
+from sonde.masking import mask_environment
 from sonde.settings import RunSettings, environment
 from sonde.store.backends import Backend, open_backend
 

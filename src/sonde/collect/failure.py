@@ -16,9 +16,9 @@ from typing import Any
 
 from sonde.clock import SystemClock
 from sonde.collect.bounded import within
-from sonde.collect.masking import mask_text
 from sonde.errors import StoppedJobError
 from sonde.guard import Guard
+from sonde.masking import mask_text
 from sonde.records.job import ExitReason
 from sonde.records.worker import Failure
 from sonde.settings import WorkerPlace, worker_place
@@ -182,7 +182,7 @@ def _of_a_child(error: Any, now_ns: int) -> Failure:
 
 def _message(error: BaseException) -> str:
     if isinstance(error, StoppedJobError):
-        return error.reason
+        return mask_text(error.reason)
     lines = traceback.format_exception_only(error)
     said = next((line for line in lines if not line.startswith(" ")), lines[-1])
     return mask_text(said.strip())[:_LONGEST_MESSAGE]

@@ -18,7 +18,6 @@ from sonde.collect.exits import Ending, Kills, explain
 from sonde.collect.failure import NO_RANK, describe
 from sonde.collect.handover import Handover
 from sonde.collect.inject import sitecustomize
-from sonde.collect.masking import mask_command
 from sonde.collect.own_threads import OwnThreads
 from sonde.collect.recording import Recording
 from sonde.collect.registration import Registration, Wish, register
@@ -28,6 +27,7 @@ from sonde.collect.surroundings import current_folder
 from sonde.collect.torch.patches import Patches
 from sonde.errors import JobExistsError, StoreError
 from sonde.guard import Guard
+from sonde.masking import mask_command
 from sonde.records.job import Attempt, Exit, ExitReason, JobState
 from sonde.records.request import Request
 from sonde.settings import (

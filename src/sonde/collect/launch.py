@@ -22,7 +22,6 @@ from sonde.collect.exits import (
 )
 from sonde.collect.handover import INJECTED, Handover
 from sonde.collect.interpreter import why_shut
-from sonde.collect.masking import MASK, mask_command
 from sonde.collect.process_tree import Process, processes_marked
 from sonde.collect.recording import Outcome, Recording
 from sonde.collect.registration import Registration
@@ -30,6 +29,7 @@ from sonde.collect.relay import relay_to
 from sonde.collect.surroundings import current_folder
 from sonde.collect.system import Machine
 from sonde.guard import Guard
+from sonde.masking import MASK, mask_command
 from sonde.records.job import Attempt, Exit, Overhead
 from sonde.records.notice import INSIDE
 from sonde.records.request import Request

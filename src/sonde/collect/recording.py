@@ -12,7 +12,6 @@ from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.collect.bounded import within
 from sonde.collect.decoding import Decoder, decoding_command
 from sonde.collect.disk_budget import DiskBudget
-from sonde.collect.masking import MASK
 from sonde.collect.registration import Registration
 from sonde.collect.reporting import Reporter, reporting_command
 from sonde.collect.sampler import FAILED, Sampler, open_collectors
@@ -22,6 +21,7 @@ from sonde.collect.system import Machine
 from sonde.collect.watching import Watching, watching_command
 from sonde.errors import UsageError
 from sonde.guard import Guard, error_text
+from sonde.masking import MASK
 from sonde.records.job import Attempt, Exit, Heartbeat, JobInfo, Overhead
 from sonde.records.notice import Notice, NoticeKind
 from sonde.records.request import Request, RequestKind

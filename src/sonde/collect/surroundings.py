@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sonde import __version__
-from sonde.collect.masking import mask_environment, readable
+from sonde.masking import mask_environment, readable
 from sonde.records.job import Surroundings
 
 _GIT_SECONDS = 5.0

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sonde.clock import NANOSECONDS, Clock
+from sonde.masking import mask_text
 from sonde.records.metric import Series
 from sonde.records.notice import Notice, NoticeKind
 from sonde.store.backends import Backend
@@ -83,14 +84,15 @@ class Writer:
     def notice(self, kind: NoticeKind, what: str, reason: str) -> None:
         """Says something about the recording itself, now."""
         now_ns = self._clock.now_ns()
-        self.add(NOTICES, (kind.value, what, reason, now_ns, now_ns))
+        self.add(NOTICES, (kind.value, mask_text(what), mask_text(reason), now_ns, now_ns))
 
     def flush(self) -> None:
         """Hands everything recorded so far to the outbox."""
         with self._lock:
             lost, self._lost = _merged(self._lost), []
         for gap in lost:
-            self.add(NOTICES, (gap.kind.value, gap.what, gap.reason, gap.start_ns, gap.end_ns))
+            texts = mask_text(gap.what), mask_text(gap.reason)
+            self.add(NOTICES, (gap.kind.value, *texts, gap.start_ns, gap.end_ns))
         with self._lock:
             for log in self._logs.values():
                 self._flush_log(log)

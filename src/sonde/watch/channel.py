@@ -8,6 +8,7 @@ from sonde.act import Action, Occasion
 from sonde.clock import Clock
 from sonde.errors import ActionError
 from sonde.guard import Guard
+from sonde.masking import mask_text
 
 PAUSES_SECONDS = (2.0, 10.0, 60.0, 300.0)  # after the first attempt, the second …
 _IDLE_SECONDS = 3600.0
@@ -115,7 +116,7 @@ class Channel:
             with self._lock:
                 delivery.due = self._clock.seconds() + pause
                 self._waiting.append(delivery)
-        message = said if error is None else _words(error)
+        message = mask_text(said if error is None else _words(error))
         outcome = Outcome(occasion, delivery.attempts, message, error is None, pause is None)
         self._tell(self.action, outcome)
 

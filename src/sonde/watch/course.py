@@ -4,9 +4,12 @@ import json
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import lru_cache
 
 from sonde.clock import NANOSECONDS, thread_cpu_seconds
 from sonde.guard import Guard
+from sonde.masking import mask_text
 from sonde.read.cuts import Settled
 from sonde.read.legs import Leg
 from sonde.read.window import Window
@@ -100,7 +103,7 @@ class Course:
         for one in found:
             if one.evidence:
                 plain(dict(one.evidence))
-        return found
+        return [_masked(finding) for finding in found]
 
     def progress(self) -> RuleProgress:
         """Its place, to be kept."""
@@ -183,8 +186,21 @@ class Course:
         return (RuleStatus.NO_ISSUES_FOUND if is_over else RuleStatus.IN_PROGRESS), None
 
     def _failed(self, part: str, error: BaseException) -> None:
-        self._reason = f"{part}: {type(error).__name__}: {error}"
-        self._traceback = "".join(traceback.format_exception(error))
+        self._reason = mask_text(f"{part}: {type(error).__name__}: {error}")
+        self._traceback = mask_text("".join(traceback.format_exception(error)))
+
+
+def _masked(finding: Finding) -> Finding:
+    """A finding without secrets: a rule may say anything."""
+    message, advice = _masked_text(finding.message), _masked_text(finding.advice)
+    if (message, advice) == (finding.message, finding.advice):
+        return finding
+    return replace(finding, message=message, advice=advice)
+
+
+@lru_cache(maxsize=1024)
+def _masked_text(text: str) -> str:
+    return mask_text(text)
 
 
 def asked_by(rule: Rule) -> str:

@@ -1,0 +1,58 @@
+"""Which names stand before secrets."""
+
+import re
+
+# A value after such a name is masked whatever it looks like.
+_SECRET = re.compile(
+    r"pass(wd|word|phrase)|secret|token|api[_-]?key|access[_-]?key|account[_-]?key"
+    r"|private[_-]?key|(^|[_.-])key$|credential"
+    r"|(^|[_.-])(auth|pwd|pw|pat|dsn|cookie|session|creds?|sig|webhook)($|[_.-])"
+    r"|authorization|connection[_-]?string|signature|(^|[_.-])jwt($|[_.-])",
+    re.IGNORECASE,
+)
+# A value after one of these is masked if it looks like no word and no number.
+_PERHAPS = re.compile(
+    r"(^|[_.-])keys?\d*($|[_.-])|(^|[_.-])(tokens|secrets|passwords)\d*$", re.IGNORECASE
+)
+# MYKEY, SSHKEY2: variables are written in capitals
+_CAPITAL_KEY = re.compile(r"[A-Z0-9_]*[A-Z0-9]KEYS?\d*")
+_OTHER_CAPITAL_KEYS = re.compile(r".*(MON|HOT|TUR|DON|JOC|HOC)KEYS?\d*")
+_CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# MYPASS and db.pass are secrets; these are other words, and passes of a filter or over data
+_OTHER_PASS = re.compile(
+    r"(^|[_.-])((by|com|encom|tres|over|under|sur|all)"
+    r"|(low|high|band|one|two|single|multi|forward|backward)[_-]?)pass$",
+    re.IGNORECASE,
+)
+# names that sound like one of the above and never hold a secret
+_HARMLESS = re.compile(
+    r"^(tokenizers?_.*|.*(max|num|n|min|pad|eos|bos|unk|special|sep|cls|mask)[_-]?(new[_-]?)?"
+    r"tokens?([_-].*)?"
+    r"|.*tokens|.*tokens?[_-](per|length|limit|count|id|ids|budget|embed\w*|type\w*).*"
+    r"|.*tokenize.*|xdg_session_.*|ssh_auth_sock"
+    r"|.*session[_-]?(id|type|class|name|manager)|desktop_session|gdmsession)$",
+    re.IGNORECASE,
+)
+# layers.0.attention.key is a module of a network
+_MODULE = re.compile(r".*(\.\d+\.|att(entio)?n).*\.(key|keys|token|session)", re.IGNORECASE)
+_LONGEST = 200
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether the value of an option or a variable of this name is a secret."""
+    name = name.lstrip("-+~")[:_LONGEST]
+    if name.lower().endswith("pass") and not _OTHER_PASS.search(name):
+        return True
+    if _HARMLESS.match(name) or _MODULE.fullmatch(name):
+        return False
+    return bool(_SECRET.search(name) or _SECRET.search(_CAMEL_CASE.sub("_", name)))
+
+
+def is_perhaps_secret_name(name: str) -> bool:
+    """Whether a value of this name is a secret if it looks like one."""
+    name = name.lstrip("-+~")[:_LONGEST]
+    if _MODULE.fullmatch(name):
+        return False
+    if _CAPITAL_KEY.fullmatch(name):
+        return not _OTHER_CAPITAL_KEYS.fullmatch(name)
+    return bool(_PERHAPS.search(_CAMEL_CASE.sub("_", name)))

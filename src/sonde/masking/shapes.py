@@ -1,0 +1,85 @@
+"""What secrets look like by themselves, as their issuers make them."""
+
+import math
+import re
+from collections import Counter
+from functools import cache
+
+# Beginnings that issuers give their tokens so that they can be recognized, and what follows.
+_TOKENS = (
+    r"(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}",  # Amazon
+    r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}",
+    r"gl(?:pat|ptt|dt|rt|cbt|imt|ft|soat|oas|agent)-[\w-]{16,}",  # GitLab
+    r"xox[abeoprs]-[\w-]{10,}|xapp-\d-[\w-]{10,}|xwfp-[\w-]{10,}",  # Slack
+    r"(?:sk|rk|pk)_(?:live|test|prod)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/]{16,}",  # Stripe
+    r"sk-[A-Za-z0-9_-]{16,}",  # OpenAI, Anthropic, OpenRouter
+    r"hf_[A-Za-z0-9]{16,}|api_org_[A-Za-z0-9]{16,}",  # Hugging Face
+    r"AIza[\w-]{30,}|ya29\.[\w-]{16,}|GOCSPX-[\w-]{20,}",  # Google
+    r"(?:nvapi|xai|pplx|gsk|r8|fw|tgp_v1|nvapi-stg)[-_][A-Za-z0-9_-]{24,}",  # model providers
+    r"npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|dckr_pat_[\w-]{20,}|rubygems_[a-f0-9]{40,}",
+    r"do[opr]_v1_[a-f0-9]{40,}|dapi[a-f0-9]{32}(?:-\d)?|dp\.pt\.[A-Za-z0-9]{30,}",
+    r"SG\.[\w-]{16,}\.[\w-]{16,}|SK[0-9a-f]{32}|key-[0-9a-f]{32}",  # mail and messages
+    r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}|sq0(?:atp|csp)-[\w-]{20,}|EAAA[\w-]{40,}",  # shops
+    r"hv[sbr]\.[\w-]{20,}|ATATT3[\w=-]{20,}|lin_api_[A-Za-z0-9]{30,}|tskey-[\w-]{16,}",
+    r"gl(?:sa|c)_[A-Za-z0-9_=-]{24,}|sntry[su]_[\w=+/-]{24,}|NRAK-[A-Z0-9]{20,}|sbp_[a-f0-9]{40}",
+    r"PMAK-[A-Za-z0-9-]{30,}|AGE-SECRET-KEY-1[A-Z0-9]{50,}|[A-Za-z0-9_~.]{3}8Q~[\w.~-]{30,}",
+    r"\d{8,10}:AA[\w-]{32,}|[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,}",  # bots of chats
+    r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*",  # a JSON web token
+)
+_HEADER = re.compile(
+    r"\b([Bb]earer|[Bb]asic|BEARER|BASIC)(\s{1,4})(?=[^\s\"']{0,200}[A-Z0-9=])[\w.~+/-]{8,}=*"
+)
+_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_RANDOM_WORD = re.compile(r"(?<![\w/.+-])[A-Za-z0-9+_-]{24,}={0,2}(?![\w/.+-])")
+# base64 has slashes, as paths do; padding and length tell them apart
+_BASE64 = re.compile(r"(?<![\w/.+-])[A-Za-z0-9+/]{38,}={1,2}(?![\w/.+=-])")
+_RANDOM_BITS_PER_CHARACTER = 4.0
+_VARIED_CHARACTERS = 24
+_RANDOM_PIECE = re.compile(r"[A-Za-z0-9]{12,}")
+
+
+def mask_shapes(text: str, mask: str) -> str:
+    """The text without what looks like a secret wherever it stands."""
+    text = _HEADER.sub(rf"\1\2{mask}", text)
+    text = _tokens().sub(mask, text)
+    text = _BASE64.sub(mask, text)
+    return _RANDOM_WORD.sub(lambda match: mask if _is_random(match[0]) else match[0], text)
+
+
+@cache
+def _tokens() -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_TOKENS)})")
+
+
+def mask_private_keys(text: str, mask: str) -> str:
+    """Private keys masked whole; one without an end is masked to the end of the text."""
+    pieces, done = [], 0
+    while begin := _KEY_BEGIN.search(text, done):
+        end = _KEY_END.search(text, begin.end())
+        pieces += [text[done : begin.start()], mask]
+        done = end.end() if end else len(text)
+    return "".join([*pieces, text[done:]])
+
+
+def _is_random(word: str) -> bool:
+    """Letters and digits without any pattern to them; names are made of short pieces."""
+    counts = Counter(word)
+    bits = -sum(n / len(word) * math.log2(n / len(word)) for n in counts.values())
+    has_mixture = any(c.isdigit() for c in word) and any(c.isalpha() for c in word)
+    is_varied = bits >= _RANDOM_BITS_PER_CHARACTER or len(counts) >= _VARIED_CHARACTERS
+    is_random = is_varied and _RANDOM_PIECE.search(word) is not None
+    return has_mixture and is_random
+
+
+def is_opaque(value: str) -> bool:
+    """Whether a value looks like no word, no number and no path."""
+    value = value.strip("\"'")
+    if len(value) < 6 or "/" in value or _NUMBER.fullmatch(value):
+        return False
+    has_digit = any(c.isdigit() for c in value)
+    has_letter = any(c.isalpha() for c in value)
+    return (has_digit and has_letter) or any(c in "!@#$%^&*~" for c in value)
+
+
+_NUMBER = re.compile(r"[-+]?[\d.,_]+(?:e[-+]?\d+)?[A-Za-z%]{0,2}", re.IGNORECASE)

@@ -1,0 +1,131 @@
+"""The one function that every text passes before it is recorded."""
+
+import re
+
+from sonde.masking.names import is_perhaps_secret_name, is_secret_name
+from sonde.masking.shapes import is_opaque, mask_private_keys, mask_shapes
+
+MASK = "***"
+
+_URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]+)(?=@)")
+_URL_TOKEN = re.compile(r"(?<=://)[^/\s:@]{16,}(?=@)")
+# whoever knows the address of a webhook may post to it
+_WEBHOOK = re.compile(
+    r"((?:https?://[^\s\"'<>]{0,500}?/(?:webhooks?|webhookb2|services(?=/T[A-Z0-9]{6,}/))"
+    r"|hooks\.slack\.com/\w+|discord(?:app)?\.com/api/webhooks|office\.com/webhook(?:b2)?)/)"
+    r"[^\s\"'<>;|)]+"
+)
+# curl -u user:password
+LOGIN_OPTIONS = ("-u", "-U", "--user", "--proxy-user")
+_LOGIN_OPTION = re.compile(
+    r"(?<![\w-])(-[uU][ =]?|--(?:proxy-)?user[ =])(\"[^\"]*\"|'[^']*'|[^\s\"']+)"
+)
+_LOGIN = re.compile(r"([\"']?[^\s:/=]*):(?!//)(.+?)([\"']?)", re.DOTALL)
+_USER_AND_GROUP = re.compile(r"[\"']?\d+:\d+[\"']?")
+# NAME=value, "name": "value", Name: value
+_ASSIGNED_NAME = re.compile(r"(?<![\w.-])([\w.-]+)([\"']?\s?[=:]{1,2}\s*)")
+_ASSIGNED_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'|(?:bearer |basic )?[^&;,\s]+", re.IGNORECASE)
+_VALUE_START = re.compile(
+    r"\"[^\"]{0,1000}\"|'[^']{0,1000}'|(?:bearer |basic )?[^&;,\s]{1,1000}", re.IGNORECASE
+)
+_PLAIN_VALUE = re.compile(r"(?:[-+]?\d[\d._]*(?:e[-+]?\d+)?|true|false|none|null)[)\]}.]*", re.I)
+# --password value, -p value, -pvalue
+_OPTION_VALUE = re.compile(
+    r"(?<![\w-])(--?[A-Za-z][\w.-]{0,80})([ \t]+)(\"[^\"]*\"|'[^']*'|[^\s\"',;|&)\]]+)"
+)
+_GLUED_OPTION = re.compile(r"(?<![\w-])-p(?=\S)([^\s\"',;|&)\]]+)")
+_PROSE = frozenset(
+    (
+        *("is", "are", "was", "were", "must", "to", "or", "and", "needs", "requires", "required"),
+        *("cannot", "can", "not", "expected", "missing", "should", "for", "in", "with", "has"),
+        *("need", "option", "flag", "takes", "given"),
+    )
+)
+# ['mysql', '-p', '…'] as Python prints a command, and as a script spells one
+_STRING = r"(?:'(?:[^'\\\n]|\\.){0,200}'|\"(?:[^\"\\\n]|\\.){0,200}\")"
+_WORDS = re.compile(rf"{_STRING}(?:\s*,\s*{_STRING})+")
+_WORD = re.compile(_STRING)
+
+
+def mask_text(text: str) -> str:
+    """Any text, secrets masked where they can be recognized by their shape or by a name."""
+    text = mask_private_keys(readable(text), MASK)
+    text = _URL_PASSWORD.sub(rf"\1:{MASK}", text)
+    text = _URL_TOKEN.sub(MASK, text)
+    text = _WEBHOOK.sub(rf"\1{MASK}", text)
+    text = _WORDS.sub(_mask_words, text)
+    text = _LOGIN_OPTION.sub(lambda match: match[1] + mask_login(match[2]), text)
+    text = _OPTION_VALUE.sub(_mask_option_value, text)
+    text = _GLUED_OPTION.sub(lambda match: mask_glued(match[0]), text)
+    text = _mask_assigned(text)
+    return mask_shapes(text, MASK)
+
+
+def readable(text: str) -> str:
+    """The text with bytes that are no text replaced: whatever is recorded can be printed."""
+    return text.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def mask_login(text: str) -> str:
+    """`user:password` without the password; what looks like user and group stays."""
+    match = _LOGIN.fullmatch(text)
+    if match is None or _USER_AND_GROUP.fullmatch(text):
+        return text
+    return f"{match[1]}:{MASK}{match[3]}"
+
+
+def mask_glued(word: str) -> str:
+    """`-psecret` without the secret; `-pthread` and `-p8080` stay."""
+    return f"-p{MASK}" if word.startswith("-p") and is_opaque(word[2:]) else word
+
+
+def is_secret_option(name: str, value: str) -> bool:
+    """Whether the word after an option is a secret."""
+    if name == "-p":
+        return is_opaque(value)
+    return is_secret_name(name) or (is_perhaps_secret_name(name) and is_opaque(value))
+
+
+def _mask_option_value(match: re.Match[str]) -> str:
+    name, space, value = match.groups()
+    is_value = not value.startswith("-") and value.lower() not in _PROSE
+    if is_value and MASK not in value and is_secret_option(name, value):
+        return f"{name}{space}{MASK}"
+    return match[0]
+
+
+def _mask_words(match: re.Match[str]) -> str:
+    """Quoted words with commas between them, each that follows a secret option masked."""
+    pieces, done, option = [], 0, ""
+    for word in _WORD.finditer(match[0]):
+        content = word[0][1:-1]
+        is_value = bool(option) and not content.startswith("--")
+        if is_value and content and is_secret_option(option, content):
+            pieces += [match[0][done : word.start()], f"'{MASK}'"]
+            done = word.end()
+        option = content if content.startswith("-") and "=" not in content else ""
+    return "".join([*pieces, match[0][done:]])
+
+
+def _mask_assigned(text: str) -> str:
+    """The values of all secret names, however deep: `a=token=x`, `{"key": "x"}`."""
+    parts, done = [], 0
+    for name in _ASSIGNED_NAME.finditer(text):
+        start = _VALUE_START.match(text, name.end()) if name.start() >= done else None
+        if start is None or not _is_assigned_secret(name[1], name[2], start[0]):
+            continue
+        value = _ASSIGNED_VALUE.match(text, name.end())
+        assert value is not None
+        parts += [text[done : name.end()], MASK]
+        done = value.end()
+    return "".join([*parts, text[done:]])
+
+
+def _is_assigned_secret(name: str, sign: str, value: str) -> bool:
+    if is_secret_name(name):
+        # `attention.key: 0.5` is a number of a network, `key=1234` may be a secret
+        return "=" in sign or not _PLAIN_VALUE.fullmatch(value)
+    if not is_perhaps_secret_name(name):
+        return False
+    is_variable = sign == "=" and name.isupper()
+    return is_opaque(value) or (is_variable and not _PLAIN_VALUE.fullmatch(value))

@@ -1,0 +1,220 @@
+"""One function masks every text that is recorded. Test secrets are put together when they run."""
+
+import random
+import string
+import subprocess
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.masking import MASK, mask_text
+
+ROOT = Path(__file__).parents[2]
+LETTERS = string.ascii_letters + string.digits
+LONGEST = 100_000  # of a traceback that is recorded
+SECONDS = 2.0
+
+
+def made(prefix: str, length: int, alphabet: str = LETTERS, suffix: str = "") -> str:
+    """A secret of a known shape that was never issued."""
+    numbers = random.Random(f"{prefix}{length}")
+    return prefix + "".join(numbers.choices(alphabet, k=length)) + suffix
+
+
+UPPER, HEX = string.ascii_uppercase + string.digits, "0123456789abcdef"
+TOKENS = {
+    "AWS access key": made("AK" + "IA", 16, UPPER),
+    "AWS temporary key": made("AS" + "IA", 16, UPPER),
+    "GitHub personal": made("gh" + "p_", 36),
+    "GitHub app": made("gh" + "s_", 36),
+    "GitHub fine-grained": made("github" + "_pat_", 60),
+    "GitLab personal": made("gl" + "pat-", 20),
+    "GitLab runner": made("gl" + "rt-", 20),
+    "Slack bot": made("xo" + "xb-", 24),
+    "Slack app": made("xa" + "pp-1-", 30),
+    "Stripe live": made("sk" + "_live_", 24),
+    "Stripe restricted": made("rk" + "_test_", 24),
+    "OpenAI": made("sk" + "-", 48),
+    "OpenAI project": made("sk" + "-proj-", 60),
+    "Anthropic": made("sk" + "-ant-api03-", 80),
+    "Hugging Face": made("h" + "f_", 34),
+    "Google API": made("AI" + "za", 35),
+    "Google OAuth": made("ya" + "29.", 60),
+    "Google client": made("GOC" + "SPX-", 28),
+    "NVIDIA": made("nv" + "api-", 60),
+    "Replicate": made("r" + "8_", 37),
+    "Groq": made("gs" + "k_", 50),
+    "npm": made("np" + "m_", 36),
+    "PyPI": made("py" + "pi-AgEI", 80),
+    "Docker Hub": made("dck" + "r_pat_", 27),
+    "DigitalOcean": made("do" + "p_v1_", 64, HEX),
+    "Databricks": made("da" + "pi", 32, HEX),
+    "SendGrid": made("S" + "G.", 22) + made(".", 43),
+    "Twilio": made("S" + "K", 32, HEX),
+    "Mailgun": made("ke" + "y-", 32, HEX),
+    "Shopify": made("shp" + "at_", 32, HEX),
+    "Vault": made("hv" + "s.", 90),
+    "Atlassian": made("ATA" + "TT3", 60),
+    "Linear": made("lin" + "_api_", 40),
+    "Tailscale": made("ts" + "key-auth-", 30),
+    "Grafana": made("gl" + "sa_", 40),
+    "New Relic": made("NR" + "AK-", 27, UPPER),
+    "Azure client": made("a1B" + "8Q~", 34),
+    "Telegram": made("123456789:" + "AA", 33),
+    "JSON web token": ".".join((made("ey" + "J", 30), made("ey" + "J", 40), made("", 43))),
+    "base64": made("", 60, LETTERS + "+/", "=="),
+    "random": made("Ab1", 40),
+}
+CONTEXTS = (
+    "{}",
+    "failed with {} at step 3",
+    '"{}"',
+    "url=https://host/path?x={}&y=1",
+    "  File x.py, line 3\n    run('{}')\nValueError: {}",
+)
+
+
+@pytest.mark.parametrize("kind", TOKENS)
+def test_what_secret_scanners_look_for_is_masked_wherever_it_stands(kind: str) -> None:
+    for context in CONTEXTS:
+        assert TOKENS[kind] not in mask_text(context.format(TOKENS[kind], TOKENS[kind]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DefaultEndpointsProtocol=https;AccountName=me;Account" + "Key={};EndpointSuffix=x",
+        "Endpoint=sb://x/;SharedAccessKeyName=root;SharedAccess" + "Key={}",
+        "Server=db;User Id=me;Pass" + "word={};Encrypt=yes",
+        "Server=db;Uid=me;P" + "wd={}",
+        "mongodb+srv://me:{}@cluster/db",
+        "amqp://me:{}@queue:5672/",
+        "https://me:{}@github.com/a/b.git",
+        "Authorization: Bearer {}",
+        "authorization: Basic {}",
+        "X-Api-Key: {}",
+        "{{'api_key': '{}', 'lr': 0.1}}",
+        'client_secret: "{}"',
+        "SSH_KEY_DATA={}",
+        "KEY1={} MYKEY={} HF_TOKENS={}",
+        "password = '{}'",
+        'if password == "{}":',
+        "mysql --password {} db",
+        "Command 'mysql -u root -p{} db' returned non-zero exit status 1.",
+        "Command '['mysql', '-u', 'root', '-p{}']' returned non-zero exit status 1.",
+        "Command '['mysql', '--password', '{}', 'db']' returned non-zero exit status 1.",
+        '    subprocess.run(["sshpass", "-p", "{}", "ssh"], check=True)',
+        "curl -u me:{} https://host",
+        "-----BEGIN RSA " + "PRIVATE KEY-----\n{}\n-----END RSA " + "PRIVATE KEY-----",
+        "key='-----BEGIN OPENSSH " + "PRIVATE KEY-----\\n{}\\nno end",
+    ],
+)
+@pytest.mark.parametrize("secret", ["hunter2x", "S3cr3tWithoutAnyShape"])
+def test_a_secret_is_masked_by_what_stands_before_it(text: str, secret: str) -> None:
+    masked = mask_text(text.format(*[secret] * text.count("{}")))
+    assert secret not in masked
+    assert MASK in masked
+
+
+def test_what_follows_a_private_key_is_kept() -> None:
+    key = "-----BEGIN EC " + "PRIVATE KEY-----\nMIIEpA\n-----END EC " + "PRIVATE KEY-----"
+    assert mask_text(f"before {key} after") == f"before {MASK} after"
+
+
+def test_a_failed_subprocess_tells_its_arguments_without_secrets() -> None:
+    secret = "hunter2" + "x"
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        subprocess.run(
+            ["false", "--password", secret, "--token=" + secret, "-p" + secret], check=True
+        )
+    masked = mask_text("".join(traceback.format_exception(caught.value)))
+    assert secret not in masked
+    assert "returned non-zero exit status 1" in masked
+    assert "'--password', '***'" in masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0f3a9c5e7b1d2468ace013579bdf02468ace0135",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "123e4567-e89b-12d3-a456-426614174000",
+        "bert.encoder.layer.0.attention.self.key: mean 0.0, std 0.02",
+        "model.layers.11.self_attn.q_proj.weight has gradients of 1.2e-9",
+        "transformer.h.3.attn.key = Linear(in_features=768)",
+        "attention.key: 0.5",
+        "wte.token_embedding.weight: 768 of 50257 rows",
+        "cls_token: 3, mask_token_id=103, max_tokens=4096, train_tokens=10B, tokens: 1,024",
+        "/data/checkpoints/run-0042/step_0001000/model-00001-of-00002.safetensors",
+        "s3://bucket/team/run-2026-11-16T08:00:00/report.html",
+        "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.15 GiB total capacity)",
+        "KeyError: 'loss'",
+        "  File \"/home/me/train.py\", line 42, in <module>\n    loss = model(batch['tokens'])",
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x128 and 64x10)",
+        "Sort by key, then by value: keys differ. The token is missing; basic functionality",
+        "ncclSystemError: System call (e.g. socket, malloc) or external library call failed",
+        "torch.Size([8, 512, 768]) != torch.Size([8, 512, 1024])",
+        "Command '['torchrun', '--nproc-per-node', '8', 'train.py', '-p', 'bf16']' returned 1",
+        "argument --token is required",
+        "lr=3e-4, betas=(0.9, 0.95), seed=1234567890123456",
+        "llama-7b-lora-r16-alpha32-lr3e-4-bs128-seed42 took 12:30:45",
+        "http://127.0.0.1:8765/#/jobs/train-20261115-120000/nodes?sel=47-71",
+        "process_tree.memory.rss: 12,345,678,901 bytes",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>",
+        "ampere_sgemm_128x64_tn, nvjet_hsh_192x192_64x4_2x1_v_bz_coopB_NNT",
+    ],
+)
+def test_healthy_text_stays_as_it_is(text: str) -> None:
+    assert mask_text(text) == text
+
+
+def test_the_pages_about_rules_and_metrics_stay_as_they_are() -> None:
+    for name in ("rules", "metrics", "charts", "records"):
+        for line in (ROOT / "docs" / "reference" / f"{name}.md").read_text().splitlines():
+            assert mask_text(line) == line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 200_000,
+        "=" * 200_000,
+        "key=" * 50_000,
+        "://" * 60_000,
+        "://a:" * 40_000,
+        "'" * 200_000,
+        "'a'," * 50_000,
+        "\"'" * 100_000,
+        "'\\" * 100_000,
+        "-p" * 100_000,
+        "-p x " * 40_000,
+        "--password " * 20_000,
+        "http://" * 30_000,
+        "http://a/webhook" * 12_000,
+        "eyJ" * 60_000,
+        "-----BEGIN PRIVATE KEY-----" * 8_000,
+        "bearer " * 30_000,
+        "A1b2" * 50_000,
+        "a.b-" * 50_000,
+        "token_" * 40_000 + "=x",
+        "-u a:" * 40_000,
+        " " * 200_000,
+        "[" * 200_000,
+        "x= " * 60_000,
+    ],
+    ids=lambda text: repr(text[:16]),
+)
+def test_a_long_line_takes_no_longer_than_its_length(text: str) -> None:
+    start = time.process_time()
+    mask_text(text[:LONGEST])
+    assert time.process_time() - start < SECONDS
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_masked_and_masking_again_changes_nothing(text: str) -> None:
+    masked = mask_text(text)
+    assert mask_text(masked) == masked
