@@ -27,6 +27,7 @@ from sonde.guard import Guard
 from sonde.show.output import visible
 from sonde.show.web import pages
 from sonde.show.web.answers import ANSWERS, Address
+from sonde.show.web.error_texts import without_paths
 from sonde.show.web.library import Library
 from sonde.show.web.live import Feeds
 from sonde.show.web.question import Question
@@ -127,7 +128,8 @@ def _answer(address: Address, question: Question, kept: _Kept, key: tuple[object
         return packed(address.answer(question), is_gzip_wanted=is_gzip_wanted)
     except SondeError as error:
         status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 400)
-        return packed(error_reply(visible(str(error)), status), is_gzip_wanted=False)
+        text = without_paths(str(error), question.library.store)
+        return packed(error_reply(visible(text), status), is_gzip_wanted=False)
 
 
 async def _body(request: Request) -> Mapping[str, Any] | Reply:

@@ -22,6 +22,7 @@ from sonde.read.training import steps_done, steps_told
 from sonde.read.workers import WorkerReader
 from sonde.records.finding import Evaluation, Severity
 from sonde.show.verdict import verdict
+from sonde.show.web.error_texts import without_paths
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.places import job_uri
@@ -177,7 +178,8 @@ class Catalogue:
                 reader = WorkerReader(backend, int(facts.workers[0]), facts.lives)
                 row |= {"steps": steps_done(facts, reader), "spark": _spark(reader)}
         except StoreError as error:  # the other jobs are there all the same
-            row = {**_EMPTY, "name": name, "verdict": str(error)}
+            text = without_paths(str(error), self._store)
+            row = {**_EMPTY, "name": name, "verdict": text}
             return _Known(row, is_over=True, seconds=self._clock.seconds(), is_whole=True)
         seconds = self._clock.seconds()
         return _Known({**row, "name": name}, facts.state.is_over, seconds, is_whole)

@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from sonde.errors import JobNotFoundError, SondeError
 from sonde.guard import Guard
+from sonde.show.web.error_texts import without_paths
 from sonde.show.web.library import Library
 from sonde.show.web.moments import Moment, look_at
 from sonde.show.web.open_job import OpenJob
@@ -94,7 +95,7 @@ class Feeds:
             job = await run_in_threadpool(self._job, request.path_params["job"])
         except SondeError as error:
             status = 404 if isinstance(error, JobNotFoundError) else 400
-            reply = error_reply(str(error), status)
+            reply = error_reply(without_paths(str(error), self._library.store), status)
             return Response(reply.body, reply.status, media_type=reply.media_type)
         if sum(one.listeners for one in self._feeds.values()) >= _MOST_LISTENERS:
             reply = error_reply("Too many pages listen already. Close some.", 503)
