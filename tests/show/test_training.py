@@ -9,6 +9,7 @@ from sonde.records.worker import WorkerBeat
 from sonde.show.terminal import status_lines
 from sonde.show.units import short_time
 from sonde.show.watch import frame
+from tests.fakes.evaluations import evaluate
 from tests.fakes.job import FakeJob
 from tests.show.machines import beat, end, look, machine, record
 
@@ -164,3 +165,17 @@ def test_a_worker_that_trains_alone_is_not_named() -> None:
 )
 def test_short_times_are_told_in_their_unit(seconds: float, text: str) -> None:
     assert short_time(seconds) == text
+
+
+def test_status_shows_the_last_result_of_each_evaluation() -> None:
+    job = trained()
+    worker = job.worker()
+    for step, loss in ((2, 0.75), (4, 0.5)):
+        evaluate(worker, "train (evaluated)", step, loss / 2, samples=1200)
+        evaluate(worker, "validation", step, loss)
+    worker.flush()
+    end(job, JobState.COMPLETED, None, 0)
+    lines = shown(job)
+    assert "last loss      1 (train, step 3)" in lines
+    results = "train (evaluated) 0.25 (step 4, 1,200 samples), validation 0.5 (step 4, 100 samples)"
+    assert f"evaluations    {results}" in lines

@@ -43,6 +43,7 @@ export interface Curve {
   low: Reals | null;
   high: Reals | null;
   tone: string;
+  has_markers?: boolean;
 }
 
 export interface LineSpec extends Picture {

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sonde.analyze.coverage import coverage_in
 from sonde.client.asked import known_mode
+from sonde.client.evaluations import Evaluations
 from sonde.client.events import Events, Stages
 from sonde.client.followed import Followed
 from sonde.client.job_card import job_card
@@ -23,6 +24,7 @@ from sonde.client.tensors import Tensor, Tensors, tensor_of
 from sonde.clock import Clock, SystemClock
 from sonde.errors import FormatTooNewError, UsageError
 from sonde.read.actions import read_actions
+from sonde.read.evaluations import read_evaluations as read_results
 from sonde.read.findings import evaluation_document, read_evaluations
 from sonde.read.job_data import JobData
 from sonde.read.jobs import JobFacts, list_job_names, read_job
@@ -203,6 +205,11 @@ class Job(Profiled, Judged, Followed):
         readers = self._workers_of(None)
         seen = Scalars(readers, ScalarQuestion(Losses(), source="hook"))
         return seen if len(seen) else Scalars(readers, ScalarQuestion(Losses()))
+
+    @property
+    def evaluations(self) -> Evaluations:
+        """The result of every evaluation: its name, training step, samples and mean loss."""
+        return Evaluations(read_results(self._workers_of(None)))
 
     def scalars(
         self,

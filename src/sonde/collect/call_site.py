@@ -87,24 +87,29 @@ def _is_of_script(file: str) -> bool:
 
 
 def split_of(frames: Iterable[Frame], shared: set[tuple[int, int]]) -> tuple[str, Frame] | None:
-    """The data split that the innermost telling frame names, and that frame.
+    """The data split that a frame names, and that frame: arguments first, then functions.
 
     Args:
         frames: From the inside out.
         shared: Frames that training passes through as well: they tell nothing.
     """
-    for frame in frames:
-        if frame.key in shared:
-            continue
-        callee, _, arguments = frame.expression.partition("(")
-        if not arguments:  # a loop over a plain variable
-            callee, arguments = "", callee
-        splits = _splits_in(arguments)
-        if len(splits) != 1:
-            splits = _splits_in(callee) - {TRAIN} or _splits_in(frame.function) - {TRAIN}
+    own = [frame for frame in frames if frame.key not in shared]
+    for frame in own:
+        splits = _splits_in(_parts(frame)[1])
+        if len(splits) == 1:
+            return splits.pop(), frame
+    for frame in own:
+        splits = _splits_in(_parts(frame)[0]) | _splits_in(frame.function)
+        splits.discard(TRAIN)  # functions that train evaluate, too
         if len(splits) == 1:
             return splits.pop(), frame
     return None
+
+
+def _parts(frame: Frame) -> tuple[str, str]:
+    """What is called, and with which arguments; a loop over a variable is only the latter."""
+    callee, _, arguments = frame.expression.partition("(")
+    return (callee, arguments) if arguments else ("", callee)
 
 
 def split_named(text: str) -> str | None:

@@ -1,9 +1,12 @@
 """Scalars over steps as curves of few points."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sonde.analyze.curves import Stretches, bucketed
 from sonde.records.step import Mode
@@ -13,12 +16,50 @@ from sonde.store.tables import texts_of, to_numpy
 POINTS = 300
 
 
-def curves_over_steps(rows: pa.Table, title: str, unit: str = "") -> LineChart | None:
-    """Every scalar and mode of a table as a curve over steps."""
+def losses_over_steps(
+    rows: pa.Table, title: str, evaluations: Sequence[Mapping[str, Any]]
+) -> LineChart | None:
+    """The training losses, and the result of every evaluation at the step where it ran."""
+    named: dict[str, list[tuple[int, float]]] = {}
+    for one in evaluations:
+        if one["loss"] is not None:
+            named.setdefault(one["name"], []).append((one["step"], one["loss"]))
+    trained = rows.filter(pc.not_equal(rows["mode"], Mode.EVAL.value))
+    if not trained.num_rows:
+        return curves_over_steps(rows, title)
+    if named:  # their batches have a counter of their own
+        rows = trained
+    last = max((step for points in named.values() for step, _ in points), default=0)
+    chart = curves_over_steps(rows, title, last=last)
+    if chart is None or not named:
+        return chart
+    edges = np.append(np.array(chart.x), np.inf)
+    results = []
+    for name, points in named.items():
+        steps, losses = (np.array(column) for column in zip(*points, strict=True))
+        found = bucketed(steps, losses, edges)
+        tone = Mode.EVAL.value if len(named) == 1 else ""
+        values = tuple(found.mean.tolist())
+        results.append(Curve(label=name, values=values, tone=tone, has_markers=True))
+    curves = chart.curves if len(named) == 1 else [replace(one, tone="") for one in chart.curves]
+    return replace(chart, curves=(*curves, *results))
+
+
+def curves_over_steps(
+    rows: pa.Table, title: str, unit: str = "", last: int = 0
+) -> LineChart | None:
+    """Every scalar and mode of a table as a curve over steps.
+
+    Args:
+        rows: With `name`, `mode`, `step` and `value`.
+        title: Of the chart.
+        unit: Of the values.
+        last: The step that the axis reaches at least.
+    """
     if not rows.num_rows:
         return None
     steps, values = to_numpy(rows["step"]), to_numpy(rows["value"])
-    first, last = int(steps.min()), int(steps.max())
+    first, last = int(steps.min()), max(last, int(steps.max()))
     edges = np.linspace(first, last + 1, min(POINTS, last - first + 1) + 1)
     modes, in_mode = texts_of(rows["mode"].dictionary_encode())
     names, named = texts_of(rows["name"].dictionary_encode())

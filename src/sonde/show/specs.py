@@ -87,6 +87,7 @@ class Curve:
     low: Reals | None = None
     high: Reals | None = None
     tone: str = ""
+    has_markers: bool = False  # few values, far from each other: each has a marker
 
     def document(self) -> dict[str, Any]:
         """With as many digits as can be seen."""
@@ -94,6 +95,7 @@ class Curve:
         return {
             "label": self.label,
             "tone": self.tone,
+            "has_markers": self.has_markers,
             **{name: None if row is None else _seen(row) for name, row in drawn.items()},
         }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from sonde.records.step import Phase
+from sonde.records.step import Mode, Phase
 from sonde.show.bars import bar
 from sonde.show.styles import CPU, QUIET
 from sonde.show.units import cost, duration, percent, short_time
@@ -26,7 +26,8 @@ def training_rows(status: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("workers", _workers(status)),
         ("stages", ", ".join(said)),
         ("steps", _steps(status)),
-        ("last loss", last_losses(status["losses"])),
+        ("last loss", last_losses(_without_batches(status))),
+        ("evaluations", evaluations(status.get("evaluations", []))),
         ("profiling", profiling(status["profiling"])),
         ("profiles", _profiles(status["profiles"])),
     ]
@@ -63,6 +64,30 @@ def last_losses(losses: Mapping[str, Any]) -> str:
     return ", ".join(
         f"{one['value']:.5g} ({_whose(label)}, step {one['step']})" for label, one in losses.items()
     )
+
+
+def evaluations(results: Sequence[Mapping[str, Any]]) -> str:
+    """The last result of each series: its loss, when it ran, on how many samples."""
+    return ", ".join(_evaluation(one) for one in latest_evaluations(results))
+
+
+def latest_evaluations(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The last evaluation of each series."""
+    return list({one["name"]: one for one in results}.values())
+
+
+def _evaluation(one: Mapping[str, Any]) -> str:
+    loss = "no loss" if one["loss"] is None else f"{one['loss']:.5g}"
+    samples = f", {one['samples']:,} samples" if one["samples"] else ""
+    return f"{one['name']} {loss} (step {one['step']:,}{samples})"
+
+
+def _without_batches(status: Mapping[str, Any]) -> dict[str, Any]:
+    """The last losses; single batches of evaluations are left out where there are results."""
+    losses: Mapping[str, Any] = status["losses"]
+    if not status.get("evaluations"):
+        return dict(losses)
+    return {label: one for label, one in losses.items() if label.partition("/")[0] != Mode.EVAL}
 
 
 def losses_of_first_mode(losses: Mapping[str, Any]) -> list[str]:

@@ -20,7 +20,7 @@ test("bands come before the curves that are drawn over them", () => {
 
 test("a curve that is hidden keeps the color of the others in its place", () => {
   const table = curveTable(spec, new Set(["train"]));
-  expect(table.shown).toEqual([{ label: "eval", place: 1, tone: "", hasBand: false }]);
+  expect(table.shown).toEqual([{ label: "eval", place: 1, tone: "", hasBand: false, hasMarkers: false }]);
   expect(table.columns.length).toBe(2);
 });
 
@@ -56,4 +56,9 @@ test("under the cursor only what is there is read", () => {
 
 test("a single step has an axis, too", () => {
   expect(curveTable({ ...spec, x: [7], curves: [] }, everything).extent).toEqual([6.5, 7.5]);
+});
+
+test("results of evaluations keep their markers", () => {
+  const curves = spec.curves.map((curve) => ({ ...curve, has_markers: curve.label === "eval" }));
+  expect(curveTable({ ...spec, curves }, new Set()).shown.map((one) => one.hasMarkers)).toEqual([false, true]);
 });

@@ -5,7 +5,7 @@ import type { LineSpec } from "../specs";
 export type CurveTable = {
   /** The axis, then high and low of each curve that has a band, then the curves. */
   columns: (number | null)[][];
-  shown: { label: string; place: number; tone: string; hasBand: boolean }[];
+  shown: { label: string; place: number; tone: string; hasBand: boolean; hasMarkers: boolean }[];
   extent: [number, number];
 };
 
@@ -23,7 +23,7 @@ export function curveTable(spec: LineSpec, hidden: ReadonlySet<string>): CurveTa
       ...shown.map(({ curve }) => curve.values),
     ],
     shown: shown.map(({ curve, place }) => ({
-      label: curve.label, place, tone: curve.tone, hasBand: curve.low !== null && curve.high !== null,
+      label: curve.label, place, tone: curve.tone, hasBand: curve.low !== null && curve.high !== null, hasMarkers: curve.has_markers === true,
     })),
     extent: last > first ? [first, last] : [first - 0.5, first + 0.5],
   };

@@ -65,9 +65,9 @@ function seriesOf({ table, color, variable }: Plan): Pick<uPlot.Options, "series
     series.push(invisible, invisible);
   }
   const isShort = (table.columns[0]?.length ?? 0) <= 40;
-  for (const { tone, place } of table.shown) {
+  for (const { tone, place, hasMarkers } of table.shown) {
     const name = variable(tone, place);
-    const points = isShort ? { show: true, size: 5, fill: () => color(name) } : { show: false };
+    const points = isShort || hasMarkers ? { show: true, size: 5, fill: () => color(name) } : { show: false };
     series.push({ stroke: () => color(name), width: 1.75, points, spanGaps: true });
   }
   return { series, bands };

@@ -36,6 +36,8 @@ class OnTorch(Adapter):
         self._divides = session.hook("losses", torch.losses.divides, default=False)
         self._undivided = session.hook("losses", torch.losses.undivided, None)
         self._force = session.hook("modes", session.steps.force, None)
+        self._entitle = session.hook("evaluations", torch.evaluations.entitle, "")
+        self._report = session.hook("evaluations", torch.evaluations.report, None)
         self._wrap(self._patches)
 
     def detach(self) -> None:
@@ -56,6 +58,30 @@ class OnTorch(Adapter):
                     return original(*args, **kwargs)
                 finally:
                     self._force(before)
+
+            return call
+
+        return make
+
+    def _named(
+        self, title_of: Callable[..., str], metrics_of: Callable[[Any], Mapping[str, Any]]
+    ) -> Callable[[Function], Function]:
+        """A function that runs an evaluation of a known name and returns its metrics.
+
+        Args:
+            title_of: The name, from the arguments of the call.
+            metrics_of: The metrics, from its result.
+        """
+
+        def make(original: Function) -> Function:
+            def call(*args: Any, **kwargs: Any) -> Any:
+                before = self._entitle(title_of(*args, **kwargs))
+                try:
+                    result = original(*args, **kwargs)
+                    self._report(metrics_of(result))
+                    return result
+                finally:
+                    self._entitle(before)
 
             return call
 

@@ -33,7 +33,9 @@ class Lightning(OnTorch):
         strategy = import_module(f"{self.home}.strategies").Strategy
         for name in _STEPS:
             patches.wrap(strategy, name, self._passing)
-        patches.wrap(vars(loops)["_EvaluationLoop"], "run", self._in_mode(Mode.EVAL))
+        evaluation = vars(loops)["_EvaluationLoop"]
+        patches.wrap(evaluation, "run", self._named(_title, _metrics))
+        patches.wrap(evaluation, "run", self._in_mode(Mode.EVAL))
         patches.wrap(vars(loops)["_PredictionLoop"], "run", self._in_mode(Mode.PREDICT))
         patches.wrap(import_module(self.home).Trainer, "save_checkpoint", self._saves)
         connectors = f"{self.home}.trainer.connectors.logger_connector"
@@ -80,6 +82,19 @@ class Lightning(OnTorch):
     def _take_latest(self) -> Mapping[str, Mapping[str, Any]] | None:
         latest, self._latest = self._latest, None
         return latest
+
+
+def _title(loop: Any, *_args: Any, **_kwargs: Any) -> str:
+    """The name of an evaluation; two batches before training are only a check."""
+    if loop.trainer.sanity_checking:
+        return "sanity check"
+    return "test" if loop.trainer.testing else "validation"
+
+
+def _metrics(result: Any) -> dict[str, Any]:
+    """What was logged in an evaluation, of all its data loaders."""
+    parts = result if isinstance(result, list) else []
+    return {name: one for part in parts for name, one in part.items()}
 
 
 def _is_aside(trainer: Any) -> bool:

@@ -78,7 +78,7 @@ class PyTorch(Adapter):
         self.loading = Loading(session, self.evaluations.iterates)
         self.other_profilers = OtherProfilers()
         DeviceMemory(session)
-        inside = self._inside_of_passes(session, gather, scalars, looks)
+        inside = self.criteria, _ = self._inside_of_passes(session, gather, scalars, looks)
         session.each_step("evaluations", self.evaluations.step_over)  # after the losses
         self._compiler = Compiler(session)
         session.tensors = Told(session, records, scalars)

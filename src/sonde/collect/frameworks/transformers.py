@@ -7,6 +7,10 @@ from sonde.collect.frameworks._on_torch import Function, OnTorch
 from sonde.collect.torch.patches import Patches
 from sonde.records.step import Mode
 
+_EVAL = "eval"
+_PREFIX = 2  # its place among the arguments of `evaluate`
+_TIMES = ("_runtime", "_per_second", "_time", "epoch")
+
 
 class Transformers(OnTorch):
     """Sees what the Trainer does beside PyTorch."""
@@ -17,7 +21,9 @@ class Transformers(OnTorch):
     def _wrap(self, patches: Patches) -> None:
         trainer = import_module("transformers.trainer").Trainer
         patches.wrap(trainer, "training_step", self._training_step)
+        patches.wrap(trainer, "evaluate", self._named(_title, _metrics))
         patches.wrap(trainer, "evaluate", self._in_mode(Mode.EVAL))
+        patches.wrap(trainer, "prediction_step", self._prediction_step)
         patches.wrap(trainer, "predict", self._in_mode(Mode.PREDICT))
         patches.wrap(trainer, "log", self._log)
         for name in ("_save_checkpoint", "save_model"):
@@ -38,9 +44,32 @@ class Transformers(OnTorch):
 
         return training_step
 
+    def _prediction_step(self, original: Function) -> Function:
+        """The Trainer scales what the model returns: by the number of workers, for one."""
+        correct = self._session.hook("losses of evaluations", self._torch.criteria.correct, None)
+
+        def prediction_step(trainer: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(trainer, *args, **kwargs)
+            correct(result[0])
+            return result
+
+        return prediction_step
+
     def _log(self, original: Function) -> Function:
         def log(trainer: Any, logs: Any, *args: Any, **kwargs: Any) -> Any:
             self._note(dict(logs))
             return original(trainer, logs, *args, **kwargs)
 
         return log
+
+
+def _title(_trainer: Any, *args: Any, **kwargs: Any) -> str:
+    """The name of an evaluation, from the prefix of its metrics."""
+    prefix = str(kwargs.get("metric_key_prefix", args[2] if len(args) > _PREFIX else _EVAL))
+    return "validation" if prefix == _EVAL else prefix.removeprefix(f"{_EVAL}_")
+
+
+def _metrics(result: Any) -> dict[str, Any]:
+    """What was measured, without how long it took."""
+    numbers = result if isinstance(result, dict) else {}
+    return {name: one for name, one in numbers.items() if not name.endswith(_TIMES)}

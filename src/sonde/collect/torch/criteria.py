@@ -181,6 +181,13 @@ class Criteria:
             if plan.wants(kinds[0]) and self._offers.is_due(forward):
                 self._offers.offer(forward, stem, kinds, leaves_of(tensor))
 
+    def correct(self, loss: Any) -> None:
+        """A framework says what the loss of the evaluation pass before is, whatever it saw."""
+        forward = self._modules.latest
+        if forward is not None and forward.kind is not Pass.TRAIN and _is_number(loss):
+            self._losses.clear()
+            self._add("loss", loss, forward)
+
     def _pass_noted(self, forward: ForwardPass, losses: list[tuple[str, float]]) -> None:
         self._pass_begins()
         for name, value in losses:

@@ -6,10 +6,10 @@ Each result is one observation of the kind `evaluation`, at the number of traini
 rule reads them with `sonde.read.evaluations.evaluations_in(window)`.
 """
 
-import json
 import math
+import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,7 +128,7 @@ class Evaluations:
         self._latest: Batch | None = None
         self._wasted = 0
         self._feeds.clear()
-        self.title = ""  # what a framework calls the evaluation under way
+        self._title = ""  # what a framework calls the evaluation under way
 
     def iterates(self, loader: Any, iterator: Any) -> None:
         """A data loader begins to deliver batches."""
@@ -137,16 +137,23 @@ class Evaluations:
         feeds = self._feeds.by_iterator
         for other in feeds.values():
             if other.is_training and other.chain == chain:
-                feed.is_training |= other.data_set() is loader.dataset
+                feed.is_training |= other.data_set() is feed.data_set()
         self._remember_training()
         feeds[id(iterator)] = feed
         if len(feeds) > _MAX_FEEDS:
             del feeds[next(iter(feeds))]
 
-    def logs(self, numbers: dict[str, float]) -> None:
+    def entitle(self, title: str) -> str:
+        """A framework names the evaluations that follow; what it had named them before."""
+        before, self._title = self._title, title
+        return before
+
+    def report(self, numbers: Mapping[str, Any]) -> None:
         """A framework reports numbers of the evaluation that has just run."""
         if self._open:
-            self._open[-1].metrics |= numbers
+            known = {name: number(value) for name, value in numbers.items()}
+            metrics = {name: value for name, value in known.items() if value is not None}
+            self._open[-1].metrics |= metrics
 
     def end(self) -> None:
         """All evaluations are over: training goes on, or the job ends."""
@@ -237,10 +244,10 @@ class Evaluations:
 
     def _series_of_feed(self, feed: Feed, model: str) -> Series:
         data_set = feed.data_set()
-        free = None
+        free: Series | None = None
         for series in self._series:
             key = (series.chain, series.model, series.title, series.is_loader)
-            if key != (feed.chain, model, self.title, True):
+            if key != (feed.chain, model, self._title, True):
                 continue
             known = series.data_set()
             if known is data_set:
@@ -251,15 +258,15 @@ class Evaluations:
         if free is not None:
             free.data_set = feed.data_set
             return free
-        return self._add(Series(feed.chain, feed.frames, feed.data_set, True, model, self.title))
+        return self._add(Series(feed.chain, feed.frames, feed.data_set, True, model, self._title))
 
     def _series_of_call(self, chain: Chain, model: str) -> Series:
         for series in self._series:
             key = (series.chain, series.model, series.title, series.is_loader)
-            if key == (chain, model, self.title, False):
+            if key == (chain, model, self._title, False):
                 return series
         frames = self._sites.describe(chain)
-        return self._add(Series(chain, frames, _nothing, False, model, self.title))
+        return self._add(Series(chain, frames, _nothing, False, model, self._title))
 
     def _add(self, series: Series) -> Series:
         if len(self._series) >= _MAX_SERIES:
@@ -348,8 +355,16 @@ def _reference(data_set: Any) -> Callable[[], Any]:
     try:
         return weakref.ref(data_set)
     except TypeError:
-        key = json.dumps([type(data_set).__qualname__, id(data_set)])
+        key = sys.intern(f"{type(data_set).__qualname__} {id(data_set)}")
         return lambda: key
+
+
+def number(value: Any) -> float | None:
+    """A plain number, or one in a tensor of the host; else None."""
+    if isinstance(value, Tensor):
+        return float(value) if value.numel() == 1 and value.device.type == "cpu" else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number else None
 
 
 def _rows(values: tuple[Any, ...]) -> int:

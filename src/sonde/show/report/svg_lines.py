@@ -106,6 +106,10 @@ def _curve(
         yield element("path", d=path, class_=f"band f-{color}")
     path = _path(x, _numbers(curve.values).tolist(), up, is_joined=is_joined)
     yield element("path", d=path, class_=f"curve s-{color}")
+    if curve.has_markers:
+        for at, value in zip(x, _numbers(curve.values).tolist(), strict=False):
+            if np.isfinite(value):
+                yield element("circle", cx=at, cy=up.at(value), r=3, class_=f"f-{color}")
 
 
 def _path(x: Sequence[float], values: Sequence[float], up: Scale, *, is_joined: bool) -> str:

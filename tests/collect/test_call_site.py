@@ -1,0 +1,54 @@
+"""The names of data splits in the script tell what an evaluation is about."""
+
+import pytest
+
+from sonde.collect.call_site import CallSites, Frame, split_named, split_of
+
+
+def frame(expression: str, function: str = "main", key: int = 0) -> Frame:
+    return Frame((key, 0), function, "train.py", 10 + key, expression)
+
+
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [
+        ([frame("val_loader")], "validation"),
+        ([frame("enumerate(tqdm(self.test_dl))")], "test"),
+        ([frame("model(Xtr[ix])")], "train"),
+        ([frame("model(x_dev)")], "validation"),
+        ([frame("loader", "evaluate"), frame("evaluate(model, trainLoader)")], "train"),
+        ([frame("loader", "validate"), frame("validate(model, test_loader)")], "test"),
+        ([frame("loader", "validate"), frame("validate(model, loaders[1])")], "validation"),
+        ([frame("loader", "run_epoch"), frame("run_epoch(train_loader, val_loader)")], None),
+        ([frame("loader", "train"), frame("train(model)")], None),
+        ([frame("model(inputs)", "interval")], None),
+    ],
+)
+def test_a_split_is_known_by_arguments_then_by_functions(
+    frames: list[Frame], expected: str | None
+) -> None:
+    found = split_of(frames, set())
+    assert (found[0] if found else None) == expected
+
+
+def test_frames_that_training_passes_through_tell_nothing() -> None:
+    frames = [frame("evaluate(model, other)", key=1), frame("train(train_loader)", key=2)]
+    assert split_of(frames, {(2, 0)}) is None
+
+
+def test_a_word_stands_for_a_split() -> None:
+    assert split_named("val") == "validation"
+    assert split_named("epoch") is None
+
+
+def test_calls_on_one_line_are_told_apart() -> None:
+    sites = CallSites()
+
+    def here() -> tuple[tuple[int, int], ...]:
+        return sites.chain()
+
+    first, second = here(), here()
+    again = [here() for _ in range(2)]
+
+    assert first != second
+    assert again[0] == again[1]

@@ -1,0 +1,57 @@
+"""Evaluations of several workers become one result each."""
+
+import pytest
+
+from tests.fakes.evaluations import evaluate
+from tests.fakes.job import FakeJob
+
+
+def test_workers_that_evaluate_parts_of_a_data_set_give_one_mean_over_all_samples() -> None:
+    fake = FakeJob()
+    evaluate(fake.worker(0, world_size=2), "validation", 400, 1.0, samples=300).flush()
+    evaluate(fake.worker(1, world_size=2), "validation", 400, 2.0, samples=100).flush()
+
+    [one] = fake.job().evaluations
+
+    assert (one.step, one.samples, one.batches) == (400, 400, 4)
+    assert one.loss == pytest.approx(1.25)
+
+
+def test_workers_that_evaluate_the_same_data_count_its_samples_once() -> None:
+    fake = FakeJob()
+    for rank in range(2):
+        evaluate(fake.worker(rank, world_size=2), "validation", 400, 1.5, samples=300).flush()
+
+    [one] = fake.job().evaluations
+
+    assert (one.samples, one.loss) == (300, 1.5)
+
+
+def test_the_status_lists_every_evaluation_in_order() -> None:
+    fake = FakeJob()
+    worker = fake.worker()
+    for step in (100, 200):
+        evaluate(worker, "train (evaluated)", step, 0.5)
+        evaluate(worker, "validation", step, None, samples=1797, metrics={"accuracy": 0.9})
+    worker.flush()
+
+    found = fake.job().summary["evaluations"]
+
+    assert [(one["name"], one["step"]) for one in found] == [
+        ("train (evaluated)", 100),
+        ("validation", 100),
+        ("train (evaluated)", 200),
+        ("validation", 200),
+    ]
+    assert found[3] == {
+        "name": "validation",
+        "data": "loader at train.py:88",
+        "step": 200,
+        "samples": 1797,
+        "loss": None,
+        "metrics": {"accuracy": 0.9},
+    }
+
+
+def test_a_job_without_evaluations_has_an_empty_list() -> None:
+    assert FakeJob().job().summary["evaluations"] == []
