@@ -21,6 +21,7 @@ from sonde.records.job import (
 )
 from sonde.records.metric import MetricInfo, Series
 from sonde.store.backends import Backend, open_backend
+from sonde.store.closing import write_closing
 from sonde.store.facts import encode_facts
 from sonde.store.format import SYSTEM, Family
 from sonde.store.layout import JOB, attempt_key, node_folder
@@ -89,6 +90,14 @@ class FakeJob:
         self._document("exit", Exit(state, ExitReason.EXIT, self.clock.now_ns(), code=0))
         return self
 
+    def close(self) -> "FakeJob":
+        """The command is over, and its launcher lists what was recorded."""
+        self.end()
+        exit_ = Exit(JobState.COMPLETED, ExitReason.EXIT, self.clock.now_ns(), code=0)
+        now_ns = self.clock.now_ns()
+        write_closing(self.backend, self._attempt(), exit_, now_ns, with_workers=True)
+        return self
+
     def worker(self, rank: int = 0, attempt: int = 1, restart: int = 0, **facts: Any) -> FakeWorker:
         """A training process on this node that starts now."""
         facts = {"node": self.node, **facts}
@@ -136,7 +145,8 @@ class FakeJob:
         return [one.key for one in self.backend.entries("") if one.key.endswith(ending)]
 
     def _document(self, what: str, record: object) -> None:
-        self.backend.write(attempt_key(self.node, 1, what), encode_facts(record))
+        key = attempt_key(self.node, 1, what)
+        self.backend.write(key, encode_facts(record, key))
 
     def _attempt(self) -> Attempt:
         return Attempt(

@@ -1,12 +1,11 @@
 """Profiles of Python as a test tells them: which stack stood when, or which took how much."""
 
-import gzip
 from typing import TYPE_CHECKING
 
 from sonde.collect.profilers.python import encode_profile
 from sonde.records.python_profile import Function, PythonProfile, PythonProfiler, PythonTimer
-from sonde.store.blobs import encode_blob
-from sonde.store.layout import profile_key
+from sonde.store.blobs import encode_blob, zipped
+from sonde.store.layout import TRACE_SUFFIX, profile_key
 from tests.fakes.worker import FakeWorker
 
 if TYPE_CHECKING:
@@ -80,9 +79,9 @@ class FakeProfile:
             interval_ns=MILLISECOND_NS,
         )
         key = profile_key(self._worker.rank, "python", self._first_step, f"token_{number}")
-        data = encode_blob(gzip.compress(encode_profile(profile)))
-        self._worker.backend.write(f"{key}.json.gz", data)
-        return f"{key}.json.gz"
+        key += TRACE_SUFFIX
+        self._worker.backend.write(key, encode_blob(zipped(encode_profile(profile), key)))
+        return key
 
     def _node(self, stack: Stack) -> int:
         parent = -1

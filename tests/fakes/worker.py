@@ -62,7 +62,8 @@ class FakeWorker:
 
     def document(self, what: str, record: object) -> "FakeWorker":
         """A document about this life."""
-        self.backend.write(worker_key(*self._place, what), encode_facts(record))
+        key = worker_key(*self._place, what)
+        self.backend.write(key, encode_facts(record, key))
         return self
 
     def stretch(
@@ -150,7 +151,8 @@ class FakeWorker:
         """Full tensors of one step."""
         raw = {name: _raw(one) for name, one in tensors.items()}
         key = values_key(self.rank, mode, step, self.writer.token)
-        self.backend.write(key, encode_tensors(raw, {"time_ns": str(self.clock.now_ns())}))
+        facts = {"time_ns": str(self.clock.now_ns()), "key": key}
+        self.backend.write(key, encode_tensors(raw, facts))
         for name in tensors:
             self.knows(name)
         return self

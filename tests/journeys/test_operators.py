@@ -42,7 +42,7 @@ while len(sys.argv) > 1 and not pathlib.Path(sys.argv[1]).exists():
 
 def operations(backend: Backend) -> list[dict[str, Any]]:
     """Each with the phase of the training that it began in."""
-    reader = WorkerReader(backend, 0, read_lives(backend, ["0"], []))
+    reader = WorkerReader(backend, 0, read_lives(backend, ["0"]))
     table, phases = operations_of(reader), phases_of(reader)
     places = phases.at(to_numpy(table["start_ns"])).tolist()
     names = [phases.names[place] if place >= 0 else "" for place in places]
@@ -60,7 +60,7 @@ def check(backend: Backend) -> None:
     assert backward == {"body": "backward", "head": "backward"}
     assert not list(waiting_traces(backend))
     assert not [entry for entry in backend.entries("workers/0/profiles") if "oper" in entry.key]
-    reader = WorkerReader(backend, 0, read_lives(backend, ["0"], []))
+    reader = WorkerReader(backend, 0, read_lives(backend, ["0"]))
     (window,) = [one for one in windows_of(reader) if one.kind == "operators"]
     assert window.first_step == 5
     for row in rows:

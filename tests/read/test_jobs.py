@@ -7,6 +7,7 @@ from sonde.errors import FormatTooNewError
 from sonde.read.jobs import JobFacts, list_job_names, read_job
 from sonde.records.job import Heartbeat, JobInfo, JobState, Overhead
 from sonde.records.notice import NoticeKind
+from sonde.store.backends import open_backend
 from sonde.store.facts import encode_facts
 from sonde.store.layout import JOB, attempt_key
 from tests.fakes.clock import START_NS
@@ -128,6 +129,7 @@ def test_folders_that_are_no_jobs_are_not_listed(tmp_path: object) -> None:
     FakeJob(f"{tmp_path}/b")
     FakeJob(f"{tmp_path}/a")
     FakeJob(f"{tmp_path}/.hidden")
-    FakeJob(f"{tmp_path}/gone").backend.delete([JOB])
+    FakeJob(f"{tmp_path}/without-job-json").backend.delete([JOB])
+    open_backend(f"{tmp_path}/other").write("nodes/readme.txt", b"something else")
 
-    assert list_job_names(str(tmp_path)) == ["a", "b"]
+    assert list_job_names(str(tmp_path)) == ["a", "b", "without-job-json"]

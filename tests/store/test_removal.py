@@ -64,6 +64,7 @@ def test_removing_a_job_does_not_follow_links_inside_of_it(tmp_path: Path) -> No
         "job.json",
         "nodes/a.b-c/attempt-001/reserve",
         "nodes/a/attempt-012/failure-17.json",
+        "nodes/a/attempt-001/frameworks/torch-2.13.0+cpu",
         "nodes/a/system/01794856940754637297-1290a71e.frames",
         "workers/3/events/01794856940754637297-1290a71e-36.rollup.parquet",
         "workers/0/values/train-0000000010-e7813e60.safetensors",

@@ -193,7 +193,7 @@ def test_frames_that_were_damaged_are_remembered_by_the_sealed_segment() -> None
 def test_a_segment_without_readable_rows_stays_as_it_is() -> None:
     job = recorded(1)
     (key,) = job.stored(".frames")
-    job.backend.write(key, flipped(job.backend.read(key), 8 * 30))
+    job.backend.write(key, bytes(len(job.backend.read(key))))
 
     assert job.seal() == 0
 

@@ -50,6 +50,7 @@ def test_a_segment_starts_with_format_family_and_series() -> None:
     assert json.loads(frames[0].payload) == {
         "format": 1,
         "family": "system",
+        "owner": f"nodes/node-a/system/{job.writer.token}",
         "series": [
             {
                 "metric": {

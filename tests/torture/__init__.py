@@ -1,1 +1,1 @@
-"""Probes that try to break Sonde: `python -m tests.torture`; a small share runs in `make test`."""
+"""Hostile tests of the whole, seeded and countable; pytest runs a small share of them."""

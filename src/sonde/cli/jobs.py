@@ -1,15 +1,19 @@
 """`sonde jobs`: all jobs of a store."""
 
 import argparse
+from typing import Any
 
 from sonde.cli._command import Command, Options, add_json, add_store, remark, say, say_json
 from sonde.clock import SystemClock
 from sonde.errors import StoreError
-from sonde.read.jobs import list_job_names, read_job
+from sonde.read.jobs import JobFacts, list_job_names, read_job
+from sonde.read.opening import BROKEN
 from sonde.read.status import status_document
 from sonde.show.terminal import jobs_lines, print_lines, width_of_output
 from sonde.store.backends import open_backend
 from sonde.store.places import check_store, job_uri
+
+_SHOWN = ("job", "state", "start_time", "end_time", "duration_seconds", "nodes", "exit")
 
 
 class Jobs(Command):
@@ -27,14 +31,17 @@ class Jobs(Command):
         documents = []
         for name in list_job_names(options.store):
             try:
-                facts = read_job(open_backend(job_uri(options.store, name)), now_ns)
+                facts = read_job(
+                    open_backend(job_uri(options.store, name)), now_ns
+                ).refuse_nothing()
             except StoreError as error:  # the other jobs are there all the same
-                remark(f"{name}: {error}")
+                documents.append(_broken(name, str(error)))
                 continue
-            document = status_document(facts, now_ns)
-            kept = ("job", "state", "start_time", "end_time", "duration_seconds", "nodes", "exit")
-            documents.append({key: document[key] for key in kept})
+            documents.append(_document(facts, now_ns))
         documents.sort(key=lambda document: document["start_time"] or "")
+        for document in documents:
+            if document["state"] == BROKEN and not options.json:
+                remark(f"{document['job']} is broken: {document['exit']['message']}")
         if options.json:
             say_json(documents)
         elif documents:
@@ -42,3 +49,15 @@ class Jobs(Command):
         else:
             say(f"No jobs in {options.store} yet. Make one: sonde run python train.py")
         return 0
+
+
+def _document(facts: JobFacts, now_ns: int) -> dict[str, Any]:
+    document = status_document(facts, now_ns)
+    return {key: document[key] for key in _SHOWN} | {"damages": list(facts.damages)}
+
+
+def _broken(name: str, reason: str) -> dict[str, Any]:
+    """A job that cannot be opened, and why."""
+    exit_ = {"code": None, "reason": BROKEN, "message": reason, "traceback": None}
+    document = dict.fromkeys(_SHOWN) | {"job": name, "state": BROKEN, "nodes": [], "exit": exit_}
+    return {**document, "damages": [reason]}

@@ -22,10 +22,11 @@ from sonde.client.steps import Steps
 from sonde.client.system import SystemMetrics
 from sonde.client.tensors import Tensor, Tensors, tensor_of
 from sonde.clock import Clock, SystemClock
-from sonde.errors import FormatTooNewError, UsageError
+from sonde.errors import StoreError, UsageError
 from sonde.read.actions import read_actions
 from sonde.read.evaluations import read_evaluations as read_results
 from sonde.read.findings import evaluation_document, read_evaluations
+from sonde.read.inventory import check_files
 from sonde.read.job_data import JobData
 from sonde.read.jobs import JobFacts, list_job_names, read_job
 from sonde.read.scalars import Losses, Matching, ScalarQuestion
@@ -59,6 +60,7 @@ class Job(Profiled, Judged, Followed):
         self._worker_readers: dict[int, WorkerReader] = {}
         self._tensors: dict[str, Holders] | None = None
         self._facts = read_job(backend, self._clock.now_ns())
+        check_files(backend, self._facts)
 
     @property
     def name(self) -> str:
@@ -125,6 +127,7 @@ class Job(Profiled, Judged, Followed):
     def refresh(self) -> "Job":
         """Looks again at a job that still grows."""
         self._facts = read_job(self._backend, self._clock.now_ns())
+        check_files(self._backend, self._facts)
         self._tensors = None
         for node in self._readers.values():
             node.refresh()
@@ -335,12 +338,12 @@ def open_job(job: str | os.PathLike[str], store: str | os.PathLike[str] | None =
 
 
 def list_jobs(store: str | os.PathLike[str] | None = None) -> list[Job]:
-    """All jobs of a store, the latest last; one of a newer format is left out, with a warning."""
+    """All jobs of a store, the latest last; those that cannot be opened only give a warning."""
     where = os.fspath(store or default_store())
     jobs = []
     for name in list_job_names(where):
         try:
             jobs.append(Job(open_backend(job_uri(where, name))))
-        except FormatTooNewError as error:
+        except StoreError as error:
             log.warning("%s", error)
     return sorted(jobs, key=lambda job: job.facts.start_ns or 0)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sonde.client.frames import Frame, aligned
 from sonde.client.layers import Layers
 from sonde.client.series import Histogram, Histograms, Quantiles, Reduction, TensorSeries
-from sonde.errors import UsageError, known_names
+from sonde.errors import DamagedError, UsageError, known_names
 from sonde.read.scalars import ScalarQuestion, read_scalars
 from sonde.read.tensors import (
     Holders,
@@ -242,6 +242,8 @@ class Tensor(Frame):
             known.update(files)
             if step in files:
                 return values.value(files[step], self.name)
+            if (mode, step) in values.damaged:
+                raise DamagedError(values.damaged[mode, step])
         raise UsageError(_no_step(f"value of {self.name!r}", step, known))
 
     def _series(

@@ -62,7 +62,7 @@ def report(error: BaseException) -> None:
         if rank == NO_RANK:
             process = f"{os.getppid()}-{os.getpid()}"
             key = layout.attempt_key(place.node, place.attempt, f"{OWN}-{process}")
-    _in_time(lambda: open_backend(uri).write(key, encode_facts(failure)))
+    _in_time(lambda: open_backend(uri).write(key, encode_facts(failure, key)))
 
 
 def describe(error: BaseException, now_ns: int, rank: int) -> Failure:

@@ -45,7 +45,7 @@ def claim_worker(backend: Backend, facts: WorkerInfo) -> WorkerInfo:
         for restart in count(facts.restart):
             claim = replace(facts, rank=rank, restart=restart)
             key = layout.worker_key(rank, claim.attempt, restart, "start")
-            if backend.create(key, encode_facts(claim)):
+            if backend.create(key, encode_facts(claim, key)):
                 return claim
             if not is_ranked and _is_alive(backend, key, facts):
                 break

@@ -27,6 +27,7 @@ from sonde.records.notice import Notice, NoticeKind
 from sonde.records.request import Request, RequestKind
 from sonde.settings import RunSettings, environment, parse_interval
 from sonde.store import layout
+from sonde.store.closing import write_closing
 from sonde.store.control import LAST_STEP, Inbox
 from sonde.store.facts import encode_facts
 from sonde.store.reserve import release_reserve, take_reserve
@@ -287,6 +288,12 @@ class Recording:
             self._put(layout.EXIT, exit_)
         self._write_heartbeat()
         self._guard.attempt("what was lost", self._writer.tell_lost, None)
+        self._guard.attempt("the list of files", lambda: self._write_closing(exit_), None)
+
+    def _write_closing(self, exit_: Exit) -> None:
+        if self._attempt is not None:
+            is_creator, now_ns = self._place.is_creator, self._clock.now_ns()
+            write_closing(self._backend, self._attempt, exit_, now_ns, with_workers=is_creator)
 
     def _write_heartbeat(self) -> None:
         sampler = self._sampler
@@ -318,7 +325,7 @@ class Recording:
 
     def _put(self, key: str, record: object) -> bool:
         """Writes a document; whether that worked."""
-        content = encode_facts(record)
+        content = encode_facts(record, key)
 
         def write() -> bool:
             self._backend.write(key, content)

@@ -111,7 +111,7 @@ def _create(name: str, wish: Wish, clock: Clock) -> Registration | None:
     backend = open_backend(job_uri(store, name))
     _refuse_other_content(backend, name, store)
     info = JobInfo(name, clock.now_ns(), wish.placement.node)
-    if not backend.create(layout.JOB, encode_facts(info)):
+    if not backend.create(layout.JOB, encode_facts(info, layout.JOB)):
         return None
     if store == DEFAULT_STORE:
         open_backend(store).create(".gitignore", b"*\n")

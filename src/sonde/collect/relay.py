@@ -65,7 +65,8 @@ class Relay:
 
     def hand_on(self, request: Request) -> None:
         """Puts a request where the workers look for it; what they answer is carried soon."""
-        key, content = layout.request_key(request.id), encode_facts(request)
+        key = layout.request_key(request.id)
+        content = encode_facts(request, key)
         self.source.write(key, content)
         for entry in self.source.entries(layout.REQUESTS):
             if entry.key == key:  # it comes from where it would be carried to

@@ -391,7 +391,7 @@ class Session:
         assert self.info is not None
         info, backend = self.info, self.backend
         key = layout.worker_key(info.rank, info.attempt, info.restart, what)
-        self.guard.attempt(what, lambda: backend.write(key, encode_facts(record)), None)
+        self.guard.attempt(what, lambda: backend.write(key, encode_facts(record, key)), None)
 
     def _on_failure(self, part: str, error: BaseException) -> None:
         self.say(NoticeKind.SWITCHED_OFF, part, error_text(error))

@@ -1,4 +1,4 @@
-"""Documents of a job: absent is no error, damaged is left out and said."""
+"""Documents of a job: absent is no error, damaged is left out and reported to the ledger."""
 
 from collections.abc import Hashable
 from functools import lru_cache
@@ -14,12 +14,15 @@ def read_document(
 ) -> Record | None:
     """The record under a key; None where there is none, or none that can be read."""
     try:
-        return cast("Record", _decoded(cast("Hashable", kind), backend.read(key), key))
+        found = _decoded(cast("Hashable", kind), backend.read(key), key)
     except KeyMissingError:
         return None
     except DamagedError as error:
         damages.append(str(error))
+        backend.ledger.report(key, str(error))
         return None
+    backend.ledger.clear(key)
+    return cast("Record", found)
 
 
 @lru_cache(maxsize=512)  # who looks again and again finds most documents as they were

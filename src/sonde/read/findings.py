@@ -10,11 +10,15 @@ from sonde.read.actions import action_documents
 from sonde.read.causes import linked
 from sonde.read.documents import read_document
 from sonde.records.action import ActionRecord
-from sonde.records.finding import Episode, Evaluation, Evaluations, Finding, Severity
+from sonde.records.finding import Episode, Evaluation, Evaluations
 from sonde.store.backends import Backend
+from sonde.store.damage import MISSING
+from sonde.store.facts import build_record
 from sonde.store.format import FINDINGS
 from sonde.store.layout import FINDINGS_FOLDER, rules_key
 from sonde.store.reader import FolderReader
+
+_NOT_AN_EPISODE = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
 
 
 def read_evaluations(
@@ -27,18 +31,36 @@ def read_evaluations(
         damages: What is found damaged is added to it.
         reader: Of the episodes, for who looks again and again.
     """
-    found = read_document(Evaluations, backend, rules_key("evaluations"), damages)
+    key = rules_key("evaluations")
+    found = read_document(Evaluations, backend, key, damages)
     if found is None:
+        # rules note their progress after their results
+        if backend.exists(rules_key("progress")) and not backend.exists(key):
+            backend.ledger.report(key, f"{key} is missing", reason=MISSING)
         return ()
     reader = reader or EpisodesReader(backend)
     episodes = reader.read()
     damages += reader.damages
+    _report_missing(backend, found, episodes)
     return linked(
         [
             replace(one, episodes=tuple(own for own in episodes if own.id in one.told), told=())
             for one in found.rules
         ]
     )
+
+
+def _report_missing(
+    backend: Backend, evaluations: Evaluations, episodes: Sequence[Episode]
+) -> None:
+    """Reports findings that rules speak of and that are not there."""
+    known = {one.id for one in episodes}
+    for evaluation in evaluations.rules:
+        missing = [one for one in evaluation.told if one not in known]
+        if missing:
+            text = f"{len(missing)} of {len(evaluation.told)} findings of {evaluation.rule}"
+            text += " are missing"
+            backend.ledger.report(FINDINGS_FOLDER, text, reason=MISSING)
 
 
 def read_episodes(backend: Backend, damages: list[str]) -> tuple[Episode, ...]:
@@ -53,6 +75,7 @@ class EpisodesReader:
     """The episodes of a job that still grows; where nothing has come, nothing is decoded."""
 
     def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self._reader = FolderReader(backend, FINDINGS_FOLDER, FINDINGS)
         self._rows = 0
         self._episodes: tuple[Episode, ...] = ()
@@ -71,7 +94,11 @@ class EpisodesReader:
             self._rows = rows
             found = {}
             for text in self._reader.rows(columns=("record",))["record"].to_pylist():
-                episode = _episode(json.loads(text))
+                try:
+                    episode = _episode(json.loads(text))
+                except _NOT_AN_EPISODE as error:
+                    self._backend.ledger.report(FINDINGS_FOLDER, f"a finding is damaged: {error}")
+                    continue
                 found[episode.id] = episode
             self._episodes = tuple(sorted(found.values(), key=lambda one: one.first_ns))
         return self._episodes
@@ -124,8 +151,4 @@ def evaluation_document(
 
 
 def _episode(record: Mapping[str, Any]) -> Episode:
-    inner = dict(record["finding"])
-    inner["severity"] = Severity(inner["severity"])
-    for name in ("steps", "time_ns"):
-        inner[name] = None if inner[name] is None else tuple(inner[name])
-    return Episode(**{**record, "finding": Finding(**inner)})
+    return build_record(Episode, record)

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sonde.clock import NANOSECONDS
+from sonde.errors import DamagedError, StoreError
 from sonde.read.documents import read_document
+from sonde.read.opening import read_guarded
 from sonde.read.seen import read_frameworks
 from sonde.read.workers import (
     WorkerLife,
@@ -13,12 +16,23 @@ from sonde.read.workers import (
     read_notices,
     read_worker_notices,
 )
-from sonde.records.job import Attempt, Exit, Heartbeat, JobInfo, JobState, Surroundings
+from sonde.records.job import (
+    Attempt,
+    Exit,
+    ExitReason,
+    Heartbeat,
+    JobInfo,
+    JobState,
+    Surroundings,
+)
 from sonde.records.notice import Notice
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
+from sonde.store.closing import CLOSING, Closing
+from sonde.store.damage import MISSING, DamageLedger
+from sonde.store.facts import Record
 from sonde.store.format import NOTICES
-from sonde.store.places import job_uri
+from sonde.store.places import holds_job, job_uri
 from sonde.store.presence import is_present
 from sonde.store.reader import FolderReader
 from sonde.store.report_cost import report_cost_since
@@ -67,8 +81,19 @@ class JobFacts:
     workers: tuple[str, ...]
     lives: tuple[WorkerLife, ...]
     notices: tuple[Notice, ...]
-    damages: tuple[str, ...]
+    ledger: DamageLedger = field(compare=False)
     report_seconds: float = 0.0  # of CPU, for reports that no sign of life counts
+
+    @property
+    def damages(self) -> tuple[str, ...]:
+        """What readers of this job have found missing or damaged until now."""
+        return tuple(self.ledger.texts)
+
+    def refuse_nothing(self) -> "JobFacts":
+        """Raises where nothing is known of a job: neither who made it nor that it ever began."""
+        if self.info is None and not self.attempts:
+            raise DamagedError("; ".join(self.damages) or f"Job {self.name!r} holds nothing")
+        return self
 
     @property
     def latest(self) -> tuple[NodeAttempt, ...]:
@@ -122,70 +147,135 @@ def list_job_names(store: str) -> list[str]:
     return [
         name
         for name in backend.folders("")
-        if not name.startswith(".") and open_backend(job_uri(store, name)).exists(layout.JOB)
+        if not name.startswith(".") and _is_job(open_backend(job_uri(store, name)))
     ]
 
 
+def _is_job(backend: Backend) -> bool:
+    try:
+        return holds_job(backend)
+    except StoreError:  # whoever opens it learns why
+        return True
+
+
 def read_job(backend: Backend, now_ns: int) -> JobFacts:
-    """Reads what is known about a job now; damaged documents are left out, and that is said."""
-    damages: list[str] = []
-    info = read_document(JobInfo, backend, layout.JOB, damages)
+    """Reads what is known about a job now; what is damaged is left out, and in its ledger."""
+    return read_guarded(backend, lambda: _read_job(backend, now_ns))
+
+
+def _read_job(backend: Backend, now_ns: int) -> JobFacts:
+    info = _info(backend)
     attempts = tuple(
         attempt
         for node in backend.folders(layout.NODES)
-        for attempt in _node_attempts(backend, node, now_ns, damages)
+        for attempt in _node_attempts(backend, node, now_ns)
     )
     notices: list[Notice] = []
     for node in backend.folders(layout.NODES):
         reader = FolderReader(backend, layout.node_folder(node), NOTICES)
         reader.refresh()
-        damages += reader.damages
         notices += read_notices(reader)
     ranks = list_ranks(backend)
-    notices += read_worker_notices(backend, ranks, damages)
+    notices += read_worker_notices(backend, ranks)
     return JobFacts(
         name=backend.uri.rstrip("/").rpartition("/")[2],
         info=info,
         state=_job_state(attempts, info, now_ns),
         attempts=attempts,
         workers=ranks,
-        lives=read_lives(backend, ranks, damages),
+        lives=read_lives(backend, ranks),
         notices=tuple(notices),
-        damages=tuple(damages),
+        ledger=backend.ledger,
         report_seconds=report_cost_since(backend, _start_ns(_latest(attempts))),
     )
 
 
-def _node_attempts(
-    backend: Backend, node: str, now_ns: int, damages: list[str]
-) -> list[NodeAttempt]:
+def _info(backend: Backend) -> JobInfo | None:
+    info = read_document(JobInfo, backend, layout.JOB, [])
+    if info is None and not backend.exists(layout.JOB):
+        backend.ledger.report(layout.JOB, f"{layout.JOB} is missing", reason=MISSING)
+    return info
+
+
+def _node_attempts(backend: Backend, node: str, now_ns: int) -> list[NodeAttempt]:
     found = []
-    folder = layout.node_folder(node)
-    for name in backend.folders(folder):
+    for name in backend.folders(layout.node_folder(node)):
         number = name.removeprefix("attempt-")
-        if number == name or not number.isdigit():
-            continue
-        place = (node, int(number))
-        attempt = read_document(Attempt, backend, layout.attempt_key(*place, "start"), damages)
-        if attempt is None:
-            continue
-        if (attempt.node, attempt.number) != place:
-            damages.append(f"{layout.attempt_key(*place, 'start')} is damaged: of another node")
-            continue
-        exit_ = read_document(Exit, backend, layout.attempt_key(*place, "exit"), damages)
-        heartbeat = read_document(
-            Heartbeat, backend, layout.attempt_key(*place, "heartbeat"), damages
-        )
-        key = layout.attempt_key(*place, "surroundings")
-        surroundings = read_document(Surroundings, backend, key, damages)
-        if exit_ is not None:
-            state = exit_.state
-        else:
-            is_running = is_present(backend, attempt, now_ns)
-            state = JobState.RUNNING if is_running else JobState.LOST
-        frameworks = read_frameworks(backend, *place)
-        found.append(NodeAttempt(attempt, state, exit_, heartbeat, surroundings, frameworks))
-    return found
+        if number != name and number.isdecimal():
+            found.append(_node_attempt(backend, (node, int(number)), now_ns))
+    return [one for one in found if one is not None]
+
+
+def _node_attempt(backend: Backend, place: tuple[str, int], now_ns: int) -> NodeAttempt | None:
+    documents = _Documents(backend, place)
+    exit_ = documents.read(Exit, "exit")
+    heartbeat = documents.read(Heartbeat, "heartbeat")
+    attempt = documents.read(Attempt, "start")
+    if attempt is not None and (attempt.node, attempt.number) != place:
+        documents.report("start", "is damaged: of another node")
+        attempt = None
+    if attempt is None:
+        attempt = documents.closing.attempt if documents.closing else None
+        if exit_ or heartbeat or attempt:
+            documents.report_missing("start")
+        if attempt is None:  # it never got so far
+            return None
+    surroundings = documents.read(Surroundings, "surroundings")
+    if exit_ is None and is_present(backend, attempt, now_ns):
+        state = JobState.RUNNING
+    elif exit_ is None and documents.has_ended:
+        exit_ = documents.repeated_exit(attempt)
+        documents.report_missing("exit")
+        state = exit_.state
+    else:
+        state = JobState.LOST if exit_ is None else exit_.state
+    frameworks = read_frameworks(backend, *place)
+    return NodeAttempt(attempt, state, exit_, heartbeat, surroundings, frameworks)
+
+
+class _Documents:
+    """The documents of one attempt; what one of them lost may stand in another."""
+
+    def __init__(self, backend: Backend, place: tuple[str, int]) -> None:
+        self._backend = backend
+        self._place = place
+
+    def read(self, kind: type[Record], what: str) -> Record | None:
+        """One of them, if it can be read."""
+        return read_document(kind, self._backend, self._key(what), [])
+
+    @cached_property
+    def closing(self) -> Closing | None:
+        """The one that was written last, which repeats others."""
+        return self.read(Closing, CLOSING)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the attempt has ended, whether or not it can be read how."""
+        return self.closing is not None or self._backend.exists(self._key("exit"))
+
+    def repeated_exit(self, attempt: Attempt) -> Exit:
+        """How the attempt ended, from where that is said again."""
+        if self.closing is not None:
+            return self.closing.exit
+        of_job = read_document(Exit, self._backend, layout.EXIT, [])
+        if of_job is not None and of_job.end_ns >= attempt.start_ns:
+            return of_job
+        message = "how it ended is recorded in a file that is damaged"
+        return Exit(JobState.ENDED, ExitReason.EXIT, attempt.start_ns, message=message)
+
+    def report(self, what: str, text: str) -> None:
+        """Reports a damage of one of them."""
+        self._backend.ledger.report(self._key(what), f"{self._key(what)} {text}")
+
+    def report_missing(self, what: str) -> None:
+        """Reports that one of them is gone, if it is."""
+        key = self._key(what)
+        if not self._backend.exists(key):
+            self._backend.ledger.report(key, f"{key} is missing", reason=MISSING)
+
+    def _key(self, what: str) -> str:
+        return layout.attempt_key(*self._place, what)
 
 
 def _latest(attempts: tuple[NodeAttempt, ...]) -> tuple[NodeAttempt, ...]:

@@ -1,9 +1,7 @@
 """What profilers of Python recorded about a worker, and the step and phase each time lies in."""
 
-import gzip
 import json
 import re
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +18,7 @@ from sonde.records.python_profile import Function, PythonProfile, PythonProfiler
 from sonde.records.ranges import ANY_STEP, TimeRange
 from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
 from sonde.store import layout
-from sonde.store.blobs import decode_blob
+from sonde.store.blobs import decode_blob, unzipped
 from sonde.store.format import EVENTS
 from sonde.store.tables import from_numpy, to_numpy
 
@@ -30,6 +28,11 @@ _CATEGORIES = {EventCategory.STEP.value, EventCategory.PHASE.value, EventCategor
 _COLUMNS = ("name", "category", "start_ns", "duration_ns", "step", "mode")
 # a step or a phase is known by its beginning, which may lie before the window
 _EARLIER_NS = 600 * NANOSECONDS
+
+
+_NOT_A_PROFILE = (
+    *(KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError),
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ def read_python_profiles(reader: WorkerReader, damages: list[str]) -> tuple[Read
             profile = decode_profile(reader.backend.read(entry.key), entry.key)
         except DamagedError as error:
             damages.append(str(error))
+            reader.backend.ledger.report(entry.key, str(error))
             continue
         found.append(ReadProfile(reader.rank, int(match[1]), profile, *_moments(reader, profile)))
     return tuple(sorted(found, key=lambda one: one.profile.start_ns))
@@ -79,7 +83,7 @@ def decode_profile(data: bytes, key: str) -> PythonProfile:
     """The record in a blob."""
     content = decode_blob(data, key)
     try:
-        body: dict[str, Any] = json.loads(gzip.decompress(content))
+        body: dict[str, Any] = json.loads(unzipped(content, key))
         columns: dict[str, Any] = {
             name: tuple(one) if isinstance(one, list) else one for name, one in body.items()
         }
@@ -87,7 +91,7 @@ def decode_profile(data: bytes, key: str) -> PythonProfile:
         columns["profiler"] = PythonProfiler(body["profiler"])
         columns["timer"] = PythonTimer(body["timer"])
         return PythonProfile(**columns)
-    except (KeyError, TypeError, ValueError, OSError, EOFError, zlib.error) as error:
+    except _NOT_A_PROFILE as error:
         raise DamagedError(f"{key} does not hold a profile of Python: {error}") from error
 
 

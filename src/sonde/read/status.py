@@ -13,6 +13,7 @@ from sonde.read.workers import WorkerLife
 from sonde.records.job import Overhead
 from sonde.records.notice import INSIDE, Notice, NoticeKind
 from sonde.records.seen import Seen
+from sonde.store.damage import Damage
 
 
 def status_document(
@@ -47,7 +48,7 @@ def status_document(
         "workers": len(facts.workers),
         "profiling": _profiling(facts),
         "overhead": _overhead(facts),
-        **_about_the_recording(facts.notices, (*facts.damages, *more_damages)),
+        **_about_the_recording(facts, more_damages),
         "rules": [],
         "runs": [_run(facts, one) for one in facts.attempts],
         "lives": [_life(one) for one in facts.lives],
@@ -68,11 +69,13 @@ def seen_in(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen:
     return seen_of(frameworks, steps, shut, running_ns)
 
 
-def _about_the_recording(notices: Sequence[Notice], damages: Sequence[str]) -> dict[str, Any]:
-    damaged = {"from": None, "to": None, "reason": "damaged"}
+def _about_the_recording(facts: JobFacts, more_damages: Sequence[str]) -> dict[str, Any]:
+    notices, damages = facts.notices, facts.ledger.damages
+    known = {one.text for one in damages}
+    more = [Damage("", text) for text in dict.fromkeys(more_damages) if text not in known]
     return {
         "lost": [_lost(one) for one in notices if one.kind is NoticeKind.LOST]
-        + [{"what": text, **damaged} for text in damages],
+        + [_damaged(one) for one in (*damages, *more)],
         "not_collected": [
             {"what": one.what, "reason": one.reason}
             for one in notices
@@ -212,6 +215,19 @@ def _lost(notice: Notice) -> dict[str, Any]:
         "from": iso(notice.start_ns),
         "to": iso(notice.end_ns),
         "reason": notice.reason,
+    }
+
+
+def _damaged(damage: Damage) -> dict[str, Any]:
+    """Which file, what it held and over which time."""
+    content = damage.content
+    is_told = content in ("", damage.key)
+    return {
+        "what": damage.text if is_told else f"{damage.text} ({content})",
+        "from": _time(damage.start_ns),
+        "to": _time(damage.end_ns),
+        "reason": damage.reason,
+        "file": damage.key or None,
     }
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from statistics import NormalDist
@@ -28,7 +27,7 @@ from sonde.store.statistics import (
     reduce_columns,
 )
 from sonde.store.tables import texts_of, to_numpy
-from sonde.store.tensors import decode_tensors, header_bytes, names_in
+from sonde.store.tensors import decode_tensors, header_bytes, read_header
 
 Columns = Mapping[str, npt.NDArray[Any]]
 Reals = npt.NDArray[np.float64]
@@ -274,6 +273,7 @@ class ValuesFile:
     mode: str
     step: int
     modified_ns: int
+    size: int
 
 
 class ValuesReader:
@@ -283,21 +283,24 @@ class ValuesReader:
         self.rank = reader.rank
         self._backend = reader.backend
         self._names: dict[str, tuple[str, ...]] = {}
+        self.damaged: dict[tuple[str, int], str] = {}  # by mode and step: what is wrong there
 
     def files(self, mode: str, name: str) -> dict[int, ValuesFile]:
         """The file that holds a tensor, by step; of several lives the last one's."""
         found: dict[int, ValuesFile] = {}
         for one in sorted(self._list(), key=lambda one: one.modified_ns):
-            # one that cannot be read, or that the disk budget has just taken, holds nothing
-            with suppress(DamagedError, KeyMissingError):
-                if one.mode == mode and name in self._names_of(one.key):
-                    found[one.step] = one
+            if one.mode == mode and name in self._names_of(one):
+                found[one.step] = one
         return found
 
     def value(self, file: ValuesFile, name: str) -> npt.NDArray[Any]:
         """The tensor, checked."""
-        tensors, _ = decode_tensors(self._backend.read(file.key), file.key)
-        return to_array(tensors[name])
+        try:
+            tensors, _ = decode_tensors(self._backend.read(file.key), file.key)
+            return to_array(tensors[name])
+        except (DamagedError, KeyError, ValueError) as error:
+            self._backend.ledger.report(file.key, str(error))
+            raise DamagedError(str(error)) from error
 
     def _list(self) -> list[ValuesFile]:
         found = []
@@ -305,14 +308,30 @@ class ValuesReader:
             match = _VALUES_FILE.fullmatch(entry.key.rpartition("/")[2])
             if match is not None:
                 step = int(match["step"])
-                found.append(ValuesFile(entry.key, match["mode"], step, entry.modified_ns))
+                found.append(
+                    ValuesFile(entry.key, match["mode"], step, entry.modified_ns, entry.size)
+                )
         return found
 
-    def _names_of(self, key: str) -> tuple[str, ...]:
-        if key not in self._names:
-            first = self._backend.read(key, 0, _MOSTLY_ENOUGH_BYTES)
-            length = header_bytes(first)
-            if length > len(first):
-                first = self._backend.read(key, 0, length)
-            self._names[key] = names_in(first[:length], key)
-        return self._names[key]
+    def _names_of(self, file: ValuesFile) -> tuple[str, ...]:
+        """The tensors of a file; none where it is damaged, or the disk budget has just taken it."""
+        if file.key not in self._names:
+            try:
+                self._names[file.key] = self._read_names(file)
+            except KeyMissingError:
+                return ()
+            except DamagedError as error:
+                self._backend.ledger.report(file.key, str(error))
+                self.damaged[file.mode, file.step] = str(error)
+                return ()
+        return self._names[file.key]
+
+    def _read_names(self, file: ValuesFile) -> tuple[str, ...]:
+        first = self._backend.read(file.key, 0, _MOSTLY_ENOUGH_BYTES)
+        length = header_bytes(first, file.key)
+        if length > len(first):
+            first = self._backend.read(file.key, 0, length)
+        header = read_header(first[:length], file.key)
+        if header.size != file.size:
+            raise DamagedError(f"{file.key} is damaged: {file.size} of {header.size} bytes")
+        return header.names

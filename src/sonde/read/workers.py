@@ -17,6 +17,7 @@ from sonde.records.step import NO_STEP
 from sonde.records.worker import Failure, WorkerBeat, WorkerInfo
 from sonde.store import layout
 from sonde.store.backends import Backend
+from sonde.store.damage import MISSING
 from sonde.store.format import NOTICES, Family
 from sonde.store.reader import FolderReader
 from sonde.store.rollups import Instants
@@ -124,9 +125,7 @@ def list_ranks(backend: Backend) -> tuple[str, ...]:
     return tuple(sorted(found, key=int))
 
 
-def read_lives(
-    backend: Backend, ranks: Iterable[str], damages: list[str]
-) -> tuple[WorkerLife, ...]:
+def read_lives(backend: Backend, ranks: Iterable[str]) -> tuple[WorkerLife, ...]:
     """Every life of every rank."""
     found = []
     for rank in map(int, ranks):
@@ -134,30 +133,27 @@ def read_lives(
             match = _LIFE.fullmatch(name)
             if match is None:
                 continue
-            life = _read_life(backend, (rank, int(match[1]), int(match[2])), damages)
+            life = _read_life(backend, (rank, int(match[1]), int(match[2])))
             found += [] if life is None else [life]
     return tuple(found)
 
 
-def _read_life(
-    backend: Backend, place: tuple[int, int, int], damages: list[str]
-) -> WorkerLife | None:
+def _read_life(backend: Backend, place: tuple[int, int, int]) -> WorkerLife | None:
     key = layout.worker_key(*place, "start")
-    info = read_document(WorkerInfo, backend, key, damages)
-    failure = read_document(Failure, backend, layout.worker_key(*place, "failure"), damages)
+    info = read_document(WorkerInfo, backend, key, [])
+    beat = read_document(WorkerBeat, backend, layout.worker_key(*place, "beat"), [])
+    failure = read_document(Failure, backend, layout.worker_key(*place, "failure"), [])
     if info is None and failure is not None:  # it died before it could begin to train
         rank, attempt, restart = place
         info = WorkerInfo(rank, "", attempt, restart, pid=0, start_ns=failure.time_ns)
     if info is None:
+        if beat is not None and not backend.exists(key):
+            backend.ledger.report(key, f"{key} is missing", reason=MISSING)
         return None
     if (info.rank, info.attempt, info.restart) != place:
-        damages.append(f"{key} is damaged: of another worker")
+        backend.ledger.report(key, f"{key} is damaged: of another worker")
         return None
-    return WorkerLife(
-        info,
-        read_document(WorkerBeat, backend, layout.worker_key(*place, "beat"), damages),
-        failure,
-    )
+    return WorkerLife(info, beat, failure)
 
 
 def read_notices(reader: FolderReader) -> list[Notice]:
@@ -170,14 +166,13 @@ def read_notices(reader: FolderReader) -> list[Notice]:
     ]
 
 
-def read_worker_notices(backend: Backend, ranks: Sequence[str], damages: list[str]) -> list[Notice]:
+def read_worker_notices(backend: Backend, ranks: Sequence[str]) -> list[Notice]:
     """What the workers say about their recording: what several say alike, once."""
     said: dict[tuple[NoticeKind, str, str], Notice] = {}
     by: dict[tuple[NoticeKind, str, str], list[str]] = {}
     for rank in ranks:
         reader = FolderReader(backend, layout.worker_folder(int(rank)), NOTICES)
         reader.refresh()
-        damages += reader.damages
         for one in read_notices(reader):
             same = (one.kind, one.what, one.reason)
             known = said.get(same, one)

@@ -28,7 +28,8 @@ def send_request(
     """Puts a request where every node of the job looks for it."""
     now_ns = clock.now_ns()
     request = Request(f"{now_ns:020d}-{os.urandom(4).hex()}", kind, now_ns, arguments)
-    backend.write(layout.request_key(request.id), encode_facts(request))
+    key = layout.request_key(request.id)
+    backend.write(key, encode_facts(request, key))
     return request
 
 
@@ -80,4 +81,5 @@ class Inbox:
     def reply(self, request: Request, clock: Clock, *, is_done: bool, message: str) -> None:
         """Answers a request."""
         reply = Reply(request.id, self._node, clock.now_ns(), is_done, message)
-        self._backend.write(layout.reply_key(request.id, self._node), encode_facts(reply))
+        key = layout.reply_key(request.id, self._node)
+        self._backend.write(key, encode_facts(reply, key))

@@ -58,7 +58,10 @@ def _description(payload: bytes) -> tuple[int, list[tuple[str, str, int]], int]:
     start = 4
     end = start + int.from_bytes(payload[:start], "little")
     described = json.loads(payload[start:end])
-    return described["rows"], described["columns"], end
+    rows = described["rows"]
+    if not isinstance(rows, int) or not 0 <= rows <= len(payload):
+        raise DamagedError("a batch says that it has a number of rows that cannot be")
+    return rows, described["columns"], end
 
 
 def _numbers(payload: bytes, position: int, code: str, count: int) -> tuple[npt.NDArray[Any], int]:

@@ -18,11 +18,17 @@ from sonde.store.format import FORMAT_VERSION, refuse_newer_format
 Record = TypeVar("Record")
 
 
-def encode_facts(record: object) -> bytes:
-    """A record as a JSON document: a first line with the checksum of all that follows it."""
+def encode_facts(record: object, key: str | None = None) -> bytes:
+    """A record as a JSON document: a first line with the checksum of all that follows it.
+
+    Args:
+        record: What it says.
+        key: Where it will lie; a reader that finds it elsewhere does not take it for another's.
+    """
     if not dataclasses.is_dataclass(record) or isinstance(record, type):
         raise TypeError(f"{record!r} is not a record")
-    body = {"format": FORMAT_VERSION, **dataclasses.asdict(record)}
+    place = {} if key is None else {"key": key}
+    body = {"format": FORMAT_VERSION, **place, **dataclasses.asdict(record)}
     rest = json.dumps(body, indent=1).removeprefix("{").lstrip("\n").encode() + b"\n"
     return _first_line(rest) + rest
 
@@ -32,8 +38,18 @@ def decode_facts(kind: type[Record], data: bytes, key: str) -> Record:
     body = decode_document(data, key)
     try:
         return cast("Record", _build(kind, body))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise DamagedError(f"{key} does not hold a {kind.__name__}: {error}") from error
+
+
+def build_record(kind: type[Record], value: object) -> Record:
+    """A record from plain JSON values.
+
+    Raises:
+        TypeError: They are none of such a record.
+        ValueError: Likewise.
+    """
+    return cast("Record", _build(kind, value))
 
 
 def decode_document(data: bytes, key: str) -> dict[str, Any]:
@@ -41,8 +57,14 @@ def decode_document(data: bytes, key: str) -> dict[str, Any]:
     first, _, rest = bytes(data).partition(b"\n")
     if first + b"\n" != _first_line(rest):
         raise DamagedError(f"{key} is damaged: its checksum does not match")
-    body = json.loads(data)
-    refuse_newer_format(int(body["format"]), key)
+    try:
+        body = json.loads(data)
+        version = int(body["format"])
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise DamagedError(f"{key} is damaged: it is no document of Sonde") from error
+    refuse_newer_format(version, key)
+    if body.get("key", key) != key:
+        raise DamagedError(f"{key} is damaged: it is a copy of {body['key']}")
     return cast("dict[str, Any]", body)
 
 
@@ -50,7 +72,7 @@ def _first_line(rest: bytes) -> bytes:
     return f'{{"crc32": "{zlib.crc32(rest):08x}",\n'.encode()
 
 
-_PLAIN = (str, int, bool, Any)  # what JSON gives back as it was
+_LARGEST = 2**63  # times and counts fit into 64 bits
 
 
 @lru_cache
@@ -59,19 +81,62 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _build(kind: Any, value: Any) -> Any:
-    """Turns plain JSON into what the annotation says; fields newer than us are left out."""
-    if kind in _PLAIN or value is None:
+    """Turns plain JSON into what the annotation says; fields newer than us are left out.
+
+    Raises:
+        TypeError: It holds something else.
+        ValueError: Likewise.
+    """
+    if kind is Any:
         return value
     origin = typing.get_origin(kind)
-    if dataclasses.is_dataclass(kind):
-        hints = _hints(cast("type", kind))
-        fields = {name: _build(hints[name], value[name]) for name in hints.keys() & value.keys()}
-        return cast("type", kind)(**fields)
-    if origin is tuple:
-        return tuple(_build(typing.get_args(kind)[0], item) for item in value)
     if origin in (typing.Union, types.UnionType):
-        inner = next(part for part in typing.get_args(kind) if part is not type(None))
-        return _build(inner, value)
-    if origin is not None:  # a mapping of plain values
+        return None if value is None else _build(_only_kind(kind, value), value)
+    if origin is tuple:
+        return _sequence(typing.get_args(kind)[0], value)
+    if origin is not None:
+        return _mapping(kind, value)
+    if dataclasses.is_dataclass(kind):
+        return _record(cast("type", kind), value)
+    return _plain(kind, value)
+
+
+def _only_kind(kind: Any, value: Any) -> Any:
+    """Which of the kinds that may be there is."""
+    kinds = [one for one in typing.get_args(kind) if one is not type(None)]
+    fitting = [one for one in kinds if isinstance(one, type) and isinstance(value, one)]
+    return fitting[0] if len(kinds) > 1 and fitting else kinds[0]
+
+
+def _record(kind: type, value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r:.80} is not a {kind.__name__}")
+    hints = _hints(kind)
+    return kind(**{name: _build(hints[name], value[name]) for name in hints.keys() & value.keys()})
+
+
+def _sequence(kind: Any, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r:.80} is not a list")
+    return tuple(_build(kind, item) for item in value)
+
+
+def _mapping(kind: Any, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r:.80} is not an object")
+    of_values = (*typing.get_args(kind), Any)[1]
+    if of_values not in (int, str, float, bool):  # any JSON
         return value
-    return kind(value) if issubclass(kind, Enum | float) else value
+    return {name: _plain(of_values, item) for name, item in value.items()}
+
+
+def _plain(kind: type, value: Any) -> Any:
+    if issubclass(kind, Enum):
+        return kind(value)
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise TypeError(f"{value!r:.80} is not of type {kind.__name__}")
+    if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+        raise ValueError(f"{value!r:.80} is too large")
+    return value

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from sonde.errors import FormatTooNewError
+from sonde.store.limits import MOST_FRAME_BYTES
 
 _MAGIC = b"\xf5SND"
 _FIELDS = struct.Struct("<4sBBHII")
@@ -68,6 +69,16 @@ def encode_frame(kind: FrameKind, payload: bytes) -> bytes:
     return fields + _CHECKSUM.pack(zlib.crc32(fields)) + packed
 
 
+def _unpacked(packed: bytes) -> bytes | None:
+    """The content; None where it is none, or so large that nobody wrote it."""
+    unpacking = zlib.decompressobj()
+    try:
+        content = unpacking.decompress(packed, MOST_FRAME_BYTES)
+    except zlib.error:
+        return None
+    return content if unpacking.eof else None
+
+
 class FrameScan:
     """Walks over the frames in a stretch of bytes.
 
@@ -122,7 +133,10 @@ class FrameScan:
                 f"A segment holds a frame of kind {kind} and codec {codec}, which this sonde does "
                 "not know. Upgrade with: pip install -U sonde"
             )
-        payload = zlib.decompress(packed) if codec == Codec.ZLIB else bytes(packed)
+        payload = _unpacked(packed) if codec == Codec.ZLIB else bytes(packed)
+        if payload is None:
+            self._note(position, _HEADER_BYTES + length, "its content cannot be decompressed")
+            return None
         return Frame(self._base + position, FrameKind(kind), payload)
 
     def _next_header(self, position: int) -> int | None:

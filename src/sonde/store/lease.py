@@ -92,5 +92,5 @@ class Leasing:
             return None
 
     def _write(self, lease: Lease) -> None:
-        self._backend.write(LEASE, encode_facts(lease))
+        self._backend.write(LEASE, encode_facts(lease, LEASE))
         self._renew_due = self._clock.seconds() + lease.every_seconds

@@ -11,6 +11,7 @@ MOST_DOCUMENT_BYTES = 128 << 20
 MOST_LOG_BYTES = 512 << 20  # writers begin a new segment after 8 MiB
 MOST_FILE_BYTES = 16 << 30  # full tensors of one step
 MOST_FRAME_BYTES = 256 << 20  # one batch, decompressed
+MOST_LOG_CONTENT_BYTES = 2 << 30  # one log, decompressed
 MOST_GROUP_BYTES = 2 << 30  # one row group, decompressed
 MOST_HEADER_BYTES = 64 << 20  # names and shapes of tensors
 

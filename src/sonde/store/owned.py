@@ -32,6 +32,7 @@ _FILES = tuple(
     for pattern in (
         r"(?P<document>job|exit|removed)\.json",
         rf"{_NODE}/attempt-\d+/((?P<document>[a-z]+)(-[\w.-]+)?\.json|reserve)",
+        rf"{_NODE}/attempt-\d+/(?P<folder>frameworks)/[a-z]+-[^/]*",
         rf"{_NODE}/{_FAMILY}/{_SEGMENT}",
         rf"{_WORKER}/attempt-\d+\.\d+/(?P<document>[a-z]+)(-[\w.-]+)?\.json",
         rf"{_WORKER}/(?P<document>checkpoints)\.json",
@@ -63,7 +64,7 @@ _DOCUMENTS = {
     "actions": "actions taken",
     "cost": "cost of the reports",
 }
-_FOLDERS = {"values": "tensor values", "profiles": "a profile"}
+_FOLDERS = {"values": "tensor values", "profiles": "a profile", "frameworks": "a framework"}
 
 
 def is_ours(key: str) -> bool:

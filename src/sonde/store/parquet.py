@@ -141,9 +141,8 @@ class ParquetFile:
         self._metadata = self._read_footer()
         names = self._metadata.schema.to_arrow_schema()
         self._columns = {field.name: place for place, field in enumerate(names)}
-        if types is not None and any(
-            types.get(field.name, field.type) != field.type for field in names
-        ):
+        actual = {field.name: field.type for field in names}
+        if any(actual.get(name) != kind for name, kind in (types or {}).items()):
             raise DamagedError(f"{seal.key} is damaged: its columns hold something else")
         self._kept = kept  # columns of row groups, where they are worth keeping
         self._mark = object()  # nobody else's, so that no other file's columns are taken for ours

@@ -35,9 +35,20 @@ def find_job(job: str, store: str) -> Backend:
         candidates.append(job)
     for candidate in candidates:
         backend = open_backend(candidate)
-        if backend.exists(layout.JOB):
+        if holds_job(backend):
             return backend
     raise JobNotFoundError(_why_not_found(job, store))
+
+
+def holds_job(backend: Backend) -> bool:
+    """Whether a folder is a job; one that has lost its first document still is."""
+    if backend.exists(layout.JOB):
+        return True
+    return any(
+        name.startswith("attempt-")
+        for node in backend.folders(layout.NODES)
+        for name in backend.folders(layout.node_folder(node))
+    )
 
 
 def check_store(store: str) -> None:
@@ -93,5 +104,5 @@ def _local_folder(store: str) -> Path | None:
 
 def _last_jobs(store: str) -> Iterator[str]:
     for name in reversed(open_backend(store).folders("")):
-        if not name.startswith(".") and open_backend(job_uri(store, name)).exists(layout.JOB):
+        if not name.startswith(".") and holds_job(open_backend(job_uri(store, name))):
             yield name

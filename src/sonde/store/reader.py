@@ -66,11 +66,8 @@ class FolderReader:
         found = list(self._damaged_manifests.values())
         for segment in self.segments:
             found += segment.damages
-            if isinstance(segment, SealedSegment) and segment.manifest.damaged_frames:
-                found.append(
-                    f"{self._folder}/{segment.name}: "
-                    f"{segment.manifest.damaged_frames} frames were damaged when it was sealed"
-                )
+            if isinstance(segment, SealedSegment) and (text := self._damaged_frames(segment)):
+                found.append(text)
         return found
 
     @property
@@ -174,6 +171,23 @@ class FolderReader:
         current |= self._live_segments
         self.segments = tuple(current[name] for name in sorted(current))
         self.superseded = tuple(key for key in entries if _is_superseded(key, owners))
+        self._report(entries)
+
+    def _report(self, entries: Mapping[str, Entry]) -> None:
+        """Tells the ledger what a listing shows: files that are gone or of another size."""
+        self._backend.ledger.keep_only(self._folder, entries)
+        for segment in self.segments:
+            if isinstance(segment, SealedSegment):
+                segment.check_files(entries)
+                if text := self._damaged_frames(segment):
+                    extent = (segment.extent.first_ns, segment.extent.last_ns)
+                    self._backend.ledger.report(segment.key, text, extent)
+
+    def _damaged_frames(self, segment: SealedSegment) -> str:
+        number = segment.manifest.damaged_frames
+        if not number:
+            return ""
+        return f"{self._folder}/{segment.name}: {number} frames were damaged when it was sealed"
 
     def _read_manifests(self, entries: Sequence[Entry]) -> None:
         known, self._sealed_segments, self._damaged_manifests = self._sealed_segments, {}, {}
@@ -183,11 +197,26 @@ class FolderReader:
                 continue
             try:
                 manifest = decode_facts(Manifest, self._backend.read(entry.key), entry.key)
+                _check_manifest(manifest, entry.key)
             except DamagedError as error:
                 self._damaged_manifests[entry.key] = str(error)
+                self._backend.ledger.report(entry.key, str(error))
                 continue
             segment = SealedSegment(self._backend, entry.key, manifest, self._family, self._decoded)
             self._sealed_segments[entry] = segment
+
+
+def _check_manifest(manifest: Manifest, key: str) -> None:
+    """Raises where a manifest speaks of another segment, or of files outside of its folder."""
+    stem = key.removesuffix(MANIFEST_SUFFIX)
+    folder, _, name = stem.rpartition("/")
+    stated = {
+        SEALED_SUFFIX: manifest.raw.key if manifest.raw else f"{stem}{SEALED_SUFFIX}",
+        ROLLUP_SUFFIX: manifest.rollup.key if manifest.rollup else f"{stem}{ROLLUP_SUFFIX}",
+    }
+    is_right = manifest.segment == name and manifest.family == folder.rpartition("/")[2]
+    if not is_right or any(place != stem + suffix for suffix, place in stated.items()):
+        raise DamagedError(f"{key} is damaged: it speaks of another segment")
 
 
 def _is_manifest(key: str) -> bool:
@@ -216,7 +245,8 @@ def _is_superseded(key: str, owners: Mapping[str, SealedSegment]) -> bool:
         return False
     writer, _, parts = name.writer.partition("-")
     owner = owners.get(str(SegmentName(name.start_ns, writer)))
-    return owner is not None and owner.name != stem and int(parts or 1) <= len(owner.parts)
+    count = int(parts) if parts.isdecimal() else 1
+    return owner is not None and owner.name != stem and count <= len(owner.parts)
 
 
 def _whole_buckets(within: TimeRange, width_ns: int) -> TimeRange:

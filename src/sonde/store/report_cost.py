@@ -17,7 +17,7 @@ REPORT_COST = report_key("cost.json")
 def keep_report_cost(backend: Backend, clock: Clock, cpu_seconds: float) -> None:
     """Says what has to be added from now on."""
     cost = ReportCost(round(cpu_seconds, 3), clock.now_ns())
-    backend.write(REPORT_COST, encode_facts(cost))
+    backend.write(REPORT_COST, encode_facts(cost, REPORT_COST))
 
 
 def report_cost_since(backend: Backend, start_ns: int) -> float:

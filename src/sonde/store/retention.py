@@ -10,6 +10,7 @@ from sonde.store.layout import MANIFEST_SUFFIX, ROLLUP_SUFFIX, SEALED_SUFFIX, Se
 from sonde.store.manifest import Manifest
 from sonde.store.owned import is_ours
 
+REMOVED = "removed.json"
 _RAW_FAMILIES = {SYSTEM.name, EVENTS.name, OPERATIONS.name, STATISTICS.name}
 _RAW_FOLDERS = {"values", "profiles"}
 
@@ -22,19 +23,42 @@ class Removal:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class RemovedFiles:
+    """Files that the disk budget took away, so that nobody takes them for lost."""
+
+    keys: tuple[str, ...]
+
+
+def removed_keys(backend: Backend) -> frozenset[str]:
+    """What the disk budget has removed so far."""
+    try:
+        return frozenset(decode_facts(RemovedFiles, backend.read(REMOVED), REMOVED).keys)
+    except KeyMissingError:
+        return frozenset()
+    except DamagedError as error:
+        backend.ledger.report(REMOVED, str(error))
+        return frozenset()
+
+
 def keep_within(backend: Backend, budget_bytes: int) -> Removal:
     """Removes the oldest raw data until the job fits its budget, or nothing more may go."""
     entries = backend.entries("")
     excess = sum(entry.size for entry in entries) - budget_bytes
-    files = freed = 0
+    keys: list[str] = []
+    freed = 0
     for entry in sorted(entries, key=_age):
         if freed >= excess:
             break
         if _may_go(backend, entry.key):
-            backend.delete([entry.key])
-            files += 1
+            keys.append(entry.key)
             freed += entry.size
-    return Removal(files, freed)
+    blobs = [key for key in keys if not key.endswith(SEALED_SUFFIX)]
+    if blobs:
+        known = RemovedFiles(tuple(sorted(removed_keys(backend).union(blobs))))
+        backend.write(REMOVED, encode_facts(known, REMOVED))
+    backend.delete(keys)
+    return Removal(len(keys), freed)
 
 
 def _age(entry: Entry) -> int:
@@ -70,5 +94,5 @@ def _forget_raw(backend: Backend, manifest_key: str) -> bool:
         return False
     except DamagedError:
         return True
-    backend.write(manifest_key, encode_facts(replace(manifest, raw=None)))
+    backend.write(manifest_key, encode_facts(replace(manifest, raw=None), manifest_key))
     return True

@@ -162,7 +162,8 @@ def _seal(place: Place, name: str, group: Sequence[Segment]) -> bool:
         rollup_blocks=tuple(block for block, _ in blocks),
         damaged_frames=sum(_damaged_frames(one) for one in group),
     )
-    place.backend.write(place.key(name, MANIFEST_SUFFIX), encode_facts(manifest))
+    manifest_key = place.key(name, MANIFEST_SUFFIX)
+    place.backend.write(manifest_key, encode_facts(manifest, manifest_key))
     _remove(place, group)
     return True
 

@@ -1,163 +1,40 @@
 """One segment, live or sealed: what can be read of it at this moment.
 
-Tolerates a torn tail, leaves out what is damaged and notes it.
+What is damaged is left out and reported.
 """
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from sonde.errors import DamagedError, KeyMissingError
-from sonde.records.metric import MetricInfo, Series
 from sonde.records.ranges import TimeRange
-from sonde.store.backends import Backend
-from sonde.store.decode import decode_rows, decode_samples
+from sonde.store.backends import Backend, Entry
+from sonde.store.damage import DAMAGED, MISSING
 from sonde.store.decoded import Decoded
 from sonde.store.facts import decode_facts
-from sonde.store.format import Family, refuse_newer_format
-from sonde.store.frames import FrameKind, FrameScan
-from sonde.store.layout import LIVE_SUFFIX
-from sonde.store.manifest import Extent, Manifest, Part, SealedFile
+from sonde.store.format import Family
+from sonde.store.live import LiveSegment, Samples, rows_of
+from sonde.store.manifest import Extent, Manifest, RollupBlock, SealedFile
 from sonde.store.parquet import ParquetFile
-from sonde.store.rollups import Floats, Instants, Rollup, blank, coarsen, join, roll_up
+from sonde.store.rollups import Floats, Rollup, blank, coarsen, join, roll_up
 from sonde.store.tables import (
     ROLLUP_COLUMNS,
+    ROLLUP_TYPES,
     Wanted,
+    column_types,
     empty_table,
     inside_of,
     rollup_of,
     rows_in,
-    rows_table,
     samples_table,
     to_numpy,
     view_of,
 )
 
-Samples = tuple[Instants, Floats]
-
 # Blocks of the pyramid that one segment keeps: all levels of a day of 120 series.
 _MOST_BLOCK_BYTES = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Rows that were written after each other."""
-
-    table: pa.Table
-    first_ns: int
-    last_ns: int
-
-
-class LiveSegment:
-    """A segment that may still grow; what was decoded is kept."""
-
-    def __init__(self, backend: Backend, key: str, family: Family) -> None:
-        self.name = key.rpartition("/")[2].removesuffix(LIVE_SUFFIX)
-        self.key = key
-        self.series: tuple[Series, ...] = ()
-        self._damages: dict[int, str] = {}  # by where they begin
-        self._backend = backend
-        self._family = family
-        self._end = 0
-        self._has_schema = False
-        self._tables: list[_Rows] = []  # each at least twice as long as the next
-        self._times: Instants = np.empty(0, dtype=np.int64)
-        self._values: Floats = np.empty((0, 0), dtype=np.float32)
-
-    @property
-    def damages(self) -> list[str]:
-        """What was found damaged so far."""
-        return list(self._damages.values())
-
-    @property
-    def extent(self) -> Extent | None:
-        """The extent of what is readable so far, if anything is."""
-        if self._tables:
-            firsts, lasts = (
-                [one.first_ns for one in self._tables],
-                [one.last_ns for one in self._tables],
-            )
-            return Extent(self._rows, min(firsts), max(lasts))
-        if not len(self._times):
-            return None
-        return Extent(self._rows, int(self._times.min()), int(self._times.max()))
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """Itself: a live segment is made of no others."""
-        return (Part(self.name, self._rows),)
-
-    def refresh(self, size: int) -> None:
-        """Decodes what was appended since the last time."""
-        if size <= self._end:
-            return
-        scan = FrameScan(self._backend.read(self.key, self._end), self._end)
-        batches = []
-        for frame in scan:
-            if frame.kind is FrameKind.SCHEMA:
-                self._read_schema(frame.payload)
-            elif self._has_schema:
-                batches.append(frame.payload)
-        if batches and self._family.is_matrix:
-            self._add_samples([decode_samples(payload) for payload in batches])
-        elif batches:
-            self._add_rows([rows_table(self._family, decode_rows(one)) for one in batches])
-        for damage in scan.damages:
-            text = f"{self.key} is damaged at byte {damage.offset}: {damage.reason}"
-            self._damages.setdefault(damage.offset, text)
-        self._end = scan.end
-
-    def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
-        """Instants in a range, and values as (series, tick); NaN for series it does not have."""
-        inside = inside_of(self._times, within.start_ns, within.end_ns)
-        rows = _rows_of(keys, self.series)
-        values = np.full((len(keys), int(inside.sum())), np.nan, dtype=np.float32)
-        for position, row in enumerate(rows):
-            if row >= 0:
-                values[position] = self._values[row, inside]
-        return self._times[inside], values
-
-    def rows(self, wanted: Wanted) -> pa.Table:
-        """Some rows, in the order they were written."""
-        within = wanted.within
-        touched = [one.table for one in self._tables if within.overlaps(one.first_ns, one.last_ns)]
-        found = [rows_in(self._family, one, wanted) for one in touched]
-        if not found:
-            return rows_in(self._family, empty_table(self._family), wanted)
-        return found[0] if len(found) == 1 else _joined(self._family, found)
-
-    def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
-        """The open tail is small: it is rolled up on the fly."""
-        return roll_up(*self.samples(keys, within), width_ns)
-
-    def _read_schema(self, payload: bytes) -> None:
-        schema = json.loads(payload)
-        refuse_newer_format(schema["format"], self.key)
-        self._has_schema = True
-        self.series = tuple(
-            Series(MetricInfo(**one["metric"]), one["device"]) for one in schema.get("series", ())
-        )
-
-    def _add_samples(self, batches: list[Samples]) -> None:
-        if not len(self._times):
-            self._values = np.empty((len(self.series), 0), dtype=np.float32)
-        self._times = np.concatenate([self._times, *(times for times, _ in batches)])
-        self._values = np.concatenate([self._values, *(values for _, values in batches)], axis=1)
-
-    def _add_rows(self, tables: list[pa.Table]) -> None:
-        table = _joined(self._family, tables)
-        while self._tables and self._tables[-1].table.num_rows < 2 * table.num_rows:
-            table = _joined(self._family, [self._tables.pop().table, table])
-        times = to_numpy(table[self._family.time_column])
-        if len(times):
-            self._tables.append(_Rows(table, int(times.min()), int(times.max())))
-
-    @property
-    def _rows(self) -> int:
-        return len(self._times) or sum(one.table.num_rows for one in self._tables)
 
 
 class SealedSegment:
@@ -223,7 +100,7 @@ class SealedSegment:
         for number, block in enumerate(self.manifest.rollup_blocks):
             if block.width_ns == level and within.overlaps(block.first_ns, block.last_ns):
                 stretches.setdefault(block.first_ns, []).append(number)
-        rows = _rows_of(keys, self.series)
+        rows = rows_of(keys, self.series)
         found = [self._stretch(numbers, rows, within) for numbers in stretches.values()]
         joined = join([one for one in found if one is not None], level, len(keys))
         return joined if level == width_ns else coarsen(joined, width_ns)
@@ -297,6 +174,11 @@ class SealedSegment:
             if table is None:
                 return None
             block = self.manifest.rollup_blocks[number]
+            if block.series < 1 or table.num_rows != block.series * block.buckets:
+                assert self.manifest.rollup is not None
+                text = f"{self.manifest.rollup.key} is damaged: block {number} is not whole"
+                self._note(self.manifest.rollup, [number], text)
+                return None
             found = rollup_of(table, block.width_ns, block.series)
             self._blocks.keep(number, found)
         return found
@@ -313,15 +195,47 @@ class SealedSegment:
             return None
         try:
             if seal.key not in self._files:
-                kept = self._decoded if seal is self.manifest.raw else None
-                self._files[seal.key] = ParquetFile(self._backend.view(seal.key), seal, kept)
+                is_raw = seal is self.manifest.raw
+                kept, types = (self._decoded, self._types) if is_raw else (None, ROLLUP_TYPES)
+                self._files[seal.key] = ParquetFile(self._backend.view(seal.key), seal, kept, types)
             return self._files[seal.key].read(groups, columns)
-        except (DamagedError, KeyMissingError) as error:
-            if isinstance(error, KeyMissingError) and self._is_replaced():
-                raise
-            if str(error) not in self.damages:
-                self.damages.append(str(error))
+        except DamagedError as error:
+            self._note(seal, groups, str(error))
             return None
+        except KeyMissingError:
+            if self._is_replaced():
+                raise
+            self._note(seal, (), f"{seal.key} is missing", MISSING)
+            return None
+
+    def check_files(self, entries: Mapping[str, Entry]) -> None:
+        """Reports which of its files are gone or of another size, as far as a listing tells."""
+        for seal in (self.manifest.raw, self.manifest.rollup):
+            if seal is None:
+                continue
+            entry = entries.get(seal.key)
+            if entry is None and not self._is_replaced():
+                self._note(seal, (), f"{seal.key} is missing", MISSING)
+            elif entry is not None and entry.size != seal.size:
+                self._note(seal, (), f"{seal.key} is damaged: {entry.size} of {seal.size} bytes")
+
+    def _note(
+        self, seal: SealedFile, groups: Sequence[int], text: str, reason: str = DAMAGED
+    ) -> None:
+        """Reports a damage, with the time that it takes away."""
+        if text not in self.damages:
+            self.damages.append(text)
+        extents: Sequence[Extent | RollupBlock] = self.manifest.row_groups
+        if seal is self.manifest.rollup:
+            extents = self.manifest.rollup_blocks
+        lost = [extents[group] for group in groups if group < len(extents)]
+        first_ns = min((one.first_ns for one in lost), default=self.extent.first_ns)
+        last_ns = max((one.last_ns for one in lost), default=self.extent.last_ns)
+        self._backend.ledger.report(seal.key, text, (first_ns, last_ns), reason)
+
+    @property
+    def _types(self) -> Mapping[str, pa.DataType]:
+        return column_types(self._family, self.series)
 
     def _is_replaced(self) -> bool:
         try:
@@ -334,11 +248,7 @@ class SealedSegment:
 
 Segment = LiveSegment | SealedSegment
 
-
-def _joined(family: Family, tables: list[pa.Table]) -> pa.Table:
-    if not tables:
-        return empty_table(family)
-    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+__all__ = ["LiveSegment", "Samples", "SealedSegment", "Segment"]
 
 
 def _copy(column: pa.ChunkedArray, target: Floats) -> None:
@@ -347,9 +257,3 @@ def _copy(column: pa.ChunkedArray, target: Floats) -> None:
     for chunk in column.chunks:
         target[first : first + len(chunk)] = view_of(chunk)
         first += len(chunk)
-
-
-def _rows_of(keys: Sequence[str], series: Sequence[Series]) -> list[int]:
-    """Where each key is among the series; -1 where it is not."""
-    places = {one.key: place for place, one in enumerate(series)}
-    return [places.get(key, -1) for key in keys]

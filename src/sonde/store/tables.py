@@ -26,6 +26,11 @@ _DTYPES: dict[pa.DataType, np.dtype[Any]] = {
 }
 
 ROLLUP_COLUMNS = ("minimum", "mean", "maximum", "count")
+ROLLUP_TYPES = {
+    "start_ns": pa.int64(),
+    **dict.fromkeys(("minimum", "mean", "maximum"), pa.float32()),
+    "count": pa.int64(),
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,13 @@ ALL_ROWS = Wanted()
 def schema_of(family: Family) -> pa.Schema:
     """The schema of a family of rows."""
     return pa.schema([(name, _TYPES[code]) for name, code in family.columns])
+
+
+def column_types(family: Family, series: Sequence[Series]) -> dict[str, pa.DataType]:
+    """What each column of a sealed segment holds."""
+    if family.is_matrix:
+        return {"time_ns": pa.int64(), **{one.key: pa.float32() for one in series}}
+    return {name: _TYPES[code] for name, code in family.columns}
 
 
 def empty_table(family: Family) -> pa.Table:

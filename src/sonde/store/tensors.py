@@ -12,6 +12,7 @@ from typing import Any
 
 from sonde.errors import DamagedError
 from sonde.store.format import FORMAT_VERSION, refuse_newer_format
+from sonde.store.limits import MOST_HEADER_BYTES
 
 _LENGTH_BYTES = 8
 _ALIGNMENT = 8
@@ -23,6 +24,10 @@ _CHECKSUM_BYTES = 8
 _CHECKSUM_AFTER = b'",'
 _CHECKSUM_AT = _LENGTH_BYTES + len(_CHECKSUM_BEFORE)
 _AFTER = _CHECKSUM_AT + _CHECKSUM_BYTES
+
+# Next to it is the checksum of the rest of the header, which is often read without the tensors.
+_HEADER_BEFORE = _CHECKSUM_AFTER + b'"header":"'
+_HEADER_CHECKSUM_BYTES = len(_HEADER_BEFORE) + _CHECKSUM_BYTES + len(_CHECKSUM_AFTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +60,11 @@ def parts_of_file(
         position = end
     metadata = {**facts, "format": str(FORMAT_VERSION)}
     text = json.dumps({"__metadata__": metadata, **header}, separators=(",", ":")).encode()
-    rest = _CHECKSUM_AFTER + text.removeprefix(_METADATA_BEFORE)
-    length = len(_CHECKSUM_BEFORE) + _CHECKSUM_BYTES + len(rest)
-    rest += b" " * (-length % _ALIGNMENT)
+    described = text.removeprefix(_METADATA_BEFORE)
+    length = _AFTER + _HEADER_CHECKSUM_BYTES - _LENGTH_BYTES + len(described)
+    described += b" " * (-length % _ALIGNMENT)
     length += -length % _ALIGNMENT
+    rest = _HEADER_BEFORE + _checksum(described) + _CHECKSUM_AFTER + described
     before = length.to_bytes(_LENGTH_BYTES, "little") + _CHECKSUM_BEFORE
     after = (rest, *(tensor.data for tensor in tensors.values()))
     return [before, _checksum(before, *after), *after]
@@ -73,31 +79,65 @@ def decode_tensors(data: bytes, key: str) -> tuple[dict[str, RawTensor], dict[st
     )
     if not before.endswith(_CHECKSUM_BEFORE) or stated != _checksum(before, after):
         raise DamagedError(f"{key} is damaged: its checksum does not match")
-    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
-    body = memoryview(data)[_LENGTH_BYTES + length :]
-    header = json.loads(data[_LENGTH_BYTES : _LENGTH_BYTES + length])
-    metadata = header.pop("__metadata__")
-    del metadata["crc32"]
-    refuse_newer_format(int(metadata.pop("format")), key)
-    tensors = {
-        name: RawTensor(one["dtype"], tuple(one["shape"]), bytes(body[slice(*one["data_offsets"])]))
-        for name, one in header.items()
-    }
+    length = header_bytes(data, key)
+    body = memoryview(data)[length:]
+    try:
+        header = json.loads(data[_LENGTH_BYTES:length])
+        metadata = header.pop("__metadata__")
+        del metadata["crc32"]
+        metadata.pop("header", None)
+        version, place = int(metadata.pop("format")), metadata.pop("key", key)
+        tensors = {name: _tensor(one, body) for name, one in header.items()}
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise DamagedError(f"{key} is damaged: {error!r:.200}") from error
+    refuse_newer_format(version, key)
+    if place != key:
+        raise DamagedError(f"{key} is damaged: it is a copy of {place}")
     return tensors, metadata
 
 
-def header_bytes(first: bytes) -> int:
+def _tensor(described: Mapping[str, Any], body: memoryview) -> RawTensor:
+    first, last = described["data_offsets"]
+    shape = tuple(int(size) for size in described["shape"])
+    if not 0 <= first <= last <= len(body) or min(shape, default=0) < 0:
+        raise ValueError("a tensor lies outside of the file")
+    return RawTensor(str(described["dtype"]), shape, bytes(body[first:last]))
+
+
+def header_bytes(first: bytes, key: str) -> int:
     """How long the header of a file is, its length included, from the first bytes of the file."""
-    return _LENGTH_BYTES + int.from_bytes(first[:_LENGTH_BYTES], "little")
+    length = int.from_bytes(first[:_LENGTH_BYTES], "little")
+    if len(first) < _LENGTH_BYTES or length > MOST_HEADER_BYTES:
+        raise DamagedError(f"{key} is damaged: its header cannot be read")
+    return _LENGTH_BYTES + length
 
 
-def names_in(header: bytes, key: str) -> tuple[str, ...]:
-    """The tensors of a file, from its header alone, which is not checked."""
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the header of a file says: its tensors, and how large the file must be."""
+
+    names: tuple[str, ...]
+    size: int
+
+
+def read_header(header: bytes, key: str) -> Header:
+    """The header alone; the content of the tensors is checked when they are read."""
+    before, after = header[:_AFTER], header[_AFTER:]
+    is_checked = after.startswith(_HEADER_BEFORE)  # earlier versions wrote none
+    stated = after[len(_HEADER_BEFORE) : len(_HEADER_BEFORE) + _CHECKSUM_BYTES]
+    is_intact = not is_checked or stated == _checksum(after[_HEADER_CHECKSUM_BYTES:])
+    if not before[_LENGTH_BYTES:].startswith(_CHECKSUM_BEFORE) or not is_intact:
+        raise DamagedError(f"{key} is damaged: the checksum of its header does not match")
     try:
-        names = json.loads(header[_LENGTH_BYTES:])
-    except ValueError as error:
+        described = json.loads(header[_LENGTH_BYTES:])
+        place = described.pop("__metadata__").get("key", key)
+        names = tuple(described)
+        end = max((int(one["data_offsets"][1]) for one in described.values()), default=0)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise DamagedError(f"{key} is damaged: its header cannot be read") from error
-    return tuple(name for name in names if name != "__metadata__")
+    if place != key:
+        raise DamagedError(f"{key} is damaged: it is a copy of {place}")
+    return Header(names, len(header) + end)
 
 
 def _checksum(*pieces: bytes | memoryview) -> bytes:

@@ -135,11 +135,13 @@ class Writer:
     def _post(self, log: _Log, payload: bytes, first_ns: int, last_ns: int) -> None:
         if self._is_due_for_rotation(log, last_ns):
             self._close_segment(log)
-        if log.segment is None:
-            self._open_segment(log, first_ns)
-        assert log.segment is not None
         frames = encode_frame(FrameKind.BATCH, payload)
-        self.outbox.post(Chunk(log.segment, frames, log.family.label, first_ns, last_ns))
+        segment = log.segment
+        if segment is None:
+            segment = log.segment = self._open_segment(log, first_ns)
+            if log.family.is_matrix:
+                frames += segment.schema  # twice: without the names no sample can be read
+        self.outbox.post(Chunk(segment, frames, log.family.label, first_ns, last_ns))
 
     def _is_due_for_rotation(self, log: _Log, now_ns: int) -> bool:
         if log.segment is None:
@@ -147,14 +149,19 @@ class Writer:
         is_old = now_ns - log.start_ns >= SEGMENT_SECONDS * NANOSECONDS
         return is_old or log.segment.written >= SEGMENT_BYTES
 
-    def _open_segment(self, log: _Log, start_ns: int) -> None:
-        schema: dict[str, Any] = {"format": FORMAT_VERSION, "family": log.family.name}
+    def _open_segment(self, log: _Log, start_ns: int) -> GrowingSegment:
+        folder = f"{self._folder}/{log.family.name}"
+        schema: dict[str, Any] = {
+            "format": FORMAT_VERSION,
+            "family": log.family.name,
+            "owner": f"{folder}/{self.token}",
+        }
         if log.family.is_matrix:
             schema["series"] = [asdict(series) for series in self._series]
         name = SegmentName(start_ns, self.token)
         log.start_ns = start_ns
-        log.segment = GrowingSegment(
-            f"{self._folder}/{log.family.name}/{name}{LIVE_SUFFIX}",
+        return GrowingSegment(
+            f"{folder}/{name}{LIVE_SUFFIX}",
             encode_frame(FrameKind.SCHEMA, json.dumps(schema).encode()),
         )
 

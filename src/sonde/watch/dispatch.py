@@ -212,5 +212,5 @@ class Dispatch:
 
     def _save(self) -> None:
         latest = tuple(self._records.values())[-_MOST_ENTRIES:]
-        self._backend.write(ACTIONS, encode_facts(ActionLog(latest)))
+        self._backend.write(ACTIONS, encode_facts(ActionLog(latest), ACTIONS))
         self._is_changed = False

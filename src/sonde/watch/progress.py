@@ -55,4 +55,4 @@ def load_progress(backend: Backend) -> Progress:
 
 def save_progress(backend: Backend, progress: Progress) -> None:
     """Keeps where the rules stand."""
-    backend.write(PROGRESS, encode_facts(progress))
+    backend.write(PROGRESS, encode_facts(progress, PROGRESS))

@@ -273,9 +273,9 @@ class Recorder:
         evaluations = linked([*self.runner.standings, *self._before])
         if self._judge is not None:
             said = self._judge(evaluations, is_final=self.runner.is_over)
-            self._backend.write(VERDICT, encode_facts(said))
+            self._backend.write(VERDICT, encode_facts(said, VERDICT))
         standings = Evaluations(tuple(map(_told, evaluations)))
-        self._backend.write(EVALUATIONS, encode_facts(standings))
+        self._backend.write(EVALUATIONS, encode_facts(standings, EVALUATIONS))
         save_progress(self._backend, Progress((*self.runner.progress.rules, *self._others)))
         self._keep_due = self._clock.seconds() + _KEEP_SECONDS
 

@@ -23,7 +23,7 @@ FLOAT_BYTES = 4
 def readers_of(recorded: Recorded) -> tuple[WorkerReader, ...]:
     assert recorded.session.place.job_uri is not None
     backend = open_backend(recorded.session.place.job_uri)
-    return (WorkerReader(backend, 0, read_lives(backend, ["0"], [])),)
+    return (WorkerReader(backend, 0, read_lives(backend, ["0"])),)
 
 
 def modules_of(recorded: Recorded) -> dict[str, ModuleMemory]:

@@ -176,5 +176,6 @@ def test_a_job_of_which_nothing_can_be_read_is_not_waited_for(tmp_path: Path) ->
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "job.json").write_bytes(b"{}")
     found = Catalogue(str(tmp_path), FakeClock())
-    assert found.find("o", "", "name") == ["good"]
+    assert found.find("good", "", "name") == ["good"]
+    assert found.find("", "broken", "name") == ["bad"]
     assert found.unread == 0

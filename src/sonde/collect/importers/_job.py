@@ -18,6 +18,7 @@ from sonde.records.worker import WorkerBeat, WorkerInfo
 from sonde.settings import DEFAULT_STORE
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
+from sonde.store.closing import write_closing
 from sonde.store.facts import encode_facts
 from sonde.store.format import FAMILIES, INTEGER, NOTICES, Family
 from sonde.store.places import absolute_store, job_uri
@@ -201,11 +202,16 @@ class JobDraft:
             "surroundings": Surroundings(versions=first.versions, machine=first.machine),
         }
         for what, record in documents.items():
-            self._backend.write(layout.attempt_key(first.node, 1, what), encode_facts(record))
+            key = layout.attempt_key(first.node, 1, what)
+            self._backend.write(key, encode_facts(record, key))
         for one in lives:
             for what, record in one.documents().items():
                 key = layout.worker_key(one.told.rank, 1, 0, what)
-                self._backend.write(key, encode_facts(record))
+                self._backend.write(key, encode_facts(record, key))
+        exit_ = documents["exit"]
+        assert isinstance(exit_, Exit)
+        now_ns = self._clock.now_ns()
+        write_closing(self._backend, attempt, exit_, now_ns, with_workers=True)
 
     def _move(self, info: JobInfo) -> None:
         """Copies everything to its place; the job is there once its own document is."""
@@ -216,7 +222,7 @@ class JobDraft:
         try:
             for key in keys:
                 self._final.write(key, self._backend.read(key))
-            is_ours = self._final.create(layout.JOB, encode_facts(info))
+            is_ours = self._final.create(layout.JOB, encode_facts(info, layout.JOB))
         finally:
             if not is_ours:
                 self._final.delete(keys)

@@ -1,6 +1,5 @@
 """Where Python spends its time: `stacks` of all threads, or every call of the training thread."""
 
-import gzip
 import json
 import sys
 from dataclasses import astuple, fields
@@ -16,7 +15,7 @@ from sonde.records.notice import NoticeKind
 from sonde.records.profile import ProfileKind, Window
 from sonde.records.python_profile import PythonProfile, PythonProfiler, PythonTimer
 from sonde.store import layout
-from sonde.store.blobs import encode_blob
+from sonde.store.blobs import encode_blob, zipped
 
 _INTERVAL_NS = 1_000_000
 _ENOUGH_LOOKS = 100
@@ -83,8 +82,9 @@ class Python(Profiler):
         assert session.info is not None
         token = f"{session.writer.token}_{number}"
         key = layout.profile_key(session.info.rank, ProfileKind.PYTHON.value, step, token)
-        data = encode_blob(gzip.compress(encode_profile(profile), 6, mtime=0))
-        session.backend.write(f"{key}.json.gz", data)
+        key += layout.TRACE_SUFFIX
+        data = encode_blob(zipped(encode_profile(profile), key))
+        session.backend.write(key, data)
         session.value_bytes += len(data)
         if profile.profiler is PythonProfiler.STACKS:
             for row in slices(profile):

@@ -67,4 +67,5 @@ class SavedArrays:
         self._files += 1
         token = f"{session.writer.token}_s{self._files}"
         key = layout.values_key(session.info.rank, mode, step, token)
-        session.backend.write(key, encode_tensors(tensors, {"step": str(step), "mode": mode}))
+        facts = {"step": str(step), "mode": mode, "key": key}
+        session.backend.write(key, encode_tensors(tensors, facts))

@@ -66,8 +66,9 @@ class Resuming:
     def _write(self) -> None:
         info = self._session.info
         assert info is not None
-        document = encode_facts(Checkpoints(dict(self._saved)))
-        self._session.backend.write(layout.checkpoints_key(info.rank), document)
+        key = layout.checkpoints_key(info.rank)
+        document = encode_facts(Checkpoints(dict(self._saved)), key)
+        self._session.backend.write(key, document)
 
     def _loaded_from(self, file: Any, *_others: Any) -> None:
         path = _path_of(file)

@@ -82,7 +82,7 @@ class Values:
             }
             raw = {name: raw_tensor(tensor) for name, tensor in tensors.items()}
             key = layout.values_key(session.info.rank, mode, step, self._token(at))
-            parts = parts_of_file(raw, {"step": str(step), "mode": mode})
+            parts = parts_of_file(raw, {"step": str(step), "mode": mode, "key": key})
             session.backend.write_parts(key, parts)
             session.value_bytes += sum(map(len, parts))
         finally:

@@ -16,6 +16,7 @@ from sonde.clock import Clock
 from sonde.errors import KeyMissingError, StoreError
 from sonde.read.findings import read_evaluations
 from sonde.read.jobs import JobFacts, read_job
+from sonde.read.opening import BROKEN, read_guarded
 from sonde.read.scalars import Losses, ScalarQuestion, read_scalars
 from sonde.read.status import status_document
 from sonde.read.training import steps_done, steps_told
@@ -25,7 +26,7 @@ from sonde.show.verdict import verdict
 from sonde.show.web.error_texts import without_paths
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
-from sonde.store.places import job_uri
+from sonde.store.places import holds_job, job_uri
 from sonde.store.tables import texts_of, to_numpy
 
 _FRESH_SECONDS = 1.0
@@ -136,7 +137,7 @@ class Catalogue:
         folders = [name for name in backend.folders("") if not name.startswith(".")]
         new = [name for name in folders if name not in self._created_ns]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            found = zip(new, pool.map(partial(_created_ns, backend), new), strict=True)
+            found = zip(new, pool.map(partial(_created_ns, self._store), new), strict=True)
             created = self._created_ns | {name: one for name, one in found if one is not None}
         self._names = tuple(name for name in folders if name in created)
         self._created_ns = {name: created[name] for name in self._names}
@@ -171,28 +172,27 @@ class Catalogue:
         backend = open_backend(job_uri(self._store, name))
         try:
             facts = read_job(backend, now_ns)
-            if facts.info is None and not facts.attempts:  # it was removed just now
+            if facts.info is None and not holds_job(backend):  # it was removed just now
                 return None
-            row = _row(backend, facts, now_ns)
-            if is_whole and facts.workers:
-                reader = WorkerReader(backend, int(facts.workers[0]), facts.lives)
-                row |= {"steps": steps_done(facts, reader), "spark": _spark(reader)}
+            facts.refuse_nothing()
+            row = read_guarded(backend, lambda: _whole_row(backend, facts, now_ns, is_whole))
         except StoreError as error:  # the other jobs are there all the same
             text = without_paths(str(error), self._store)
-            row = {**_EMPTY, "name": name, "verdict": text}
+            row = {**_EMPTY, "name": name, "state": BROKEN, "verdict": text}
             return _Known(row, is_over=True, seconds=self._clock.seconds(), is_whole=True)
         seconds = self._clock.seconds()
         return _Known({**row, "name": name}, facts.state.is_over, seconds, is_whole)
 
 
-def _created_ns(backend: Backend, name: str) -> int | None:
+def _created_ns(store: str, name: str) -> int | None:
     """When a job began; None where a folder is none. Its checksum is looked at by who reads it."""
+    backend = open_backend(job_uri(store, name))
     try:
-        document = json.loads(backend.read(f"{name}/{layout.JOB}"))
+        document = json.loads(backend.read(layout.JOB))
         return int(document["created_ns"])
     except KeyMissingError:
-        return None
-    except (ValueError, KeyError, TypeError, StoreError):
+        return 0 if holds_job(backend) else None
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError, StoreError):
         return 0
 
 
@@ -229,6 +229,14 @@ def _fits(row: Row, words: Sequence[str], state: str) -> bool:
     if state == "over":
         return row["state"] not in (None, "running", "starting")
     return state in ("", row["state"])
+
+
+def _whole_row(backend: Backend, facts: JobFacts, now_ns: int, is_whole: bool) -> Row:
+    row = _row(backend, facts, now_ns)
+    if is_whole and facts.workers:
+        reader = WorkerReader(backend, int(facts.workers[0]), facts.lives)
+        row |= {"steps": steps_done(facts, reader), "spark": _spark(reader)}
+    return row
 
 
 def _row(backend: Backend, facts: JobFacts, now_ns: int) -> Row:

@@ -9,10 +9,9 @@ from sonde.clock import Clock
 from sonde.errors import JobNotFoundError
 from sonde.show.web.catalogue import Catalogue
 from sonde.show.web.open_job import OpenJob, ViewMaker
-from sonde.store import layout
 from sonde.store.backends import open_backend
 from sonde.store.decoded import Decoded
-from sonde.store.places import job_uri
+from sonde.store.places import holds_job, job_uri
 
 _MOST_OPEN = 16
 _MOST_SAMPLE_BYTES = 128 << 20  # a day and a half of 120 series at 500 ms
@@ -51,7 +50,7 @@ class Library:
                 return known
             self.forget(name)
         backend = open_backend(job_uri(self.store, name))
-        if not backend.exists(layout.JOB):
+        if not holds_job(backend):
             raise JobNotFoundError(f"No job {name!r} in this store.")
         opened = OpenJob(backend, self.clock, self._make_view, self._samples)
         with self._lock:

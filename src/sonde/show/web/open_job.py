@@ -7,6 +7,7 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from sonde.clock import Clock
 from sonde.read.findings import EpisodesReader
+from sonde.read.inventory import check_files
 from sonde.read.jobs import JobFacts, read_job
 from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
@@ -76,6 +77,7 @@ class OpenJob:
         self._memory: dict[object, tuple[object, float, object]] = {}
         self._view: _Shared[View] | None = None
         self._episodes: _Shared[EpisodesReader] | None = None
+        self._standing: tuple[object, ...] = ()
         self._look()
         self._info = self._facts.info
 
@@ -221,7 +223,10 @@ class OpenJob:
         began = self.clock.seconds()
         self._facts = read_job(self.backend, self.clock.now_ns())
         facts = self._facts
-        self._standing = (facts.state, facts.end_ns, len(facts.attempts))
+        standing = (facts.state, facts.end_ns, len(facts.attempts))
+        if facts.state.is_over and standing != self._standing:
+            check_files(self.backend, facts)
+        self._standing = standing
         took = self.clock.seconds() - began
         fresh, share = _FRESH_SECONDS, _MOST_SHARE
         if facts.state.is_over:

@@ -7,7 +7,18 @@ from sonde.show.web.answers._answers import Address, Answers
 from sonde.show.web.question import Question
 from sonde.show.web.replies import Reply, json_reply
 
-_STATES = ("", "starting", "running", "completed", "failed", "stopped", "lost", "ended", "over")
+_STATES = (
+    "",
+    "starting",
+    "running",
+    "completed",
+    "failed",
+    "stopped",
+    "lost",
+    "ended",
+    "broken",
+    "over",
+)
 _COLUMNS = ("start", "name", "duration", "state", "findings")
 _SORTS = tuple(f"{sign}{name}" for name in _COLUMNS for sign in ("-", ""))
 _MOST_ROWS = 500

@@ -1,0 +1,107 @@
+"""Compares what a job's folder holds with what was written: nothing missing goes unremarked."""
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+
+from sonde.read.documents import read_document
+from sonde.read.jobs import JobFacts
+from sonde.store import layout
+from sonde.store.backends import Backend, Entry
+from sonde.store.closing import Closing, WrittenFile, closing_key
+from sonde.store.damage import MISSING
+from sonde.store.format import FAMILIES, OPERATIONS
+from sonde.store.layout import SegmentName
+from sonde.store.reader import FolderReader
+from sonde.store.retention import removed_keys
+
+_SEGMENT_SUFFIXES = (
+    layout.LIVE_SUFFIX,
+    layout.ROLLUP_SUFFIX,
+    layout.SEALED_SUFFIX,
+    layout.MANIFEST_SUFFIX,
+)
+_SIZED_SUFFIXES = (layout.LIVE_SUFFIX, ".safetensors", layout.TRACE_SUFFIX)
+_MOST_NAMED = 5  # files of one folder; of more only their number is told
+
+
+def check_files(backend: Backend, facts: JobFacts) -> None:
+    """Reports to the ledger which files of finished attempts are gone or cut."""
+    for one in facts.attempts:
+        if one.state.is_over:
+            key = closing_key(one.attempt.node, one.attempt.number)
+            closing = read_document(Closing, backend, key, [])
+            if closing is not None:
+                _check(backend, closing)
+
+
+def _check(backend: Backend, closing: Closing) -> None:
+    folders = [layout.node_folder(closing.attempt.node), layout.WORKERS]
+    entries = {entry.key: entry for folder in folders for entry in backend.entries(folder)}
+    removed, sealed = removed_keys(backend), _Sealed(backend)
+    gone = []
+    for file in closing.files:
+        entry = entries.get(file.key)
+        if entry is not None:
+            _check_size(backend, file, entry, closing.time_ns)
+        elif file.key not in removed and not sealed.stands_for(file.key, entries):
+            gone.append(file)
+    if any(file.key == layout.JOB for file in gone) and backend.exists(layout.JOB):
+        gone = [file for file in gone if file.key != layout.JOB]
+    _report(backend, gone, closing.time_ns)
+
+
+def _check_size(backend: Backend, file: WrittenFile, entry: Entry, time_ns: int) -> None:
+    """A log may have grown since; nothing that is written once becomes shorter."""
+    if file.key.endswith(_SIZED_SUFFIXES) and entry.size < file.size:
+        text = f"{file.key} is damaged: {entry.size} of {file.size} bytes are left"
+        backend.ledger.report(file.key, text, (None, time_ns))
+
+
+def _report(backend: Backend, gone: Sequence[WrittenFile], time_ns: int) -> None:
+    folders: dict[str, list[str]] = {}
+    for file in gone:
+        folders.setdefault(file.key.rpartition("/")[0], []).append(file.key)
+    for folder, keys in folders.items():
+        for key in keys[:_MOST_NAMED]:
+            backend.ledger.report(key, f"{key} is missing", (None, time_ns), MISSING)
+        if len(keys) > _MOST_NAMED:
+            text = f"{len(keys) - _MOST_NAMED} more files of {folder} are missing"
+            backend.ledger.report(folder, text, (None, time_ns), MISSING)
+
+
+class _Sealed:
+    """Which segments others have taken the place of."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._parts: dict[str, set[str]] = {}
+
+    def stands_for(self, key: str, entries: Mapping[str, Entry]) -> bool:
+        """Whether what a missing file held is kept in another form."""
+        folder, _, file = key.rpartition("/")
+        stem = file.partition(".")[0]
+        name = SegmentName.parse(stem)
+        if name is not None and file.endswith(_SEGMENT_SUFFIXES):
+            first = str(SegmentName(name.start_ns, name.writer.partition("-")[0]))
+            return first in self._parts_of(folder)
+        if folder.endswith("/profiles"):
+            return self._is_decoded(folder, stem, entries)
+        return False
+
+    def _parts_of(self, folder: str) -> set[str]:
+        if folder not in self._parts:
+            above, _, family = folder.rpartition("/")
+            reader = FolderReader(self._backend, above, FAMILIES[family])
+            reader.refresh()
+            self._parts[folder] = {
+                part.segment for segment in reader.segments for part in segment.parts
+            }
+        return self._parts[folder]
+
+    def _is_decoded(self, folder: str, stem: str, entries: Iterable[str]) -> bool:
+        """Whether a trace became operations, whose writer is named after it."""
+        if f"{folder}/{stem}{layout.DECODED_SUFFIX}" in entries:
+            return True
+        token = f"{zlib.crc32(f'{folder}/{stem}'.encode()):08x}"
+        worker = folder.rpartition("/")[0]
+        return any(one.endswith(token) for one in self._parts_of(f"{worker}/{OPERATIONS.name}"))

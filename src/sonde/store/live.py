@@ -1,0 +1,257 @@
+"""A live segment: a log that may still grow, read as far as it is whole.
+
+Tolerates a torn tail. What is damaged is left out and reported, and reading goes on with the next
+intact frame.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.errors import DamagedError
+from sonde.records.metric import MetricInfo, Series
+from sonde.records.ranges import TimeRange
+from sonde.store.backends import Backend
+from sonde.store.decode import decode_rows, decode_samples
+from sonde.store.format import Family, refuse_newer_format
+from sonde.store.frames import FrameKind, FrameScan
+from sonde.store.layout import LIVE_SUFFIX
+from sonde.store.limits import MOST_LOG_CONTENT_BYTES
+from sonde.store.manifest import Extent, Part
+from sonde.store.owned import start_of
+from sonde.store.rollups import Floats, Instants, Rollup, roll_up
+from sonde.store.tables import Wanted, empty_table, inside_of, rows_in, rows_table, to_numpy
+
+Samples = tuple[Instants, Floats]
+
+# What decoding raises of content that is not what its checksum promises: a stranger wrote it.
+_NOT_DECODABLE = (
+    DamagedError,
+    pa.ArrowException,
+    *(ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows that were written after each other."""
+
+    table: pa.Table
+    first_ns: int
+    last_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Where an intact batch begins, and from when to when it was recorded."""
+
+    offset: int
+    first_ns: int
+    last_ns: int
+
+    @classmethod
+    def of(cls, offset: int, times: Instants) -> "_Batch":
+        return cls(offset, *(int(times.min()), int(times.max())) if len(times) else (0, 0))
+
+
+class LiveSegment:
+    """A segment that may still grow; what was decoded is kept."""
+
+    def __init__(self, backend: Backend, key: str, family: Family) -> None:
+        self.name = key.rpartition("/")[2].removesuffix(LIVE_SUFFIX)
+        self.key = key
+        self.series: tuple[Series, ...] = ()
+        self._damages: dict[int, str] = {}  # by where they begin
+        self._batches: list[_Batch] = []  # in order
+        self._unnamed: list[tuple[int, bytes]] = []  # samples whose series are not known yet
+        self._content_bytes = 0
+        self._backend = backend
+        self._family = family
+        self._end = 0
+        self._has_schema = False
+        self._tables: list[_Rows] = []  # each at least twice as long as the next
+        self._times: Instants = np.empty(0, dtype=np.int64)
+        self._values: Floats = np.empty((0, 0), dtype=np.float32)
+
+    @property
+    def damages(self) -> list[str]:
+        """What was found damaged so far."""
+        return list(self._damages.values())
+
+    @property
+    def extent(self) -> Extent | None:
+        """The extent of what is readable so far, if anything is."""
+        if self._tables:
+            firsts, lasts = (
+                [one.first_ns for one in self._tables],
+                [one.last_ns for one in self._tables],
+            )
+            return Extent(self._rows, min(firsts), max(lasts))
+        if not len(self._times):
+            return None
+        return Extent(self._rows, int(self._times.min()), int(self._times.max()))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Itself: a live segment is made of no others."""
+        return (Part(self.name, self._rows),)
+
+    def refresh(self, size: int) -> None:
+        """Decodes what was appended since the last time."""
+        if size < self._end:
+            self._note(size, f"{self.key} is damaged: cut to {size} of {self._end} bytes")
+        if size <= self._end:
+            return
+        scan = FrameScan(self._backend.read(self.key, self._end), self._end)
+        found: list[tuple[int, bytes]] = []
+        for frame in scan:
+            self._content_bytes += len(frame.payload)
+            if self._content_bytes > MOST_LOG_CONTENT_BYTES:
+                self._note(frame.offset, f"{self.key} is damaged: it holds more than can be")
+                break
+            if frame.kind is FrameKind.SCHEMA:
+                self._read_schema(frame.offset, frame.payload)
+            else:
+                found.append((frame.offset, frame.payload))
+        if self._family.is_matrix:
+            self._add_samples(found)
+        else:
+            self._add_rows(found)
+        for damage in scan.damages:
+            text = f"{self.key} is damaged at byte {damage.offset}: {damage.reason}"
+            self._note(damage.offset, text)
+        self._end = scan.end
+
+    def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
+        """Instants in a range, and values as (series, tick); NaN for series it does not have."""
+        inside = inside_of(self._times, within.start_ns, within.end_ns)
+        rows = rows_of(keys, self.series)
+        values = np.full((len(keys), int(inside.sum())), np.nan, dtype=np.float32)
+        for position, row in enumerate(rows):
+            if row >= 0:
+                values[position] = self._values[row, inside]
+        return self._times[inside], values
+
+    def rows(self, wanted: Wanted) -> pa.Table:
+        """Some rows, in the order they were written."""
+        within = wanted.within
+        touched = [one.table for one in self._tables if within.overlaps(one.first_ns, one.last_ns)]
+        found = [rows_in(self._family, one, wanted) for one in touched]
+        if not found:
+            return rows_in(self._family, empty_table(self._family), wanted)
+        return found[0] if len(found) == 1 else joined(self._family, found)
+
+    def rollup(self, width_ns: int, keys: Sequence[str], within: TimeRange) -> Rollup:
+        """The open tail is small: it is rolled up on the fly."""
+        return roll_up(*self.samples(keys, within), width_ns)
+
+    def _read_schema(self, offset: int, payload: bytes) -> None:
+        try:
+            schema = json.loads(payload)
+            version = int(schema["format"])
+            owner = str(schema.get("owner", self._owner))
+            is_ours = (str(schema["family"]), owner) == (self._family.name, self._owner)
+            series = tuple(
+                Series(MetricInfo(**one["metric"]), str(one["device"]))
+                for one in schema.get("series", ())
+            )
+        except _NOT_DECODABLE:
+            return self._note(offset, f"{self.key} is damaged: its series cannot be read")
+        refuse_newer_format(version, self.key)
+        if not is_ours:
+            return self._note(offset, f"{self.key} is damaged: it is a copy of another file")
+        self._has_schema = True
+        self.series = series
+        return None
+
+    @property
+    def _owner(self) -> str:
+        """The folder that it belongs to, and the writer."""
+        return owner_of(self.key)
+
+    def _add_samples(self, found: list[tuple[int, bytes]]) -> None:
+        """Decodes samples; those before the first intact list of series wait for it."""
+        if not self._has_schema:
+            self._unnamed += found
+            for offset, _ in found:
+                self._note(offset, f"{self.key} is damaged: its series are not known")
+            return
+        waiting, self._unnamed = self._unnamed, []
+        for offset, _ in waiting:
+            self._forget(offset)
+        batches = [self._samples_in(*one) for one in (*waiting, *found)]
+        intact = [one for one in batches if one is not None]
+        if not len(self._times):
+            self._values = np.empty((len(self.series), 0), dtype=np.float32)
+        self._times = np.concatenate([self._times, *(times for times, _ in intact)])
+        self._values = np.concatenate([self._values, *(values for _, values in intact)], axis=1)
+
+    def _samples_in(self, offset: int, payload: bytes) -> Samples | None:
+        try:
+            times, values = decode_samples(payload)
+        except _NOT_DECODABLE:
+            times, values = np.empty(0, np.int64), np.empty((0, 0), np.float32)
+        if len(values) != len(self.series):
+            self._note(offset, f"{self.key} is damaged at byte {offset}: no samples")
+            return None
+        self._batches.append(_Batch.of(offset, times))
+        return times, values
+
+    def _add_rows(self, found: list[tuple[int, bytes]]) -> None:
+        tables = []
+        for offset, payload in found:
+            try:
+                table = rows_table(self._family, decode_rows(payload))
+            except _NOT_DECODABLE:
+                label = self._family.label
+                self._note(offset, f"{self.key} is damaged at byte {offset}: no {label}")
+                continue
+            tables.append(table)
+            self._batches.append(_Batch.of(offset, to_numpy(table[self._family.time_column])))
+        table = joined(self._family, tables)
+        while self._tables and self._tables[-1].table.num_rows < 2 * table.num_rows:
+            table = joined(self._family, [self._tables.pop().table, table])
+        times = to_numpy(table[self._family.time_column])
+        if len(times):
+            self._tables.append(_Rows(table, int(times.min()), int(times.max())))
+
+    def _note(self, offset: int, text: str) -> None:
+        """Reports a damage, with the time between the intact batches around it."""
+        if offset in self._damages:
+            return
+        self._damages[offset] = text
+        earlier = [one.last_ns for one in self._batches if one.offset < offset]
+        later = [one.first_ns for one in self._batches if one.offset > offset]
+        start_ns = max(earlier, default=start_of(self.key))
+        self._backend.ledger.report(self.key, text, (start_ns, min(later, default=None)))
+
+    def _forget(self, offset: int) -> None:
+        """Takes back what was said of samples whose series were only missing so far."""
+        if self._damages.pop(offset, None) is not None and not self._damages:
+            self._backend.ledger.clear(self.key)
+
+    @property
+    def _rows(self) -> int:
+        return len(self._times) or sum(one.table.num_rows for one in self._tables)
+
+
+def owner_of(key: str) -> str:
+    """Which writer, in which folder, a segment's file belongs to."""
+    folder, _, file = key.rpartition("/")
+    return f"{folder}/{file.partition('-')[2].partition('.')[0]}"
+
+
+def joined(family: Family, tables: list[pa.Table]) -> pa.Table:
+    """Rows of several tables after each other."""
+    if not tables:
+        return empty_table(family)
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def rows_of(keys: Sequence[str], series: Sequence[Series]) -> list[int]:
+    """Where each key is among the series; -1 where it is not."""
+    places = {one.key: place for place, one in enumerate(series)}
+    return [places.get(key, -1) for key in keys]

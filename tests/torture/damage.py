@@ -1,0 +1,256 @@
+"""Damages every file of a recorded job in every way, and asks everything of it afterwards.
+
+Held to one promise: whatever happens to a file of a finished job, opening and asking raise nothing
+but SondeError, and every answer is either the one of the intact job, or the damage is reported.
+
+`python -m tests.torture.damage SECONDS [SEED]` runs it and prints the counts.
+"""
+
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sonde.client.job import Job
+from sonde.errors import SondeError
+from sonde.records.finding import Finding, Severity
+from sonde.records.notice import Notice, NoticeKind
+from sonde.store.backends import open_backend
+from sonde.store.format import FAMILIES
+from sonde.store.seal import Place, seal_folder
+from sonde.watch.progress import Progress, save_progress
+from tests.fakes.clock import START_NS, FakeClock
+from tests.fakes.job import FakeJob
+from tests.fakes.python_profile import FakeProfile
+from tests.fakes.stores import write_findings
+
+GRADIENT = "gradient/first.weight"
+_STEPS = 12
+_GAP = Notice(NoticeKind.LOST, "system samples", "disk full", START_NS, START_NS + 10**9)
+
+
+def record_job(folder: Path, *, is_sealed: bool) -> FakeClock:
+    """A small finished job of one node and two workers, with every kind of file."""
+    job = FakeJob(str(folder))
+    job.record({"cpu.user_percent": range(40), "gpu.power_watts/gpu0": range(40)})
+    job.writer.report_lost(_GAP)
+    for rank in range(2):
+        worker = job.worker(rank, world_size=2).knows(GRADIENT, "gradients")
+        for step in range(_STEPS):
+            worker.scalar("loss", step, 1.0 / (1 + step))
+            worker.statistics(GRADIENT, step, [1.0, 2.0, 3.0 + step])
+            worker.step(step, {"forward": 0.1, "backward": 0.2})
+            worker.flush()
+        worker.values(3, {GRADIENT: _array(3 + rank)}).values(6, {GRADIENT: _array(6 + rank)})
+        worker.observation("unowned-parameter", "last.bias", 2)
+        worker.operation("aten::mm", "operator", 0.0, 0.01)
+        worker.notice("activations", "inside a compiled region")
+        FakeProfile(worker).stands((("main", "train.py", 1),), 3 + rank).write(number=rank)
+        worker.flush().beat()
+    job.beat().flush()
+    save_progress(job.backend, Progress())
+    write_findings(job.backend, [Finding("LossSpike", Severity.WARNING, "The loss jumped.")])
+    if is_sealed:
+        for place in ("nodes/node-a", "workers/0", "workers/1"):
+            for family in FAMILIES.values():
+                seal_folder(Place(job.backend, place, family), is_over=True)
+    job.close()
+    return job.clock
+
+
+def _array(step: int) -> Any:
+    return np.arange(6, dtype=np.float32).reshape(2, 3) + step
+
+
+QUESTIONS: Mapping[str, Callable[[Job], Any]] = {
+    "status": lambda job: _without_damages(job.summary),
+    "findings": lambda job: job.findings().documents(),
+    "stages": lambda job: job.stages.to_arrow().to_pylist(),
+    "system": lambda job: job.system().to_arrow().to_pylist(),
+    "buckets": lambda job: job.system("cpu.*").buckets(4).to_arrow().to_pylist(),
+    "steps": lambda job: job.steps().to_arrow().to_pylist(),
+    "events": lambda job: job.events().to_arrow().to_pylist(),
+    "losses": lambda job: job.losses.to_arrow().to_pylist(),
+    "observations": lambda job: job.observations().to_arrow().to_pylist(),
+    "tensors": lambda job: job.tensors().to_arrow().to_pylist(),
+    "statistics": lambda job: job.tensor(GRADIENT).reduction("mean").to_arrow().to_pylist(),
+    "values": lambda job: [
+        job.tensor(GRADIENT).value(step, worker=rank).tolist() for step in (3, 6) for rank in (0, 1)
+    ],
+    "operators": lambda job: job.operators().to_arrow().to_pylist(),
+    "python": lambda job: job.python().to_arrow().to_pylist(),
+    "rule": lambda job: [
+        {**one, "seconds": 0} for one in job.check("VanishingGradient").documents()
+    ],
+}
+
+
+def ask_all(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """All answers of a job, and what it says is lost after they were given.
+
+    An answer that ends in a SondeError is that error's name; any other exception is raised.
+    """
+    answers: dict[str, Any] = {}
+    try:
+        job = Job(open_backend(str(folder)), clock)
+    except SondeError as error:
+        return {"open": type(error).__name__}, [{"what": str(error), "reason": "damaged"}]
+    for what, ask in QUESTIONS.items():
+        try:
+            answers[what] = json.dumps(ask(job), sort_keys=True, default=str)
+        except SondeError as error:
+            answers[what] = f"{type(error).__name__}: {error}"
+    return answers, job.summary["lost"]
+
+
+def _without_damages(summary: Mapping[str, Any]) -> dict[str, Any]:
+    lost = [one for one in summary["lost"] if one["reason"] not in ("damaged", "missing")]
+    return {**summary, "lost": lost}
+
+
+def _delete(path: Path, _others: list[Path], _chance: random.Random) -> None:
+    path.unlink()
+
+
+def _empty(path: Path, _others: list[Path], _chance: random.Random) -> None:
+    path.write_bytes(b"")
+
+
+def _truncate(path: Path, _others: list[Path], chance: random.Random) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: chance.randrange(len(data))])
+
+
+def _flip(path: Path, _others: list[Path], chance: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    path.write_bytes(data)
+
+
+def _flip_first(path: Path, _others: list[Path], chance: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    data[chance.randrange(min(64, len(data)))] ^= 1 << chance.randrange(8)
+    path.write_bytes(data)
+
+
+def _swap(path: Path, others: list[Path], chance: random.Random) -> None:
+    """With another file, mostly one of the same kind."""
+    alike = [other for other in others if other.suffix == path.suffix and other.name == path.name]
+    other = chance.choice(alike if alike and chance.random() < 0.5 else others)
+    content = path.read_bytes()
+    path.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+
+
+def _append(path: Path, _others: list[Path], chance: random.Random) -> None:
+    path.write_bytes(path.read_bytes() + chance.randbytes(chance.randint(1, 200)))
+
+
+def _garble(path: Path, _others: list[Path], chance: random.Random) -> None:
+    path.write_bytes(chance.randbytes(max(1, path.stat().st_size)))
+
+
+DAMAGES: Mapping[str, Callable[[Path, list[Path], random.Random], None]] = {
+    "delete": _delete,
+    "empty": _empty,
+    "truncate": _truncate,
+    "flip a bit": _flip,
+    "flip a bit near the beginning": _flip_first,
+    "swap": _swap,
+    "append": _append,
+    "garble": _garble,
+}
+
+
+@dataclass
+class Counts:
+    """What came of many damages."""
+
+    unharmed: int = 0
+    reported: int = 0
+    silent: list[str] = field(default_factory=list)
+    crashes: list[str] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return self.unharmed + self.reported + len(self.silent) + len(self.crashes)
+
+
+class Intact:
+    """A recorded job, to be damaged again and again in copies."""
+
+    def __init__(self, folder: Path, *, is_sealed: bool) -> None:
+        self.folder = folder
+        self.clock = record_job(folder / "job", is_sealed=is_sealed)
+        self.clock.advance(3600)
+        self.answers, lost = ask_all(folder / "job", self.clock)
+        assert not any(one["reason"] in ("damaged", "missing") for one in lost), lost
+        self.files = sorted(
+            str(path.relative_to(folder / "job"))
+            for path in (folder / "job").rglob("*")
+            if path.is_file()
+        )
+
+    def try_damage(self, file: str, kind: str, seed: int, counts: Counts) -> None:
+        """Damages one file of a copy, and asks everything of it."""
+        copy = self.folder / "copy" / "job"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.folder / "job", copy)
+        chance, path = random.Random(f"{seed} {file} {kind}"), copy / file
+        others = [copy / other for other in self.files if other != file]
+        DAMAGES[kind](path, others, chance)
+        label = f"{kind}: {file} (seed {seed})"
+        try:
+            answers, lost = ask_all(copy, self.clock)
+        except Exception as error:  # noqa: BLE001 — to count them is what this is for
+            counts.crashes.append(f"{label}: {type(error).__name__}: {error}")
+            return
+        is_same = answers == self.answers
+        is_reported = any(one["reason"] in ("damaged", "missing") for one in lost)
+        if is_same or is_reported:
+            counts.unharmed += is_same
+            counts.reported += not is_same
+        else:
+            changed = [what for what in self.answers if answers.get(what) != self.answers[what]]
+            counts.silent.append(f"{label}: {', '.join(changed)}")
+
+
+def cases(intact: Intact, seed: int) -> Iterator[tuple[str, str]]:
+    """Every file with every kind of damage, in a shuffled order."""
+    found = [(file, kind) for file in intact.files for kind in DAMAGES]
+    random.Random(seed).shuffle(found)
+    yield from found
+
+
+def run(folder: Path, seed: int, *, most: int = 10**9, seconds: float = 10**9) -> Counts:
+    """Damages jobs, live and sealed in turn, until the number or the time is up."""
+    counts, until = Counts(), time.monotonic() + seconds
+    jobs = [Intact(folder / name, is_sealed=name == "sealed") for name in ("live", "sealed")]
+    turn = 0
+    while counts.total < most and time.monotonic() < until:
+        for pair in zip(*(cases(job, seed + turn) for job in jobs), strict=False):
+            for job, (file, kind) in zip(jobs, pair, strict=True):
+                if counts.total < most and time.monotonic() < until:
+                    job.try_damage(file, kind, seed + turn, counts)
+        turn += 1
+    return counts
+
+
+if __name__ == "__main__":
+    chosen = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
+    with tempfile.TemporaryDirectory() as scratch:
+        result = run(Path(scratch), chosen, seconds=float(sys.argv[1]))
+    kinds = Counter(line.partition(":")[0] for line in (*result.silent, *result.crashes))
+    counted = f"{result.total} damages, {result.unharmed} harmless, {result.reported} reported"
+    counted += f", {len(result.silent)} silent, {len(result.crashes)} crashes {dict(kinds)}"
+    lines = [f"seed {chosen}: {counted}", *result.silent, *result.crashes]
+    sys.stdout.write("\n".join(lines) + "\n")

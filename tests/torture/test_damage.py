@@ -1,0 +1,29 @@
+"""Damaged files of finished jobs: a small share of what `python -m tests.torture.damage` does."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.torture.damage import DAMAGES, Counts, Intact, run
+
+
+def test_damage_of_any_file_is_harmless_or_reported(tmp_path: Path) -> None:
+    counts = run(tmp_path, seed=16, most=48)
+    assert counts.crashes == []
+    assert counts.silent == []
+    assert counts.reported > 20
+
+
+@pytest.fixture(scope="module")
+def sealed(tmp_path_factory: pytest.TempPathFactory) -> Intact:
+    return Intact(tmp_path_factory.mktemp("sealed"), is_sealed=True)
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+@pytest.mark.parametrize("ending", ["tensors.json", "exit.json"])
+def test_damage_of_the_files_that_much_hangs_on_is_reported(
+    sealed: Intact, ending: str, kind: str
+) -> None:
+    counts = Counts()
+    sealed.try_damage(next(one for one in sealed.files if one.endswith(ending)), kind, 1, counts)
+    assert (counts.silent, counts.crashes) == ([], [])
