@@ -59,6 +59,26 @@ def test_a_machine_that_is_much_slower_for_long_is_found() -> None:
     assert "in all phases" in episode.finding.message
 
 
+def waiting(times: float, wait: float) -> FakeJob:
+    """All phases take so many times as long from step 400 on, with so much waiting for a core."""
+    job = FakeJob()
+    worker = job.worker()
+    series = (series_of("process_tree.cpu_wait_percent"),)
+    for step in range(1600):
+        factor = times if step >= 400 else 1.0
+        worker.step(step, {name: factor * seconds for name, seconds in USUAL.items()})
+        if step % 5 == 0:
+            value = wait if step >= 400 else 2.0
+            job.writer.add_sample(job.clock.now_ns(), series, (value,))
+    worker.flush()
+    return job.end()
+
+
+def test_steps_that_only_wait_for_cores_are_not_blamed_on_the_training() -> None:
+    assert judged(waiting(3.0, wait=66.0)).episodes == ()
+    assert judged(waiting(3.0, wait=20.0)).episodes
+
+
 def short(
     slower_by: float = 6.0,
     cpu: float = 95.0,

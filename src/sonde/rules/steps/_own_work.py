@@ -14,6 +14,7 @@ from sonde.rules._rule import State
 
 _CPU = "process_tree.cpu_percent"
 _PRESSURE = "pressure.cpu_some_percent"
+_WAIT = "process_tree.cpu_wait_percent"
 _THREADS = "cpu.running_threads"
 _CORES = "cpu.utilization_percent"  # of each
 _INPUTS = "inputs"
@@ -23,6 +24,8 @@ _BUSY = 50.0  # percent of the time in which somebody waits for a core
 _CROWDED = 20.0  # percent of the time in which somebody waits for a core, beyond what was before
 _ENOUGH_SAMPLES = 6
 _LARGER = 1.1
+_MORE_THAN_WAITING = 1.25  # times as long as waiting for a core explains: less is noise
+_LONGEST_WAIT = 0.95  # of the time: beyond that it tells no factor
 _LEAST_SHARE = 0.3  # who has less of a core may also wait for a disk, unless so many want one
 
 
@@ -95,6 +98,21 @@ def is_crowded(before: State, now: State) -> bool:
     return bool(shares[1] >= _FULL or shares[1] - shares[0] >= _CROWDED)
 
 
+def is_only_waiting(before: State, now: State, times: float) -> bool:
+    """Whether steps take so many times as long since processes wait longer for a core.
+
+    Who runs for half of the time takes twice as long; CPUContention says who is in the way.
+    """
+    then, later = before.of(_WAIT), now.of(_WAIT)
+    if not later.get("count"):
+        return False
+    shares = [
+        min(_LONGEST_WAIT, one["sum"] / one["count"] / 100) if one.get("count") else 0.0
+        for one in (then, later)
+    ]
+    return times <= _MORE_THAN_WAITING * (1 - shares[0]) / (1 - shares[1])
+
+
 def share_of_a_core(
     window: Window, table: StepTable, before: float = 1.0, processes: int = 1
 ) -> float:
@@ -155,7 +173,10 @@ def lacks_inputs(before: State, now: State) -> bool:
 
 
 def _note_machine(
-    window: Window, table: StepTable, known: State, metrics: Sequence[str] = (_CPU, _PRESSURE)
+    window: Window,
+    table: StepTable,
+    known: State,
+    metrics: Sequence[str] = (_CPU, _PRESSURE, _WAIT),
 ) -> None:
     node = window.leg.node_of(table.worker)
     first_ns, last_ns = int(table.starts_ns[0]), int(table.ends_ns[-1])

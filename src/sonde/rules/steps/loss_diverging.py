@@ -42,15 +42,13 @@ class LossDiverging(Rule):
     """The loss leaves its range for good, upwards or downwards without end.
 
     Why it matters: the model gets worse with every step, and soon its numbers overflow.
-    How it decides: all losses of 50 steps are more than `times` the loss of the untrained model and
-    do not come down; or it was there and is no number any more, for 20 steps; or the loss had
-    fallen and is worse than untrained for 200 steps; or it never fell, and rises for 350 steps, as
-    fast as ever, to three times the untrained loss; or it has fallen far below zero and goes on as
-    fast as before, or below zero and faster and faster; or it falls below zero for 150 steps while
-    the evaluation loss has grown to three times its first value, or to 1.5 times as the mirror
-    image of the training loss. Where the loss jumps with the first step of
-    another optimizer or another loss function, as with the next task, it is compared with that.
-    Reinforcement learning, several losses in turn and spikes that come back are left alone.
+    How it decides: one of these holds. All losses of 50 steps exceed `times` the initial loss, or
+    the loss is NaN for 20 steps after that. It had fallen by 30% and stays above 1.5 times the
+    initial loss for 200 steps. It never fell, and rises for 350 steps at undiminished speed to 3
+    times the initial loss. It falls to -100 times its initial size at undiminished speed, or to -10
+    times faster and faster. It falls below zero for 150 steps while the evaluation loss grows to 3
+    times its first value, or to 1.5 times as a mirror image. Not applied to alternating losses and
+    in reinforcement learning; a new optimizer or loss function begins anew.
     What to do: lower the learning rate or warm it up, clip gradients, go back to a checkpoint. A
     loss that falls without end has the wrong sign, or nothing that holds it.
     """

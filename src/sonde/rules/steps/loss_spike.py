@@ -40,13 +40,12 @@ class LossSpike(Rule):
 
     Why it matters: something has thrown the model back: a bad batch, a learning rate that is too
     high, a gradient that overflowed. What was learned may be lost, and a second spike may be fatal.
-    How it decides: the last 200 losses, or 100 of a loss that still falls, tell what is usual,
-    heavy tails included. A spike is three of five consecutive steps that lie `times` as far out as
-    one loss in twenty, and above all that was seen lately, by at least a quarter of the untrained
-    loss, within ten steps of being as usual; or one step that is 30 times the largest of the last
-    hundred and three times that of the untrained model. A learning rate that goes up again as its
-    schedule says, another optimizer or another loss function that begins, as with the next fold or
-    task, several losses in turn, losses below zero and reinforcement learning are left alone.
+    How it decides: three of five consecutive training losses exceed the highest of the last 200
+    steps, lie `times` as far from the median as the 95th percentile (of 200 steps, or of 100 where
+    the loss still falls), and a quarter of the initial loss above the median; or one loss is 30
+    times the highest of the last 100 steps and 3 times the initial loss. Not applied in the first
+    100 steps, after a learning-rate restart, a new optimizer or a new loss function, to alternating
+    or negative losses, and in reinforcement learning.
     What to do: look at the batches and the learning rate of these steps; clip gradients, warm up
     the learning rate or lower it; go back to the last checkpoint before the spike if it stays.
     """

@@ -29,12 +29,10 @@ class StalledTrainingRule(Rule):
     """Training has stopped without an end: nothing new is recorded.
 
     Why it matters: a hung job holds its machines until somebody looks.
-    How it decides: classic fires when no step, of whatever kind, and no loss was recorded for
-    threshold seconds, whether training went on after that or not. Calibrated knows the job's own
-    pace from its first ten steps on, with its longest pause for an evaluation or a checkpoint: it
-    allows threshold seconds, or three times that pause if it is longer. Where the job's processes
-    do nothing at all it fires sooner, after ten times the longest pause and not before ten minutes.
-    A threshold that is given holds.
+    How it decides: classic, or with a given threshold: no step of any kind and no loss was recorded
+    for threshold seconds, whether training went on after that or not. Calibrated: for threshold
+    seconds or 3 times the job's longest pause so far, whichever is longer, after its first 10
+    steps; where the job's processes are idle, for 10 minutes or 10 times the longest pause.
     What to do: look where the workers stand (`sonde profile`, `py-spy dump`): mostly a collective
     that one of them does not reach, a loader process that has died, or a lock.
     """

@@ -83,16 +83,14 @@ class StepOutlier(Rule):
 
     Why it matters: with several workers everybody waits for the slowest step, and rare long steps
     often point to something that can be moved out of the way.
-    How it decides: classic counts the steps of a worker that are longer than mean + stddev ×
-    standard deviation. Calibrated uses median and median deviation of the last 400 steps, leaves
-    out the first 10 steps, steps under a profiler, time for evaluation and checkpoints and long
-    runs of slow steps, allows for steps of all lengths, as sentences have them, unless stddev is
-    given (for less where long ones come every so many steps), and wants the outliers to cost at
-    least 2 % of the time (10 % where no phase has more of it than usual: others on the machine make
-    that), and 5 seconds; or 10 % and one second where they come every so many steps, in one phase
-    that neither computes nor waits for others, and without an evaluation. A single training step
-    is enough if it takes 5 seconds, 300 times the usual and a tenth of the training so far, unless
-    it compiles, waits for data or for other workers.
+    How it decides: a step is long if it exceeds the median of the last 400 steps by `stddev` robust
+    standard deviations and by half; where step times vary, by as much as they vary. It fires when
+    more than n_outliers long steps cost 5 seconds and 2% of the time (10% where no phase is to
+    blame; 1 second and 10% where they come every N steps in one phase that neither computes nor
+    communicates), or when one training step takes 5 seconds, 300 times the median and 10% of the
+    training time. Evaluation, checkpoints, compiling, waiting for data or other workers, profiled
+    steps and the first 10 steps do not count. Classic: more than n_outliers steps longer than mean
+    + stddev × standard deviation.
     What to do: look at what happens in the phase that is named: loading (more loader workers,
     smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
     """

@@ -21,6 +21,7 @@ from sonde.rules.steps._own_work import (
     is_crowded,
     is_measured,
     is_more,
+    is_only_waiting,
     join_amounts,
     lacks_inputs,
     note_amounts,
@@ -56,15 +57,12 @@ class ThroughputDrop(Rule):
 
     Why it matters: the job will take that much longer, and what slows it often grows: lists that
     are never emptied, logs, a cache that is full, a neighbour on the machine.
-    How it decides: over windows of 50 steps, `in_a_row` of them: the middle step takes more than
-    `factor` times what it took before, and most of that in one phase that does not compute. Where
-    all phases are slower, or forward and backward passes, layers may have been unfrozen, inputs
-    may have grown, or the machine is busy: that must be twice as slow for a quarter of the job;
-    and either the job's processes compute twice as much for each step, with inputs, gradients and
-    passes as before, or it lasts for 500 steps and costs two minutes. The same holds where more
-    processes wait for a core than before, or steps have more passes. Waiting for data counts as
-    one phase once it is known that inputs are no larger. Evaluation, checkpoints, profilers and the
-    number of micro-steps do not count.
+    How it decides: in `in_a_row` windows of 50 steps the median step takes more than `factor` times
+    what it took before, and 60% of the added time lies in one phase that does not compute. Where it
+    lies in computing or in all phases, steps must be twice as slow for a quarter of the job, and
+    either use twice the CPU time for the same inputs, gradients and passes, or lose 2 minutes over
+    500 steps. Larger inputs, more passes and what waiting for a core explains (see CPUContention)
+    do not count, nor do evaluation, checkpoints and profiled steps.
     What to do: look at the phase that is named: `sonde profile JOB --kinds python,operators` now,
     and compare with a profile from the beginning.
     """
@@ -148,6 +146,8 @@ class ThroughputDrop(Rule):
     def _is_for_good(self, times: float, state: State, *, is_alone: bool) -> bool:
         """Whether it is more than a change that is meant, or a busy machine."""
         then, now = state.of("before"), state.of("now")
+        if is_only_waiting(then, now, times):
+            return False
         work = times_the_work(then, now)
         is_full = is_crowded(then, now)
         is_excused = is_more(then, now) or (is_full and (work or 0.0) < self.factor)

@@ -30,15 +30,12 @@ class ReplicaDivergence(Rule):
 
     Why it matters: the workers train different models and average gradients that do not belong
     together; the checkpoint of one of them is not what was trained.
-    How it decides: at the same steps all workers record a checksum of the model's parameters,
-    equal only where every bit is, and in the host's memory at every step a fingerprint of a few
-    bytes of four of them. Critical where a wrapper (DistributedDataParallel) or the training
-    itself had kept them equal and they are not any more. A warning where a wrapped model differs
-    from the first check on, or where models that began equal go their own ways for 100 steps and
-    three checks in a row (50 steps where the job ends so), although nothing was done to keep them
-    apart. A difference that fingerprints do not see, in one layer alone, is found at the next
-    checksum: after 16 to 32 steps of 5 ms. Sharded models are left out, and those that PyTorch's
-    post-local SGD averages now and then.
+    How it decides: all workers record a checksum of the parameters at the same steps, and of a few
+    bytes in host memory at every step. Critical: a model that DistributedDataParallel wraps or has
+    wrapped, or that was equal at 3 checks, differs after it was equal. Warning: a wrapped model
+    differs from the first check on, or a model that began equal differs for 100 steps and 3 checks
+    in a row (50 steps where the job ends so). Not applied to sharded models and to PyTorch's
+    post-local SGD.
     What to do: look for what one worker does alone before that step: a branch on the rank, a layer
     that was replaced or loaded after wrapping, a parameter that is changed by hand, different
     optimizer settings, a hardware fault. Without a wrapper: wrap the model.
