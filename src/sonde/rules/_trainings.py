@@ -3,7 +3,9 @@
 import numpy as np
 
 from sonde.read.job_data import Reals
+from sonde.read.steps import StepTable
 from sonde.read.window import Curve, Window
+from sonde.read.workers import Marks
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Phase
@@ -39,8 +41,13 @@ def is_playing(window: Window) -> bool:
     table = tables[0]
     if float((table.phases_ns[Phase.EVALUATION.value] > 0).mean()) > _PLAYING:
         return True
-    acts = table.passes - table.micro_steps
-    return bool(acts.max() >= _ROLLOUT and np.maximum(acts, 0).mean() >= _ACTING)
+    acts = np.maximum(table.passes - table.micro_steps, 0)
+    return bool(has_rollout(table).any() and acts.mean() >= _ACTING)
+
+
+def has_rollout(table: StepTable) -> Marks:
+    """Steps with many passes that lead to no backward pass: they take longer on purpose."""
+    return np.asarray(table.passes - table.micro_steps >= _ROLLOUT)
 
 
 def has_played(window: Window, state: State) -> bool:

@@ -120,6 +120,22 @@ def test_healthy_steps_are_left_alone(name: str) -> None:
     assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
+def test_rollouts_of_an_agent_are_no_outliers() -> None:
+    def acting(passes: int) -> FakeJob:
+        job = FakeJob()
+        worker = job.worker()
+        for step in range(800):
+            is_long = step % 25 == 24
+            for place in range(passes if is_long else 0):
+                worker.stretch("forward", 0.01 * place, 0.01, step)
+            worker.step(step, {"between": 0.45 if is_long else 0.05, "forward": 0.05})
+        worker.flush()
+        return job.end()
+
+    assert judged(acting(40)).episodes == ()
+    assert judged(acting(0)).episodes
+
+
 @pytest.mark.parametrize("phase", ["checkpoint", "evaluation"])
 def test_checkpoints_and_evaluations_are_no_outliers(phase: str) -> None:
     seconds = durations(800)

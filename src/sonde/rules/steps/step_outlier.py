@@ -17,6 +17,7 @@ from sonde.records.need import Observations, Steps
 from sonde.records.step import Mode, Phase
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
+from sonde.rules._trainings import has_rollout
 from sonde.rules.steps._pauses import STANDING, Pause, note_standstills, pauses_of
 
 Seconds = npt.NDArray[np.float64]
@@ -88,9 +89,9 @@ class StepOutlier(Rule):
     more than n_outliers long steps cost 5 seconds and 2% of the time (10% where no phase is to
     blame; 1 second and 10% where they come every N steps in one phase that neither computes nor
     communicates), or when one training step takes 5 seconds, 300 times the median and 10% of the
-    training time. Evaluation, checkpoints, compiling, waiting for data or other workers, profiled
-    steps and the first 10 steps do not count. Classic: more than n_outliers steps longer than mean
-    + stddev × standard deviation.
+    training time. Evaluation, checkpoints, compiling, waiting for data or other workers, rollouts
+    (8 passes without a backward pass), profiled steps and the first 10 steps do not count. Classic:
+    more than n_outliers steps longer than mean + stddev × standard deviation.
     What to do: look at what happens in the phase that is named: loading (more loader workers,
     smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
     """
@@ -159,7 +160,7 @@ class StepOutlier(Rule):
         """How long steps took, and which of them tell what is usual; both are remembered."""
         seen = state.get("seen", 0)
         state["seen"] = seen + len(table.steps)
-        is_usable = ~table.is_profiled & ~table.is_skipped
+        is_usable = ~(table.is_profiled | table.is_skipped | has_rollout(table))
         is_usable[: max(0, _SETTLING_STEPS - seen)] = False
         seconds = _own_seconds(table)
         recent = (state.get("recent", []) + seconds[is_usable].tolist())[-_RECENT:]
