@@ -122,6 +122,54 @@ def test_an_optimizer_that_steps_less_often_belongs_to_the_step_it_ends() -> Non
     assert loop.detail(3) == {}
 
 
+def test_optimizers_that_train_one_after_the_other_share_no_step() -> None:
+    loop = Loop(optimizers=2)
+    for _ in range(2):
+        for number in (0, 1):
+            for _ in range(5):
+                loop.train(number)
+    loop.steps.close()
+
+    assert loop.seen() == [(number, 4.0) for number in range(20)]
+    assert all(loop.detail(number) == {} for number in range(20))
+    assert [step.optimizers for step in loop.finished[3:7]] == [(0,), (0,), (1,), (1,)]
+
+
+def test_a_pair_that_follows_a_single_optimizer_shares_no_step_with_it() -> None:
+    loop = Loop(optimizers=3)
+    for _ in range(3):
+        loop.train(0)
+    for _ in range(3):
+        loop.train(1).forward().backward().optimizer(2)
+    loop.steps.close()
+
+    assert [step.optimizers for step in loop.finished] == [(0,)] * 3 + [(1, 2)] * 3
+
+
+def test_what_an_optimizer_did_is_over_when_another_is_made() -> None:
+    loop = Loop(optimizers=2).train(0)
+    loop.steps.optimizer_made()
+    loop.train(1).steps.close()
+
+    assert [step.optimizers for step in loop.finished] == [(0,), (1,)]
+
+
+def test_an_optimizer_that_is_gone_shares_no_step_with_the_next() -> None:
+    loop = Loop(optimizers=2).train(0)
+    loop.steps.optimizers_alive = 1
+    loop.train(1)
+
+    assert [step.optimizers for step in loop.finished] == [(0,), (1,)]
+
+
+def test_backward_passes_that_are_parts_of_one_loss_are_no_micro_steps() -> None:
+    loop = Loop().forward().backward().forward().backward()
+    loop.steps.join_backwards(1)
+    loop.optimizer()
+
+    assert loop.detail(0) == {}
+
+
 def test_optimizers_inside_backward_make_one_step_per_pass() -> None:
     loop = Loop(optimizers=3)
     for _ in range(4):

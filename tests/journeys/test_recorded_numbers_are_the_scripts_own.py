@@ -28,6 +28,7 @@ STEPS = {
     "fsdp2": [(10, 0), (10, 0)],
     "fsdp2_adamw": [(60, 0), (60, 0)],
     "gan": [(25, 0)],
+    "gan_two_backwards": [(25, 0)],
     "gru_packed": [(20, 0)],
     "huggingface_trainer": [(8, 4)],
     "inference": [(0, 20)],
@@ -49,6 +50,7 @@ STEPS = {
     "spawned": [(15, 0), (15, 0)],
     "strict_settings": [(12, 0)],
     "transformer_tied": [(16, 0)],
+    "two_optimizers_in_turn": [(60, 0)],
 }
 
 # script -> how often it calls backward in a step
@@ -57,6 +59,7 @@ MICRO_STEPS = {
     "accumulation_clipping": 4,
     "ddp": 2,
     "gan": 1,
+    "gan_two_backwards": 1,
     "huggingface_trainer": 4,
     "lightning_module": 3,
     "plain_loop": 1,
@@ -65,7 +68,7 @@ MICRO_STEPS = {
 # one loss per step, printed as `loss`
 ONE_LOSS = (
     *("autocast_bf16", "cnn_evaluation", "compiled_fullgraph", "compiled_model", "exits"),
-    "fsdp2_adamw",
+    *("fsdp2_adamw", "lbfgs", "two_optimizers_in_turn"),
     *("gru_packed", "keeps_account", "loader_spawned", "loader_workers", "odd_parameters"),
     *("optimizer_in_backward", "plain_loop", "policy_gradient", "raises", "recomputed"),
     *("released", "scaler_fp16", "strict_settings", "transformer_tied"),
@@ -154,6 +157,13 @@ def test_each_of_two_optimizers_has_its_loss(scripts: Scripts) -> None:
     job = scripts.job("gan")
     losses = {name: recorded(job, name) for name in ("loss/0", "loss/1")}
     assert losses == {"loss/0": ended.told("generator"), "loss/1": ended.told("critic")}
+
+
+def test_losses_of_backward_calls_on_different_lines_are_added(scripts: Scripts) -> None:
+    ended = scripts.watched("gan_two_backwards")
+    job = scripts.job("gan_two_backwards")
+    assert recorded(job, "loss/0") == ended.told("generator")
+    assert recorded(job, "loss/1") == pytest.approx(ended.told("critic"), rel=1e-6)
 
 
 def test_every_worker_records_the_loss_of_its_own_share(scripts: Scripts) -> None:

@@ -5,13 +5,12 @@ each belong to one step: it is over when one of them begins to step again. Evalu
 forward passes that no training follows; a pass that looks like one waits for what comes next.
 """
 
-import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
 
 from sonde.clock import NANOSECONDS
+from sonde.collect.open_step import OpenStep, Span
 from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
 
 EventRow = tuple[str, str, str, int, int, int, str, str]
@@ -50,21 +49,6 @@ class FinishedStep(NamedTuple):
 
 
 At = tuple[str, int]  # a mode, and the number of a step in it
-_Span = tuple[str, str, int, int]  # phase, category, start, duration
-
-
-@dataclass(slots=True)
-class _Open:
-    """The training step under way."""
-
-    spans: list[_Span] = field(default_factory=list)
-    stepped: list[int] = field(default_factory=list)  # optimizers, in order
-    spans_at_end: int = 0  # how many of the spans lie before the last optimizer step's end
-    end_ns: int = 0
-    backwards: int = 0  # since the last optimizer step
-    micro_steps: int = 0
-    is_skipped: bool = False
-    profiled_by: str = ""  # while the step was under way
 
 
 class Steps:
@@ -88,12 +72,13 @@ class Steps:
         self.optimizers_alive = 1
         self.is_explicit = False  # the script says itself where its steps end
         self._latest_ns = 0
-        self._open = _Open()
+        self._open = OpenStep()
         self._last_end_ns = 0
-        self._undecided: list[list[_Span]] = []
+        self._undecided: list[list[Span]] = []
         self._awaiting: dict[int, list[Callable[[At], None]]] = {}  # by the start of a pass
         self._evaluation: tuple[int, int] | None = None
         self._profiled_by = ""
+        self._previous: tuple[int, ...] = ()  # optimizers of the training step before
 
     @property
     def mode(self) -> str:
@@ -167,7 +152,7 @@ class Steps:
     def likely(self, kind: Pass) -> tuple[At, ...]:
         """The steps that a pass may turn out to belong to; just one where that is certain."""
         forced = self.forced_mode
-        if kind is Pass.TRAIN and forced is None and not self._open.stepped:
+        if kind is Pass.TRAIN and forced is None and not self._open.updates:
             return ((_TRAIN, self.counts[_TRAIN]),)
         is_forced = forced not in (None, _TRAIN)
         mode = forced if is_forced and forced is not None else Mode.EVAL.value
@@ -176,7 +161,7 @@ class Steps:
             return (evaluation,)
         number = self.counts[_TRAIN]
         # what comes after an optimizer's step belongs to this step only if another one follows
-        is_open = bool(self._open.stepped) and not self.is_explicit
+        is_open = bool(self._open.updates) and not self.is_explicit
         training = tuple([(_TRAIN, number + more) for more in range(1 + is_open)])
         return training if kind is Pass.TRAIN else (evaluation, *training)
 
@@ -211,8 +196,8 @@ class Steps:
             self._decide(is_eval=False)
         self.span(_BACKWARD, start_ns)
         step = self._open
-        if step.end_ns >= start_ns:  # optimizers have stepped inside it
-            step.end_ns, step.spans_at_end = self._now_ns(), len(step.spans)
+        if step.updates and step.end_ns >= start_ns:  # optimizers have stepped inside it
+            step.extend_end(self._now_ns())
         else:
             step.backwards += 1
 
@@ -220,23 +205,42 @@ class Steps:
         """The backward passes since an optimizer stepped lead to no step."""
         self._open.backwards = 0
 
+    def join_backwards(self, surplus: int) -> None:
+        """Some of the backward passes were parts of one loss: no micro-steps of their own."""
+        self._open.backwards -= surplus
+
     def optimizer_begins(self, optimizer: int) -> None:
         """An optimizer is about to step: if it has stepped already, another step is under way."""
         if self._undecided:
             self._decide(is_eval=False)
-        if optimizer in self._open.stepped and not self.is_explicit:
+        if self.is_explicit or not self._open.updates:
+            return
+        stepped = self._open.stepped
+        if optimizer in stepped:
+            self._split_turns(stepped, stepped.index(optimizer))
             self._finish()
+        elif self.optimizers_alive <= 1:  # the others are gone
+            self._finish()
+
+    def optimizer_made(self) -> None:
+        """The script makes another optimizer: what the others did is over."""
+        if self._open.updates and not self.is_explicit:
+            self._finish()
+
+    def _split_turns(self, stepped: list[int], place: int) -> None:
+        """Where optimizers step several times each, one after the other, they share no step.
+
+        Only the second step in a row shows that another optimizer has taken over.
+        """
+        if place and self._previous == tuple(stepped[:place]):
+            self._open, rest = self._open.split(place)
+            self._finish()
+            self._open = rest
 
     def optimizer_ends(self, optimizer: int, start_ns: int, *, is_skipped: bool = False) -> None:
         """An optimizer has stepped, or was kept from it by a gradient scaler."""
         self.span(_OPTIMIZER, start_ns)
-        step = self._open
-        step.stepped.append(optimizer)
-        step.micro_steps = max(step.micro_steps, step.backwards)
-        step.backwards = 0
-        step.is_skipped |= is_skipped
-        step.end_ns = self._now_ns()
-        step.spans_at_end = len(step.spans)
+        self._open.update(optimizer, self._now_ns(), is_skipped=is_skipped)
         if self.optimizers_alive <= 1 and not self.is_explicit:
             self._finish()
 
@@ -247,32 +251,29 @@ class Steps:
         self.is_explicit = True
         if was_seen and self.mode == Mode.TRAIN:
             return
-        step = self._open
-        step.micro_steps = max(step.micro_steps, step.backwards)
-        step.end_ns = self._now_ns()
-        step.spans_at_end = len(step.spans)
+        self._open.mark_end(self._now_ns())
         if self.mode == _TRAIN:
             self._finish()
         else:
-            self._finish_evaluation(step.spans)
-            self._open = _Open()
+            self._finish_evaluation(self._open.spans)
+            self._open = OpenStep()
 
     def close(self) -> None:
         """Nothing comes for now: what is under way and has an end is finished."""
         self._decide(is_eval=True)
-        if self._open.stepped:
+        if self._open.updates:
             self._finish()
         for span in self._open.spans:
             self._emit_span(span, NO_STEP, _TRAIN)
-        self._open = _Open()
+        self._open = OpenStep()
         self._last_end_ns = 0
 
     def _is_between(self) -> bool:
         """Whether a training step has ended, and nothing of the next one was seen."""
         step = self._open
-        return not (step.spans or step.stepped or step.backwards or self._undecided)
+        return not (step.spans or step.updates or step.backwards or self._undecided)
 
-    def _keep(self, span: _Span) -> None:
+    def _keep(self, span: Span) -> None:
         spans = self._open.spans
         if len(spans) >= _MOST_SPANS:
             place = _place_of_last(spans, span[0]) if len(spans) >= _MOST_OF_ALL else -1
@@ -285,7 +286,7 @@ class Steps:
                 return
         spans.append(span)
 
-    def _take_leading(self) -> list[_Span]:
+    def _take_leading(self) -> list[Span]:
         """The waiting right before a pass that is not training belongs to that pass."""
         spans, since = self._open.spans, self._open.spans_at_end
         first = len(spans)
@@ -305,7 +306,7 @@ class Steps:
             else:
                 self._open.spans += spans
 
-    def _finish_evaluation(self, spans: list[_Span]) -> None:
+    def _finish_evaluation(self, spans: list[Span]) -> None:
         mode = self.forced_mode if self.forced_mode not in (None, _TRAIN) else Mode.EVAL.value
         number = self.counts.get(mode, 0)
         self.counts[mode] = number + 1
@@ -315,12 +316,12 @@ class Steps:
             end_ns = max(span[2] + span[3] for span in spans)
         for span in spans:
             self._emit_span(span, number, mode)
-        detail = _detail(_Open(profiled_by=self._profiled_by)) if self._profiled_by else ""
+        detail = OpenStep(profiled_by=self._profiled_by).detail()
         self._emit_step(FinishedStep(mode, number, start_ns, end_ns), detail)
         first_ns = self._evaluation[0] if self._evaluation else start_ns
         self._evaluation = (first_ns, end_ns)
 
-    def _settle_evaluation(self, step: _Open, start_ns: int) -> None:
+    def _settle_evaluation(self, step: OpenStep, start_ns: int) -> None:
         """An evaluation between two training steps is a phase of the later one."""
         if self._evaluation is None or self._evaluation[1] > step.end_ns:
             return
@@ -335,10 +336,10 @@ class Steps:
         step.profiled_by = step.profiled_by or self._profiled_by
         rest = step.spans[step.spans_at_end :]
         del step.spans[step.spans_at_end :]
-        self._open = _Open(spans=rest, backwards=step.backwards)
+        self._open = OpenStep(spans=rest, backwards=step.backwards)
         number = self.counts[_TRAIN]
         self.counts[_TRAIN] = number + 1
-        start_ns = self._last_end_ns or _beginning(step)
+        start_ns = self._last_end_ns or step.beginning()
         self._settle_evaluation(step, start_ns)
         self._last_end_ns = step.end_ns
         self._latest_ns = step.end_ns - start_ns
@@ -352,9 +353,10 @@ class Steps:
             max(1, step.micro_steps),
             tuple(step.stepped),
         )
-        self._emit_step(finished, _detail(step))
+        self._previous = finished.optimizers
+        self._emit_step(finished, step.detail())
 
-    def _emit_span(self, span: _Span, number: int, mode: str) -> None:
+    def _emit_span(self, span: Span, number: int, mode: str) -> None:
         phase, category, start_ns, duration_ns = span
         self._emit((phase, category, LANE, start_ns, duration_ns, number, mode, ""))
         if self._awaiting and phase == _FORWARD:
@@ -367,28 +369,7 @@ class Steps:
         self._on_finished(step)
 
 
-def _place_of_last(spans: list[_Span], phase: str) -> int:
+def _place_of_last(spans: list[Span], phase: str) -> int:
     """Where the last stretch of a phase is; the last of all where there is none."""
     places = range(len(spans) - 1, -1, -1)
     return next((place for place in places if spans[place][0] == phase), -1)
-
-
-def _beginning(step: _Open) -> int:
-    """When the first step began: with the first that led to it."""
-    aside = (Phase.EVALUATION, Phase.CHECKPOINT)
-    starts = [span[2] for span in step.spans if span[0] not in aside]
-    return min(starts, default=step.end_ns)
-
-
-def _detail(step: _Open) -> str:
-    """What is unusual about a step."""
-    unusual: dict[str, object] = {}
-    if step.micro_steps > 1:
-        unusual["micro_steps"] = step.micro_steps
-    if step.is_skipped:
-        unusual["skipped"] = True
-    if len(step.stepped) > 1:
-        unusual["optimizers"] = sorted(set(step.stepped))[:16]
-    if step.profiled_by:
-        unusual["profiled"] = step.profiled_by
-    return json.dumps(unusual, separators=(",", ":")) if unusual else ""

@@ -297,3 +297,133 @@ def test_a_batch_whose_gradients_are_thrown_away_is_no_micro_step(closely: bool,
     assert list(recorded.scalars("loss").values()) == losses
     details = [row["detail"] for row in recorded.rows["events"] if row["category"] == "step"]
     assert set(details) == {""}
+
+
+@pytest.mark.parametrize("closely", [True, False])
+def test_losses_of_two_backward_calls_on_different_lines_are_added(closely: bool) -> None:
+    sums = []
+    with watched(closely=closely) as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(20):
+            optimizer.zero_grad()
+            real = loss_of(model)
+            real.backward()
+            fake = 3 * loss_of(model)
+            fake.backward()
+            optimizer.step()
+            sums.append(real.item() + fake.item())
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(sums)
+    details = [row["detail"] for row in recorded.rows["events"] if row["category"] == "step"]
+    assert set(details) == {""}
+
+
+@pytest.mark.parametrize("closely", [True, False])
+def test_a_helper_that_calls_backward_is_not_the_place_that_counts(closely: bool) -> None:
+    def learn(loss: torch.Tensor) -> float:
+        loss.backward()
+        return loss.item()
+
+    sums, means = [], []
+    with watched(closely=closely) as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(10):
+            sums.append(learn(loss_of(model)) + learn(2 * loss_of(model)))
+            optimizer.step()
+            optimizer.zero_grad()
+        for _ in range(10):
+            means.append(sum([learn(loss_of(model)) for _ in range(3)]) / 3)
+            optimizer.step()
+            optimizer.zero_grad()
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(sums + means)
+
+
+def test_parts_of_a_loss_that_are_accumulated_are_divided_and_added() -> None:
+    sums = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(3):
+            total = 0.0
+            for _ in range(2):
+                real, fake = loss_of(model), 3 * loss_of(model)
+                (real / 2).backward()
+                (fake / 2).backward()
+                total += (real.item() + fake.item()) / 2
+            optimizer.step()
+            optimizer.zero_grad()
+            sums.append(total)
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(sums)
+    details = [row["detail"] for row in recorded.rows["events"] if row["category"] == "step"]
+    assert set(details) == {'{"micro_steps":2}'}
+
+
+def test_the_last_of_several_micro_steps_may_have_a_line_of_its_own() -> None:
+    means = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(3):
+            losses = [loss_of(model) for _ in range(4)]
+            for loss in losses[:-1]:
+                loss.backward()
+            losses[-1].backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            means.append(sum([loss.item() for loss in losses]) / 4)
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(means)
+
+
+def test_all_backward_passes_of_a_closure_s_first_call_make_the_loss() -> None:
+    first_losses = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.LBFGS, lr=0.5, max_iter=4)
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            parts = [loss_of(model), 3 * loss_of(model)]
+            for part in parts:
+                (part / 2).backward()
+            return sum(parts) / 2
+
+        first_losses += [optimizer.step(closure).item() for _ in range(3)]
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(first_losses)
+
+
+def test_a_closure_for_weights_further_on_does_not_change_the_loss() -> None:
+    losses = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(3):
+            loss = loss_of(model)
+            loss.backward()
+            losses.append(loss.item())
+
+            def closure() -> Any:
+                optimizer.zero_grad()
+                ahead = 5 * loss_of(model)
+                ahead.backward()
+                return ahead
+
+            optimizer.step(closure)
+            optimizer.zero_grad()
+
+    assert list(recorded.scalars("loss").values()) == losses
+
+
+def test_two_optimizers_that_train_one_after_the_other_keep_all_their_losses() -> None:
+    losses = []
+    with watched() as recorded:
+        models = [nn.Linear(4, 2) for _ in range(2)]
+        optimizers = [torch.optim.SGD(model.parameters(), lr=0.1) for model in models]
+        for model, optimizer in zip(models, optimizers, strict=True):
+            for _ in range(6):
+                loss = loss_of(model)
+                losses.append(loss.item())
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+    assert recorded.scalars("loss") == dict(enumerate(losses))

@@ -114,7 +114,7 @@ def test_what_the_script_has_stored_elsewhere_is_not_asked_for(bench: Bench) -> 
 
 def test_losses_of_a_loop_whose_steps_nobody_sees_do_not_pile_up(bench: Bench) -> None:
     for value in range(5000):
-        bench.losses.noted(float(value), 1.0)
+        bench.losses.noted(float(value), 1.0, ())
 
     assert len(bench.losses._roots) < 5000
     assert bench.recorded()["loss"] > 2500

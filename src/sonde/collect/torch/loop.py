@@ -16,7 +16,9 @@ from torch.optim.optimizer import (
 
 from sonde.collect.session import Session
 from sonde.collect.steps import Pass
-from sonde.collect.torch.losses import Losses, divisor_of, operation_of
+from sonde.collect.torch.call_sites import CallSite, call_site
+from sonde.collect.torch.gradient_scaler import GradientScalers
+from sonde.collect.torch.losses import ACCUMULATES, Losses, divisor_of, operation_of
 from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
@@ -35,7 +37,7 @@ from sonde.collect.torch.quiet import (
 )
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.collect.torch.unstepped import Unstepped
-from sonde.records.step import Mode, Phase
+from sonde.records.step import Phase
 
 _BACKWARD, _OPTIMIZER = Phase.BACKWARD.value, Phase.OPTIMIZER.value
 _LARGEST = sys.float_info.max  # of finite numbers
@@ -73,7 +75,7 @@ class TrainingLoop:
         self._marks = watch.marks
         self._stepping: int | None = None  # the optimizer that steps just now
         self._start_ns = 0
-        self._in_closure = 0  # backward passes inside an optimizer's closure
+        self._in_closure = 0  # calls of an optimizer's closure that are over
         self._has_closure = False
         self._is_in_backward = False
         self._is_cleared = False  # after a backward pass, and nothing has followed yet
@@ -97,9 +99,9 @@ class TrainingLoop:
         for owner in (Optimizer, torch.nn.Module):
             patches.wrap(owner, "zero_grad", self._zeroing)
         self._quiet.readers |= self._readers()
-        for scaler in (torch.amp.GradScaler,):
-            patches.wrap(scaler, "scale", self._scaling)
-            patches.wrap(scaler, "step", self._scaled_step)
+        GradientScalers(
+            self._session, self._losses, lambda: self._start_ns, self._step_skipped
+        ).attach(patches)
         pre_hook, post_hook = self._before_steps(), self._after_steps()
         leave_alone(pre_hook)
         leave_alone(post_hook)
@@ -164,6 +166,8 @@ class TrainingLoop:
         if self._session.is_behind and self._session.is_training_thread():
             self._session.catch_up()
         self.optimizers.number_of(optimizer)
+        if self._session.is_training_thread():
+            self._steps.optimizer_made()
         self._modules.refresh()
         self._modules.owned.update(id(parameter) for parameter in parameters_of(optimizer))
 
@@ -194,14 +198,14 @@ class TrainingLoop:
             return result
 
         def noted(value: float, root: Tensor, *args: Any, **kwargs: Any) -> Any:
-            divisor = divisor_of(root)
+            origin = (divisor_of(root), self._call_site())
             quiet.depth, quiet.is_in_backward, quiet.inputs = 0, True, []
             start_ns = now_ns()
             try:
                 result = original(root, *args, **kwargs)
             finally:
                 quiet.is_in_backward = False
-            quiet.note((BACKWARD, start_ns, now_ns(), value, divisor))
+            quiet.note((BACKWARD, start_ns, now_ns(), value, origin))
             return result
 
         leave_alone(noted)
@@ -226,6 +230,8 @@ class TrainingLoop:
 
     def _clear(self) -> None:
         is_between = self._stepping is None and not self._is_in_backward
+        if is_between:
+            self._losses.gradients_cleared()
         is_alone = self.optimizers.alive == 1 and not self._steps.is_explicit
         self._is_cleared = is_between and is_alone
 
@@ -247,8 +253,8 @@ class TrainingLoop:
         }
 
     def _read_backward(self, note: Note) -> None:
-        _, start_ns, _, value, divisor = note
-        self._losses.noted(value, divisor)
+        _, start_ns, _, value, (divisor, site) = note
+        self._losses.noted(value, divisor, site)
         self._backwards += 1
         self._steps.backward(start_ns)
         self._unstepped.computed()
@@ -256,9 +262,20 @@ class TrainingLoop:
     def _read_step(self, note: Note) -> None:
         _, self._start_ns, _, number, _ = note
         self._steps.optimizer_begins(number)
+        self._stepped(number, self._start_ns)
+
+    def _stepped(self, number: int, start_ns: int, *, is_skipped: bool = False) -> None:
+        """An optimizer has stepped, or was kept from it."""
         self._backwards = 0
-        self._losses.optimizer_stepped(number)
-        self._steps.optimizer_ends(number, self._start_ns)
+        self._steps.join_backwards(self._losses.optimizer_stepped(number))
+        self._steps.optimizer_ends(number, start_ns, is_skipped=is_skipped)
+
+    def _call_site(self) -> CallSite:
+        """Where backward is called."""
+        for model in self._modules.roots:
+            if vars(model).get("require_backward_grad_sync") is False:
+                return ACCUMULATES
+        return call_site()
 
     def _read_rates(self, note: Note) -> None:
         for group, rate in enumerate(note[3]):
@@ -274,7 +291,7 @@ class TrainingLoop:
         for look in self.at_backward:
             look(tensors)
         if self._stepping is None or not self._in_closure:
-            self._losses.root(tensors)
+            self._losses.root(tensors, self._call_site())
         self._marks.begin(_BACKWARD)
 
     def _backward_ends(self, start_ns: int) -> None:
@@ -282,11 +299,9 @@ class TrainingLoop:
         for look in self.after_backward:
             look()
         self._marks.end(_BACKWARD)
-        if self._has_closure and self._stepping is not None:
-            self._in_closure += 1
-            if self._in_closure > 1:  # a line search: the same step looks again
-                self._steps.span(_BACKWARD, start_ns)
-                return
+        if self._in_closure and self._stepping is not None:  # the same step looks again
+            self._steps.span(_BACKWARD, start_ns)
+            return
         self._backwards += 1
         self._steps.backward(start_ns)
         self._unstepped.computed()
@@ -307,6 +322,8 @@ class TrainingLoop:
         self._marks.begin(_OPTIMIZER)
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
         self._has_closure = closure is not None
+        if self._backwards:  # the gradients are there: a closure makes others, from other weights
+            self._in_closure = 1
         if closure is None:
             self._look(optimizer, number)
             return None
@@ -329,6 +346,7 @@ class TrainingLoop:
         def watched() -> Any:
             nonlocal has_looked
             result = closure()
+            self._in_closure += 1
             if not has_looked:
                 has_looked = True
                 look(optimizer, number)
@@ -354,45 +372,11 @@ class TrainingLoop:
         self._stepping, self._has_closure = None, False
         self._marks.end(_OPTIMIZER)
         is_finite = self._losses.non_finite is None
-        self._backwards = 0
-        self._losses.optimizer_stepped(number)
-        self._steps.optimizer_ends(number, self._start_ns)
+        self._stepped(number, self._start_ns)
         if is_finite and not (has_closure or self._losses.is_told):
             self._quiet.consider(optimizer, number, self._steps.latest_seconds)
 
-    def _scaling(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        noted = self._session.hook("losses", self._losses.scaled, None)
-
-        def scale(scaler: Any, outputs: Any) -> Any:
-            result = original(scaler, outputs)
-            noted(outputs, result)
-            return result
-
-        return scale
-
-    def _scaled_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        now_ns = self._session.clock.now_ns
-        ends = self._session.hook("optimizer steps", self._scaler_stepped, None)
-
-        def step(scaler: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-            start_ns, before = now_ns(), self._session.steps.counts.get("train", 0)
-            result = original(scaler, optimizer, *args, **kwargs)
-            ends(scaler, optimizer, start_ns, before)
-            return result
-
-        return step
-
-    def _scaler_stepped(
-        self, scaler: Any, optimizer: Optimizer, start_ns: int, before: int
-    ) -> None:
-        """A scaler that found infinite gradients has left the optimizer alone: a skipped step."""
+    def _step_skipped(self, optimizer: Optimizer, start_ns: int) -> None:
         number = self.optimizers.number_of(optimizer)
-        scale = getattr(scaler, "_scale", None)  # get_scale() would wait for the device
-        if isinstance(scale, Tensor) and scale.device.type == "cpu":
-            self._session.scalar("loss_scale", float(scale), at=(Mode.TRAIN.value, before))
-        if self._start_ns >= start_ns:
-            return
         self._steps.optimizer_begins(number)
-        self._backwards = 0
-        self._losses.optimizer_stepped(number)
-        self._steps.optimizer_ends(number, start_ns, is_skipped=True)
+        self._stepped(number, start_ns, is_skipped=True)

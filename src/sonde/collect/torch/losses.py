@@ -4,7 +4,7 @@ Loops divide the loss by the number of micro-steps, gradient scalers multiply it
 comes from whoever did that, or from the graph: the last operation on the root tells its divisor.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from math import inf, isfinite
 from typing import Any, NamedTuple, TypeGuard
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from sonde.collect.session import Session
 from sonde.collect.steps import FinishedStep
+from sonde.collect.torch.call_sites import CallSite
 from sonde.collect.torch.scalars import Scalars
 from sonde.collect.torch.shards import local, whole
 from sonde.records.worker import TensorInfo
@@ -38,6 +39,12 @@ class _Told(NamedTuple):
 DIVISIONS = ("DivBackward0", "MulBackward0")  # operations that may have divided a loss
 
 
+ACCUMULATES: CallSite = (0,)  # in place of a call site: the script says that it accumulates
+
+# where backward was called, and how often gradients had been cleared by then
+Source = tuple[CallSite, int]
+
+
 class _Root(NamedTuple):
     """One call of backward."""
 
@@ -47,6 +54,7 @@ class _Root(NamedTuple):
     said: str
     is_sure: bool  # who divided it said so
     factor: float = 1.0  # by what a framework divided it after that
+    source: "Source" = ((), 0)
 
     @property
     def is_plain(self) -> bool:
@@ -66,6 +74,7 @@ class Losses:
         self._made: tuple[int, _Told] | None = None
         self._told: _Told | None = None
         self._said = ""
+        self._clearings = 0
         self.on_non_finite: list[Listener] = []  # told a loss before its backward pass
         self.on_jump: list[Callable[[], None]] = []  # told of one that is far out of range
         self._recent: deque[float] = deque(maxlen=_RECENT)
@@ -107,7 +116,7 @@ class Losses:
         if isinstance(output, Tensor):
             self._made = (id(output), _told(divisor, by, loss))
 
-    def root(self, tensors: Any) -> None:
+    def root(self, tensors: Any, site: CallSite = ()) -> None:
         """Backward is called on these."""
         if isinstance(tensors, list | tuple):
             tensors = tensors[0] if len(tensors) == 1 else None
@@ -126,7 +135,7 @@ class Losses:
             root = _Root(value, unscaled, told.divisor, told.said, is_sure=True)
         else:
             root = _Root(value, told.loss, 1.0, told.said, is_sure=True, factor=told.divisor)
-        self._roots.append(root)
+        self._roots.append(root._replace(source=(site, self._clearings)))
         if isinstance(value, float):
             self._judge(value)
 
@@ -149,9 +158,10 @@ class Losses:
         if self._roots:
             self._roots.pop()
 
-    def noted(self, value: float, divisor: float) -> None:
+    def noted(self, value: float, divisor: float, site: CallSite) -> None:
         """Backward was called on a loss that nobody but the loop itself has changed."""
-        self._roots.append(_Root(value, value, divisor, AS_GIVEN, is_sure=False))
+        source = (site, self._clearings)
+        self._roots.append(_Root(value, value, divisor, AS_GIVEN, is_sure=False, source=source))
         self._learn(value)
 
     def _learn(self, value: float) -> None:
@@ -160,6 +170,10 @@ class Losses:
             self._recent.append(abs(value))
             if len(self._recent) == _RECENT:
                 self.limit = _TIMES_RECENT * max(self._recent)
+
+    def gradients_cleared(self) -> None:
+        """What is backpropagated from now on is not added to what was there."""
+        self._clearings += 1
 
     @property
     def is_told(self) -> bool:
@@ -180,10 +194,16 @@ class Losses:
             return self._told
         return made[1] if made[0] == id(loss) else None
 
-    def optimizer_stepped(self, optimizer: int) -> None:
-        """What was backpropagated since belongs to that optimizer."""
-        self._by_optimizer.setdefault(optimizer, []).extend(self._roots)
+    def optimizer_stepped(self, optimizer: int) -> int:
+        """What was backpropagated since belongs to that optimizer.
+
+        Returns:
+            How many of the backward passes were parts of a loss that others had begun.
+        """
+        roots = list(self._roots)
+        self._by_optimizer.setdefault(optimizer, []).extend(roots)
         self._roots.clear()
+        return len(roots) - len(roots) // len(_parts(roots)) if len(roots) > 1 else 0
 
     def take_all(self) -> None:
         """The script says that the step is over: what was backpropagated belongs to it."""
@@ -192,7 +212,7 @@ class Losses:
     def _step_over(self, step: FinishedStep) -> None:
         if step.mode != "train":
             return
-        by_optimizer, self._by_optimizer = self._by_optimizer, {}
+        by_optimizer = self._take(step.optimizers)
         at = (step.mode, step.number)
         if len(by_optimizer) == 1:
             [roots] = by_optimizer.values()
@@ -205,8 +225,15 @@ class Losses:
             name = "loss" if len(with_roots) == 1 else f"loss/{index}"
             self._record(name, roots, at)
 
+    def _take(self, optimizers: tuple[int, ...]) -> dict[int, list[_Root]]:
+        """The losses of those that have stepped; of all where the script itself ends its steps."""
+        if not optimizers or self._by_optimizer.keys() <= set(optimizers):
+            found, self._by_optimizer = self._by_optimizer, {}
+            return found
+        return {one: self._by_optimizer.pop(one, []) for one in dict.fromkeys(optimizers)}
+
     def _record(self, name: str, roots: list[_Root], at: tuple[str, int]) -> None:
-        count = len(roots)
+        count = len(roots) // len(_parts(roots))
         factors = [_factor(root, count) for root in roots]
         parts = [
             (root.unscaled, factor / count) for root, factor in zip(roots, factors, strict=True)
@@ -218,13 +245,34 @@ class Losses:
             self._scalars.record(f"{name}/root", [(root.value, 1 / count) for root in roots], at)
         if factor != 1:
             self._session.scalar(f"{name}/factor", factor, at=at)
-        self._explain(name, roots[0], factors[0])
+        self._explain(name, roots[0], factors[0], len(roots) // count)
 
-    def _explain(self, name: str, root: _Root, factor: float) -> None:
+    def _explain(self, name: str, root: _Root, factor: float, parts: int = 1) -> None:
         said = _DIVIDED if factor != 1 and not root.is_sure else root.said
+        if parts > 1:
+            said = f"the sum of {parts} backward passes, called from different lines"
         if said != self._said or not self._session.knows(name):
             self._said = said
             self._session.know(TensorInfo(name, ("losses",), "float32", (), said=said))
+
+
+def _parts(roots: list[_Root]) -> list[CallSite]:
+    """The call sites whose losses add up to one; a single one where passes are micro-steps.
+
+    Two calls of `backward` on different lines add up their gradients, so their losses are parts of
+    one. They are micro-steps where the loop divides each by the number of all, where it keeps DDP
+    from synchronizing, and where gradients were cleared in between (an optimizer that looks ahead).
+    """
+    sites = Counter(root.source[0] for root in roots)
+    is_divided = any(_is_share(root, len(roots)) for root in roots)
+    is_cleared = len({root.source[1] for root in roots}) > 1
+    is_even = len(set(sites.values())) == 1 and ACCUMULATES not in sites
+    return list(sites) if is_even and not (is_divided or is_cleared) else [()]
+
+
+def _is_share(root: _Root, count: int) -> bool:
+    """Whether a loss was divided by the number of passes that it shares a step with."""
+    return root.divisor * root.factor != 1 if root.is_sure else root.divisor == count
 
 
 def _told(divisor: float, by: str, loss: Any) -> _Told:

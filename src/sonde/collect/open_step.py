@@ -1,0 +1,99 @@
+"""The training step under way: its spans, and the optimizers that have stepped in it."""
+
+import json
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sonde.records.step import Phase
+
+Span = tuple[str, str, int, int]  # phase, category, start, duration
+
+_NO_BEGINNING = (Phase.EVALUATION, Phase.CHECKPOINT)
+
+
+class Update(NamedTuple):
+    """What had happened in a step when an optimizer had stepped."""
+
+    optimizer: int
+    spans: int  # how many there were
+    end_ns: int
+    micro_steps: int
+    is_skipped: bool
+
+
+@dataclass(slots=True)
+class OpenStep:
+    """The training step under way."""
+
+    spans: list[Span] = field(default_factory=list)
+    updates: list[Update] = field(default_factory=list)
+    spans_at_end: int = 0  # how many of the spans lie before the last optimizer step's end
+    end_ns: int = 0
+    backwards: int = 0  # since the last optimizer step
+    micro_steps: int = 0
+    is_skipped: bool = False
+    profiled_by: str = ""  # while the step was under way
+    counted_by: str = ""  # where no optimizer was seen to step
+
+    @property
+    def stepped(self) -> list[int]:
+        """The optimizers that have stepped, in order."""
+        return [update.optimizer for update in self.updates]
+
+    def mark_end(self, now_ns: int) -> None:
+        """All that was seen so far belongs to the step."""
+        self.micro_steps = max(self.micro_steps, self.backwards)
+        self.end_ns, self.spans_at_end = now_ns, len(self.spans)
+
+    def update(self, optimizer: int, now_ns: int, *, is_skipped: bool) -> None:
+        """An optimizer has stepped."""
+        micro_steps = self.backwards
+        self.mark_end(now_ns)
+        self.backwards = 0
+        self.is_skipped |= is_skipped
+        spans = self.spans_at_end
+        self.updates.append(Update(optimizer, spans, now_ns, micro_steps, is_skipped))
+
+    def extend_end(self, now_ns: int) -> None:
+        """What the last optimizer stepped inside of has ended."""
+        self.end_ns, self.spans_at_end = now_ns, len(self.spans)
+        last = self.updates.pop()
+        self.updates.append(last._replace(end_ns=now_ns, spans=len(self.spans)))
+
+    def split(self, count: int) -> tuple["OpenStep", "OpenStep"]:
+        """The first optimizers' step, and the step of the others."""
+        border = self.updates[count - 1].spans
+        first = OpenStep(self.spans[:border], profiled_by=self.profiled_by)
+        rest = OpenStep(self.spans[border:], profiled_by=self.profiled_by)
+        for update in self.updates[:count]:
+            first._take(update)
+        for update in self.updates[count:]:
+            rest._take(update._replace(spans=update.spans - border))
+        rest.backwards = self.backwards
+        return first, rest
+
+    def _take(self, update: Update) -> None:
+        self.updates.append(update)
+        self.spans_at_end, self.end_ns = update.spans, update.end_ns
+        self.micro_steps = max(self.micro_steps, update.micro_steps)
+        self.is_skipped |= update.is_skipped
+
+    def beginning(self) -> int:
+        """When the first step of all began: with the first span that led to it."""
+        starts = [span[2] for span in self.spans if span[0] not in _NO_BEGINNING]
+        return min(starts, default=self.end_ns)
+
+    def detail(self) -> str:
+        """What is unusual about the step."""
+        unusual: dict[str, object] = {}
+        if self.micro_steps > 1:
+            unusual["micro_steps"] = self.micro_steps
+        if self.is_skipped:
+            unusual["skipped"] = True
+        if len(self.updates) > 1:
+            unusual["optimizers"] = sorted(set(self.stepped))[:16]
+        if self.profiled_by:
+            unusual["profiled"] = self.profiled_by
+        if self.counted_by:
+            unusual["counted_by"] = self.counted_by
+        return json.dumps(unusual, separators=(",", ":")) if unusual else ""

@@ -1,0 +1,31 @@
+"""A critic whose loss has two parts, with a backward call for each."""
+
+import torch
+from telling import begin, tell, tell_end
+from torch import nn
+
+begin()
+generator = nn.Sequential(nn.Linear(4, 16), nn.LeakyReLU(0.2), nn.Linear(16, 2))
+critic = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
+generator_optimizer = torch.optim.Adam(generator.parameters(), lr=0.002, betas=(0.5, 0.999))
+critic_optimizer = torch.optim.Adam(critic.parameters(), lr=0.001, betas=(0.5, 0.999))
+criterion = nn.BCEWithLogitsLoss()
+ones, zeros = torch.ones(32, 1), torch.zeros(32, 1)
+
+for step in range(25):
+    angles = torch.rand(32) * 6.283
+    critic.zero_grad()
+    real_loss = criterion(critic(torch.stack((angles.cos(), angles.sin()), dim=1)), ones)
+    real_loss.backward()
+    made = generator(torch.randn(32, 4))
+    made_loss = criterion(critic(made.detach()), zeros)
+    made_loss.backward()
+    critic_optimizer.step()
+
+    generator.zero_grad()
+    generator_loss = criterion(critic(made), ones)
+    generator_loss.backward()
+    generator_optimizer.step()
+    tell("critic", real_loss + made_loss)
+    tell("generator", generator_loss)
+tell_end(generator, critic, generator_optimizer, critic_optimizer)
