@@ -30,6 +30,7 @@ STEPS = {
     "gan": [(25, 0)],
     "gan_two_backwards": [(25, 0)],
     "gru_packed": [(20, 0)],
+    "hand_written_sgd": [(30, 3)],
     "huggingface_trainer": [(8, 4)],
     "inference": [(0, 20)],
     "keeps_account": [(12, 0)],
@@ -40,6 +41,7 @@ STEPS = {
     "odd_parameters": [(15, 0)],
     "optimizer_in_backward": [(20, 0)],
     "own_hooks": [(12, 0)],
+    "own_optimizer": [(20, 0)],
     "plain_loop": [(40, 0)],
     "policy_gradient": [(20, 20)],
     "raises": [(9, 0)],
@@ -68,7 +70,7 @@ MICRO_STEPS = {
 # one loss per step, printed as `loss`
 ONE_LOSS = (
     *("autocast_bf16", "cnn_evaluation", "compiled_fullgraph", "compiled_model", "exits"),
-    *("fsdp2_adamw", "lbfgs", "two_optimizers_in_turn"),
+    *("fsdp2_adamw", "hand_written_sgd", "lbfgs", "own_optimizer", "two_optimizers_in_turn"),
     *("gru_packed", "keeps_account", "loader_spawned", "loader_workers", "odd_parameters"),
     *("optimizer_in_backward", "plain_loop", "policy_gradient", "raises", "recomputed"),
     *("released", "scaler_fp16", "strict_settings", "transformer_tied"),
@@ -78,7 +80,7 @@ ONE_LOSS = (
 DIVIDED = {"accelerate_loop": 4, "accumulation_clipping": 4, "lightning_module": 3}
 
 # loops whose steps no hook can see
-UNSEEN = ("autograd_grad", "compiled_step", "functional", "own_optimizer")
+UNSEEN = ("autograd_grad", "compiled_step", "functional")
 
 
 def recorded(job: Job, name: str, mode: str = "train", worker: int = 0) -> list[float]:
@@ -123,6 +125,14 @@ def test_steps_that_a_scaler_leaves_out_are_marked(scripts: Scripts) -> None:
 @pytest.mark.parametrize("name", UNSEEN)
 def test_what_cannot_be_seen_is_said(name: str, scripts: Scripts) -> None:
     assert scripts.job(name).summary["not_collected"]
+
+
+@pytest.mark.parametrize("name", ["hand_written_sgd", "own_optimizer"])
+def test_steps_without_an_optimizer_are_said_to_be_counted_by_backward_passes(
+    name: str, scripts: Scripts
+) -> None:
+    said = {one["what"]: one["text"] for one in scripts.job(name).summary["notices"]}
+    assert said["training steps"] == "counted by backward passes: no torch optimizer was seen"
 
 
 @pytest.mark.parametrize("name", ONE_LOSS)

@@ -54,6 +54,17 @@ class OpenStep:
         spans = self.spans_at_end
         self.updates.append(Update(optimizer, spans, now_ns, micro_steps, is_skipped))
 
+    def count_backward(self, optimizer: int, now_ns: int, micro_steps: int) -> None:
+        """A backward pass ends the step, as far as can be told by now."""
+        self.updates.clear()
+        self.counted_by = "backward"
+        self.micro_steps, self.backwards = 0, micro_steps
+        self.update(optimizer, now_ns, is_skipped=False)
+
+    def without_updates(self) -> "OpenStep":
+        """The step as if nothing had been updated in it."""
+        return OpenStep(self.spans, backwards=self.micro_steps, profiled_by=self.profiled_by)
+
     def extend_end(self, now_ns: int) -> None:
         """What the last optimizer stepped inside of has ended."""
         self.end_ns, self.spans_at_end = now_ns, len(self.spans)

@@ -16,6 +16,7 @@ from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
 EventRow = tuple[str, str, str, int, int, int, str, str]
 
 LANE = "main"
+BY_BACKWARD = -1  # stands for an optimizer where backward passes are counted as steps
 _MOST_SPANS = 64  # in one step; further ones lengthen the last where it is of the same phase
 _MOST_OF_ALL = 4096  # and then the last of their phase: there are loops that never end a step
 _MOST_UNDECIDED = 16384  # passes; what is never decided is no part of a training
@@ -244,6 +245,21 @@ class Steps:
         if self.optimizers_alive <= 1 and not self.is_explicit:
             self._finish()
 
+    def count_backward(self, micro_steps: int) -> None:
+        """The backward pass that has just ended is the last of its step so far."""
+        self._open.count_backward(BY_BACKWARD, self._now_ns(), micro_steps)
+
+    def count_no_backward(self) -> None:
+        """The backward passes so far belong to a step that is counted otherwise."""
+        if self._open.updates:
+            self._open = self._open.without_updates()
+
+    def discard_open(self) -> None:
+        """What has been seen since the last step belongs to none."""
+        for span in self._open.spans:
+            self._emit_span(span, NO_STEP, _TRAIN)
+        self._open = OpenStep()
+
     def end_step(self) -> None:
         """The script says that its step is over."""
         self._decide(is_eval=False)
@@ -263,9 +279,7 @@ class Steps:
         self._decide(is_eval=True)
         if self._open.updates:
             self._finish()
-        for span in self._open.spans:
-            self._emit_span(span, NO_STEP, _TRAIN)
-        self._open = OpenStep()
+        self.discard_open()
         self._last_end_ns = 0
 
     def _is_between(self) -> bool:

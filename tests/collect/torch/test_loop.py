@@ -322,7 +322,7 @@ def test_losses_of_two_backward_calls_on_different_lines_are_added(closely: bool
 def test_a_helper_that_calls_backward_is_not_the_place_that_counts(closely: bool) -> None:
     def learn(loss: Any) -> float:
         loss.backward()
-        return float(loss)
+        return float(loss.detach())
 
     sums, means = [], []
     with watched(closely=closely) as recorded:

@@ -16,6 +16,7 @@ from torch.optim.optimizer import (
 
 from sonde.collect.session import Session
 from sonde.collect.steps import Pass
+from sonde.collect.torch.backward_steps import BackwardSteps
 from sonde.collect.torch.call_sites import CallSite, call_site
 from sonde.collect.torch.gradient_scaler import GradientScalers
 from sonde.collect.torch.losses import ACCUMULATES, Losses, divisor_of, operation_of
@@ -85,6 +86,9 @@ class TrainingLoop:
         self._handles: list[Any] = []
         self._named: dict[int, tuple[int, int]] = {}  # optimizers whose parameters have names
         self.optimizers = Optimizers(session.guard.shield("optimizers", self._made, None))
+        self._by_backward = BackwardSteps(
+            session, watch.modules, watch.names, watch.losses, self.optimizers
+        )
         self._listeners: list[Callable[..., None]] = []
         # told the roots of a pass before it changes any gradient
         self.at_backward: list[Callable[[Any], None]] = []
@@ -151,10 +155,12 @@ class TrainingLoop:
 
         return post_hook
 
-    def listen(self, part: str, listener: UpdateListener) -> None:
+    def listen(self, part: str, listener: UpdateListener, *, needs_optimizer: bool = True) -> None:
         """Tells somebody before every update; who fails is told no more, and steps count on."""
-        shield = self._session.guard.shield
-        self._listeners.append(shield(part, listener.before_update, None))
+        before_update = self._session.guard.shield(part, listener.before_update, None)
+        self._listeners.append(before_update)
+        if not needs_optimizer:
+            self._by_backward.listeners.append(before_update)
 
     def detach(self) -> None:
         """Takes the hooks away."""
@@ -283,6 +289,7 @@ class TrainingLoop:
 
     def _backward_begins(self, tensors: Any) -> None:
         self._modules.forget_calls()
+        self._by_backward.backward_begins(tensors)
         if self._is_cleared:
             self._discard()
         if self._is_in_backward:  # the one before has raised
@@ -304,6 +311,7 @@ class TrainingLoop:
             return
         self._backwards += 1
         self._steps.backward(start_ns)
+        self._by_backward.backward_ends()
         self._unstepped.computed()
 
     def _before_step(
@@ -313,6 +321,7 @@ class TrainingLoop:
         if self._stepping is not None and self._stepping != number and self._is_nested():
             return None
         self.was_cleared, self._is_cleared = self._is_cleared, False
+        self._by_backward.optimizer_steps()
         self._modules.refresh()
         self._modules.watch_uncalled()
         self._steps.optimizers_alive = self.optimizers.alive

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeGuard
 from torch import Tensor
 
 from sonde.collect.session import Session
-from sonde.collect.steps import FinishedStep
+from sonde.collect.steps import BY_BACKWARD, FinishedStep
 from sonde.collect.torch.call_sites import CallSite
 from sonde.collect.torch.scalars import Scalars
 from sonde.collect.torch.shards import local, whole
@@ -200,9 +200,15 @@ class Losses:
         Returns:
             How many of the backward passes were parts of a loss that others had begun.
         """
-        roots = list(self._roots)
-        self._by_optimizer.setdefault(optimizer, []).extend(roots)
+        surplus = self.surplus
+        self._by_optimizer.setdefault(optimizer, []).extend(self._roots)
         self._roots.clear()
+        return surplus
+
+    @property
+    def surplus(self) -> int:
+        """How many of the backward passes so far are parts of a loss that others have begun."""
+        roots = list(self._roots)
         return len(roots) - len(roots) // len(_parts(roots)) if len(roots) > 1 else 0
 
     def take_all(self) -> None:
@@ -212,6 +218,8 @@ class Losses:
     def _step_over(self, step: FinishedStep) -> None:
         if step.mode != "train":
             return
+        if BY_BACKWARD in step.optimizers:
+            self.optimizer_stepped(BY_BACKWARD)
         by_optimizer = self._take(step.optimizers)
         at = (step.mode, step.number)
         if len(by_optimizer) == 1:

@@ -19,6 +19,7 @@ _WRAPPERS = {
     "OptimizedModule": "_orig_mod",
 }
 _FRAMES = 40
+_MOST_PLACES = 256  # of a list that is searched for a tensor
 
 
 def wrapped_by(module: nn.Module) -> nn.Module | None:
@@ -108,6 +109,12 @@ class Names:
                 if self.name_of(parameter) is None:
                     self._add(f"optimizer_{index}.group_{group}.{place}", parameter)
 
+    def name_leaves(self, leaves: list[Tensor]) -> None:
+        """Names tensors that neither a module nor an optimizer has."""
+        for place, leaf in enumerate(leaves):
+            if self.name_of(leaf) is None:
+                self._add(_variable_with(leaf) or f"parameter_{place}", leaf)
+
     def _add(self, name: str, parameter: Tensor) -> None:
         if self.name_of(parameter) is None:
             self._names[id(parameter)] = (weakref.ref(parameter), name)
@@ -142,6 +149,27 @@ def _variable_that_holds(model: nn.Module) -> str | None:
                 is_it = value is model or unwrapped(value) is model
                 if is_it and not is_inside(frame):
                     return name
+    return None
+
+
+def _variable_with(leaf: Tensor) -> str | None:
+    """What the script calls a tensor, or its place in a list or a dictionary of the script."""
+    for frame in callers():
+        for name, value in [] if is_inside(frame) else list(frame.f_locals.items()):
+            if value is leaf:
+                return name
+            found = _place_in(value, leaf)
+            if found is not None:
+                return f"{name}.{found}"
+    return None
+
+
+def _place_in(value: object, leaf: Tensor) -> object:
+    """The index or the key of a tensor; None where it is not in there."""
+    if isinstance(value, list | tuple):
+        return next((place for place, one in enumerate(value[:_MOST_PLACES]) if one is leaf), None)
+    if type(value) is dict and len(value) <= _MOST_PLACES:
+        return next((key for key, one in value.items() if one is leaf), None)
     return None
 
 
