@@ -41,6 +41,11 @@ def loss_of(model: nn.Module) -> Any:
     return model(torch.randn(3, 4)).square().mean()
 
 
+def copied(gradient: Tensor | None) -> Tensor:
+    assert gradient is not None
+    return gradient.clone()
+
+
 def details(recorded: Recorded) -> set[str]:
     return {row["detail"] for row in recorded.rows["events"] if row["category"] == "step"}
 
@@ -59,7 +64,7 @@ def test_each_backward_pass_that_is_used_is_a_step(
             loss.backward()
             losses.append(loss.item())
             weights.append(model.weight.detach().clone())
-            gradients.append(model.weight.grad.clone())
+            gradients.append(copied(model.weight.grad))
             for parameter in model.parameters():
                 update(parameter)
                 clear(parameter)
@@ -81,7 +86,8 @@ def test_norms_are_there_without_an_optimizer() -> None:
         for _ in range(8):
             model.zero_grad()
             loss_of(model).backward()
-            norms.append(torch.stack([one.grad.norm() for one in model.parameters()]).norm())
+            gradients = [one.grad for one in model.parameters() if one.grad is not None]
+            norms.append(torch.stack([one.norm() for one in gradients]).norm())
             for parameter in model.parameters():
                 through_data(parameter)
 
@@ -98,7 +104,7 @@ def test_tensors_of_no_module_have_the_names_of_their_variables() -> None:
         others = {"offset": torch.zeros(1, requires_grad=True)}
         for _ in range(6):
             points = torch.randn(16)
-            loss = (slope * points + others["offset"] - 3 * points).square().mean()
+            loss: Any = (slope * points + others["offset"] - 3 * points).square().mean()
             loss.backward()
             losses.append(loss.item())
             for parameter in (slope, others["offset"]):
