@@ -138,6 +138,6 @@ def _place(value: object) -> int | str:
 def _number(value: Any, default: float) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return default
     return number if math.isfinite(number) else default

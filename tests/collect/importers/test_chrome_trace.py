@@ -51,6 +51,19 @@ def test_a_file_that_is_cut_off_is_told_with_the_place(tmp_path: Path) -> None:
     assert any("cut off after 89 bytes" in remark for remark in found.intake.remarks)
 
 
+def test_a_number_larger_than_any_float_is_no_number(tmp_path: Path) -> None:
+    """`make torture` found it."""
+    huge = "1" + "0" * 400
+    events = [
+        '{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2}',
+        f'{{"ph":"X","name":"b","pid":1,"tid":1,"ts":2,"dur":{huge}}}',
+        f'{{"ph":"C","name":"c","pid":1,"tid":1,"ts":2,"args":{{"v":{huge}}}}}',
+    ]
+    path = write_text(tmp_path / "trace.json", f'{{"traceEvents":[{",".join(events)}]}}')
+    names = [row["name"] for row in imported("chrome-trace", path, tmp_path / "store").operations()]
+    assert "a" in names
+
+
 def test_lanes_are_called_as_the_trace_calls_them(tmp_path: Path) -> None:
     events = [
         named("process_name", "loader", 1),

@@ -315,5 +315,5 @@ def _mapping(value: object) -> Mapping[str, Any]:
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return math.nan

@@ -1,0 +1,158 @@
+"""Probe: a process of a running job is killed at a random moment.
+
+Afterwards the job says how it ended, its steps are those that the script really made up to the
+last flush, and it can be read.
+"""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+
+from sonde.client.job import Job, open_job
+from sonde.errors import SondeError
+from sonde.store.backends.local import Local
+from tests.journeys.sonde_cli import plain_environment
+from tests.torture.probe import Outcome
+
+_START_SECONDS = 60.0
+_END_SECONDS = 30.0
+_SLACK_SECONDS = 2.0  # what a busy machine takes beyond a flush
+_SCRIPT = """
+import time
+import sonde
+with open("steps", "a", buffering=1) as steps:
+    for number in range(100_000):
+        sonde.log(loss=1.0 / (1 + number))
+        sonde.step()
+        steps.write(f"{time.monotonic()}\\n")
+        time.sleep(0.01)
+"""
+
+
+@dataclass(frozen=True)
+class Kill:
+    """Who is killed, with which signal, and what must be said of the job then."""
+
+    name: str
+    signal: signal.Signals
+    is_launcher: bool
+    is_command: bool
+    state: str
+    code: int | None = None  # of the launcher
+
+
+KILLS = (
+    Kill("command, SIGKILL", signal.SIGKILL, False, True, "failed", 128 + signal.SIGKILL),
+    Kill("command, SIGSEGV", signal.SIGSEGV, False, True, "failed", 128 + signal.SIGSEGV),
+    Kill("command, SIGTERM", signal.SIGTERM, False, True, "failed", 128 + signal.SIGTERM),
+    Kill("launcher, SIGKILL", signal.SIGKILL, True, False, "lost"),
+    Kill("both, SIGKILL", signal.SIGKILL, True, True, "lost"),
+)
+
+
+class Kills:
+    """One job after the other, each killed once."""
+
+    name = "kills"
+
+    def run(self, seed: int, deadline: float) -> Iterator[Outcome]:
+        """Yield one outcome per job."""
+        numbers = random.Random(seed)
+        while monotonic() < deadline:
+            yield run_and_kill(numbers.choice(KILLS), numbers.uniform(0.0, 8.0), seed)
+
+
+def run_and_kill(kill: Kill, after_seconds: float, seed: int) -> Outcome:
+    """Run a job, kill what is to be killed so long after its first step, and compare."""
+    case = f"{kill.name} {after_seconds:.2f} s after the first step"
+    folder = Path(tempfile.mkdtemp(prefix="sonde-torture-"))
+    (folder / "train.py").write_text(_SCRIPT)
+    words = ("run", "--no-rules", "--no-report", "--quiet", "--store", "store", "--name", "job")
+    launcher = subprocess.Popen(
+        [sys.executable, "-m", "sonde", *words, sys.executable, "train.py"],
+        cwd=folder,
+        env=plain_environment(),
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        command = _command_pid(folder)
+        sleep(after_seconds)
+        killed = monotonic()
+        for pid, is_killed in ((launcher.pid, kill.is_launcher), (command, kill.is_command)):
+            if is_killed:
+                os.kill(pid, kill.signal)
+        code = launcher.wait(_END_SECONDS)
+        return _judge(kill, case, seed, folder, killed, code)
+    except (subprocess.TimeoutExpired, TimeoutError) as error:
+        return Outcome(case, seed, crash=f"{type(error).__name__}: {error}")
+    finally:
+        _end(launcher, folder)
+
+
+def _command_pid(folder: Path) -> int:
+    """The process of the script, once it has made a step."""
+    deadline = monotonic() + _START_SECONDS
+    while monotonic() < deadline:
+        with suppress(SondeError, OSError, ValueError):
+            if (folder / "steps").read_text():
+                return int(open_job(str(folder / "store" / "job")).summary["runs"][-1]["pid"])
+        sleep(0.02)
+    raise TimeoutError("the script made no step")
+
+
+def _judge(kill: Kill, case: str, seed: int, folder: Path, killed: float, code: int) -> Outcome:
+    if kill.code is not None and code != kill.code:
+        return Outcome(case, seed, crash=f"exit code {code} instead of {kill.code}")
+    try:
+        job = open_job(str(folder / "store" / "job"))
+        state, recorded = str(job.summary["state"]), len(job.steps().to_arrow())
+    except Exception as error:  # noqa: BLE001 - whatever reading raises is a crash
+        return Outcome(case, seed, crash=f"{type(error).__name__}: {error}")
+    times = [float(line) for line in (folder / "steps").read_text().splitlines()]
+    made = sum(time <= killed for time in times)
+    safe = sum(time <= killed - Local.flush_seconds - _SLACK_SECONDS for time in times)
+    return Outcome(
+        case,
+        seed,
+        silent_loss=_loss(job, recorded, safe),
+        untrue_state=_untrue(kill, state, recorded, made, len(times)),
+    )
+
+
+def _loss(job: Job, recorded: int, safe: int) -> str | None:
+    if recorded >= safe or job.summary["lost"]:
+        return None
+    return f"{recorded} steps recorded, {safe} made before the last flush"
+
+
+def _untrue(kill: Kill, state: str, recorded: int, made: int, total: int) -> str | None:
+    if state != kill.state:
+        return f"state {state} instead of {kill.state}"
+    most = (made if kill.is_command else total) + 1  # one may end before its line is written
+    return f"{recorded} steps recorded, {most} made" if recorded > most else None
+
+
+def _end(launcher: "subprocess.Popen[bytes]", folder: Path) -> None:
+    """End what is left of a job."""
+    with suppress(ProcessLookupError):
+        launcher.kill()
+    launcher.wait()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if (process / "cwd").readlink() == folder.resolve():
+                os.kill(int(process.name), signal.SIGKILL)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+PROBES = (Kills(),)
