@@ -14,7 +14,14 @@ from sonde.client.job import Job
 from sonde.rules import load_rule
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        *(ROOT / "docs").rglob("*.md"),
+    ]
+)
 WITH_EXAMPLES = sorted(
     [ROOT / "README.md", *(ROOT / "docs/start").glob("*.md"), *(ROOT / "docs/how-to").glob("*.md")]
 )
@@ -54,6 +61,16 @@ def test_paths_in_the_map_of_the_readme_exist() -> None:
     assert len(paths) >= 10
     for path in paths:
         assert (ROOT / path).exists(), path
+
+
+def test_every_promise_names_a_test_that_exists() -> None:
+    text = (ROOT / "docs" / "concepts" / "promises.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "| test |" not in line]
+    assert len(rows) >= 30
+    for row in rows:
+        found = re.search(r"`(tests/\S+\.py)::(test_\w+)` \|$", row)
+        assert found, row
+        assert f"def {found[2]}(" in (ROOT / found[1]).read_text(), row
 
 
 def test_the_changelog_has_the_current_version() -> None:
