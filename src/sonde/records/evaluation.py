@@ -27,6 +27,8 @@ class Evaluation:
     first_eval_step: int = 0  # its steps in mode eval, from the first to the last
     last_eval_step: int = 0
     metrics: Mapping[str, float] = field(default_factory=dict)  # parts of the loss, logged numbers
+    # of the class predictions that were looked at: label, then how many were right and wrong
+    hits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def detail(self) -> str:
         """As the detail of an observation."""
@@ -43,6 +45,8 @@ class Evaluation:
             facts["model"] = self.model
         if self.metrics:
             facts["metrics"] = dict(self.metrics)
+        if self.hits:
+            facts["hits"] = {label: list(counts) for label, counts in self.hits.items()}
         return json.dumps(facts, separators=(",", ":"))
 
     @classmethod
@@ -64,6 +68,7 @@ class Evaluation:
             model=str(facts.get("model", "")),
             first_eval_step=int(first),
             last_eval_step=int(last),
+            hits={str(key): (one[0], one[1]) for key, one in facts.get("hits", {}).items()},
             metrics={str(key): float(one) for key, one in facts.get("metrics", {}).items()},
         )
 

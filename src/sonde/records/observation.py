@@ -139,11 +139,12 @@ class ObservationKind(StrEnum):
         "samples-again",
         "the samples of an evaluation, known again by marks of what the model is given, of what is "
         "in the host's memory; of very many samples a part. Told after an evaluation of at least "
-        "four training batches. Value: the share of samples that were trained on before. Detail: "
+        "four training batches. Subject: the name of the evaluation. Value: the share of samples "
+        "that were trained on before. Detail: "
         "JSON with `samples` (different ones), `known`, `repeated` (more often than the others), "
         "`pairs` (of samples of one batch), `mixed` (those of which one is known), `trained` (all "
-        "known ones), `rows` (trained on since the evaluation before) and `again` (of these, known "
-        "before)",
+        "known ones), `rows` (trained on since the evaluation before), `again` (of these, known "
+        "before) and `is_training_data` (the data set also feeds training)",
     )
     BATCH_MEANS = (
         "batch-means",
@@ -176,5 +177,6 @@ class ObservationKind(StrEnum):
         "`validation`. Value: the mean loss over its samples. Step: the training steps done before "
         "it. Detail: JSON with `data` (where the data comes from), `samples`, `batches`, "
         "`has_loss`, `eval_steps` (its first and last step in mode eval) and, where they apply, "
-        "`is_training_data` (the data set also feeds training), `model` (`ema`) and `metrics`",
+        "`is_training_data` (the data set also feeds training), `model` (`ema`), `metrics` and "
+        "`hits` (of the predictions that were looked at: label, then right and wrong ones)",
     )

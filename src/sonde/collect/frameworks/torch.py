@@ -79,11 +79,10 @@ class PyTorch(Adapter):
         self.other_profilers = OtherProfilers()
         DeviceMemory(session)
         inside = self.criteria, _ = self._inside_of_passes(session, gather, scalars, looks)
-        session.each_step("evaluations", self.evaluations.step_over)  # after the losses
         self._compiler = Compiler(session)
         session.tensors = Told(session, records, scalars)
         session.before_said_step.append(losses.take_all)
-        session.at_end += [self.evaluations.end, scalars.send]
+        session.at_end.append(scalars.send)
         session.each_step("scalars", lambda _step: scalars.send())
         outside = (
             *(Captures(session), Resuming(session), self.modules, self._loop, norms, waiting),
@@ -99,7 +98,6 @@ class PyTorch(Adapter):
         offers = Offers(session, gather, looks)
         activations = Activations(session, self.modules, self.names, offers)
         Batches(session, self.modules)
-        GivenBatches(session, self.modules)
         InnerLooks(session, self.modules, looks, self.names, (offers, activations))
         given = Given(session, looks)
         graph = LossGraph(session, looks, given)
@@ -109,8 +107,13 @@ class PyTorch(Adapter):
             session.guard.shield(KINDS, kinds.backward_begins, None),
         ]
         look = looks.part("what loss functions are given", given.look)
+        criteria = Criteria(session, self.modules, scalars, offers, look)
+        # evaluations are over once their losses are known, and have names when samples are told
+        session.each_step("evaluations", self.evaluations.step_over)
+        session.at_end.append(self.evaluations.end)
+        GivenBatches(session, self.modules)
         return (
-            Criteria(session, self.modules, scalars, offers, look),
+            criteria,
             Functional(session, self.modules, self.names, offers, activations),
         )
 

@@ -9,7 +9,7 @@ rule reads them with `sonde.read.evaluations.evaluations_in(window)`.
 import math
 import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +63,7 @@ class Tally:
     awaited: int = 0  # losses that a device has yet to deliver
     is_over: bool = False
     metrics: dict[str, float] = field(default_factory=dict)
+    hits: dict[str, tuple[int, int]] = field(default_factory=dict)  # by label: right, wrong
 
     def losses(self) -> dict[str, float]:
         """The mean of every loss."""
@@ -87,6 +88,14 @@ class Batch:
             sums = tally.sums.setdefault(name, [0.0, 0.0])
             sums[0] += weight * loss
             sums[1] += weight
+
+    def count(self, hits: Mapping[str, Sequence[int]]) -> None:
+        """Predictions of it, by label: right and wrong."""
+        if self.tally is not None:
+            known = self.tally.hits
+            for label, (right, wrong) in hits.items():
+                before = known.get(label, (0, 0))
+                known[label] = (before[0] + right, before[1] + wrong)
 
     def awaits(self, name: str) -> Callable[[float], float]:
         """What to call once a device has delivered a loss of it."""
@@ -313,6 +322,7 @@ class Evaluations:
             first_eval_step=first,
             last_eval_step=last,
             metrics=parts | tally.metrics,
+            hits=tally.hits,
         )
         value = math.nan if loss is None else loss
         at = (Mode.TRAIN.value, tally.step)

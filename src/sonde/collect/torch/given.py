@@ -99,7 +99,14 @@ class Given:
             found = None
         if found is None:
             return
-        self._when_there(forward, Brought(found), self._record)
+        batch = forward.batch
+
+        def record(numbers: list[Tensor], at: At) -> None:
+            hits = self._record(numbers, at)
+            if hits and batch is not None and at[0] != Mode.TRAIN:
+                batch.count(hits)
+
+        self._when_there(forward, Brought(found), record)
 
     def _when_there(
         self, forward: ForwardPass, brought: Brought, tell: Callable[[list[Tensor], At], None]
@@ -113,11 +120,11 @@ class Given:
 
         forward.when_settled(settled)
 
-    def _record(self, numbers: list[Tensor], at: At) -> None:
+    def _record(self, numbers: list[Tensor], at: At) -> dict[str, list[int]]:
         predicted, given = (one.tolist() for one in numbers)
         seen = [pair for pair in zip(given, predicted, strict=True) if pair[0] >= 0]
         if not seen:
-            return
+            return {}
         labels = Counter(label for label, _ in seen)
         right = Counter(label for label, predicted in seen if label == predicted)
         told = sorted(label for label, _ in labels.most_common(_MOST_TOLD))
@@ -126,6 +133,7 @@ class Given:
         if at[0] == Mode.TRAIN:
             counts = {str(label): labels[label] for label in told}
             self._observe(ObservationKind.LABEL_BATCH, "labels", len(seen), counts, at)
+        return hits
 
     def _observe(
         self, kind: ObservationKind, subject: str, value: float, facts: Mapping[str, object], at: At

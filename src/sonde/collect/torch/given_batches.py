@@ -30,6 +30,7 @@ class GivenBatches:
 
     def __init__(self, session: Session, modules: Modules) -> None:
         self._session = session
+        self._feeds = modules.quiet.feeds
         self._again = SamplesAgain(session)
         self._means = BatchMeans(session, "input")
         self._start_anew()
@@ -65,11 +66,12 @@ class GivenBatches:
         if is_training:
             self._add(Given(True, inputs))
             return
+        series = _series(forward.batch)
 
         def settled(at: At) -> None:
             # a pass without gradients in a training step looks at a batch that is trained with
             if at[0] != Mode.TRAIN and at[1] >= 0:
-                self._add(Given(False, inputs))
+                self._add(Given(False, inputs, series))
 
         forward.when_settled(settled)
 
@@ -78,7 +80,8 @@ class GivenBatches:
             self._session.hook_ns += _TAKING_NS
             inputs = _inputs(is_training, args, kwargs)
             if inputs:
-                self._add(Given(is_training, inputs))
+                batch = None if is_training else self._feeds.batch
+                self._add(Given(is_training, inputs, _series(batch)))
 
     def _is_due(self, is_training: bool) -> bool:
         if not (self._is_wanted and is_training):
@@ -125,6 +128,11 @@ class GivenBatches:
         self._again.take([batch for batch in waiting[begin:] if batch], at)
         if is_last:
             self._again.end_evaluation(at)
+
+
+def _series(batch: Any) -> Any:
+    """The series that a batch of an evaluation belongs to."""
+    return None if batch is None else batch.series
 
 
 def _inputs(

@@ -208,11 +208,11 @@ class Modules:
                         quiet.depth, quiet.inner, quiet.outermost = 0, [], id(watched)
                         quiet.inputs = references(enumerate(args))
                         quiet.forward_ns, quiet.is_evaluating = now_ns(), not watched.training
-                        quiet.peek(watched.training, args, kwargs)
                         is_training = watched.training
                         feeds.latest.is_training |= is_training
                         feeds.trainings += is_training
                         feeds.batch = is_training or feeds.batch_of(watched, args, kwargs)
+                        quiet.peek(is_training, args, kwargs)
                     quiet.depth += 1
                     return
             begins(watched, args, kwargs)

@@ -6,8 +6,9 @@ many marks only the lowest are kept: the same samples are chosen in training and
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ class Given(NamedTuple):
 
     is_training: bool
     inputs: tuple[FewRows, ...]
+    series: Any = None  # of evaluations, which has a name by the time it is told
 
     @property
     def rows(self) -> int:
@@ -40,9 +42,18 @@ class Given(NamedTuple):
         return self.inputs[0].rows
 
     @property
-    def form(self) -> tuple[bool, list[tuple[int, str, int]]]:
-        """Batches of one form can be marked together."""
-        return self.is_training, [one.form for one in self.inputs]
+    def form(self) -> tuple[bool, int, list[tuple[int, str, int]]]:
+        """Batches of one form and one series can be marked together."""
+        return self.is_training, id(self.series), [one.form for one in self.inputs]
+
+
+@dataclass(slots=True)
+class _Evaluated:
+    """Batches of one series since the last training step."""
+
+    series: Any
+    batches: list[Marks] = field(default_factory=list)
+    rows: int = 0
 
 
 class SamplesAgain:
@@ -59,12 +70,11 @@ class SamplesAgain:
         self._latest: list[Marks] = []
         self._batch = 0  # rows of the largest batch that was trained on
         self._rows = self._again = 0  # trained on since the last evaluation; of these known before
-        self._evaluated: list[Marks] = []
-        self._evaluated_rows = 0
+        self._evaluated: dict[int, _Evaluated] = {}  # by series
 
     def take(self, batches: Iterable[Given], at: tuple[str, int]) -> None:
         """Batches in their order."""
-        for (is_training, _), group in groupby(batches, lambda one: one.form):
+        for (is_training, *_), group in groupby(batches, lambda one: one.form):
             alike = list(group)
             rows = alike[0].rows
             marks = _marks(alike).reshape(len(alike), -1)
@@ -72,7 +82,7 @@ class SamplesAgain:
                 self.end_evaluation(at)
                 self._train(rows, marks)
             else:
-                self._evaluate(rows, marks)
+                self._evaluate(rows, marks, alike[0].series)
 
     def _train(self, size: int, marks: Marks) -> None:
         self._batch = max(self._batch, size)
@@ -88,27 +98,33 @@ class SamplesAgain:
             self._limit = known[-1]
         self._known = known
 
-    def _evaluate(self, size: int, marks: Marks) -> None:
+    def _evaluate(self, size: int, marks: Marks, series: Any) -> None:
         latest = np.unique(np.concatenate(self._latest)) if self._latest else marks[:0, 0]
         is_latest = _are_in(marks, latest).mean(1) >= _IS_THE_SAME
-        for own in marks[~is_latest][: _MOST_BATCHES - len(self._evaluated)]:
-            self._evaluated.append(own[own <= self._limit])
-            self._evaluated_rows += size
+        evaluated = self._evaluated.setdefault(id(series), _Evaluated(series))
+        for own in marks[~is_latest][: _MOST_BATCHES - len(evaluated.batches)]:
+            evaluated.batches.append(own[own <= self._limit])
+            evaluated.rows += size
 
     def end_evaluation(self, at: tuple[str, int]) -> None:
-        """Tells what was found in an evaluation, if that was one of more than a few batches."""
-        evaluated, count = self._evaluated, self._evaluated_rows
-        self._evaluated, self._evaluated_rows = [], 0
+        """Tells what was found in each series, if that was one of more than a few batches."""
+        all_, self._evaluated = self._evaluated, {}
         least = _TIMES_A_BATCH * min(self._batch, MOST_ROWS)
         has_trained = len(self._known) == _MOST_KNOWN or len(self._known) >= least > 0
-        if not has_trained or count < _TIMES_A_BATCH * self._batch:
-            return
-        facts = _compared(evaluated, self._known)
         trained = {"trained": len(self._known), "rows": self._rows, "again": self._again}
-        self._rows = self._again = 0
+        for one in all_.values():
+            if has_trained and one.rows >= _TIMES_A_BATCH * self._batch:
+                self._rows = self._again = 0
+                self._tell(one, trained, at)
+
+    def _tell(self, one: "_Evaluated", trained: dict[str, int], at: tuple[str, int]) -> None:
+        facts = _compared(one.batches, self._known)
         share = facts["known"] / max(1, facts["samples"])
-        detail = json.dumps(facts | trained, separators=(",", ":"))
-        self._session.observe(ObservationKind.SAMPLES_AGAIN, "input", share, detail, at)
+        name = getattr(one.series, "name", "") or "input"
+        is_training_data = bool(getattr(one.series, "is_training_data", False))
+        document = facts | trained | {"is_training_data": is_training_data}
+        detail = json.dumps(document, separators=(",", ":"))
+        self._session.observe(ObservationKind.SAMPLES_AGAIN, name, share, detail, at)
 
 
 def _compared(batches: list[Marks], known: Marks) -> dict[str, int]:

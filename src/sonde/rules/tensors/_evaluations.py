@@ -1,6 +1,7 @@
 """What evaluations of a training tell beside its steps: losses, hits, and batches seen before."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,14 @@ def hits(window: Window, mode: str) -> Hits | None:
             counts[name] = counts.get(name, 0.0) + is_right + is_wrong
     total = sum(counts.values())
     return Hits(sum(right.values()), total, max(counts.values())) if total else None
+
+
+def hits_of(counts: Mapping[str, Sequence[int]]) -> Hits | None:
+    """The hits of one evaluation, from right and wrong predictions by label."""
+    samples = [right + wrong for right, wrong in counts.values()]
+    if not sum(samples):
+        return None
+    return Hits(sum(right for right, _ in counts.values()), sum(samples), max(samples))
 
 
 def mean_loss(window: Window, mode: str) -> float | None:

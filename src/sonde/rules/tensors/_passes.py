@@ -1,28 +1,95 @@
-"""Evaluations between training steps: when each took place, and what loss it found."""
+"""Evaluations on data that is not trained on: when each took place, and what it found.
 
-from dataclasses import dataclass
+Of a job with several such series, one is judged: `validation`, else `test`, else the first. Jobs
+that were recorded without results of evaluations have single batches only; those between two
+training steps are one evaluation then.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sonde.read.evaluations import evaluations_in
 from sonde.read.job_data import Reals
 from sonde.read.window import Curve, Window
 from sonde.read.workers import Numbers
+from sonde.records.evaluation import Evaluation
+from sonde.rules._rule import State
+
+_ORDER = ("validation", "test")
+_ASIDE = "sanity check"  # a few batches before training
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """One evaluation: all its batches, between two training steps."""
+    """One evaluation, and the training before it."""
 
-    step: int  # the training step after which it took place
-    loss: float  # the mean over its batches
+    step: int  # the training step at which it took place
+    loss: float  # the mean over its samples
     trained: tuple[float, ...]  # the training losses since the one before, in this window
 
 
-def evaluations(window: Window) -> tuple[list[Evaluated], list[float]]:
-    """The evaluations of a window in order, and the training losses after the last of them.
+def held_out(window: Window, state: State) -> tuple[Evaluation, ...] | None:
+    """The evaluations of the series that is judged; None where only single batches are known.
 
-    An evaluation never lies in two windows: it belongs to that of the step that follows it.
+    Args:
+        window: What is looked at.
+        state: Where the name of that series is remembered.
     """
+    every = evaluations_in(window)
+    state["has_results"] = state.get("has_results", False) or bool(every)
+    if not state["has_results"]:
+        return None
+    fitting = [
+        one for one in every if not (one.is_training_data or one.model or one.name == _ASIDE)
+    ]
+    if fitting and "series" not in state:
+        state["series"] = min((one.name for one in fitting), key=_place)
+    return tuple(one for one in fitting if one.name == state.get("series"))
+
+
+def on_training_data(window: Window) -> tuple[Evaluation, ...]:
+    """The evaluations of data that is trained on, by the trained model."""
+    every = evaluations_in(window)
+    return tuple(one for one in every if one.is_training_data and not one.model)
+
+
+def evaluations(window: Window, state: State) -> tuple[list[Evaluated], list[float]]:
+    """The evaluations of a window in order, and the training losses after the last of them."""
+    trained = window.losses()
+    results = held_out(window, state)
+    if results is None:
+        return _of_batches(window)
+    losses = trained[0].values if trained else np.empty(0)
+    steps = trained[0].steps if trained else np.empty(0, np.int64)
+    found, begin = [], 0
+    for one in results:
+        if one.loss is not None and np.isfinite(one.loss):
+            end = int(np.searchsorted(steps, one.step))
+            before = _finite(losses[begin:end])
+            found.append(Evaluated(one.step, one.loss, tuple(before)))
+            begin = max(begin, end)
+    return _latest_of_each_step(found), _finite(losses[begin:])
+
+
+def _place(name: str) -> tuple[int, str]:
+    return (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
+
+
+def _latest_of_each_step(found: Iterable[Evaluated]) -> list[Evaluated]:
+    """An evaluation that runs twice in a row counts once."""
+    kept: list[Evaluated] = []
+    for one in found:
+        if kept and kept[-1].step == one.step:
+            kept[-1] = replace(one, trained=kept[-1].trained)
+        else:
+            kept.append(one)
+    return kept
+
+
+def _of_batches(window: Window) -> tuple[list[Evaluated], list[float]]:
+    """From single batches: an evaluation belongs to the window of the step that follows it."""
     trained, evaluated = window.losses(), window.losses("eval")
     tables = window.steps()
     losses = trained[0].values if trained else np.empty(0)

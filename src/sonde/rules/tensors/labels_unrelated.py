@@ -9,7 +9,14 @@ from sonde.records.need import Losses, Observations
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg
-from sonde.rules.tensors._evaluations import Hits, hits, is_same_batch_again, mean_loss
+from sonde.rules.tensors._evaluations import (
+    Hits,
+    hits,
+    hits_of,
+    is_same_batch_again,
+    mean_loss,
+)
+from sonde.rules.tensors._passes import held_out, on_training_data
 
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
 _BEGINNING_STEPS = 20  # at most, at the first loss: later nobody knows what chance is
@@ -29,13 +36,11 @@ class LabelsUnrelated(Rule):
 
     Why it matters: labels do not belong to their inputs (shuffled apart, off by one, a wrong join),
     or the validation set is of another kind. Nothing that is learned will be of use.
-    How it decides: where the hook sees which predictions are right, accuracy in training is 40
-    points above chance while at all evaluations, at least 2, it is within three standard errors
-    of always saying the most frequent class. Where it sees losses only: the training loss falls
-    below 60 % of its first value while at least 3 evaluations never come below 95 % of it (or,
-    where nothing was learned yet at the first evaluation, below 90 % of what that one found). A
-    training that overfits has been better than chance before; one that repeats a few batches is
-    a test, and left alone.
+    How it decides: by evaluations of data that is not trained on, 2 or more. Accuracy in training
+    is 40 points above chance (always the most frequent class), and every evaluation is within three
+    standard errors of chance. Where predictions are not seen: the training loss is below 60% of its
+    first value, and 3 or more evaluations never come below 95% of it (90% of the first evaluation,
+    where nothing was learned by then). Not applied where the same few batches are repeated.
     What to do: look at ten samples with their labels; check that inputs and labels are shuffled
     together and that training and validation are prepared the same way.
     """
@@ -52,11 +57,19 @@ class LabelsUnrelated(Rule):
         self._take_training(window, state)
         if state["is_test"]:
             return
-        evaluated = hits(window, _EVAL)
-        if evaluated is not None and evaluated.samples >= _SAMPLES and "accuracy" in state:
-            yield from self._by_hits(evaluated, state)
-        else:
-            yield from self._by_loss(window, state)
+        for evaluated, loss in self._results(window, state):
+            if evaluated is not None and evaluated.samples >= _SAMPLES and "accuracy" in state:
+                yield from self._by_hits(evaluated, state)
+            else:
+                yield from self._by_loss(loss, state)
+
+    def _results(self, window: Window, state: State) -> Iterator[tuple[Hits | None, float | None]]:
+        """Hits and loss of every evaluation of data that is not trained on."""
+        results = held_out(window, state)
+        if results is None:
+            yield hits(window, _EVAL), mean_loss(window, _EVAL)
+        for one in results or ():
+            yield hits_of(one.hits), one.loss
 
     def lacks(self, state: State) -> str:
         """How many evaluations are missing."""
@@ -78,6 +91,11 @@ class LabelsUnrelated(Rule):
         trained = hits(window, _TRAIN)
         if trained is not None and trained.samples:
             state["accuracy"] = trained.accuracy
+        for one in on_training_data(window):  # the script measures it itself
+            trained = hits_of(one.hits)
+            state["loss"] = state.get("loss") if one.loss is None else one.loss
+            if trained is not None and trained.samples >= _SAMPLES:
+                state["accuracy"] = trained.accuracy
 
     def _by_hits(self, evaluated: Hits, state: State) -> Iterator[Finding]:
         state["evaluations"] = state.get("evaluations", 0) + 1
@@ -102,8 +120,7 @@ class LabelsUnrelated(Rule):
                 },
             )
 
-    def _by_loss(self, window: Window, state: State) -> Iterator[Finding]:
-        loss = mean_loss(window, _EVAL)
+    def _by_loss(self, loss: float | None, state: State) -> Iterator[Finding]:
         first = state.get("first")
         if loss is None or first is None or first <= 0 or state.get("loss") is None:
             return

@@ -28,11 +28,11 @@ class Overfit(Rule):
     """The model gets better on the training data and worse on the validation data.
 
     Why it matters: from the best validation loss on, training makes the model worse.
-    How it decides: at each evaluation, classic compares its mean loss with the mean training loss
-    since the one before, and fires where it is larger by the ratio for `patience` evaluations in a
-    row. A gap is normal, so calibrated asks for more: the validation loss (a median of three) has
-    risen from its best by the ratio, by a twentieth of what was won since the beginning, and beyond
-    its noise, three times in a row, while the training loss is lower than at that best.
+    How it decides: by the evaluations of data that is not trained on. Calibrated fires where the
+    median of the last 3 results has risen from its best by 10% of the best, 5% of all progress and
+    4 times the noise, for 3 evaluations in a row, while the training loss is below its value at
+    that best. Classic fires where a result is 10% (`ratio_threshold`) above the mean training loss
+    since the evaluation before, `patience` times in a row.
     What to do: stop at the best evaluation and take its checkpoint; more data or augmentation,
     weight decay, dropout, a smaller model.
     """
@@ -49,7 +49,7 @@ class Overfit(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks at every evaluation."""
         window.steps("eval")
-        found, rest = evaluations(window)
+        found, rest = evaluations(window, state)
         if len(window.losses()) > 1:
             state["unfit"] = "several losses in turn: none of them is the training loss"
         if is_same_batch_again(window, state.of("batches")):

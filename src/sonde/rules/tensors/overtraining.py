@@ -29,11 +29,11 @@ class Overtraining(Rule):
     """Training goes on although neither loss has got better for long.
 
     Why it matters: every further step costs time, and often makes the model worse.
-    How it decides: classic fires where the training loss has not improved by delta for
-    patience_train steps, or the validation loss for patience_validation evaluations. Calibrated
-    counts as progress what is beyond noise and more than a hundredth of all that was won; it fires
-    after 20 evaluations and 200 steps (or, where nothing is evaluated, 5000 steps) without any, if
-    that is three times as long as it took to get there. A loss that rises again is another rule's.
+    How it decides: calibrated fires after 20 evaluations and 200 steps without progress (without
+    evaluations: 5,000 steps), if that is 3 times as long as it took to get there. Progress is more
+    than the noise and 1% of all that was won; only evaluations of data that is not trained on
+    count. A loss that rises again is left to Overfit. Classic fires after `patience_train` steps or
+    `patience_validation` evaluations without an improvement by `delta`.
     What to do: stop earlier; keep the checkpoint of the best evaluation; let the learning rate fall
     where the loss stands still.
     """
@@ -49,7 +49,7 @@ class Overtraining(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows both losses."""
         curves = window.losses()
-        found, _ = evaluations(window)
+        found, _ = evaluations(window, state)
         if len(curves) > 1:
             state["unfit"] = "several losses in turn: none of them has to fall"
         if curves and self.is_classic:

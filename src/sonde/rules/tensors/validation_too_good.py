@@ -12,7 +12,8 @@ from sonde.records.need import Observations
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import BEGINNINGS, another_began, begin_leg, is_playing
-from sonde.rules.tensors._evaluations import Hits, hits, mean_loss
+from sonde.rules.tensors._evaluations import Hits, hits, hits_of, mean_loss
+from sonde.rules.tensors._passes import held_out
 
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
 _KIND = "samples-again"
@@ -97,18 +98,12 @@ class ValidationTooGood(Rule):
 
     Why it matters: an evaluation on what was trained on, or with the answer among the inputs, says
     nothing about new data; the wrong model is chosen.
-    How it decides: by marks that the hook takes of single samples, as the model is given them. In
-    two evaluations or more nearly all samples were trained on before; or at least a tenth was,
-    spread over all batches, at a time when everything that is trained on is known, and no more than
-    at the evaluation before: who labels what he has evaluated trains on more and more of it. There
-    must be more of them than data has that holds the same samples more than once. Where no loss is
-    made of them, one batch, or nothing but known samples, is a hint only: who draws, sorts or
-    compares what a model makes of all the data runs it so. A script that evaluates the training set
-    beside a validation set (one that is not known, at least once in 5 evaluations, or before
-    another optimizer began), an evaluation of a few batches, a training with a few batches and a
-    model that plays are left alone. Or by hits: in each of the first 3 evaluations or more, errors
-    and loss are below a quarter of those in training; dropout, augmentation and an epoch's progress
-    cost less.
+    How it decides: by marks of single samples. In 2 evaluations in a row of one series, 99% of the
+    samples were trained on before; or at least 10%, spread over all batches, no more than at the
+    evaluation before, once all training data is known; and 3 times as many as are duplicates by
+    nature. Or in each of the first 3 evaluations, errors and loss are below a quarter of those in
+    training. Not applied to the training set evaluated beside another set, to a few batches, and to
+    a model that plays; info only where no loss is computed.
     What to do: split by sample (by person, by time) before anything else; check that the loader of
     the validation set has the validation set; look for the target among the inputs.
     """
@@ -122,13 +117,22 @@ class ValidationTooGood(Rule):
         begin_leg(window, state)
         state["is_scored"] = state.get("is_scored", False) or bool(window.losses(_EVAL))
         yield from self._by_samples(window, state, another_began(window, state))
-        evaluated, trained = hits(window, _EVAL), hits(window, _TRAIN)
+        trained = hits(window, _TRAIN)
         if trained is not None and trained.samples:
             state["errors"] = 1 - trained.accuracy
         loss = mean_loss(window, _TRAIN)
         state["loss"] = state.get("loss") if loss is None else loss
-        if evaluated is not None and evaluated.samples >= _SAMPLES and "errors" in state:
-            yield from self._by_hits(window, evaluated, state)
+        for evaluated, evaluated_loss in self._results(window, state):
+            if evaluated is not None and evaluated.samples >= _SAMPLES and "errors" in state:
+                yield from self._by_hits(evaluated, evaluated_loss, state)
+
+    def _results(self, window: Window, state: State) -> Iterator[tuple[Hits | None, float | None]]:
+        """Hits and loss of every evaluation of data that is not trained on."""
+        results = held_out(window, state.of("held out"))
+        if results is None:
+            yield hits(window, _EVAL), mean_loss(window, _EVAL)
+        for one in results or ():
+            yield hits_of(one.hits), one.loss
 
     def lacks(self, state: State) -> str:
         """That there has to be an evaluation."""
@@ -136,11 +140,8 @@ class ValidationTooGood(Rule):
         return "" if is_enough else "it has seen no evaluation yet; it needs one"
 
     def _by_samples(self, window: Window, state: State, another: int | None) -> Iterator[Finding]:
-        told = window.observations(_KIND)
-        if not told or is_playing(window):
-            return
-        for one in told:
-            own = state.of("workers", one.worker)
+        for one in _told(window, state):
+            own = state.of("workers", f"{one.worker} {one.subject}")
             compared = _Compared.of(one, own)
             if compared.samples < _COMPARED:
                 continue
@@ -174,9 +175,9 @@ class ValidationTooGood(Rule):
             },
         )
 
-    def _by_hits(self, window: Window, evaluated: Hits, state: State) -> Iterator[Finding]:
+    def _by_hits(self, evaluated: Hits, loss: float | None, state: State) -> Iterator[Finding]:
         state["evaluations"] = state.get("evaluations", 0) + 1
-        errors, loss = 1 - evaluated.accuracy, mean_loss(window, _EVAL)
+        errors = 1 - evaluated.accuracy
         is_loss_better = loss is None or (
             state["loss"] is not None and 0 <= loss < _FAR_BETTER * state["loss"]
         )
@@ -199,6 +200,17 @@ class ValidationTooGood(Rule):
                     "evaluations": state["evaluations"],
                 },
             )
+
+
+def _told(window: Window, state: State) -> Iterator[Observation]:
+    """What samples of evaluations told; not of the training set beside another set."""
+    told = window.observations(_KIND)
+    if not told or is_playing(window):
+        return
+    state["series"] = sorted({*state.get("series", []), *(one.subject for one in told)})
+    for one in told:
+        if not (one.facts.get("is_training_data") and len(state["series"]) > 1):
+            yield one
 
 
 def _at_most(count: int) -> float:
