@@ -21,6 +21,7 @@ from sonde.collect.requests import Requests
 from sonde.collect.rows import Rows
 from sonde.collect.steps import EventRow, FinishedStep, Steps
 from sonde.collect.tensors.plan import Plan
+from sonde.collect.training_thread import TrainingThread
 from sonde.collect.windows import Windows
 from sonde.guard import Guard, error_text
 from sonde.records.notice import Notice, NoticeKind
@@ -46,7 +47,7 @@ Result = TypeVar("Result")
 At = tuple[str, int]  # a mode, and the number of a step in it
 
 
-class Session:
+class Session(TrainingThread):
     """What one training process records."""
 
     _current: Optional["Session"] = None
@@ -86,7 +87,7 @@ class Session:
         self.is_on = False
         self.info: WorkerInfo | None = None
         self.budget = Budget(self.settings.overhead_percent)
-        self.thread_id = 0  # of the thread that trains; 0: no hook was called yet
+        self._begin_threads()
         self._is_paused = False
         self._holds = 0  # graphs that are being recorded
         self.value_bytes = 0  # written of full tensors
@@ -154,7 +155,9 @@ class Session:
         """Training begins; whether anything is recorded."""
         if self.is_on or self._holds or self._is_paused or "the session" in self.guard.failed:
             return self.is_on
-        self.guard.call("the session", self._begin, None)
+        with self._thread_lock:  # several threads may come to their first step at once
+            if not self.is_on:
+                self.guard.call("the session", self._begin, None)
         return self.is_on
 
     def hook(
@@ -167,7 +170,7 @@ class Session:
         def timed(*arguments: object) -> Result:
             if not (self.is_on or self.activate()):
                 return default
-            if get_ident() != self.thread_id and not self._claim_training():
+            if get_ident() != self.thread_id and not self.claim_training():
                 return default
             began_ns = thread_cpu_ns()
             if self.is_behind:
@@ -187,16 +190,6 @@ class Session:
     def is_in_the_present(self) -> bool:
         """Whether what happens is told as it happens, not later from notes."""
         return self._now_ns == self.clock.now_ns
-
-    def is_training_thread(self) -> bool:
-        """Whether the caller trains; before anybody has begun to, it may."""
-        return self.thread_id in (0, threading.get_ident())
-
-    def _claim_training(self) -> bool:
-        if not self.thread_id:
-            self.thread_id = threading.get_ident()
-            return True
-        return False
 
     def each_step(self, part: str, listener: Callable[[FinishedStep], None]) -> None:
         """Tells somebody of every step that is over; who fails is told no more."""

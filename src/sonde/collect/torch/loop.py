@@ -24,6 +24,7 @@ from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
+from sonde.collect.torch.other_threads import OtherThreads
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.quiet import (
     BACKWARD,
@@ -83,6 +84,8 @@ class TrainingLoop:
         self.was_cleared = False  # right before the step under way
         self._backwards = 0  # since an optimizer has stepped
         self._unstepped = Unstepped(session)
+        self._has_stepped = False  # some optimizer, in the thread that is recorded
+        self._other_threads = OtherThreads(session)
         self._handles: list[Any] = []
         self._named: dict[int, tuple[int, int]] = {}  # optimizers whose parameters have names
         self.optimizers = Optimizers(session.guard.shield("optimizers", self._made, None))
@@ -117,7 +120,7 @@ class TrainingLoop:
     def _before_steps(self) -> Callable[..., Any]:
         before = self._session.hook("optimizer steps", self._before_step, None)
         is_compiling, now_ns = torch.compiler.is_compiling, self._session.clock.now_ns
-        quiet, get_ident = self._quiet, threading.get_ident
+        quiet, get_ident, session = self._quiet, threading.get_ident, self._session
 
         def pre_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
             if is_compiling():
@@ -134,6 +137,8 @@ class TrainingLoop:
                     quiet.notes.append((FINGERPRINTS, start_ns, start_ns, found, None))
                 return None
             quiet.optimizer_ns = 0
+            if get_ident() != session.thread_id:
+                self._other_threads.steps(is_idle=not self._has_stepped)
             return before(optimizer, args, kwargs)
 
         return pre_hook
@@ -322,6 +327,7 @@ class TrainingLoop:
             return None
         self.was_cleared, self._is_cleared = self._is_cleared, False
         self._by_backward.optimizer_steps()
+        self._has_stepped = True
         self._modules.refresh()
         self._modules.watch_uncalled()
         self._steps.optimizers_alive = self.optimizers.alive
