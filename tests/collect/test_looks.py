@@ -61,6 +61,16 @@ def test_a_dear_look_is_not_taken_though_it_would_be_early() -> None:
     assert found == [0]
 
 
+def test_a_profile_that_was_decoded_does_not_end_early_looks() -> None:
+    session, looks = made()
+    looked_at(session, looks, 50, price=0.001, step_seconds=0.005)
+    session.budget.thread_took(0.3)
+    found = looked_at(session, looks, 150, price=0.001, step_seconds=0.005)
+    assert found == [54, 68, 85, 106, 133]
+    session.budget.thread_took(1.0)
+    assert looked_at(session, looks, 400, price=0.001, step_seconds=0.005) == []
+
+
 def test_cheap_looks_go_on_with_pauses_between_them() -> None:
     found = looked_at(*made(), 2000, price=0.001)
 

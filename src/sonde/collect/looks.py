@@ -21,6 +21,7 @@ _NEW_STEPS = (0, 1, 2, 3, 5, 8)  # of an optimizer that is made later
 _NEW_PAUSE_STEPS = 100  # some scripts make one for every few batches
 _MOST_FORWARDS = 4  # passes of one step: optimizers may take turns in it
 _MOST_PASSES = 64  # of one evaluation
+_MOST_OWED_BY_THREAD_SECONDS = 1.0  # five times what a profile of Python takes
 _MOST_UNUSUAL = 8  # steps of a job that are inspected since their loss is out of range
 
 
@@ -138,14 +139,25 @@ class Looks:
         budget = self._session.budget
         if step >= self._early_due:
             self._early_due = self._after(step)
-            self.is_early = budget.has_credit
+            self.is_early = self._has_credit
         if step in self._new:
-            self.is_early = budget.has_credit
+            self.is_early = self._has_credit
         has_rested = step >= self._last + _PAUSE_STEPS
         if not (self.is_early or (has_rested and budget.has_room_for_look(self._price))):
             return False
         self._last = step
         return True
+
+    @property
+    def _has_credit(self) -> bool:
+        """Whether an early look may be taken that training has not earned yet.
+
+        The thread owes some tenths of a second once it has decoded the first profile, which would
+        end all looks for a minute: what a look adds to that is small.
+        """
+        budget = self._session.budget
+        is_thread_free = budget.behind.saved_seconds >= -_MOST_OWED_BY_THREAD_SECONDS
+        return budget.inline.is_creditworthy and is_thread_free
 
     def _after(self, step: int) -> int:
         """The next step of those that follow each other ever more slowly.

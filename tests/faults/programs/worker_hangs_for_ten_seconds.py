@@ -25,7 +25,7 @@ def wait_for_lock(step):
         time.sleep(10)
 
 
-for step in range(900):
+for step in range(700):
     wait_for_lock(step)
     points = torch.randn(64, 24)
     labels = (points @ directions + 0.5 * torch.randn(64, 5)).argmax(dim=1)

@@ -65,6 +65,11 @@ def test_a_short_standstill_beyond_a_given_threshold_is_found_and_over(steps: in
     assert not judged(trained((steps, 0), (60, 0)), threshold=4).episodes
 
 
+def test_a_start_is_no_standstill_with_a_short_threshold() -> None:
+    assert not judged(trained((0, 5), (60, 0)), threshold=4).episodes
+    assert judged(trained((0, 12), (60, 0)), threshold=4).episodes
+
+
 HEALTHY = {
     "steady": trained((300, 0)),
     "a checkpoint of eight minutes": trained((60, 8), (60, 0)),

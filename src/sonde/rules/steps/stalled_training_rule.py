@@ -86,8 +86,12 @@ class StalledTrainingRule(Rule):
             cpu["count"] = cpu.get("count", 0) + len(samples)
 
     def _limit(self, state: State) -> float:
-        if self.is_classic or "threshold" in self.given:
+        if self.is_classic:
             return self.threshold
+        if (
+            "threshold" in self.given
+        ):  # a start is no standstill: imports, data, a first compilation
+            return self.threshold if state["steps"] else max(self.threshold, _IDLE_SECONDS)
         if state["steps"] < _STEPS:
             return float("inf")
         longest, cpu = float(state["longest"]), state.of("cpu")

@@ -115,13 +115,15 @@ class StepOutlier(Rule):
                     yield from self._classic(table, own)
                     continue
                 seconds, is_usable = self._take(table, own)
-                if len(own["recent"]) >= _LEAST:
-                    yield from self._calibrated(window, table, seconds, is_usable, own)
-                    if mode == Mode.TRAIN:
-                        known = state.of("standstills")
-                        for pause in pauses_of(table, seconds, is_usable, own, known):
-                            if is_alone or not pause.is_waiting:
-                                yield self._paused(pause)
+                if len(own["recent"]) < _LEAST:
+                    continue
+                if mode == Mode.TRAIN:
+                    known = state.of("standstills")
+                    for pause in pauses_of(table, seconds, is_usable, own, known):
+                        is_usable &= table.steps != pause.step
+                        if is_alone or not pause.is_waiting:
+                            yield self._paused(pause)
+                yield from self._calibrated(window, table, seconds, is_usable, own)
 
     def lacks(self, state: State) -> str:
         """How many steps are missing."""
