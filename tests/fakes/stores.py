@@ -165,9 +165,9 @@ def _copy_samples(backend: Backend, source: str, node: str) -> None:
         data = backend.read(entry.key)
         key = entry.key.replace(old, new, 1)
         if key.endswith(layout.MANIFEST_SUFFIX):
-            text = json.dumps(dataclasses.asdict(decode_facts(Manifest, data, key)))
+            text = json.dumps(dataclasses.asdict(decode_facts(Manifest, data, entry.key)))
             moved = json.loads(text.replace(f'"{old}', f'"{new}'))
-            data = encode_facts(_Moved(**moved))
+            data = encode_facts(_Moved(**moved), key)
         _put(backend, key, data)
 
 

@@ -201,7 +201,7 @@ def _node_attempts(backend: Backend, node: str, now_ns: int) -> list[NodeAttempt
     found = []
     for name in backend.folders(layout.node_folder(node)):
         number = name.removeprefix("attempt-")
-        if number != name and number.isdecimal():
+        if number != name and layout.is_number(number):
             found.append(_node_attempt(backend, (node, int(number)), now_ns))
     return [one for one in found if one is not None]
 

@@ -34,7 +34,7 @@ Reals = npt.NDArray[np.float64]
 
 _OF_THE_ROW = ("step", "time_ns")
 _EDGES = bin_edges()
-_VALUES_FILE = re.compile(r"(?P<mode>[a-z]+)-(?P<step>-?\d+)-\w+\.safetensors")
+_VALUES_FILE = re.compile(r"(?P<mode>[a-z]+)-(?P<step>-?[0-9]{1,18})-\w+\.safetensors")
 _MOSTLY_ENOUGH_BYTES = 1 << 16  # of most files the header is not longer
 
 

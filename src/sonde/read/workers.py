@@ -25,7 +25,7 @@ from sonde.store.rollups import Instants
 Marks = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 
-_LIFE = re.compile(r"attempt-(\d+)\.(\d+)")
+_LIFE = re.compile(r"attempt-([0-9]{1,9})\.([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _groups(*keys: Numbers) -> Numbers:
 
 def list_ranks(backend: Backend) -> tuple[str, ...]:
     """The ranks that have a folder, in the order of counting."""
-    found = (name for name in backend.folders(layout.WORKERS) if name.isdecimal())
+    found = (name for name in backend.folders(layout.WORKERS) if layout.is_number(name))
     return tuple(sorted(found, key=int))
 
 

@@ -17,6 +17,9 @@ RULES_FOLDER = "rules"
 _JOB_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
 
+_MOST_DIGITS = 9
+
+
 def check_name(name: str, what: str = "job") -> str:
     """The name itself, if it can be a folder in any store."""
     if not _JOB_NAME.fullmatch(name):
@@ -25,6 +28,11 @@ def check_name(name: str, what: str = "job") -> str:
             "use letters, digits, '.', '_' and '-', at most 128, no '.' or '-' in front."
         )
     return name
+
+
+def is_number(text: str) -> bool:
+    """Whether a name is a rank or the number of an attempt."""
+    return text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def node_folder(node: str) -> str:
@@ -92,6 +100,10 @@ def profile_key(rank: int, kind: str, step: int, writer: str) -> str:
     return f"{worker_folder(rank)}/profiles/{kind}-{step:010d}-{writer}"
 
 
+_START_DIGITS = 20
+_NEVER_NS = 2**63  # what times fit into
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class SegmentName:
     """A segment: when it was begun, by which writer. The name sorts by time."""
@@ -106,7 +118,8 @@ class SegmentName:
     def parse(cls, text: str) -> "SegmentName | None":
         """The segment that a file's stem names, or None."""
         start, _, writer = text.partition("-")
-        return cls(int(start), writer) if len(start) == 20 and start.isdigit() and writer else None
+        is_one = len(start) == _START_DIGITS and start.isascii() and start.isdecimal()
+        return cls(int(start), writer) if is_one and writer and int(start) < _NEVER_NS else None
 
 
 LIVE_SUFFIX = ".frames"

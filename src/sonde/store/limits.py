@@ -10,9 +10,11 @@ from sonde.store.layout import LIVE_SUFFIX, MANIFEST_SUFFIX
 MOST_DOCUMENT_BYTES = 128 << 20
 MOST_LOG_BYTES = 512 << 20  # writers begin a new segment after 8 MiB
 MOST_FILE_BYTES = 16 << 30  # full tensors of one step
-MOST_FRAME_BYTES = 256 << 20  # one batch, decompressed
-MOST_LOG_CONTENT_BYTES = 2 << 30  # one log, decompressed
+MOST_FRAME_BYTES = 128 << 20  # one batch, decompressed
+MOST_PROFILE_BYTES = 512 << 20  # one profile of Python, decompressed
+MOST_LOG_CONTENT_BYTES = 512 << 20  # one log, decompressed
 MOST_GROUP_BYTES = 2 << 30  # one row group, decompressed
+MOST_TEXT_BYTES = 1 << 30  # one column of texts, written out
 MOST_HEADER_BYTES = 64 << 20  # names and shapes of tensors
 
 

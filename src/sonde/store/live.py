@@ -23,7 +23,15 @@ from sonde.store.limits import MOST_LOG_CONTENT_BYTES
 from sonde.store.manifest import Extent, Part
 from sonde.store.owned import start_of
 from sonde.store.rollups import Floats, Instants, Rollup, roll_up
-from sonde.store.tables import Wanted, empty_table, inside_of, rows_in, rows_table, to_numpy
+from sonde.store.tables import (
+    Wanted,
+    check_texts,
+    empty_table,
+    inside_of,
+    rows_in,
+    rows_table,
+    to_numpy,
+)
 
 Samples = tuple[Instants, Floats]
 
@@ -104,9 +112,26 @@ class LiveSegment:
         if size < self._end:
             self._note(size, f"{self.key} is damaged: cut to {size} of {self._end} bytes")
         if size <= self._end:
-            return
-        scan = FrameScan(self._backend.read(self.key, self._end), self._end)
-        found: list[tuple[int, bytes]] = []
+            return None
+        try:
+            data = self._backend.read(self.key, self._end)
+        except DamagedError as error:
+            return self._note(self._end, str(error))
+        scan = FrameScan(data, self._end)
+        found = self._batches_in(scan)
+        if self._family.is_matrix:
+            self._add_samples(found)
+        else:
+            self._add_rows(found)
+        for damage in scan.damages:
+            text = f"{self.key} is damaged at byte {damage.offset}: {damage.reason}"
+            self._note(damage.offset, text)
+        self._end = scan.end
+        return None
+
+    def _batches_in(self, scan: FrameScan) -> list[tuple[int, bytes]]:
+        """The batches, each with its offset; the list of series is read on the way."""
+        found = []
         for frame in scan:
             self._content_bytes += len(frame.payload)
             if self._content_bytes > MOST_LOG_CONTENT_BYTES:
@@ -116,14 +141,7 @@ class LiveSegment:
                 self._read_schema(frame.offset, frame.payload)
             else:
                 found.append((frame.offset, frame.payload))
-        if self._family.is_matrix:
-            self._add_samples(found)
-        else:
-            self._add_rows(found)
-        for damage in scan.damages:
-            text = f"{self.key} is damaged at byte {damage.offset}: {damage.reason}"
-            self._note(damage.offset, text)
-        self._end = scan.end
+        return found
 
     def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
         """Instants in a range, and values as (series, tick); NaN for series it does not have."""
@@ -204,7 +222,7 @@ class LiveSegment:
         tables = []
         for offset, payload in found:
             try:
-                table = rows_table(self._family, decode_rows(payload))
+                table = check_texts(rows_table(self._family, decode_rows(payload)), self.key)
             except _NOT_DECODABLE:
                 label = self._family.label
                 self._note(offset, f"{self.key} is damaged at byte {offset}: no {label}")

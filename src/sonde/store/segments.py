@@ -23,6 +23,7 @@ from sonde.store.tables import (
     ROLLUP_COLUMNS,
     ROLLUP_TYPES,
     Wanted,
+    check_texts,
     column_types,
     empty_table,
     inside_of,
@@ -198,7 +199,7 @@ class SealedSegment:
                 is_raw = seal is self.manifest.raw
                 kept, types = (self._decoded, self._types) if is_raw else (None, ROLLUP_TYPES)
                 self._files[seal.key] = ParquetFile(self._backend.view(seal.key), seal, kept, types)
-            return self._files[seal.key].read(groups, columns)
+            return check_texts(self._files[seal.key].read(groups, columns), seal.key)
         except DamagedError as error:
             self._note(seal, groups, str(error))
             return None

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from sonde.errors import DamagedError
 from sonde.records.metric import Series
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.store.decode import Column, Text
 from sonde.store.format import INTEGER, REAL, SINGLE, TEXT, Family
+from sonde.store.limits import MOST_TEXT_BYTES
 from sonde.store.manifest import Extent
 from sonde.store.rollups import Floats, Instants, Rollup
 
@@ -77,6 +80,30 @@ def empty_table(family: Family) -> pa.Table:
 def rows_table(family: Family, columns: dict[str, Column]) -> pa.Table:
     """A decoded batch of rows."""
     return pa.table([_arrow(columns[name]) for name, _ in family.columns], schema=schema_of(family))
+
+
+def check_texts(table: pa.Table, key: str) -> pa.Table:
+    """The table itself, unless a few long texts, repeated row by row, would fill the memory."""
+    for column in table.columns:
+        if not pa.types.is_dictionary(column.type):
+            continue
+        longest = sum(
+            (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0) * len(chunk)
+            for chunk in column.chunks
+        )
+        if longest > MOST_TEXT_BYTES and _text_bytes(column) > MOST_TEXT_BYTES:
+            raise DamagedError(f"{key} is damaged: its texts are longer than can be")
+    return table
+
+
+def _text_bytes(column: pa.ChunkedArray) -> int:
+    return sum(
+        int(_lengths(chunk.dictionary)[view_of(chunk.indices)].sum()) for chunk in column.chunks
+    )
+
+
+def _lengths(texts: pa.Array) -> npt.NDArray[np.int64]:
+    return view_of(pc.binary_length(texts)).astype(np.int64)
 
 
 def rows_in(family: Family, table: pa.Table, wanted: Wanted) -> pa.Table:

@@ -1,0 +1,88 @@
+"""A store with jobs of strangers: all are listed, none hangs, none takes the others down."""
+
+import json
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonde.cli._main import run_command_line
+from sonde.show.web.catalogue import Catalogue
+from tests.fakes.clock import FakeClock
+from tests.torture.damage import ask_all
+from tests.torture.hostile_stores import GOOD, HARMLESS, HOSTILE, make_store
+
+_MOST_MEMORY = 4 << 30
+
+# One job of each kind is asked everything; all of them are listed.
+_ASKED = (
+    "pipe-as-job-json",
+    "endless-as-scalars",
+    "outside-as-values",
+    "sparse-as-scalars",
+    "directory-as-rules-evaluations-json",
+    "deep-0",
+    "deep-5",
+    "wrong-types-4",
+    "large-numbers-2",
+    "not-an-object-1",
+    "frame-bomb",
+    "deep-batch",
+    "huge-batch",
+    "swapped-families",
+    "swapped-segments",
+    "parquet-text-bomb",
+    "parquet-other-columns",
+    "manifest-of-elsewhere",
+    "manifest-huge",
+    "tensor-header-huge",
+    "names",
+    "links-in-a-circle",
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    make_store(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def little_memory() -> Iterator[None]:
+    """A few gigabytes more than this process has: what needs more ends in a MemoryError."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + _MOST_MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def test_the_dashboard_lists_every_job_of_a_hostile_store(store: Path) -> None:
+    catalogue = Catalogue(str(store), FakeClock())
+    rows = {row["name"]: row for row in catalogue.rows(catalogue.find("", "", "name"))}
+    assert set(rows) == {GOOD, *HOSTILE}
+    assert rows[GOOD]["state"] == "completed"
+    for name, row in rows.items():
+        assert row["state"], name
+        assert row["state"] != "broken" or row["verdict"], name
+
+
+def test_the_command_line_lists_every_job_of_a_hostile_store(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["jobs", "--store", str(store), "--json"]) == 0
+    jobs = {one["job"]: one for one in json.loads(capsys.readouterr().out)}
+    assert set(jobs) == {GOOD, *HOSTILE}
+    assert jobs[GOOD]["damages"] == []
+
+
+@pytest.mark.parametrize("name", _ASKED)
+def test_every_question_to_a_hostile_job_is_answered_or_refused(store: Path, name: str) -> None:
+    clock = FakeClock()
+    clock.advance(3600)
+    _, lost = ask_all(store / name, clock)
+    damages = [one["what"] for one in lost if one["reason"] in ("damaged", "missing")]
+    assert bool(damages) == (name not in HARMLESS)
