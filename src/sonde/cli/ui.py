@@ -20,6 +20,7 @@ from sonde.cli._dashboard import (
     open_server,
 )
 from sonde.cli._link_file import link_file
+from sonde.cli._log_lines import OncePerMinute
 from sonde.cli._token import load_token, new_token
 from sonde.errors import UsageError
 from sonde.guard import log
@@ -82,7 +83,9 @@ class Ui(Command):
             with writing():
                 sys.stdout.flush()  # now: nothing more comes until the end
             server.read_ahead()
-            log.addHandler(logging.StreamHandler())  # what went wrong inside is for who started us
+            handler = logging.StreamHandler()  # what went wrong inside is for who started us
+            handler.addFilter(OncePerMinute())
+            log.addHandler(handler)
             with contextlib.suppress(KeyboardInterrupt):
                 server.serve()
         return 0
