@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from sonde.cli._main import run_command_line
-from sonde.read.loading import Making, read_making
+from sonde.read.loading import read_loaders
 from sonde.read.workers import WorkerReader
+from sonde.records.loading import LoaderRecord
 from sonde.records.ranges import TimeRange
 from sonde.show.charts.loaders import Loaders
 from sonde.show.specs import Table
@@ -71,13 +72,13 @@ def test_what_profilers_saw_is_read_seldom_however_long_a_job_starves(
 ) -> None:
     looks: list[int] = []
 
-    def counted(reader: WorkerReader, within: TimeRange) -> Making | None:
+    def counted(reader: WorkerReader, within: TimeRange) -> tuple[LoaderRecord, ...]:
         looks.append(reader.rank)
-        return read_making(reader, within)
+        return read_loaders(reader, within)
 
-    monkeypatch.setattr("sonde.rules.steps._processes.read_making", counted)
+    monkeypatch.setattr("sonde.rules.steps._processes.read_loaders", counted)
     assert by_rules(starved(97.0)) == dict.fromkeys(RULES, 2)
-    assert len(looks) < 8  # of 13 windows of 20 steps, and two of 200
+    assert len(looks) < 12  # of 13 windows of 20 steps, each asked twice, and two of 200
 
 
 def test_the_page_shows_that_number() -> None:
@@ -94,3 +95,34 @@ def test_workers_that_share_a_machine_share_its_cores_in_every_answer() -> None:
     assert by_rules(job) == dict.fromkeys(RULES, 1)
     reports = job.job().dataloader(worker=1).reports
     assert [one.processes.advised for one in reports if one.processes is not None] == [1]
+
+
+@pytest.mark.parametrize("is_evaluated_last", [False, True])
+def test_the_loader_of_an_evaluation_is_not_taken_for_that_of_the_training(
+    is_evaluated_last: bool,
+) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    train = {"num_workers": 1, "cores": 8, "dataset": "Images"}
+    evaluation = {"num_workers": 0, "cores": 8, "dataset": "Few"}
+    for epoch in range(3):
+        worker.operation("iterator start", "loading", 0.0, 0.01, lane="loader 0", detail=train)
+        worker.operation("batch", "loading", 0.0, 0.25, lane="loader 0 process 0")
+        for step in range(100 * epoch, 100 * (epoch + 1)):
+            worker.step(step, {"data_wait": 0.2, "forward": 0.05})
+        if epoch < 2 or is_evaluated_last:
+            worker.operation(
+                "iterator start", "loading", 0.0, 0.01, lane="loader 1", detail=evaluation
+            )
+            worker.operation("batch", "loading", 0.0, 0.000464, lane="loader 1")
+            for step in range(3 * epoch, 3 * (epoch + 1)):
+                worker.step(step, {"data_wait": 0.0005, "forward": 0.05}, mode="eval")
+    worker.flush()
+    judged = job.end().job().check(*RULES)
+    for name in RULES:
+        [episode] = judged[name].episodes
+        assert episode.finding.evidence["loader_processes"] == 1
+        assert "takes 250 ms to make, a step without waiting 50 ms" in episode.finding.advice
+    [trained, _] = job.job().dataloader().reports
+    assert trained.processes is not None
+    assert judged[RULES[1]].episodes[0].finding.advice.startswith(trained.processes.text)

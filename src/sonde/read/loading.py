@@ -58,35 +58,14 @@ class _Waits:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Making:
-    """How a loader makes its batches."""
-
-    facts: LoaderFacts
-    batch_seconds: float | None  # of one, in the middle
-    cpu_percent: float | None  # CPU time, of that
-
-
-def read_loaders(reader: WorkerReader) -> tuple[LoaderRecord, ...]:
+def read_loaders(reader: WorkerReader, within: TimeRange = EVER) -> tuple[LoaderRecord, ...]:
     """The loaders of one worker, in the order in which they were first used."""
-    loaders, pinnings = _rows_of(reader)
-    waits = _waits_of(loaders, [_waits(reader, mode.value) for mode in Mode])
+    loaders, pinnings = _rows_of(reader, within)
+    waits = _waits_of(loaders, [_waits(reader, mode.value, within) for mode in Mode])
     return tuple(
-        _record(reader, number, one, waits[number], pinnings)
+        _record(reader, number, one, waits[number], (pinnings, within))
         for number, one in sorted(loaders.items())
     )
-
-
-def read_making(reader: WorkerReader, within: TimeRange) -> Making | None:
-    """How the loader makes its batches that began last; None where there is none."""
-    loaders, _ = _rows_of(reader, within)
-    begun = [one for one in loaders.values() if one.starts]
-    if not begun:
-        return None
-    rows = max(begun, key=lambda one: one.starts[-1][0])
-    seconds = rows.seconds.get(Operation.BATCH.value)
-    batch = float(np.median(seconds)) if seconds else None
-    return Making(_facts(rows.facts), batch, _cpu_percent(rows.computed))
 
 
 def _rows_of(
@@ -150,7 +129,9 @@ def _follow(row: dict[str, Any], process: str, rows: _Rows, *, is_next: bool) ->
     rows.ends_ns[process] = row["duration_ns"], row["start_ns"] + row["duration_ns"]
 
 
-def _waits(reader: WorkerReader, mode: str, phase: Phase = Phase.DATA_WAIT) -> _Waits:
+def _waits(
+    reader: WorkerReader, mode: str, within: TimeRange, phase: Phase = Phase.DATA_WAIT
+) -> _Waits:
     """What steps of a mode waited for."""
     only = {
         "name": (phase.value,),
@@ -158,7 +139,7 @@ def _waits(reader: WorkerReader, mode: str, phase: Phase = Phase.DATA_WAIT) -> _
         "mode": (mode,),
     }
     columns = ("start_ns", "duration_ns", "step")
-    rows = reader.folder(EVENTS).rows(columns=columns, only=only)
+    rows = reader.folder(EVENTS).rows(within, columns=columns, only=only)
     starts_ns, lengths_ns, steps = (to_numpy(rows[name]) for name in columns)
     found = _Waits(starts_ns, lengths_ns / NANOSECONDS, steps, mode)
     return found.take(np.argsort(starts_ns, kind="stable"))
@@ -199,11 +180,16 @@ def _next_mode(time_ns: int, waits: Sequence[_Waits]) -> str:
 
 
 def _record(
-    reader: WorkerReader, number: int, rows: _Rows, waits: _Waits, pinnings: Sequence[float]
+    reader: WorkerReader,
+    number: int,
+    rows: _Rows,
+    waits: _Waits,
+    beside: tuple[Sequence[float], TimeRange],
 ) -> LoaderRecord:
+    pinnings, within = beside
     facts = _facts(rows.facts)
     starts, is_first = _starts_of(rows, waits, facts.processes)
-    steps = read_steps(reader, waits.mode)
+    steps = read_steps(reader, waits.mode, within=within)
     later = waits.take(~is_first & ~np.isin(waits.steps, steps.steps[~steps.is_usual]))
     computed, waited, batches = _steady(steps, waits.steps[is_first])
     whole = float(computed.sum() + waited.sum())
@@ -212,7 +198,7 @@ def _record(
     }
     seconds[Operation.WAIT.value] = later.seconds.tolist()
     seconds[Operation.TRANSFER.value] = _waits(
-        reader, waits.mode, Phase.HOST_TO_DEVICE
+        reader, waits.mode, within, Phase.HOST_TO_DEVICE
     ).seconds.tolist()
     if facts.is_pinning:
         seconds[Operation.PINNING.value] = pinnings

@@ -53,3 +53,22 @@ def test_slow_steps_are_compared_with_slow_steps() -> None:
         worker.step(step, {"data_wait": 4.0 if step == 60 else 0.1, "forward": 2.0})
     worker.flush()
     assert judged(job.end()).episodes == ()
+
+
+def quick_loop(stall: float, steps: int = 600) -> FakeJob:
+    """A loop of 8 ms that waits longer once."""
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(steps):
+        worker.step(step, {"data_wait": stall if step == 300 else 0.001, "forward": 0.007})
+    worker.flush()
+    return job.end()
+
+
+def test_one_stall_in_a_loop_of_milliseconds_is_found() -> None:
+    [episode] = judged(quick_loop(0.8)).episodes
+    assert (episode.first_step, episode.severity) == (300, Severity.WARNING)
+
+
+def test_a_hiccup_in_a_loop_of_milliseconds_is_healthy() -> None:
+    assert judged(quick_loop(0.3)).episodes == ()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob, series_of
 
 STEPS = 200
@@ -173,3 +173,14 @@ def test_what_a_job_has_of_the_cores_is_shared_by_its_loader_processes(
         worker.step(step, {"data_wait": 0.04, "forward": 0.03})
     worker.flush()
     assert bool(judged(job.end()).episodes) is is_found
+
+
+def test_a_loader_that_takes_most_of_a_loop_of_milliseconds_is_a_hint() -> None:
+    [episode] = judged(waiting(lambda _: 0.003, computing=0.001)).episodes
+    assert episode.severity is Severity.INFO
+    assert "75 % of the time" in episode.finding.message
+
+
+@pytest.mark.parametrize(("wait", "computing"), [(0.002, 0.0002), (0.003, 0.004)])
+def test_short_waits_of_little_time_or_share_are_healthy(wait: float, computing: float) -> None:
+    assert judged(waiting(lambda _: wait, computing=computing)).episodes == ()

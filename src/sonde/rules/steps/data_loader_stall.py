@@ -11,6 +11,7 @@ from sonde.records.need import Steps
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg
+from sonde.rules.steps._own_work import share_of_a_core
 from sonde.rules.steps._waits import Waits
 
 _RECENT = 400  # steps that tell what is usual
@@ -25,14 +26,15 @@ class DataLoaderStall(Rule):
 
     Why it matters: everything stands still meanwhile, on all workers; and what stalls once for
     seconds may do so for good: a hung file system, a broken file, a loader process that died.
-    How it decides: a wait of at least `seconds`, ten times as long as nearly all others and 20
-    times as long as a usual step. The first batches of an iterator and the first ten steps do not
-    count.
+    How it decides: a wait of at least `seconds` (on a busy machine, of the time that the job had a
+    core for), ten times as long as nearly all others and 20 times as long as a usual step. The
+    first batches of an iterator and the first ten steps do not count. It is a warning if stalls
+    cost 2% of the time so far or 30 seconds, else `info`.
     What to do: look at the items of that batch and at the disk or network they come from; give the
     loader a `timeout`, copy data to a local disk, prefetch more batches.
     """
 
-    seconds: Positive = 2.0
+    seconds: Positive = 0.5
 
     needs = (Steps(),)
     window_steps: ClassVar[int] = 50
@@ -50,6 +52,8 @@ class DataLoaderStall(Rule):
                 continue
             later, limit = waits.without_starts(window), self._limit(own)
             is_long = later.seconds > limit
+            if is_long.any():  # else nobody need look at the machine
+                is_long = share_of_a_core(window, table) * later.seconds > limit
             if is_long.any():
                 yield self._found(later.take(is_long), own)
 

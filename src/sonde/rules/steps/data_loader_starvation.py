@@ -5,22 +5,18 @@ from typing import ClassVar
 
 from sonde.read.steps import StepTable
 from sonde.read.window import Window
-from sonde.records.finding import Finding
+from sonde.records.finding import Finding, Severity
 from sonde.records.need import Steps
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.steps._own_work import share_of_a_core
-from sonde.rules.steps._processes import (
-    advice_on,
-    cores_wanted,
-    making_of,
-    note_cores,
-    note_loading,
-)
+from sonde.rules.steps._processes import cores_wanted, loader_of
 from sonde.rules.steps._waits import Waits
 
 _LEAST_STEPS = 15  # of a window
-_LEAST_SECONDS = 0.005  # of waiting in a step: what is shorter is handing over, not loading
+_LEAST_SECONDS = 0.005  # of waiting in a step: what is shorter may be handing over, not loading
+_SHORT_SECONDS = 0.0025  # a hint where half of the time and more is waited for: in quick loops
+_MOST_OF_A_STEP = 50.0  # percent
 _WHERE = "`sonde dataloader` shows where the time goes."
 
 
@@ -30,7 +26,8 @@ class DataLoaderStarvation(Rule):
     Why it matters: for that part of the time the device has nothing to do, and you pay for it.
     How it decides: over windows of 20 steps, `in_a_row` of them, more than `threshold` percent of
     the time goes into waiting for batches, and at least 5 ms of each step (on a busy machine, of
-    the time that the job had a core for). The longest wait of each window, the first batches of an
+    the time that the job had a core for). On a machine with free cores,
+    waits of 2.5 to 5 ms that take half of the time and more are `info`. The longest wait of each window, the first batches of an
     iterator, the first ten steps, steps under a profiler, and time for evaluation and checkpoints
     do not count.
     What to do: give the loader as many processes (`num_workers`) as `sonde dataloader` advises,
@@ -53,7 +50,6 @@ class DataLoaderStarvation(Rule):
         for table in window.steps():
             own = state.of("workers", table.worker)
             waits = Waits.of(table)
-            note_cores(window, table.worker, own)
             core = 1.0
             if self._percent(waits, core) > self.threshold:  # else nobody need look at the machine
                 core = own["core"] = _share_of_a_core(window, table, own)
@@ -62,9 +58,8 @@ class DataLoaderStarvation(Rule):
                 continue
             own["windows"] = own.get("windows", 0) + 1
             if self._percent(waits, core) <= self.threshold:
-                own |= {"run": 0, "waited": 0.0, "whole": 0.0, "steps": 0, "usual": {}}
+                own |= {"run": 0, "waited": 0.0, "whole": 0.0, "steps": 0}
                 continue
-            note_loading(window, waits, own)
             own["run"] = own.get("run", 0) + 1
             own["waited"] = own.get("waited", 0.0) + float(waits.seconds.sum())
             own["whole"] = own.get("whole", 0.0) + float(waits.whole.sum())
@@ -88,31 +83,36 @@ class DataLoaderStarvation(Rule):
         longest = int(waits.seconds.argmax())
         waited = float(waits.seconds.sum() - waits.seconds[longest])
         whole = float(waits.whole.sum() - waits.seconds[longest])
-        is_felt = core * waited / (len(waits.steps) - 1) >= _LEAST_SECONDS
-        return 100 * waited / whole if is_felt and whole > 0 else 0.0
+        percent = 100 * waited / whole if whole > 0 else 0.0
+        each = core * waited / (len(waits.steps) - 1)
+        is_alone = core >= 1.0  # else a wait for a core looks the same
+        is_most = is_alone and percent >= _MOST_OF_A_STEP and each >= _SHORT_SECONDS
+        return percent if each >= _LEAST_SECONDS or is_most else 0.0
 
     def _found(self, window: Window, waits: Waits, state: State) -> Finding:
         wait, step = state["waited"] / state["steps"], state["whole"] / state["steps"]
         percent = 100 * state["waited"] / state["whole"]
-        making = making_of(window, waits.worker, state)
+        is_long = state.get("core", 1.0) * wait >= _LEAST_SECONDS
+        loader = loader_of(window, waits.worker, state)
         life = next((one for one in window.leg.lives if one.info.rank == waits.worker), None)
         on_gpu = life is not None and life.info.device.startswith("cuda")
         hours = {"gpu_hours_lost": state["waited"] / 3600} if on_gpu else {}
-        said = "" if making is None else f" Its loader has num_workers={making.facts.processes}."
-        answer = None if making is None else advice_on(window, waits.worker, making, state)
+        said = "" if loader is None else f" Its loader has num_workers={loader.processes}."
+        advice = loader.advice if loader is not None else ""
         return self.finding(
             f"Worker {waits.worker} waits for data {percent:.0f} % of the time: {1e3 * wait:.3g} "
             f"of {1e3 * step:.3g} ms of a step.{said}",
+            severity=Severity.WARNING if is_long else Severity.INFO,
             step=(int(state["since"]), int(waits.steps[-1])),
             worker=waits.worker,
-            advice=self.pages().advice if answer is None else f"{answer.text} {_WHERE}",
+            advice=f"{advice} {_WHERE}" if advice else self.pages().advice,
             evidence={
                 "lost_percent": percent,
                 "lost_seconds": state["waited"],
                 "seconds_per_step_to_win": wait,
                 "step_seconds": step,
-                "loader_processes": None if making is None else making.facts.processes,
-                "loader_processes_advised": None if answer is None else answer.advised,
+                "loader_processes": None if loader is None else loader.processes,
+                "loader_processes_advised": None if loader is None else loader.advised,
                 **hours,
             },
         )
@@ -120,6 +120,6 @@ class DataLoaderStarvation(Rule):
 
 def _share_of_a_core(window: Window, table: StepTable, own: State) -> float:
     """How much of a core each process had that makes batches, or takes them."""
-    making = making_of(window, table.worker, own)
-    wanted = 1 if making is None else cores_wanted(making.facts.processes, making.facts.cores)
+    loader = loader_of(window, table.worker, own)
+    wanted = 1 if loader is None else cores_wanted(loader.processes, loader.cores)
     return share_of_a_core(window, table, own.get("core", 1.0), wanted)

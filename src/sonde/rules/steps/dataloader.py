@@ -1,12 +1,10 @@
 """Dataloader: the number of loader processes does not fit the cores."""
 
-import json
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.loader_processes import WAITS_TOO_LONG_PERCENT, ProcessAdvice
 from sonde.analyze.sketch import add_to_sketch, sketch_quantiles
 from sonde.clock import NANOSECONDS
 from sonde.read.steps import StepTable
@@ -20,11 +18,10 @@ from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.steps._own_work import share_of_a_core
 from sonde.rules.steps._processes import (
-    advice_on,
+    TrainingLoader,
     cores_wanted,
-    making_of,
-    note_cores,
-    note_loading,
+    loader_of,
+    training_loader,
 )
 from sonde.rules.steps._waits import Waits
 
@@ -108,7 +105,7 @@ class Dataloader(Rule):
             node=node,
             worker=next(iter(workers)) if len(workers) == 1 else None,
             subject=f"{node}/processes",
-            advice=self.pages().advice if answer is None else f"{answer.text} {_WHERE}",
+            advice=f"{answer.advice} {_WHERE}" if answer and answer.advice else self.pages().advice,
             evidence={
                 "loader_processes": processes,
                 "loader_processes_advised": None if answer is None else answer.advised,
@@ -139,24 +136,23 @@ class Dataloader(Rule):
         )
 
 
-def _answer(window: Window, workers: dict[int, State]) -> ProcessAdvice | None:
+def _answer(window: Window, workers: dict[int, State]) -> TrainingLoader | None:
     """How many processes each worker should have: as of the one that waits most."""
     worst = max(workers, key=lambda rank: float(workers[rank].get("waiting", 0.0)))
-    making = making_of(window, worst, workers[worst])
-    return None if making is None else advice_on(window, worst, making, workers[worst])
+    return loader_of(window, worst, workers[worst])
 
 
 def _note_loaders(window: Window, state: State) -> None:
-    """Keeps what the loader that began last is like, and how long batches take."""
-    for rank, table in window.operations(_LOADING, ("name", "duration_ns", "detail")).items():
+    """Keeps what the loader that serves training is like, and how long batches take."""
+    for rank, table in window.operations(_LOADING, ("name", "duration_ns")).items():
         rows = table.to_pydict()
         own = state.of("workers", rank)
-        for name, text in zip(rows["name"], rows["detail"], strict=True):
-            if name == Operation.START:
-                facts = _facts(text)
-                own["processes"] = int(facts.get("num_workers") or 0)
-                own["cores"] = int(facts.get("cores") or 1)
-                own["is_pinning"] = bool(facts.get("pin_memory"))
+        has_begun = Operation.START.value in rows["name"]
+        record = training_loader(window, rank) if has_begun else None
+        if record is not None:
+            own["processes"] = record.facts.processes
+            own["cores"] = record.facts.cores
+            own["is_pinning"] = record.facts.is_pinning
         is_batch = np.array(rows["name"]) == Operation.BATCH.value
         seconds = np.array(rows["duration_ns"])[is_batch] / NANOSECONDS
         add_to_sketch(state.of("making a batch"), seconds)
@@ -169,17 +165,12 @@ def _note_loaders(window: Window, state: State) -> None:
 
 def _note_steps(window: Window, table: StepTable, own: State) -> None:
     """Keeps how much of its latest steps a worker waits, and copies."""
-    note_cores(window, table.worker, own)
     waits = Waits.of(table)
     own["steps"] = own.get("steps", 0) + len(waits.steps)
     whole = float(waits.whole.sum())
     if len(waits.steps) < _LEAST_STEPS or whole <= 0:
         return
     own["waiting"] = float(waits.seconds.sum()) / whole
-    if 100 * own["waiting"] >= WAITS_TOO_LONG_PERCENT:
-        steady = waits.without_starts(window)
-        if len(steady.steps):
-            note_loading(window, steady, own)
     if own["waiting"] >= _WAITING:  # else nobody need look at the machine
         wanted = cores_wanted(own.get("processes", 0), own.get("cores", 1))
         own["core"] = share_of_a_core(window, table, own.get("core", 1.0), wanted)
@@ -194,11 +185,3 @@ def _note_steps(window: Window, table: StepTable, own: State) -> None:
 def _costs(own: State) -> bool:
     is_long = float(own.get("wait_seconds", 0.0)) >= _LEAST_SECONDS
     return is_long and float(own.get("waited", 0.0)) >= _LEAST_WAITED
-
-
-def _facts(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text) if text else {}
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
