@@ -26,10 +26,10 @@ class DataLoaderStarvation(Rule):
     Why it matters: for that part of the time the device has nothing to do, and you pay for it.
     How it decides: over windows of 20 steps, `in_a_row` of them, more than `threshold` percent of
     the time goes into waiting for batches, and at least 5 ms of each step (on a busy machine, of
-    the time that the job had a core for). On a machine with free cores,
-    waits of 2.5 to 5 ms that take half of the time and more are `info`. The longest wait of each window, the first batches of an
-    iterator, the first ten steps, steps under a profiler, and time for evaluation and checkpoints
-    do not count.
+    the time that the job had a core for). On a machine with free cores, waits of 2.5 to 5 ms that
+    take half of the time and more are `info`. The longest wait of each window, the first batches
+    of an iterator, the first ten steps, steps under a profiler, and time for evaluation and
+    checkpoints do not count.
     What to do: give the loader as many processes (`num_workers`) as `sonde dataloader` advises,
     prefetch, keep processes alive (`persistent_workers`), move work out of `__getitem__`;
     `sonde dataloader` shows where its time goes.
