@@ -93,7 +93,7 @@ def test_wrong_words_are_one_line_and_code_2(
 
 def test_findings_are_those_of_now_until_some_are_recorded(words: list[str], capsys: Said) -> None:
     assert run_command_line(["findings", *words]) == 0
-    assert "LossNotDecreasing (steps 0–299)" in capsys.readouterr().out
+    assert "LossNotDecreasing (steps 0–299; ongoing)" in capsys.readouterr().out
     assert run_command_line(["check", *words, "--rules", "StepOutlier", "--record"]) == 0
     capsys.readouterr()
     assert run_command_line(["findings", *words]) == 0

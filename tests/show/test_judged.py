@@ -15,7 +15,7 @@ from tests.rules.own_rules import Broken, LossTooLarge
 
 @pytest.fixture
 def judged() -> FakeJob:
-    job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 30 + [20.0] * 10)
+    job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 80 + [20.0] * 10)
     Recorder(job.backend, job.clock, [LossTooLarge(), Broken()], last_words).advance()
     return job
 
@@ -25,8 +25,8 @@ def test_the_status_tells_how_rules_stand_and_what_they_found(judged: FakeJob) -
     assert "rules          1 Error, 1 IssuesFound" in text
     assert "rule failed    Broken: Broken: RuntimeError: this rule is broken" in text
     critical, warning = [line for line in text.splitlines() if "LossTooLarge" in line]
-    assert critical.endswith("critical LossTooLarge: 20")
-    assert warning.endswith("warning LossTooLarge: 2 (recovered)")
+    assert critical.endswith("critical LossTooLarge: 20 (ongoing)")
+    assert warning.endswith("warning LossTooLarge: 2 (resolved at step 30)")
 
 
 def test_a_job_without_rules_has_no_line_about_them() -> None:
@@ -38,7 +38,7 @@ def test_a_job_without_rules_has_no_line_about_them() -> None:
 def test_the_live_view_shows_findings_as_they_come(judged: FakeJob) -> None:
     now = Observer(judged.backend, judged.clock).look()
     lines = [line.plain for line in frame(now, 100)]
-    assert any(line.endswith("critical LossTooLarge: 20") for line in lines)
+    assert any(line.endswith("critical LossTooLarge: 20 (ongoing)") for line in lines)
     assert [one["message"] for one in now.document()["findings"]] == ["20", "2"]
 
 

@@ -8,7 +8,7 @@ export type Finding = {
   id: string; rule: string; message: string; severity: Severity; advice: string | null;
   step: [number, number] | null; time: [string, string] | null;
   node: string | null; worker: number | null; device: string | null; tensor: string | null; cause: string | null;
-  triggered: number; is_open: boolean; evidence: Record<string, unknown>; actions: unknown[];
+  triggered: number; is_open: boolean; outcome: string; evidence: Record<string, unknown>; actions: unknown[];
 };
 
 export type RuleDocument = {

@@ -6,7 +6,7 @@ function finding(id: string, more: Partial<Finding> = {}): Finding {
   return {
     id, rule: "Rule", message: "", severity: "warning", advice: "", step: null,
     time: ["2026-11-15T08:00:10Z", "2026-11-15T08:00:30Z"], node: null, worker: null, device: null, tensor: null,
-    cause: null, triggered: 1, is_open: true, evidence: {}, actions: [], ...more,
+    cause: null, triggered: 1, is_open: true, outcome: "ongoing", evidence: {}, actions: [], ...more,
   };
 }
 

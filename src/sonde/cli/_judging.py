@@ -7,6 +7,7 @@ from sonde.analyze.verdict import last_words
 from sonde.cli._command import say
 from sonde.client.findings import Findings, Judgement, where
 from sonde.clock import Clock, iso
+from sonde.read.findings import episode_document
 from sonde.read.jobs import read_job
 from sonde.read.status import seen_in
 from sonde.read.training import steps_seen
@@ -52,9 +53,8 @@ def print_judgement(judgement: Judgement) -> None:
 def _lines(findings: Findings) -> Iterator[str]:
     rules = {one.id: one.finding.rule for one in findings}
     for one in findings:
-        state = "" if one.is_open else ", recovered"
-        place = where(one)
-        yield f"{one.severity.value}  {one.finding.rule}{f' ({place}{state})' if place else ''}"
+        said = "; ".join(filter(None, (where(one), episode_document(one)["outcome"])))
+        yield f"{one.severity.value}  {one.finding.rule} ({said})"
         yield f"  {one.finding.message}"
         if one.finding.cause in rules:
             yield f"  Because of {rules[one.finding.cause]}, above."

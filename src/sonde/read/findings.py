@@ -104,11 +104,20 @@ class EpisodesReader:
         return self._episodes
 
 
+def outcome_of(document: Mapping[str, Any]) -> str:
+    """Whether what was found goes on, in words: `ongoing`, or when it was resolved."""
+    if document["is_open"]:
+        return "ongoing"
+    if document["step"]:
+        return f"resolved at step {document['step'][1] + 1}"
+    return "resolved"
+
+
 def episode_document(episode: Episode, actions: Sequence[ActionRecord] = ()) -> dict[str, Any]:
     """An episode, and which of the actions followed it, as `sonde status --json` has it."""
     finding = episode.finding
     steps = None if episode.first_step is None else [episode.first_step, episode.last_step]
-    return {
+    document: dict[str, Any] = {
         "id": episode.id,
         "rule": finding.rule,
         "message": finding.message,
@@ -126,6 +135,7 @@ def episode_document(episode: Episode, actions: Sequence[ActionRecord] = ()) -> 
         "evidence": dict(finding.evidence),
         "actions": action_documents(actions, episode.id),
     }
+    return {**document, "outcome": outcome_of(document)}
 
 
 def evaluation_document(

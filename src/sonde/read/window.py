@@ -123,6 +123,7 @@ class Window:
     is_last: bool = False  # of this leg: the job, or this attempt at it, is over
     needs: tuple[Need, ...] = ()
     looked_at: list[int] = field(default_factory=list)
+    sample_times: list[int] = field(default_factory=list)  # first and last of what was given out
     # what was asked for once, by any rule that is shown the same, and how much it is
     known: dict[tuple[object, ...], tuple[Any, int]] = field(default_factory=dict, repr=False)
 
@@ -209,7 +210,15 @@ class Window:
                     if known.any():
                         yield Samples(node, one, times_ns[known], row[known])
 
-        return self._given(Metric(metric), ("system", metric), read, len)
+        found = self._given(Metric(metric), ("system", metric), read, len)
+        for one in found:
+            self.sample_times.extend((int(one.times_ns[0]), int(one.times_ns[-1])))
+        return found
+
+    @property
+    def given_ns(self) -> tuple[int, int] | None:
+        """From when to when the samples are that were given out; None where there were none."""
+        return (min(self.sample_times), max(self.sample_times)) if self.sample_times else None
 
     def tensors(
         self,

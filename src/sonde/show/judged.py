@@ -42,7 +42,7 @@ def finding_lines(findings: Sequence[Mapping[str, Any]], most: int) -> list[Text
         style = _STYLES[one["severity"]] if one["is_open"] else QUIET
         line = Text.assemble((f"{local_hour(one['time'][0])} ", QUIET), (one["severity"], style))
         line.append(f" {one['rule']}: {one['message']}")
-        lines.append(line if one["is_open"] else line.append(" (recovered)", QUIET))
+        lines.append(line.append(f" ({one['outcome']})", QUIET))
     left = len(findings) - most
     return [*lines, Text(f"… and {left} more: sonde findings", QUIET)] if left > 0 else lines
 

@@ -45,7 +45,8 @@ class Course:
         if isinstance(rule, BrokenRule):
             self._reason, self._traceback = rule.reason, rule.traceback
         known = {one.id: one for one in progress.episodes}
-        self.episodes = Episodes(rule.recovers_after, known, dict(progress.quiet))
+        quiet, reopens = dict(progress.quiet), not rule.is_classic
+        self.episodes = Episodes(rule.recovers_after, known, quiet, reopens)
 
     @property
     def has_failed(self) -> bool:

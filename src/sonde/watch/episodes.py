@@ -7,15 +7,25 @@ from typing import Any
 
 from sonde.read.window import Window
 from sonde.records.finding import Episode, Finding
+from sonde.watch.times import time_of
+
+# Found again within so many times the windows after which it counts as over, it is the same one.
+_REOPENS_WITHIN = 2
+_LEAST_WINDOWS = 2
 
 
 @dataclass
 class Episodes:
-    """The episodes of one rule: each opens, may get worse, and recovers or stays."""
+    """The episodes of one rule: each opens, may get worse, and recovers or stays.
+
+    What comes again soon is no new episode: a value that goes back and forth over a threshold is
+    one thing to a person, and one mail.
+    """
 
     recovers_after: int
     all: dict[str, Episode] = field(default_factory=dict)  # by id, in the order of opening
     quiet: dict[str, int] = field(default_factory=dict)  # windows without it, by id
+    reopens: bool = True  # whether what comes again soon is the same episode
 
     def take(self, findings: Sequence[Finding], window: Window) -> list[Episode]:
         """What a window has changed.
@@ -32,14 +42,22 @@ class Episodes:
                 changed |= {} if known is None else self._keep(replace(known, is_open=False))
                 continue
             complete = _complete(finding, window)
+            known = known or self._reopened(finding.about)
             episode = self._opened(complete) if known is None else _gone_on(known, complete)
             changed |= self._keep(episode)
             self.quiet[episode.id] = 0
-        if window.datapoints and self.recovers_after:
-            for episode in self._open().values():
-                if episode.id not in changed and self._is_over(episode):
+        if window.datapoints:
+            for episode in [one for one in self.all.values() if one.id not in changed]:
+                if self._is_over(episode) and episode.is_open:
                     changed |= self._keep(replace(episode, is_open=False))
         return list(changed.values())
+
+    def _reopened(self, about: str) -> Episode | None:
+        """The last episode about the same, where it has not been quiet for long."""
+        last = [one for one in self.all.values() if one.finding.about == about][-1:]
+        limit = _REOPENS_WITHIN * max(self.recovers_after, _LEAST_WINDOWS)
+        is_near = self.reopens and bool(last) and self.quiet.get(last[0].id, limit) < limit
+        return replace(last[0], is_open=True) if is_near else None
 
     def _opened(self, finding: Finding) -> Episode:
         before = sum(one.finding.about == finding.about for one in self.all.values())
@@ -63,8 +81,9 @@ class Episodes:
         return {episode.id: episode}
 
     def _is_over(self, episode: Episode) -> bool:
-        self.quiet[episode.id] += 1
-        return self.quiet[episode.id] >= self.recovers_after
+        """Counts another window without it; a rule may say by itself that it is over."""
+        self.quiet[episode.id] = self.quiet.get(episode.id, 0) + 1
+        return bool(self.recovers_after) and self.quiet[episode.id] >= self.recovers_after
 
 
 def plain(value: Any) -> Any:
@@ -101,10 +120,8 @@ _ENCODER = json.JSONEncoder(default=_number, separators=(",", ":"))
 def _complete(finding: Finding, window: Window) -> Finding:
     """With the window's place where the rule has not said one."""
     evidence: Mapping[str, Any] = plain(dict(finding.evidence))
-    time_ns = finding.time_ns or (window.start_ns, window.end_ns)
-    return replace(
-        finding, time_ns=time_ns, steps=finding.steps or _steps(window), evidence=evidence
-    )
+    placed = replace(finding, steps=finding.steps or _steps(window), evidence=evidence)
+    return replace(placed, time_ns=time_of(placed, window))
 
 
 def _steps(window: Window) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ export function FindingView({ finding }: { finding: Finding }): JSX.Element {
     <li class={`finding ${finding.severity}`} data-finding={finding.id}>
       <p class="finding-words">
         <span class={`mark ${finding.severity}`}>{finding.severity}</span> {finding.message}{" "}
-        {!finding.is_open && <span class="sub">(recovered)</span>}
+        <span class="sub">({finding.outcome})</span>
       </p>
       <When finding={finding} />
       {rows.length > 0 && (

@@ -66,5 +66,5 @@ def _where(one: Mapping[str, Any]) -> str:
         first, last = one["step"][0], one["step"][1] or one["step"][0]
         parts.append(f"step {first:,}" if first == last else f"steps {first:,}–{last:,}")
     parts.append(f"from {local_time(one['time'][0])}")
-    parts.append("still so at the end" if one["is_open"] else "it recovered")
+    parts.append(one["outcome"])
     return ", ".join(parts)
