@@ -197,9 +197,8 @@ def _record(
         name.value: rows.seconds.get(name.value, []) for name in _IN_A_ROW
     }
     seconds[Operation.WAIT.value] = later.seconds.tolist()
-    seconds[Operation.TRANSFER.value] = _waits(
-        reader, waits.mode, within, Phase.HOST_TO_DEVICE
-    ).seconds.tolist()
+    moved = _waits(reader, waits.mode, within, Phase.HOST_TO_DEVICE)
+    seconds[Operation.TRANSFER.value] = moved.seconds.tolist()
     if facts.is_pinning:
         seconds[Operation.PINNING.value] = pinnings
     return LoaderRecord(
