@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from sonde.collect.process_tree import ProcessTree, processes_marked
+from sonde.collect.process_tree import (
+    Process,
+    ProcessTree,
+    multiprocessing_helpers,
+    processes_marked,
+)
 from tests.fakes.eventually import eventually
 from tests.fakes.machine import FakeMachine
 
@@ -180,3 +185,21 @@ def test_real_children_and_grandchildren_are_found_and_their_end_is_noticed() ->
         job.wait()
         assert eventually(lambda: members() == 0)
         tree.close()
+
+
+def test_helpers_of_multiprocessing_are_told_from_what_they_started(tmp_path: Path) -> None:
+    server = b"python\0-c\0from multiprocessing.forkserver import main"
+    commands = {
+        10: b"python\0-c\0from multiprocessing.resource_tracker import main;main(3)",
+        11: server,
+        12: server,  # forked by it: a worker
+        13: b"sleep\x0060",
+    }
+    for pid, words in commands.items():
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "cmdline").write_bytes(words)
+    parents = {10: 1, 11: 1, 12: 11, 13: 1}
+    processes = [
+        Process(pid, "python", "S", parent, 0, 0, 1, 0, 0) for pid, parent in parents.items()
+    ]
+    assert multiprocessing_helpers(tmp_path, processes) == {10, 11}

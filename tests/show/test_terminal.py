@@ -5,6 +5,7 @@ from rich.text import Text
 
 from sonde.read.status import status_document
 from sonde.records.job import JobState
+from sonde.show.output import visible
 from sonde.show.terminal import (
     jobs_lines,
     print_lines,
@@ -112,7 +113,7 @@ def test_what_was_recorded_cannot_command_the_terminal(capsys: pytest.CaptureFix
     status["exit"]["left_running"] = ["4711 \x1b[31mevil\n"]
     print_lines(status_lines(status))
     printed = capsys.readouterr().out
-    assert r"4711 \x1b[31mevil\n" in printed
+    assert r"4711 evil\n" in printed
     assert not {"\x1b", "\x9b", "\x07"} & set(printed)
     assert r"evil\x1b[2J\nname\x9b" in printed.splitlines()[0]
     [command] = [line for line in printed.splitlines() if line.startswith("command")]
@@ -155,3 +156,11 @@ def test_the_table_of_jobs_is_cut_to_the_terminal() -> None:
 def test_the_table_of_jobs_says_the_same_of_a_lost_one() -> None:
     status = look(record("", machine()), later_seconds=3600).status
     assert "its launcher vanished" in jobs_lines([status])[1].plain
+
+
+def test_an_error_with_colors_in_it_reads_as_without_them() -> None:
+    colored = "KeyError: \x1b[1m\x1b[31m'label'\x1b[0m is missing"
+    assert visible(colored) == "KeyError: 'label' is missing"
+    line = readable(Text.assemble(("failed: ", "bold"), (colored, "red")))
+    assert line.plain == "failed: KeyError: 'label' is missing"
+    assert [(one.start, one.end) for one in line.spans] == [(0, 8), (8, len(line.plain))]

@@ -7,6 +7,7 @@ import pytest
 from sonde.records.job import Launcher
 from sonde.store import lease as lease_module
 from sonde.store.backends import Backend, open_backend
+from sonde.store.layout import JOB
 from sonde.store.lease import LEASE, Leasing
 from tests.fakes.clock import FakeClock
 
@@ -19,6 +20,7 @@ def backend() -> Backend:
 @pytest.fixture(autouse=True)
 def nothing_held(backend: Backend) -> None:
     backend.delete([LEASE])
+    backend.write(JOB, b"{}")
 
 
 class Watchers:
@@ -119,3 +121,22 @@ def test_a_damaged_lease_is_nobody_s(backend: Backend) -> None:
     one = Leasing(backend, FakeClock(), "node-a")
     assert one.is_free()
     assert one.holder == "nobody"
+
+
+def test_a_lease_renewed_while_the_job_is_removed_is_not_left_behind(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = FakeClock()
+    leasing = Leasing(backend, clock, "node-a")
+    leasing.take()
+    clock.advance(60.0)
+    write = backend.write
+
+    def removed_first(key: str, content: bytes) -> None:
+        backend.delete([JOB, LEASE])
+        write(key, content)
+
+    monkeypatch.setattr(backend, "write", removed_first)
+    leasing.is_held()
+    assert not backend.exists(LEASE)
+    assert not leasing.is_held()

@@ -5,6 +5,7 @@ from itertools import count, pairwise
 
 import pytest
 
+from sonde.analyze.verdict import last_words
 from sonde.errors import StoreError
 from sonde.records.finding import Episode
 from sonde.records.job import Launcher
@@ -187,3 +188,24 @@ def test_what_it_holds_is_free_once_it_has_left() -> None:
     live = Live(HEALTHY)
     live.watch(live.watcher())
     assert Leasing(live.job.backend, live.job.clock, "node-b").is_free()
+
+
+def test_what_a_look_writes_while_the_job_is_removed_is_taken_away() -> None:
+    live = Live(HEALTHY * 10)
+    live.train(50)
+    backend = live.job.backend
+    rules: tuple[Rule, ...] = (LossTooLarge(),)
+
+    def removed(_changed: Sequence[Episode]) -> None:
+        backend.delete([JOB])
+
+    leasing = Leasing(backend, live.job.clock, live.job.node)
+    watcher = Watcher(
+        backend,
+        live.job.clock,
+        leasing,
+        lambda: Recorder(backend, live.job.clock, rules, last_words),
+        removed,
+    )
+    watcher.watch(lambda: True, lambda: FREE_OF_CHARGE)
+    assert [one.key for one in backend.entries("rules")] == []

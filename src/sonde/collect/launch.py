@@ -22,7 +22,7 @@ from sonde.collect.exits import (
 )
 from sonde.collect.handover import INJECTED, Handover
 from sonde.collect.interpreter import why_shut
-from sonde.collect.process_tree import Process, processes_marked
+from sonde.collect.process_tree import Process, multiprocessing_helpers, processes_marked
 from sonde.collect.recording import Outcome, Recording
 from sonde.collect.registration import Registration
 from sonde.collect.relay import relay_to
@@ -222,7 +222,10 @@ class Launcher:
 
     def _left_running(self) -> tuple[str, ...]:
         """Processes of the job that outlive its command: daemons, background jobs."""
-        return tuple(f"{process.pid} {process.name}" for process in self._marked())
+        marked = self._marked()
+        helpers = multiprocessing_helpers(Path("/proc"), marked)
+        left = [process for process in marked if process.pid not in helpers]
+        return tuple(f"{process.pid} {process.name}" for process in left)
 
 
 def _later(seconds: float, call: Callable[[], None]) -> None:

@@ -13,6 +13,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _MOST_KEPT_OPEN = 128  # descriptors are few (often 1024), and the launcher has other uses for them
 _SCAN_SECONDS = 60.0  # at least this often all processes are looked at, whatever the hints say
 _LISTINGS_PER_READ = 5  # so many names in /proc are listed in the time that reads one file
+_HELPERS = (b"multiprocessing.resource_tracker", b"multiprocessing.forkserver")
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 
@@ -183,6 +184,23 @@ class ProcessTree:
             and process.started_ticks >= self._since_ticks
             and _has_mark(self._proc, process.pid, self._mark)
         )
+
+
+def multiprocessing_helpers(proc: Path, processes: Iterable[Process]) -> set[int]:
+    """The processes that Python's multiprocessing keeps for itself: they end by themselves.
+
+    What a fork server has started has its command line, and is no helper.
+    """
+    found = {one.pid: one for one in processes if _is_helper(proc, one.pid)}
+    return {pid for pid, one in found.items() if one.parent not in found}
+
+
+def _is_helper(proc: Path, pid: int) -> bool:
+    try:
+        words = (proc / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return False
+    return any(name in words for name in _HELPERS)
 
 
 def processes_marked(proc: Path, variable: str) -> list[Process]:

@@ -11,12 +11,21 @@ from sonde.errors import OutputError
 # C0 and C1 control characters, line separators, marks that turn the direction of writing, and
 # bytes of no encoding: none of them may reach a terminal raw, whoever wrote them into the store
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_COLOR = re.compile("\x1b\\[[0-9;:]*m")  # of a terminal: it says nothing where it is only text
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def visible(text: str) -> str:
-    """The text in one line, with its control characters written out."""
-    return _CONTROL.sub(lambda match: written_out(match[0]), text)
+    """The text in one line without colors, and with its control characters written out."""
+    return _CONTROL.sub(lambda match: written_out(match[0]), _COLOR.sub("", text))
+
+
+def readable_pieces(text: str) -> list[str]:
+    """Each character as it may be shown: itself, its escape, or nothing where it makes a color."""
+    pieces = [written_out(character) for character in text]
+    for color in _COLOR.finditer(text):
+        pieces[color.start() : color.end()] = [""] * (color.end() - color.start())
+    return pieces
 
 
 def is_visible(text: str) -> bool:

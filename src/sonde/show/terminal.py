@@ -17,7 +17,7 @@ from rich.text import Span, Text
 
 from sonde.show.judged import broken, finding_lines, issues, standing, worst_first
 from sonde.show.notices import latest_notices
-from sonde.show.output import is_visible, writing, written_out
+from sonde.show.output import is_visible, readable_pieces, writing
 from sonde.show.seen import not_seen
 from sonde.show.styles import QUIET, state_style
 from sonde.show.training import phase_lines, training_rows, watching_cost
@@ -57,7 +57,7 @@ def readable(line: Text) -> Text:
     """The line with its control characters written out: what was recorded commands no terminal."""
     if is_visible(line.plain):
         return line
-    pieces = [written_out(character) for character in line.plain]
+    pieces = readable_pieces(line.plain)
     places = list(accumulate(map(len, pieces), initial=0))
     last = len(pieces)
     spans = [Span(places[one.start], places[min(one.end, last)], one.style) for one in line.spans]

@@ -13,7 +13,7 @@ from sonde.errors import StoreError
 from sonde.guard import log
 from sonde.records.finding import Episode
 from sonde.store.backends import Backend
-from sonde.store.layout import JOB
+from sonde.store.layout import FINDINGS_FOLDER, JOB, RULES_FOLDER
 from sonde.store.lease import Leasing
 from sonde.watch.runner import Recorder
 
@@ -63,6 +63,7 @@ class Watcher:
             if self._is_there():
                 seen_seconds = self._clock.seconds()
                 self._look(recorder)
+                self._tidy()
             elif self._clock.seconds() - seen_seconds > _VANISHED_SECONDS:
                 return True
             if is_last or recorder.runner.is_over:
@@ -98,6 +99,18 @@ class Watcher:
                     return
         except StoreError:
             log.warning("a look at the job failed; the next one is made as usual", exc_info=True)
+
+    def _tidy(self) -> None:
+        """Takes away what was written into a job that somebody has removed meanwhile."""
+        if self._is_gone():
+            for folder in (RULES_FOLDER, FINDINGS_FOLDER):
+                self._backend.delete([entry.key for entry in self._backend.entries(folder)])
+
+    def _is_gone(self) -> bool:
+        try:
+            return not self._backend.exists(JOB)
+        except StoreError:  # that it cannot be reached does not mean that it is gone
+            return False
 
     def _let_go(self) -> None:
         try:
