@@ -211,14 +211,8 @@ class Window:
                         yield Samples(node, one, times_ns[known], row[known])
 
         found = self._given(Metric(metric), ("system", metric), read, len)
-        for one in found:
-            self.sample_times.extend((int(one.times_ns[0]), int(one.times_ns[-1])))
+        self.sample_times.extend(int(one.times_ns[at]) for one in found for at in (0, -1))
         return found
-
-    @property
-    def given_ns(self) -> tuple[int, int] | None:
-        """From when to when the samples are that were given out; None where there were none."""
-        return (min(self.sample_times), max(self.sample_times)) if self.sample_times else None
 
     def tensors(
         self,

@@ -20,7 +20,8 @@ def time_of(finding: Finding, window: Window) -> tuple[int, int]:
     if finding.time_ns is not None:
         return finding.time_ns
     within = None if finding.steps is None else _of_steps(finding, window)
-    return within or window.given_ns or (window.start_ns, window.end_ns)
+    times_ns = window.sample_times or [window.start_ns, window.end_ns]
+    return within or (min(times_ns), max(times_ns))
 
 
 def _of_steps(finding: Finding, window: Window) -> tuple[int, int] | None:
