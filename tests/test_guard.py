@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from sonde.errors import StoppedJobError
 from sonde.guard import Guard, error_text, result_or_reason
 
 
@@ -144,3 +145,13 @@ def test_the_reason_of_a_failure_is_told_unless_it_is_passed_on() -> None:
     assert result_or_reason(fail, ()) == (None, "ValueError: broken")
     with pytest.raises(ValueError, match="broken"):
         result_or_reason(fail, (ValueError,))
+
+
+def test_the_stop_of_a_job_passes_the_guard() -> None:
+    def stop() -> None:
+        raise StoppedJobError("a reason", "the job is stopped")
+
+    guard = Guard()
+    with pytest.raises(StoppedJobError):
+        guard.shield("stops", stop, None)()
+    assert guard.failed == {}

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from sonde.errors import SondeError
+from sonde.errors import SondeError, StoppedJobError
 
 log = logging.getLogger("sonde")
 # who wants to read it says where; without that nothing is printed into the job's own output
@@ -84,6 +84,8 @@ class Guard:
                 return default
             try:
                 return function(*arguments)
+            except StoppedJobError:  # the process is to end by it
+                raise
             except Exception as error:  # the one broad except of the house
                 self._switch_off(part, error)
             except SystemExit as error:

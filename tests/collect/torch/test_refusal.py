@@ -152,4 +152,4 @@ def test_a_refusal_is_recorded_with_its_origin_and_stops_the_job() -> None:
     (entry,) = backend.entries(layout.REQUESTS)
     request = decode_facts(Request, backend.read(entry.key), entry.key)
     assert request.kind is RequestKind.STOP
-    assert request.arguments["by"] == "non-finite gradients in weight at step 2"
+    assert request.arguments["by"] == "ExplodingTensor: non-finite gradients in weight at step 2"
