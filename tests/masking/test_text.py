@@ -102,6 +102,9 @@ def test_what_secret_scanners_look_for_is_masked_wherever_it_stands(kind: str) -
         "SSH_KEY_DATA={}",
         "KEY1={} MYKEY={} HF_TOKENS={}",
         "password = '{}'",
+        "os.environ['API_TOKEN'] = '{}'",
+        'os.environ["MYKEY"] = "{}"',
+        "-H 'Authorization: token {}'",
         'if password == "{}":',
         "mysql --password {} db",
         "Command 'mysql -u root -p{} db' returned non-zero exit status 1.",
@@ -118,6 +121,20 @@ def test_a_secret_is_masked_by_what_stands_before_it(text: str, secret: str) -> 
     masked = mask_text(text.format(*[secret] * text.count("{}")))
     assert secret not in masked
     assert MASK in masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mysql -u root -p{} db",
+        "sshpass -p {} ssh box",
+        "docker login -u me -p {} registry",
+        "Command '['mysql', '-p{}', 'db']' returned non-zero exit status 1.",
+        "Command '['/usr/bin/sshpass', '-p', '{}', 'ssh']' returned non-zero exit status 1.",
+    ],
+)
+def test_a_word_is_a_password_after_the_p_of_a_program_that_takes_one(text: str) -> None:
+    assert mask_text(text.format("hunter")).count("hunter") == 0
 
 
 def test_what_follows_a_private_key_is_kept() -> None:
@@ -153,6 +170,8 @@ def test_a_failed_subprocess_tells_its_arguments_without_secrets() -> None:
         "s3://bucket/team/run-2026-11-16T08:00:00/report.html",
         "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.15 GiB total capacity)",
         "KeyError: 'loss'",
+        "KeyError: 'layer4.0.conv1'",
+        "docker run -p 8080:80 image, ssh -p 2222 box, mkdir -p runs",
         "  File \"/home/me/train.py\", line 42, in <module>\n    loss = model(batch['tokens'])",
         "RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x128 and 64x10)",
         "Sort by key, then by value: keys differ. The token is missing; basic functionality",
@@ -202,6 +221,8 @@ def test_the_pages_about_rules_and_metrics_stay_as_they_are() -> None:
         "a.b-" * 50_000,
         "token_" * 40_000 + "=x",
         "-u a:" * 40_000,
+        "mysql " * 30_000,
+        "mysql -p " * 20_000,
         " " * 200_000,
         "[" * 200_000,
         "x= " * 60_000,

@@ -8,6 +8,8 @@ from sonde.masking.shapes import is_opaque
 from sonde.masking.text import (
     LOGIN_OPTIONS,
     MASK,
+    is_glued_password,
+    is_password_program,
     is_secret_option,
     mask_glued,
     mask_login,
@@ -15,11 +17,6 @@ from sonde.masking.text import (
     readable,
 )
 
-# What follows their -p is a password, whatever it looks like; others mean a port, a path, a part.
-_PASSWORD_PROGRAMS = re.compile(
-    r"(?:.*/)?(?:mysql\w*|mariadb[\w-]*|sshpass|mongo(?:sh|dump|restore)?|docker|podman|helm"
-    r"|smbclient|redis-cli|clickhouse-client)"
-)
 _ASSIGNED = re.compile(r"[\w.+~-]+")
 
 
@@ -29,7 +26,7 @@ def mask_command(words: Sequence[str]) -> tuple[str, ...]:
     takes_password = False
     before = ""
     for word in words:
-        takes_password = takes_password or bool(_PASSWORD_PROGRAMS.fullmatch(word))
+        takes_password = takes_password or is_password_program(word)
         masked.append(_mask_word(word, before, takes_password=takes_password))
         before = word
     return tuple(masked)
@@ -38,9 +35,9 @@ def mask_command(words: Sequence[str]) -> tuple[str, ...]:
 def _mask_word(word: str, before: str, *, takes_password: bool) -> str:
     name, equals, value = word.partition("=")
     is_value = before.startswith("-") and "=" not in before and not word.startswith("--")
-    if is_value and word and _takes_secret(before, word, takes_password=takes_password):
+    if is_value and word and is_secret_option(before, word, takes_password=takes_password):
         return MASK
-    if takes_password and re.fullmatch(r"-p(?!\d+:\d+$).+", word):
+    if takes_password and is_glued_password(word):
         return f"-p{MASK}"
     if value.strip("=") and _ASSIGNED.fullmatch(name) and _is_secret_variable(name, value):
         return f"{readable(name)}={MASK}"
@@ -53,9 +50,3 @@ def _is_secret_variable(name: str, value: str) -> bool:
     if is_secret_name(name):
         return True
     return is_perhaps_secret_name(name) and (name.isupper() or is_opaque(value))
-
-
-def _takes_secret(option: str, value: str, *, takes_password: bool) -> bool:
-    if option == "-p" and takes_password:
-        return not re.fullmatch(r"-\w*|[\d.:/]+(?:tcp|udp)?", value)  # docker run -p 80:80
-    return is_secret_option(option, value)

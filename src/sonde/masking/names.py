@@ -33,8 +33,11 @@ _HARMLESS = re.compile(
     r"|.*session[_-]?(id|type|class|name|manager)|desktop_session|gdmsession)$",
     re.IGNORECASE,
 )
-# layers.0.attention.key is a module of a network
-_MODULE = re.compile(r".*(\.\d+\.|att(entio)?n).*\.(key|keys|token|session)", re.IGNORECASE)
+# layers.0.attention.key is a module of a network; what a KeyError names is no secret
+_MODULE = re.compile(
+    r".*(\.\d+\.|att(entio)?n).*\.(key|keys|token|session)|.*(Error|Exception|Warning)",
+    re.IGNORECASE,
+)
 _LONGEST = 200
 
 

@@ -23,10 +23,12 @@ _LOGIN_OPTION = re.compile(
 _LOGIN = re.compile(r"([\"']?[^\s:/=]*):(?!//)(.+?)([\"']?)", re.DOTALL)
 _USER_AND_GROUP = re.compile(r"[\"']?\d+:\d+[\"']?")
 # NAME=value, "name": "value", Name: value
-_ASSIGNED_NAME = re.compile(r"(?<![\w.-])([\w.-]+)([\"']?\s?[=:]{1,2}\s*)")
-_ASSIGNED_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'|(?:bearer |basic )?[^&;,\s]+", re.IGNORECASE)
+_ASSIGNED_NAME = re.compile(r"(?<![\w.-])([\w.-]+)([\"']?\]?\s?[=:]{1,2}\s*)")
+_ASSIGNED_VALUE = re.compile(
+    r"\"[^\"]*\"|'[^']*'|(?:bearer |basic |token )?[^&;,\s]+", re.IGNORECASE
+)
 _VALUE_START = re.compile(
-    r"\"[^\"]{0,1000}\"|'[^']{0,1000}'|(?:bearer |basic )?[^&;,\s]{1,1000}", re.IGNORECASE
+    r"\"[^\"]{0,1000}\"|'[^']{0,1000}'|(?:bearer |basic |token )?[^&;,\s]{1,1000}", re.IGNORECASE
 )
 _PLAIN_VALUE = re.compile(r"(?:[-+]?\d[\d._]*(?:e[-+]?\d+)?|true|false|none|null)[)\]}.]*", re.I)
 # --password value, -p value, -pvalue
@@ -34,6 +36,16 @@ _OPTION_VALUE = re.compile(
     r"(?<![\w-])(--?[A-Za-z][\w.-]{0,80})([ \t]+)(\"[^\"]*\"|'[^']*'|[^\s\"',;|&)\]]+)"
 )
 _GLUED_OPTION = re.compile(r"(?<![\w-])-p(?=\S)([^\s\"',;|&)\]]+)")
+# What follows their -p is a password, whatever it looks like; others mean a port, a path, a part.
+_PROGRAMS = (
+    r"(?:mysql\w*|mariadb[\w-]*|sshpass|mongo(?:sh|dump|restore)?|smbclient|clickhouse-client"
+    r"|(?:docker|podman|helm)(?: registry)? login)"
+)
+_PROGRAM_PASSWORD = re.compile(
+    rf"(\b{_PROGRAMS}\b[^\n\"']{{0,200}}?\s-p ?)(?!\*)([^\s\"',;|&)\]]+)"
+)
+_PASSWORD_PROGRAM = re.compile(rf"(?:.*/)?(?:{_PROGRAMS}|docker|podman|helm)")
+_NO_PASSWORD = re.compile(r"-.*|[\d.:/]+(?:tcp|udp)?")  # docker run -p 80:80
 _PROSE = frozenset(
     (
         *("is", "are", "was", "were", "must", "to", "or", "and", "needs", "requires", "required"),
@@ -55,6 +67,7 @@ def mask_text(text: str) -> str:
     text = _WEBHOOK.sub(rf"\1{MASK}", text)
     text = _WORDS.sub(_mask_words, text)
     text = _LOGIN_OPTION.sub(lambda match: match[1] + mask_login(match[2]), text)
+    text = _PROGRAM_PASSWORD.sub(rf"\1{MASK}", text)
     text = _OPTION_VALUE.sub(_mask_option_value, text)
     text = _GLUED_OPTION.sub(lambda match: mask_glued(match[0]), text)
     text = _mask_assigned(text)
@@ -79,10 +92,20 @@ def mask_glued(word: str) -> str:
     return f"-p{MASK}" if word.startswith("-p") and is_opaque(word[2:]) else word
 
 
-def is_secret_option(name: str, value: str) -> bool:
+def is_password_program(word: str) -> bool:
+    """Whether a word is a program whose option -p takes a password."""
+    return _PASSWORD_PROGRAM.fullmatch(word) is not None
+
+
+def is_glued_password(word: str) -> bool:
+    """Whether a word is -p with the password of such a program."""
+    return word.startswith("-p") and len(word) > 2 and not _NO_PASSWORD.fullmatch(word[2:])
+
+
+def is_secret_option(name: str, value: str, *, takes_password: bool = False) -> bool:
     """Whether the word after an option is a secret."""
     if name == "-p":
-        return is_opaque(value)
+        return not _NO_PASSWORD.fullmatch(value) if takes_password else is_opaque(value)
     return is_secret_name(name) or (is_perhaps_secret_name(name) and is_opaque(value))
 
 
@@ -96,12 +119,17 @@ def _mask_option_value(match: re.Match[str]) -> str:
 
 def _mask_words(match: re.Match[str]) -> str:
     """Quoted words with commas between them, each that follows a secret option masked."""
-    pieces, done, option = [], 0, ""
+    pieces, done, option, takes_password = [], 0, "", False
     for word in _WORD.finditer(match[0]):
-        content = word[0][1:-1]
-        is_value = bool(option) and not content.startswith("--")
-        if is_value and content and is_secret_option(option, content):
-            pieces += [match[0][done : word.start()], f"'{MASK}'"]
+        content, masked = word[0][1:-1], ""
+        takes_password = takes_password or is_password_program(content)
+        is_value = bool(option and content) and not content.startswith("--")
+        if is_value and is_secret_option(option, content, takes_password=takes_password):
+            masked = MASK
+        elif takes_password and is_glued_password(content):
+            masked = f"-p{MASK}"
+        if masked:
+            pieces += [match[0][done : word.start()], f"'{masked}'"]
             done = word.end()
         option = content if content.startswith("-") and "=" not in content else ""
     return "".join([*pieces, match[0][done:]])
