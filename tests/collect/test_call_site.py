@@ -1,5 +1,7 @@
 """The names of data splits in the script tell what an evaluation is about."""
 
+import weakref
+
 import pytest
 
 from sonde.collect.call_site import CallSites, Frame, split_named, split_of
@@ -52,3 +54,23 @@ def test_calls_on_one_line_are_told_apart() -> None:
 
     assert first != second
     assert again[0] == again[1]
+
+
+def test_a_function_that_loops_over_splits_keeps_no_value_alive_for_the_call_site() -> None:
+    class Value:
+        pass
+
+    sites, references = CallSites(), []
+
+    def estimate() -> list[object]:
+        chains = []
+        for split in ("train", "val"):
+            value = Value()
+            references.append(weakref.ref(value))
+            chains.append((split, sites.chain()))
+            del value
+            assert references[-1]() is None
+        return [chain for _, chain in chains]
+
+    first, second = estimate()
+    assert first != second

@@ -6,6 +6,7 @@ packages are left out, so a loop that runs inside a framework is known by the li
 
 import linecache
 import re
+import sys
 import sysconfig
 from collections.abc import Iterable
 from inspect import currentframe
@@ -34,6 +35,10 @@ _SPLITS = {
 _SPLIT_OF = {word: split for split, words in _SPLITS.items() for word in words}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
+Splits = tuple[str, ...]
+_NOWHERE = -1
+_IS_SNAPSHOT = sys.version_info < (3, 13)  # of the variables of a function, kept by its frame
+
 Chain = tuple[tuple[int, int], ...]  # code objects by identity, and the instruction in each
 
 
@@ -51,30 +56,51 @@ class CallSites:
     """Finds the frames of the script; remembers which code belongs to it."""
 
     def __init__(self) -> None:
-        self._is_script: dict[int, tuple[CodeType, bool]] = {}
+        # by code object: whether it belongs to the script, and the splits that it loops over
+        self._codes: dict[int, tuple[CodeType, bool, Splits]] = {}
         self._described: dict[Chain, list[Frame]] = {}
 
     def chain(self) -> Chain:
         """The call site that leads here, without describing it: about a microsecond."""
-        frames = self._frames()
-        return tuple([(id(frame.f_code), frame.f_lasti) for frame in frames])
+        keys = []
+        for frame in self._frames():
+            code = frame.f_code
+            splits = self._codes[id(code)][2]
+            if splits:
+                keys.append((id(splits), _position(frame, splits)))
+            keys.append((id(code), frame.f_lasti))
+        return tuple(keys)
 
     def describe(self, chain: Chain) -> list[Frame]:
         """The frames of the call site that leads here, with the source of what they evaluate."""
         if chain not in self._described:
-            self._described[chain] = [_described(frame) for frame in self._frames()]
+            self._described[chain] = [
+                one for frame in self._frames() for one in self._described_with_split(frame)
+            ]
         return self._described[chain]
+
+    def _described_with_split(self, frame: FrameType) -> list[Frame]:
+        """A frame; before it, the split that it is at in a loop over splits."""
+        described = _described(frame)
+        splits = self._codes[id(frame.f_code)][2]
+        position = _position(frame, splits) if splits else _NOWHERE
+        if position == _NOWHERE:
+            return [described]
+        key = (id(splits), position)
+        return [described._replace(key=key, expression=splits[position]), described]
 
     def _frames(self) -> list[FrameType]:
         found: list[FrameType] = []
-        known, frame = self._is_script, currentframe()
+        known, frame = self._codes, currentframe()
         for _ in range(_MAX_FRAMES):
             if frame is None or len(found) == _MAX_SCRIPT_FRAMES:
                 break
             code = frame.f_code
             entry = known.get(id(code))
             if entry is None:
-                entry = known[id(code)] = (code, _is_of_script(code.co_filename))
+                is_script = _is_of_script(code.co_filename)
+                splits = _looped_splits(code) if is_script else ()
+                entry = known[id(code)] = (code, is_script, splits)
             if entry[1]:
                 found.append(frame)
             frame = frame.f_back
@@ -122,6 +148,29 @@ def _splits_in(text: str) -> set[str]:
     words = [word.lower() for word in _WORD.findall(text)]
     shorter = [word[1:] for word in words if word[0] in "xy"]  # X_train is often Xtrain
     return {_SPLIT_OF[word] for word in (*words, *shorter) if word in _SPLIT_OF}
+
+
+def _looped_splits(code: CodeType) -> Splits:
+    """The splits that a function loops over, as in `for split in ("train", "val")`."""
+    constants = [one for one in code.co_consts if isinstance(one, tuple) and len(one) > 1]
+    for value in constants:
+        if all(isinstance(one, str) and split_named(one) for one in value):
+            return value
+    return ()
+
+
+def _position(frame: FrameType, splits: Splits) -> int:
+    """Which of the splits a variable of the frame holds."""
+    code = frame.f_code
+    is_function = code.co_name != "<module>"
+    variables = frame.f_locals
+    values = [variables.get(name) for name in (code.co_varnames if is_function else code.co_names)]
+    if is_function and _IS_SNAPSHOT:
+        variables.clear()  # else the frame would keep its tensors alive
+    for value in values:
+        if type(value) is str and value in splits:
+            return splits.index(value)
+    return _NOWHERE
 
 
 def _described(frame: FrameType) -> Frame:

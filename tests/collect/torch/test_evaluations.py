@@ -301,3 +301,35 @@ def test_a_model_that_only_acts_between_steps_has_no_evaluations(closely: bool) 
             script.epoch()
 
     assert recorded_of(run, closely) == []
+
+
+def test_one_loop_over_the_names_of_splits_gives_a_series_for_each(closely: bool) -> None:
+    results: dict[str, list[float]] = {"train (evaluated)": [], "validation": []}
+
+    def estimate_loss(script: Script) -> None:
+        script.model.eval()
+        for split in ["train", "val"]:
+            points, labels = (script.train_set if split == "train" else script.val_set).tensors
+            losses = []
+            with torch.no_grad():
+                for first in (0, 8):
+                    outputs = script.model(points[first : first + 8])
+                    losses.append(
+                        functional.cross_entropy(outputs, labels[first : first + 8]).item()
+                    )
+            name = "train (evaluated)" if split == "train" else "validation"
+            results[name].append(sum(losses) / 2)
+
+    def run(script: Script) -> None:
+        for _ in range(2):
+            script.epoch()
+            estimate_loss(script)
+
+    found = recorded_of(run, closely)
+
+    assert [(one["name"], one["samples"]) for one in found] == [
+        ("train (evaluated)", 16),
+        ("validation", 16),
+    ] * 2
+    for name, values in results.items():
+        assert [one["loss"] for one in found if one["name"] == name] == pytest.approx(values)
