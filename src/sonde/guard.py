@@ -7,6 +7,7 @@ log and a word in the store; everything else goes on.
 
 import logging
 from collections.abc import Callable
+from opcode import opname
 from typing import TypeVar
 
 from sonde.errors import SondeError, StoppedJobError
@@ -68,7 +69,7 @@ class Guard:
             return function()
         except Exception as error:
             _write_log(logging.WARNING, "%s failed; it will be tried again", part, error)
-        except SystemExit as error:
+        except (SystemExit, KeyboardInterrupt) as error:
             if not _is_raised_by_us(error):
                 raise
         return default
@@ -88,7 +89,7 @@ class Guard:
                 raise
             except Exception as error:  # the one broad except of the house
                 self._switch_off(part, error)
-            except SystemExit as error:
+            except (SystemExit, KeyboardInterrupt) as error:
                 if not _is_raised_by_us(error):
                     raise
                 self._switch_off(part, error)
@@ -117,8 +118,11 @@ def _write_log(level: int, text: str, part: str, error: BaseException) -> None:
 
 
 def _is_raised_by_us(error: BaseException) -> bool:
-    """Whether a file of ours raised it, not the script or its signal handler."""
+    """Whether a file of ours raised it, not the script, its signal handler or a Ctrl-C."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OUR_FILES)
+    if trace is None or not trace.tb_frame.f_code.co_filename.startswith(_OUR_FILES):
+        return False
+    instruction = opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
+    return isinstance(error, SystemExit) or instruction == "RAISE_VARARGS"

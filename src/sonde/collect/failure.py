@@ -16,8 +16,9 @@ from typing import Any
 
 from sonde.clock import SystemClock
 from sonde.collect.bounded import within
+from sonde.collect.own_frames import remove_own_frames
 from sonde.errors import StoppedJobError
-from sonde.guard import Guard
+from sonde.guard import Guard, error_text
 from sonde.masking import mask_text
 from sonde.records.job import ExitReason
 from sonde.records.worker import Failure
@@ -85,6 +86,11 @@ def watch_threads(observe: Callable[..., None]) -> None:
     show = threading.excepthook
 
     def excepthook(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None:
+            remove_own_frames(args.exc_value)
+            args = threading.ExceptHookArgs(
+                (args.exc_type, args.exc_value, args.exc_value.__traceback__, args.thread)
+            )
         try:
             show(args)
         finally:
@@ -120,7 +126,7 @@ def _is_below_that_rank(place: WorkerPlace) -> bool:
 
 def _judge(error: BaseException) -> tuple[ExitReason, str]:
     for one in _causes(error):
-        names, text = _names(one), str(one)
+        names, text = _names(one), error_text(one)
         if "OutOfMemoryError" in names or _OUT_OF_MEMORY.search(text):
             return ExitReason.DEVICE_OUT_OF_MEMORY, _allocator_summary()
         if names & _COLLECTIVE_ERRORS or _COLLECTIVE_MESSAGE.search(text):
@@ -149,7 +155,7 @@ def _names(error: BaseException) -> set[str]:
 
 def _collective(error: BaseException) -> str:
     """Which one: as the library says, else the function of torch.distributed that was called."""
-    said = _COLLECTIVE_NAME.search(str(error))
+    said = _COLLECTIVE_NAME.search(error_text(error))
     if said is not None:
         return said[1].lower()
     frames = traceback.extract_tb(error.__traceback__)

@@ -28,6 +28,11 @@ def attempt_folder() -> str:
     return ""
 
 
+def is_damage(error: BaseException) -> bool:
+    """Whether a file of ours is at fault; the start-up module, which loads this, knows better."""
+    return isinstance(error, Exception)
+
+
 def call_when_executed(loader: Any, name: str) -> None:
     """Changes this one loader for one call; afterwards nothing shows that it was changed."""
     if isinstance(loader, type) or not hasattr(loader, "__dict__"):
@@ -54,16 +59,17 @@ def is_there(name: str, module: Any) -> None:
     if name in _seen:
         return
     _seen.add(name)
-    if name == _PROCESSES:
-        _watch_children(module.BaseProcess)
-        return
-    if name in _NAMED:
-        note_framework(name, str(getattr(module, "__version__", "")))
-    if name in _NOT_SEEN:
-        return
     try:
-        _load("entry").framework_loaded(name)
-    except Exception as error:
+        if name == _PROCESSES:
+            _watch_children(module.BaseProcess)
+            return
+        if name in _NAMED:
+            note_framework(name, str(getattr(module, "__version__", "")))
+        if name not in _NOT_SEEN:
+            _load("entry").framework_loaded(name)
+    except BaseException as error:
+        if not is_damage(error):
+            raise
         _complain(error)
 
 
@@ -94,9 +100,17 @@ def report(error: BaseException) -> None:
     _reported.add(id(error))
     try:
         _load("failure").report(error)
-    except Exception as problem:
+    except BaseException as problem:
+        if not is_damage(problem):
+            raise
         if _seen - {_PROCESSES}:  # who does not train need not hear of it
             _complain(problem)
+
+
+def clean(error: BaseException) -> None:
+    """Takes our wrappers from the traceback of an exception that is about to be shown."""
+    if _seen - {_PROCESSES}:  # nothing of ours is wrapped around anything otherwise
+        _load("own_frames").remove_own_frames(error)
 
 
 def end_as_interrupted() -> None:
@@ -122,6 +136,7 @@ def _watch_children(process: Any) -> None:
                 run()
             except BaseException as error:
                 _leave_no_trace(error)
+                _clean_safely(error)
                 report(error)
                 raise
 
@@ -129,6 +144,14 @@ def _watch_children(process: Any) -> None:
         return bootstrap(self, *given, **named)
 
     process._bootstrap = _bootstrap
+
+
+def _clean_safely(error: BaseException) -> None:
+    try:
+        clean(error)
+    except BaseException as problem:
+        if not is_damage(problem):
+            raise
 
 
 def _leave_no_trace(error: BaseException) -> None:
@@ -150,7 +173,11 @@ def _load(part: str) -> Any:
         assert spec is not None
         assert spec.loader is not None
         sys.modules["sonde"] = module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["sonde"])
+        try:
+            spec.loader.exec_module(sys.modules["sonde"])
+        except BaseException:
+            del sys.modules["sonde"]
+            raise
     return import_module("sonde.collect." + part)
 
 
@@ -165,6 +192,10 @@ def _is_sonde(spec: ModuleSpec) -> bool:
 
 def _complain(error: BaseException) -> None:
     """One line, once, for what would otherwise be missing in silence."""
-    if not _complaints and sys.stderr is not None:
-        _complaints.append(str(error))
-        sys.stderr.write("sonde: the inside of this process is not recorded: %s\n" % error)
+    try:
+        if not _complaints and sys.stderr is not None:
+            _complaints.append("")
+            text = str(error) or type(error).__name__
+            sys.stderr.write("sonde: the inside of this process is not recorded: %s\n" % text)
+    except Exception:  # a closed stream, or an exception that cannot be printed
+        return

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FOLDER = os.path.join("sonde", "collect", "inject")
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # the first is there before those that are built on it
 _awaited = dict.fromkeys(
     (
@@ -40,7 +41,11 @@ def _run(name: str, spec: "ModuleSpec | None") -> "Any":
 
     if spec is not None and spec.loader is not None:
         sys.modules[name] = module = module_from_spec(spec)
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            sys.modules.pop(name, None)
+            raise
         return module
     return None
 
@@ -50,9 +55,9 @@ def _injected() -> "Any":
     if name not in sys.modules:
         from _frozen_importlib_external import spec_from_file_location
 
-        place = os.path.join(os.path.dirname(os.path.dirname(__file__)), "injected.py")
+        place = os.path.join(_PACKAGE, "collect", "injected.py")
         module = _run(name, spec_from_file_location(name, place))
-        module.attempt_folder = attempt_folder
+        module.attempt_folder, module.is_damage = attempt_folder, _is_damage
     return sys.modules[name]
 
 
@@ -66,6 +71,40 @@ def attempt_folder() -> str:
     return os.path.join(place, "nodes", node, f"attempt-{int(number):03d}")
 
 
+def _is_damage(error: BaseException) -> bool:
+    """Whether a file of ours is at fault, not the script's signal handler or a Ctrl-C."""
+    if isinstance(error, Exception):
+        return True
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        return False
+    from opcode import opname
+
+    instruction = opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
+    return isinstance(error, SystemExit) or instruction == "RAISE_VARARGS"
+
+
+def _ask(function: str, *arguments: "Any") -> None:
+    """Calls a function of injected.py; where that is missing or damaged, the program goes on."""
+    try:
+        getattr(_injected(), function)(*arguments)
+    except BaseException as error:
+        if not _is_damage(error):
+            raise
+        _awaited.clear()
+        if "torch" in arguments:  # who does not train need not hear of it
+            _complain(type(error).__name__ + ": " + str(error))
+
+
+def _complain(reason: str) -> None:
+    try:
+        sys.stderr.write("sonde: the inside of this process is not recorded: " + reason + "\n")
+    except (AttributeError, OSError, ValueError):  # a closed stream
+        return
+
+
 class Lookout:
     """Sees that an awaited module is imported; the other finders find it."""
 
@@ -77,7 +116,7 @@ class Lookout:
             return None
         spec = _find(name, path, self)
         if spec is not None:
-            _injected().call_when_executed(spec.loader, name)
+            _ask("call_when_executed", spec.loader, name)
         return spec
 
 
@@ -91,25 +130,27 @@ def wait() -> None:
     def excepthook(
         kind: "type[BaseException]", error: BaseException, trace: "TracebackType | None"
     ) -> None:
+        if trace is error.__traceback__:
+            _ask("clean", error)
+            trace = error.__traceback__
         try:
             show(kind, error, trace)
         finally:
-            _injected().report(error)
+            _ask("report", error)
 
     sys.excepthook = excepthook
     atexit.register(_look_back)
-    for name in _awaited:
-        if name in sys.modules:  # whatever ran before us has imported it
-            _injected().is_there(name, sys.modules[name])
+    for name in [name for name in _awaited if name in sys.modules]:
+        _ask("is_there", name, sys.modules[name])  # whatever ran before us has imported it
 
 
 def _look_back() -> None:
     """Reports what another hook, set after ours, has kept to itself."""
     error = getattr(sys, "last_value", None)
     if isinstance(error, BaseException):
-        _injected().report(error)
+        _ask("report", error)
     if isinstance(error, KeyboardInterrupt):
-        _injected().end_as_interrupted()
+        _ask("end_as_interrupted")
 
 
 if __name__ == "sitecustomize":

@@ -18,6 +18,7 @@ from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.uncompiled import leave_alone
 
 PREFIX = "sonde.module."
+_WRAPPED_CALL = getattr(nn.Module, "_wrapped_call_impl", None)
 
 
 class _Calls:
@@ -39,10 +40,17 @@ def _annotated(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
     if torch.compiler.is_compiling():
         return _Calls.original(self, *args, **kwargs)
     annotation = _Calls.begins(self)
+    call: Any
+    given: tuple[Any, ...]
+    # in the place of PyTorch's own wrapper, so that a deep recursion finds as much stack as before
+    if _Calls.original is _WRAPPED_CALL and vars(self).get("_compiled_call_impl") is None:
+        call, given = self._call_impl, args
+    else:
+        call, given = _Calls.original, (self, *args)
     if annotation is None:
-        return _Calls.original(self, *args, **kwargs)
+        return call(*given, **kwargs)
     try:
-        return _Calls.original(self, *args, **kwargs)
+        return call(*given, **kwargs)
     finally:
         _Calls.ends(annotation)
 

@@ -120,7 +120,7 @@ class InnerLooks:
 
     def _before(self, inner: _Inner) -> Before | None:
         is_compiling, name = torch.compiler.is_compiling, inner.name
-        offer = self._session.guard.shield(PART, self._offer, None)
+        offer = self._session.guard.shield(PART, self._session.around(self._offer), None)
         if isinstance(inner.module, nn.Embedding):
 
             def see(_module: nn.Module, args: Any, kwargs: Any) -> None:
@@ -140,7 +140,7 @@ class InnerLooks:
 
     def _after(self, inner: _Inner) -> After | None:
         is_compiling, name, kinds = torch.compiler.is_compiling, inner.name, inner.outputs
-        offer = self._session.guard.shield(PART, self._offer, None)
+        offer = self._session.guard.shield(PART, self._session.around(self._offer), None)
         if kinds is None:
             return None
 

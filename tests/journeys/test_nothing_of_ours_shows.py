@@ -1,0 +1,131 @@
+"""What a script prints when it dies, how deep it recurses and what its modes see: all as alone."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
+
+DEEP = """
+import torch
+class Deep(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 2)
+    def forward(self, x, depth):
+        return self(x, depth - 1) if depth else self.linear(x)
+model = Deep()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(9):  # among them steps that are profiled
+    optimizer.zero_grad()
+    model(torch.ones(1, 2), 185).sum().backward()
+    optimizer.step()
+"""
+
+MODEL = """
+import sys, torch
+model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+class Data(torch.utils.data.Dataset):
+    limit = 12
+    def __len__(self):
+        return 12
+    def __getitem__(self, index):
+        if index >= self.limit:
+            raise ValueError("no such sample")
+        return torch.ones(2)
+def train(data):
+    for batch in torch.utils.data.DataLoader(data, batch_size=2):
+        def closure():
+            optimizer.zero_grad()
+            loss = model(batch).sum()
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+"""
+DEATHS = {
+    "loader": "data = Data()\ndata.limit = 9\ntrain(data)\n",
+    "thread and forward": """
+import threading
+def forward(x):
+    raise ValueError("in forward")
+train(Data())
+thread = threading.Thread(target=torch.ones(2, requires_grad=True).backward, name="mine")
+thread.start()
+thread.join()
+model[1].forward = forward
+train(Data())
+""",
+    "unprintable": """
+class Unprintable(Exception):
+    def __str__(self):
+        sys.exit(9)
+def closure():
+    raise Unprintable
+train(Data())
+optimizer.step(closure)
+""",
+}
+
+MODE = """
+from torch.overrides import TorchFunctionMode
+calls = []
+class Mode(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        calls.append(getattr(function, "__name__", str(function)))
+        return function(*args, **(kwargs or {}))
+with Mode():
+    for _ in range(4):
+        train(Data())
+print(len(calls), *calls, sep="\\n")
+"""
+
+
+def alone(folder: Path, script: str) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run(
+        [PYTHON, script],
+        cwd=folder,
+        env=plain_environment(),
+        capture_output=True,
+        timeout=150,
+        check=False,
+    )
+
+
+def lines(errors: bytes) -> list[str]:
+    """What the script itself has printed."""
+    return [line for line in errors.decode().splitlines() if not line.startswith("sonde: ")]
+
+
+def of_the_script(errors: bytes) -> list[str]:
+    """Its frames, and what comes after the last of them."""
+    return [line for line in lines(errors) if "script.py" in line or not line.startswith(" ")]
+
+
+def test_a_module_that_recurses_185_deep_finds_the_stack_it_needs(sonde: Sonde) -> None:
+    (sonde.folder / "deep.py").write_text(DEEP)
+    done = sonde.run("run", "--name", "job", PYTHON, "deep.py")
+    assert (done.returncode, lines(done.stderr)) == (0, [])
+
+
+@pytest.mark.parametrize("death", DEATHS)
+def test_a_dying_script_prints_the_traceback_and_the_code_it_has_alone(
+    sonde: Sonde, death: str
+) -> None:
+    (sonde.folder / "script.py").write_text(MODEL + DEATHS[death])
+    bare = alone(sonde.folder, "script.py")
+    done = sonde.run("run", "--name", "job", PYTHON, "script.py")
+    assert not [line for line in lines(done.stderr) if "sonde/collect" in line]
+    # PyTorch itself takes another way through modules that have hooks, so its frames may differ
+    assert of_the_script(done.stderr) == of_the_script(bare.stderr)
+    assert done.returncode == bare.returncode
+    assert "sonde/collect" not in str(sonde.status()["exit"])
+
+
+def test_a_function_mode_of_the_script_sees_only_its_own_calls(sonde: Sonde) -> None:
+    (sonde.folder / "script.py").write_text(MODEL + MODE)
+    bare = alone(sonde.folder, "script.py")
+    done = sonde.run("run", "--name", "job", PYTHON, "script.py")
+    assert bare.stdout
+    assert done.stdout == bare.stdout
