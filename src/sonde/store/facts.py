@@ -87,7 +87,8 @@ def _build(kind: Any, value: Any) -> Any:
         TypeError: It holds something else.
         ValueError: Likewise.
     """
-    if kind is Any:
+    is_right = type(value) is kind and (kind is not int or -_LARGEST <= value < _LARGEST)
+    if kind is Any or is_right:  # as most are
         return value
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):

@@ -51,7 +51,7 @@ _FOLDER = re.compile(r"((nodes|workers|rules|findings|control|report)(/.*)?)?/")
 
 _DOCUMENTS = {
     "job": "name and creation time of the job",
-    "exit": "how it ended",
+    "exit": "exit state",
     "removed": "what the disk budget removed",
     "start": "start",
     "surroundings": "machine, versions and environment",

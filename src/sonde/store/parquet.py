@@ -29,6 +29,7 @@ _FORMAT_KEY = b"sonde_format"
 _FOOTER_LENGTH_BYTES = 8
 _ZSTD_LEVEL = 6
 _COLUMNS_WORTH_THREADS = 8
+_KEPT_BYTES = 64 << 20  # of a file up to this size, what was read is not read again
 _LEAST_GAP_BYTES = 1 << 16  # smaller gaps are read along
 
 # A core's share of processor time has some 200 values: as numbers of a list of values it takes
@@ -118,6 +119,16 @@ def _footer(data: bytes | memoryview) -> bytes | memoryview:
     return data[-_FOOTER_LENGTH_BYTES - length :]
 
 
+class _Copy:
+    """The chunks of a file that were read so far, at their offsets."""
+
+    def __init__(self, size: int, metadata: pq.FileMetaData) -> None:
+        self.content: npt.NDArray[np.uint8] = np.zeros(size, dtype=np.uint8)
+        self.chunks: set[tuple[int, int]] = set()  # row groups and columns that are checked
+        source = pa.BufferReader(pa.py_buffer(self.content))
+        self.file = pq.ParquetFile(source, metadata=metadata)
+
+
 class ParquetFile:
     """A sealed file, opened; what is read from it is checked before it is decoded."""
 
@@ -144,6 +155,7 @@ class ParquetFile:
         actual = {field.name: field.type for field in names}
         if any(actual.get(name) != kind for name, kind in (types or {}).items()):
             raise DamagedError(f"{seal.key} is damaged: its columns hold something else")
+        self._copy: _Copy | None = None
         self._kept = kept  # columns of row groups, where they are worth keeping
         self._mark = object()  # nobody else's, so that no other file's columns are taken for ours
 
@@ -187,33 +199,39 @@ class ParquetFile:
 
     def _decode(self, groups: Sequence[int], names: Sequence[str]) -> pa.Table:
         use_threads = len(names) > _COLUMNS_WORTH_THREADS
-        source = pa.BufferReader(pa.py_buffer(self._checked(groups, names)))
+        file = self._filled(groups, names)
         try:
-            file = pq.ParquetFile(source, metadata=self._metadata)
             return file.read_row_groups(list(groups), columns=names, use_threads=use_threads)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise DamagedError(f"{self._seal.key} is damaged: {error}") from error
 
-    def _checked(self, groups: Sequence[int], names: Sequence[str]) -> npt.NDArray[np.uint8]:
-        """The file with the chunks that are needed at their offsets, and zeros everywhere else.
+    def _filled(self, groups: Sequence[int], names: Sequence[str]) -> pq.ParquetFile:
+        """The file with the chunks that are needed, checked; zeros stand for everything else.
 
-        Zeros that nobody touches take no memory.
+        Zeros that nobody touches take no memory. Of a small file what was read stays.
         """
+        if self._copy is None or self._seal.size > _KEPT_BYTES:
+            self._copy = _Copy(self._seal.size, self._metadata)
+        copy = self._copy
         spans = {
-            (group, name): self._span(group, self._columns[name])
+            (group, self._columns[name]): self._span(group, self._columns[name])
             for group in groups
             for name in names
+            if (group, self._columns[name]) not in copy.chunks
         }
-        content = np.zeros(self._seal.size, dtype=np.uint8)
-        for start, end in _merged(spans.values()):
-            data = self._view.read(start, end)
-            content[start : start + len(data)] = np.frombuffer(data, dtype=np.uint8)
-        for (group, name), (start, end) in spans.items():
-            place = 8 * self._columns[name]
-            stated = self._seal.chunks_crc32[group][place : place + 8]
-            if f"{zlib.crc32(content[start:end].data):08x}" != stated:
+        for first, last in _merged(spans.values()):
+            data = np.frombuffer(self._view.read(first, last), dtype=np.uint8)
+            for start, end in spans.values():
+                if first <= start and end <= last:  # what lies between was not asked for
+                    chunk = data[start - first : end - first]
+                    copy.content[start : start + len(chunk)] = chunk
+        for (group, column), (start, end) in spans.items():
+            stated = self._seal.chunks_crc32[group][8 * column : 8 * column + 8]
+            if f"{zlib.crc32(copy.content[start:end].data):08x}" != stated:
+                name = self._metadata.schema.column(column).name
                 raise DamagedError(f"{self._seal.key} is damaged: {name}, row group {group}")
-        return content
+            copy.chunks.add((group, column))
+        return copy.file
 
     def _span(self, group: int, column: int) -> tuple[int, int]:
         """Where a chunk lies, if the footer speaks of something that can be."""
