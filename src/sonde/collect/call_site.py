@@ -61,7 +61,7 @@ class CallSites:
         self._described: dict[Chain, list[Frame]] = {}
 
     def chain(self) -> Chain:
-        """The call site that leads here, without describing it: about a microsecond."""
+        """The call site that leads here, without describing it: a few microseconds."""
         keys = []
         for frame in self._frames():
             code = frame.f_code
