@@ -38,7 +38,7 @@ def shared(*parts: Part, throttled: float = 0.0) -> FakeJob:
 
 
 def test_neighbors_that_come_later_are_found_with_shares_and_consequence() -> None:
-    [episode] = judged(shared((20, 2, 100, 55), (30, 50, 60, 100))).episodes
+    [episode] = judged(shared((20, 2, 100, 55), (90, 50, 60, 100))).episodes
     message = episode.finding.message
     assert "waits for a core 50% of the time it wants one" in message
     assert "processes outside of the job use 70% of the CPU of node-a, the job 30%." in message
@@ -46,9 +46,12 @@ def test_neighbors_that_come_later_are_found_with_shares_and_consequence() -> No
     assert (episode.severity, episode.is_open) == (Severity.WARNING, True)
 
 
-def test_neighbors_from_the_start_are_advice() -> None:
-    [episode] = judged(shared((30, 50, 60, 100))).episodes
+def test_neighbors_from_the_start_or_for_a_short_time_are_advice() -> None:
+    [episode] = judged(shared((90, 50, 60, 100))).episodes
     assert episode.severity is Severity.INFO
+    [episode] = judged(shared((20, 2, 100, 55), (30, 50, 60, 100))).episodes
+    assert episode.severity is Severity.INFO
+    assert "Steps take 2.0 times as long as before." in episode.finding.message
 
 
 def test_neighbors_that_leave_are_over() -> None:

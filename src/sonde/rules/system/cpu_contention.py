@@ -22,7 +22,8 @@ _FULL = 90.0  # percent of all cores: below that there is a core for everybody
 _OTHERS = 25.0  # percent of all cores: less is the system's own work
 _IN_A_ROW = 2  # windows
 _LEAST_SAMPLES = 5
-_SLOWED = 1.5  # times the usual step: then it is a warning
+_SLOWED = 1.5  # times the usual step: then it is a warning,
+_LASTING = 12  # windows in a row, a minute: a short crowd needs nobody's attention
 _LEAST_STEPS = 10
 _HISTORY = 32  # windows without contention that tell the usual step
 
@@ -45,8 +46,8 @@ class CPUContention(Rule):
     How it decides: for 10 seconds in a row, the job's main threads spend more than `threshold`
     percent of the time they want a core waiting for one, while 90% of all cores are busy and
     processes outside of the job use at least 25% of them; or the container's quota stops the job
-    in more than `threshold` percent of the scheduler's periods. It is a warning where training
-    steps take 1.5 times as long as before, else advice.
+    in more than `threshold` percent of the scheduler's periods. It is a warning where that lasts
+    for a minute and training steps take 1.5 times as long as before, else advice.
     What to do: move the job or the other processes to another machine, reserve cores for the job
     (`taskset`, a CPU request), or raise the container's CPU limit.
     """
@@ -100,12 +101,13 @@ class CPUContention(Rule):
                 f"The container's CPU quota stops the job on {load.node} in "
                 f"{load.throttled:.0f}% of the scheduler's periods."
             )
-        if times is not None and times >= _SLOWED:
-            message += f" Steps take {times:.1f} times as long as before."
         is_slow = times is not None and times >= _SLOWED
+        if is_slow:
+            message += f" Steps take {times:.1f} times as long as before."
+        is_felt = is_slow and state["in_a_row"] >= _LASTING
         return self.finding(
             message,
-            severity=Severity.WARNING if is_slow else Severity.INFO,
+            severity=Severity.WARNING if is_felt else Severity.INFO,
             node=load.node,
             subject=load.node,
             evidence={
