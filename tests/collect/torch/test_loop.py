@@ -413,6 +413,26 @@ def test_a_closure_for_weights_further_on_does_not_change_the_loss() -> None:
     assert list(recorded.scalars("loss").values()) == losses
 
 
+def test_a_closure_may_make_the_last_of_several_micro_steps() -> None:
+    means = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(3):
+            losses = [loss_of(model) for _ in range(3)]
+
+            def learn(loss: Any) -> Any:
+                (loss / 3).backward()
+                return loss
+
+            optimizer.zero_grad()
+            for loss in losses[:-1]:
+                learn(loss)
+            optimizer.step(lambda learn=learn, loss=losses[-1]: learn(loss))
+            means.append(sum([loss.item() for loss in losses]) / 3)
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(means)
+
+
 def test_two_optimizers_that_train_one_after_the_other_keep_all_their_losses() -> None:
     losses = []
     with watched() as recorded:
@@ -427,3 +447,21 @@ def test_two_optimizers_that_train_one_after_the_other_keep_all_their_losses() -
                 optimizer.step()
 
     assert recorded.scalars("loss") == dict(enumerate(losses))
+
+
+def test_passes_without_synchronization_are_micro_steps_wherever_they_are_called() -> None:
+    means = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(3):
+            model.require_backward_grad_sync = False  # as DDP has it inside of no_sync()
+            first = loss_of(model)
+            first.backward()
+            model.require_backward_grad_sync = True
+            last = 3 * loss_of(model)
+            last.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            means.append((first.item() + last.item()) / 2)
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(means)

@@ -83,6 +83,7 @@ class TrainingLoop:
         self._is_cleared = False  # after a backward pass, and nothing has followed yet
         self.was_cleared = False  # right before the step under way
         self._backwards = 0  # since an optimizer has stepped
+        self._has_passes = False  # several of them in the step before
         self._unstepped = Unstepped(session)
         self._has_stepped = False  # some optimizer, in the thread that is recorded
         self._other_threads = OtherThreads(session)
@@ -209,7 +210,7 @@ class TrainingLoop:
             return result
 
         def noted(value: float, root: Tensor, *args: Any, **kwargs: Any) -> Any:
-            origin = (divisor_of(root), self._call_site())
+            origin = (divisor_of(root), self._call_site() if self._has_passes else ())
             quiet.depth, quiet.is_in_backward, quiet.inputs = 0, True, []
             start_ns = now_ns()
             try:
@@ -243,6 +244,8 @@ class TrainingLoop:
         is_between = self._stepping is None and not self._is_in_backward
         if is_between:
             self._losses.gradients_cleared()
+        elif self._has_closure:  # the passes before count, not those at weights further on
+            self._in_closure = max(1, self._in_closure)
         is_alone = self.optimizers.alive == 1 and not self._steps.is_explicit
         self._is_cleared = is_between and is_alone
 
@@ -277,6 +280,7 @@ class TrainingLoop:
 
     def _stepped(self, number: int, start_ns: int, *, is_skipped: bool = False) -> None:
         """An optimizer has stepped, or was kept from it."""
+        self._has_passes = self._backwards > 1
         self._backwards = 0
         self._steps.join_backwards(self._losses.optimizer_stepped(number))
         self._steps.optimizer_ends(number, start_ns, is_skipped=is_skipped)
@@ -337,8 +341,6 @@ class TrainingLoop:
         self._marks.begin(_OPTIMIZER)
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
         self._has_closure = closure is not None
-        if self._backwards:  # the gradients are there: a closure makes others, from other weights
-            self._in_closure = 1
         if closure is None:
             self._look(optimizer, number)
             return None
