@@ -36,7 +36,7 @@ def test_reasons_are_grouped_by_what_is_lacking_the_commonest_first() -> None:
     ]
     assert counted(*answers).reasons == (
         "2 need up to 5,000 steps, had 20",
-        "C needs 1 evaluation yet, had 0",
+        "C needs 1 evaluation, had 0",
         "D: something of its own",
     )
 

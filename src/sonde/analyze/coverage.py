@@ -12,7 +12,7 @@ _BASIC = {"Losses", "Steps"}  # every training has them
 _OF_THE_MACHINE = {"Metric"}
 # how rules say it: "it has seen 20 steps; it needs 150"
 _AMOUNT = re.compile(
-    r"(?P<has>[\d,]+|no|one) (?P<what>.+?)[;,] (?:it )?needs (?P<needs>[\d,]+|one|two)"
+    r"(?P<has>[\d,]+|no|one) (?P<what>.+?)(?: yet)?[;,] (?:it )?needs (?P<needs>[\d,]+|one|two)"
 )
 _WORDS = {"no": 0, "one": 1, "two": 2}
 

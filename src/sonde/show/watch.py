@@ -19,7 +19,7 @@ from sonde.show.present import JobNow, Level, NodeNow
 from sonde.show.recent import COLUMN_SECONDS
 from sonde.show.seen import not_seen
 from sonde.show.styles import CPU, LABEL, MEMORY, PERCENT, QUIET, fullness, state_style
-from sonde.show.terminal import readable
+from sonde.show.terminal import readable, wrapped
 from sonde.show.training import losses_of_first_mode, phase_names, profiling, watching_cost
 from sonde.show.units import UNKNOWN, counted, duration, local_hour, percent, rate, short_time, size
 from sonde.show.verdict import verdict
@@ -91,7 +91,7 @@ def _head(now: JobNow, width: int) -> list[Text]:
     if now.is_over:
         lines.append(Text(verdict(status), state_style(status["state"])))
     said = ((not_seen(status["seen"]), "yellow"), (issues(status), ""))
-    lines += [Text(text, style) for text, style in said if text]
+    lines += [line for text, style in said if text for line in wrapped(Text(text, style), width)]
     return [*lines, Text()]
 
 
