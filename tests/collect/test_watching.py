@@ -12,7 +12,7 @@ from sonde.collect.registration import Registration
 from sonde.collect.watching import Watching, watching_command
 from sonde.settings import AskedRules, RunSettings
 from sonde.store.backends import open_backend
-from sonde.store.layout import worker_key
+from sonde.store.layout import JOB, worker_key
 from sonde.store.lease import Leasing
 from tests.fakes.eventually import eventually
 
@@ -24,6 +24,7 @@ class Beside:
         self.place = Registration(
             "job", "node-a", 1, open_backend(str(tmp_path / "job")), is_creator=is_creator
         )
+        self.place.backend.write(JOB, b"{}")
         self._runs = tmp_path / "runs"
         mark = f"open({str(self._runs)!r}, 'a').write('x')"
         command = (sys.executable, "-S", "-c", f"{mark}\n{code}")

@@ -91,10 +91,8 @@ class CallSites:
 
     def _frames(self) -> list[FrameType]:
         found: list[FrameType] = []
-        known, frame = self._codes, currentframe()
-        for _ in range(_MAX_FRAMES):
-            if frame is None or len(found) == _MAX_SCRIPT_FRAMES:
-                break
+        known, frame, left = self._codes, currentframe(), _MAX_FRAMES
+        while frame is not None and left and len(found) < _MAX_SCRIPT_FRAMES:
             code = frame.f_code
             entry = known.get(id(code))
             if entry is None:
@@ -103,6 +101,8 @@ class CallSites:
                 entry = known[id(code)] = (code, is_script, splits)
             if entry[1]:
                 found.append(frame)
+            if found:  # hooks below the script's first frame differ from call to call
+                left -= 1
             frame = frame.f_back
         return found
 

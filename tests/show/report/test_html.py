@@ -33,9 +33,9 @@ def test_a_block_of_data_cannot_be_ended_from_inside(text: str) -> None:
     assert json.loads(inner[1]) == {"title": text}
 
 
-def test_control_characters_and_turned_writing_are_written_out() -> None:
-    html = str(element("p", "a\x00b\u202ec\nd\x1b[31m"))
-    assert html == "<p>a\\x00b\\u202ec\nd\\x1b[31m</p>"
+def test_control_characters_are_written_out_and_colors_left_out() -> None:
+    html = str(element("p", "a\x00b\u202ec\nd\x1b[31m\x1be"))
+    assert html == "<p>a\\x00b\\u202ec\nd\\x1be</p>"
 
 
 def test_attributes_that_are_none_are_left_out() -> None:
