@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 
-from sonde.errors import DamagedError, KeyMissingError
+from sonde.errors import DamagedError, KeyMissingError, StoreError
 from sonde.records.step import Mode
 from sonde.records.worker import WorkerBeat, WorkerInfo
 from sonde.settings import WorkerPlace
@@ -60,13 +60,17 @@ def earlier_counts(backend: Backend, info: WorkerInfo) -> dict[str, int]:
     prefix = "attempt-"
     own = (info.attempt, info.restart)
     lives = []
-    for name in backend.folders(layout.worker_folder(info.rank)):
+    try:
+        names = backend.folders(layout.worker_folder(info.rank))
+    except StoreError:
+        return {}
+    for name in names:
         attempt, _, restart = name.removeprefix(prefix).partition(".")
         if name.startswith(prefix) and attempt.isdigit() and restart.isdigit():
             lives.append((int(attempt), int(restart)))
     for life in sorted((life for life in lives if life < own), reverse=True):
         key = layout.worker_key(info.rank, *life, "beat")
-        with suppress(KeyMissingError, DamagedError):
+        with suppress(StoreError):
             counts = decode_facts(WorkerBeat, backend.read(key), key).steps
             return {mode: count for mode, count in counts.items() if mode != Mode.TRAIN}
     return {}

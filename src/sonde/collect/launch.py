@@ -22,6 +22,7 @@ from sonde.collect.exits import (
 )
 from sonde.collect.handover import INJECTED, Handover
 from sonde.collect.interpreter import why_shut
+from sonde.collect.loss_report import LossListener
 from sonde.collect.process_tree import Process, multiprocessing_helpers, processes_marked
 from sonde.collect.recording import Outcome, Recording
 from sonde.collect.registration import Registration
@@ -111,6 +112,9 @@ class Launcher:
             code = code_of_failed_start(error)
             problem = f"{masked[0]}: {(error.strerror or str(error)).lower()}"
         pid = self._child.pid if self._child else 0
+        listener = guard.call("losses of workers", lambda: LossListener(self._run_id), None)
+        if listener is not None:
+            self._recording.worker_losses = listener.close
         # beside the wait: a store that does not answer must not keep us from following the command
         begin = partial(self._begin, masked, start_ns, pid, collectors)
         guard.call("the recording", lambda: self._recording.begin(begin), None)

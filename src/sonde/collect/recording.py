@@ -4,9 +4,10 @@ Shared by the launcher, which started the job's process, and by `attach`, which 
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.collect.bounded import within
@@ -32,6 +33,9 @@ from sonde.store.control import LAST_STEP, Inbox
 from sonde.store.facts import encode_facts
 from sonde.store.reserve import release_reserve, take_reserve
 from sonde.store.writer import SEGMENT_SECONDS, Writer
+
+if TYPE_CHECKING:
+    from sonde.collect.loss_report import WorkerLoss
 
 _HEARTBEAT_SECONDS = 5.0
 _FIRST_BEAT_SECONDS = 1.0
@@ -67,6 +71,7 @@ class Recording:
         self._clock = clock
         self._on_stop = on_stop
         self.hand_on: Callable[[Request], None] = lambda _request: None  # to workers elsewhere
+        self.worker_losses: Callable[[], Sequence[WorkerLoss]] = tuple  # reported by the end
         self._cpu_seconds = cpu_seconds
         self._backend = registration.backend
         self._guard = Guard(self._on_failure)
@@ -169,10 +174,7 @@ class Recording:
         threads_due, flush_due = deadline - 0.85 * END_SECONDS, deadline - 0.15 * END_SECONDS
         for thread in self._threads:
             thread.join(self._left(threads_due))
-        sampler = self._sampler
-        if sampler is not None:
-            left = self._left(threads_due)
-            within(left, "last tick", lambda: sampler.stop(left), None)
+        self._stop_sampler(self._left(threads_due))
         within(self._left(threads_due), "disk budget", self._disk_budget.keep_now, None)
         lost: list[Notice] = []
         self._guard.attempt(
@@ -180,6 +182,7 @@ class Recording:
             lambda: lost.extend(self._writer.close(self._left(flush_due))),
             None,
         )
+        self._guard.attempt("losses of workers", lambda: self._take_losses(lost), None)
         within(self._left(deadline), "end", lambda: self._write_end(exit_), None)
         if self._is_exit_recorded:
             left = self._left(deadline)
@@ -198,8 +201,20 @@ class Recording:
         if self._is_exit_recorded and any(one.cpu_seconds for one in self._beside):
             # now with what all of that cost
             within(self._left(deadline), "heartbeat", self._write_heartbeat, None)
-        is_reported = self._reporter.is_written
-        return Outcome(tuple(lost), self._overhead(), self._is_exit_recorded, is_reported)
+        is_recorded, is_reported = self._is_exit_recorded, self._reporter.is_written
+        return Outcome(tuple(lost), self._overhead(), is_recorded, is_reported)
+
+    def _stop_sampler(self, seconds: float) -> None:
+        sampler = self._sampler
+        if sampler is not None:
+            within(seconds, "last tick", lambda: sampler.stop(seconds), None)
+
+    def _take_losses(self, lost: list[Notice]) -> None:
+        """Adds what workers have lost, and records what they could not record themselves."""
+        for loss in self.worker_losses():
+            lost.insert(0, loss.notice)
+            if not loss.is_recorded:
+                self._writer.report_lost(loss.notice)
 
     def _left(self, deadline: float) -> float:
         return max(0.0, deadline - self._clock.seconds())
@@ -287,7 +302,7 @@ class Recording:
         if self._place.is_creator:
             self._put(layout.EXIT, exit_)
         self._write_heartbeat()
-        self._guard.attempt("what was lost", self._writer.tell_lost, None)
+        self._guard.attempt("what was lost", self._writer.tell_lost, default=False)
         self._guard.attempt("the list of files", lambda: self._write_closing(exit_), None)
 
     def _write_closing(self, exit_: Exit) -> None:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Optional, TypeVar
 from sonde.clock import NANOSECONDS, Clock, SystemClock, thread_cpu_ns
 from sonde.collect.backroom import Backroom
 from sonde.collect.beat import beat_of
+from sonde.collect.beginning import Beginning
 from sonde.collect.budget import Budget
 from sonde.collect.identity import claim_worker, earlier_counts, facts_of
+from sonde.collect.loss_report import send_losses
 from sonde.collect.requests import Requests
 from sonde.collect.rows import Rows
 from sonde.collect.steps import EventRow, FinishedStep, Steps
@@ -99,6 +101,7 @@ class Session(TrainingThread):
         self._tensors: dict[str, TensorInfo] = {}
         self._tensors_written = 0
         self._beat_due = 0.0
+        self._beginning = Beginning(self.place, self.clock)
         self._backend: Backend | None = None
         self._writer: Writer | None = None
         self._backroom: Backroom | None = None
@@ -153,11 +156,11 @@ class Session(TrainingThread):
 
     def activate(self) -> bool:
         """Training begins; whether anything is recorded."""
-        if self.is_on or self._holds or self._is_paused or "the session" in self.guard.failed:
+        if self.is_on or self._holds or self._is_paused or not self._beginning.is_due():
             return self.is_on
         with self._thread_lock:  # several threads may come to their first step at once
             if not self.is_on:
-                self.guard.call("the session", self._begin, None)
+                self.guard.call("the session", lambda: self._beginning.attempt(self._begin), None)
         return self.is_on
 
     def hook(
@@ -344,6 +347,7 @@ class Session(TrainingThread):
         self.steps.counts |= earlier_counts(self._backend, self.info)
         for beginning in self.at_begin:
             self.guard.call("the beginning", beginning, None)
+        self._beginning.report_to(self._writer)
         self.is_on = True
 
     def _step_over(self, step: FinishedStep) -> None:
@@ -377,8 +381,9 @@ class Session(TrainingThread):
         self._tidy()
         self._document("beat", beat_of(self, is_over=True))
         lost = self.writer.close(seconds)
-        if lost:
-            self.writer.tell_lost()
+        if lost and self.info is not None:
+            is_recorded = self.writer.tell_lost()
+            send_losses(self.place.run_id, self.info.rank, lost, is_recorded=is_recorded)
 
     def _document(self, what: str, record: object) -> None:
         assert self.info is not None
@@ -388,3 +393,5 @@ class Session(TrainingThread):
 
     def _on_failure(self, part: str, error: BaseException) -> None:
         self.say(NoticeKind.SWITCHED_OFF, part, error_text(error))
+        if part == "the session":
+            self._beginning.give_up(error_text(error))

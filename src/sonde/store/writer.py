@@ -103,11 +103,14 @@ class Writer:
         self.outbox.close(timeout_seconds)
         return _merged(self._lost)
 
-    def tell_lost(self) -> None:
-        """Writes what had to be given up, after closing, and even on a disk that is nearly full."""
+    def tell_lost(self) -> bool:
+        """Writes what had to be given up, after closing, and even on a disk that is nearly full.
+
+        Returns whether it could be written.
+        """
         self._close_segment(self._logs[NOTICES.name])  # the old one may end in a torn frame
         self.flush()
-        self.outbox.write_waiting(leave_room=False)
+        return self.outbox.write_waiting(leave_room=False)
 
     def report_lost(self, notice: Notice) -> None:
         """Takes note of a loss; it is written with the next flush."""

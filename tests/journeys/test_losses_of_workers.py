@@ -1,0 +1,95 @@
+"""A worker whose disk is full reports its losses to the launcher, which prints and records them."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.sonde_cli import COMMAND, PYTHON, plain_environment
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a disk takes root")
+
+IN_A_SMALL_DISK = """
+disk=$1; options=$2; shift 2
+mkdir -p "$disk" && mount -t tmpfs -o "$options" none "$disk" || exit 99
+"$@"
+code=$?
+rm -rf "$disk/filling"
+$SONDE status job --store "$disk" --json >status.json 2>status.error
+exit $code
+"""
+
+# Fills the disk once the job is recorded, then trains; with a third word, frees it meanwhile.
+TRAINING = """
+import glob, os, sys, time
+disk, kind, *freed = sys.argv[1:]
+while not glob.glob(disk + "/job/nodes/*/system/*.frames"):
+    time.sleep(0.05)
+import torch
+os.mkdir(disk + "/filling")
+try:
+    for number in range(100_000):
+        with open(f"{disk}/filling/{number}", "wb", buffering=0) as file:
+            while kind == "bytes":
+                file.write(bytes(4096))
+except OSError:
+    pass
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(300 if freed else 150):
+    if step == 100 and freed:
+        import shutil
+        shutil.rmtree(disk + "/filling")
+    optimizer.zero_grad()
+    model(torch.ones(4, 2)).mean().backward()
+    optimizer.step()
+    time.sleep(0.02)
+sys.exit(7)
+"""
+
+
+def run(folder: Path, options: str, *words: str) -> tuple["subprocess.CompletedProcess[str]", str]:
+    """A training on a small disk, and its status afterwards."""
+    disk = str(folder / "disk")
+    job = [*COMMAND, "run", "--no-rules", "--no-report", "--name", "job", "--store", disk]
+    done = subprocess.run(
+        [
+            *("unshare", "-m", "sh", "-c", IN_A_SMALL_DISK, "sh", disk, options),
+            *(*job, "--interval", "100ms", PYTHON, "-c", TRAINING, disk, *words),
+        ],
+        cwd=folder,
+        env={**plain_environment(), "SONDE": " ".join(COMMAND)},
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    return done, (folder / "status.json").read_text() or (folder / "status.error").read_text()
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("kind", "options"), [("bytes", "size=1m"), ("inodes", "size=8m,nr_inodes=40")]
+)
+def test_steps_lost_to_a_full_disk_are_reported_at_the_end(
+    tmp_path: Path, kind: str, options: str
+) -> None:
+    done, status = run(tmp_path, options, kind)
+    assert done.returncode == 7, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "training steps" in line]
+    assert line.startswith("sonde: lost: ")
+    assert "no space left" in line or "is full" in line
+    # to record it takes a new file, which a disk without inodes has not got
+    lost = [loss["what"] for loss in json.loads(status)["lost"]]
+    assert kind == "inodes" or [what for what in lost if "training steps" in what]
+
+
+@needs_root
+def test_a_disk_that_has_room_again_records_the_rest_and_what_was_lost(tmp_path: Path) -> None:
+    done, status = run(tmp_path, "size=1m", "bytes", "freed")
+    document = json.loads(status)
+    assert done.returncode == 7, done.stderr
+    assert [loss["what"] for loss in document["lost"]] == ["training steps"]
+    assert 0 < document["steps"]["train"] < 300
