@@ -182,7 +182,8 @@ class Blocks:
     def _account(self) -> None:
         assert self.hook is not None
         budget = self.hook.session.budget
-        told = (budget.hook_seconds, budget.thread_seconds, budget.training_seconds)
+        training = getattr(self.hook.session, "training_seconds", budget.training_seconds)
+        told = (budget.hook_seconds, budget.thread_seconds, training)
         self.accounts.append(told)
 
 

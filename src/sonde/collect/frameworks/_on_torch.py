@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from sonde.collect.account import Resting
 from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.frameworks.torch import PyTorch
 from sonde.collect.script import record_number
@@ -32,9 +33,10 @@ class OnTorch(Adapter):
         self._session = session
         self._torch = torch
         session.versions[self.package] = str(import_module(self.package).__version__)
-        self._note = session.hook(self.package, self._record, None)
-        self._divides = session.hook("losses", torch.losses.divides, default=False)
-        self._undivided = session.hook("losses", torch.losses.undivided, None)
+        skips = Resting.SKIPS
+        self._note = session.hook(self.package, self._record, None, Resting.FLUSHES)
+        self._divides = session.hook("losses", torch.losses.divides, False, skips)
+        self._undivided = session.hook("losses", torch.losses.undivided, None, skips)
         self._force = session.hook("modes", session.steps.force, None)
         self._entitle = session.hook("evaluations", torch.evaluations.entitle, "")
         self._report = session.hook("evaluations", torch.evaluations.report, None)

@@ -84,9 +84,18 @@ class Waiting:
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns, get_ident, quiet = self._session.clock.now_ns, threading.get_ident, self._quiet
-        feeds = quiet.feeds
+        feeds, session = quiet.feeds, self._session
+
+        def counted(iterator: Any) -> Any:
+            start_ns = now_ns()
+            batch = original(iterator)
+            feeds.latest = feeds.by_iterator.get(id(iterator)) or NO_FEED
+            quiet.rest.waited(start_ns, now_ns())
+            return batch
 
         def awaited(iterator: Any) -> Any:
+            if session.is_resting:
+                return counted(iterator)
             start_ns, is_exhausted = now_ns(), True
             try:
                 batch = original(iterator)
