@@ -4,7 +4,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import TypeVar
 
-from sonde.clock import NANOSECONDS, Clock, thread_cpu_ns
+from sonde.clock import NANOSECONDS, Clock, ticks_ns
 from sonde.collect.budget import Budget
 from sonde.collect.windows import Windows
 
@@ -58,9 +58,9 @@ class Account:
         Where the queue is full it waits for the training's own work, which costs the training
         nothing: what is counted is the least that such a call has ever taken.
         """
-        began_ns = thread_cpu_ns()
+        began_ns = ticks_ns()
         result = function(*arguments)
-        took_ns = thread_cpu_ns() - began_ns
+        took_ns = ticks_ns() - began_ns
         least_ns = min(took_ns, self._least_ns.get(kind, took_ns))
         self._least_ns[kind] = least_ns
         self.hook_ns -= took_ns - least_ns

@@ -15,6 +15,7 @@ _AFTER_THE_FIRST = 0.3
 
 # What is too frequent to be timed one by one, with cold caches, as benchmarks/small_steps.py finds
 # it: entering and leaving a hook, a note, the end of a step that is only counted, its loss.
+COLD = 1.5  # times what a hook's own clock shows: the training finds its caches cold after it
 ENTRY_NS = 3_000
 NOTE_NS = 12_000
 COUNTED_STEP_NS = 2_000

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Optional
 
-from sonde.clock import NANOSECONDS, Clock, SystemClock, thread_cpu_ns
+from sonde.clock import NANOSECONDS, Clock, SystemClock, ticks_ns
 from sonde.collect.account import Account, Resting, Result
 from sonde.collect.backroom import Backroom
 from sonde.collect.beat import beat_of
 from sonde.collect.beginning import Beginning
-from sonde.collect.budget import ENTRY_NS, Budget
+from sonde.collect.budget import COLD, ENTRY_NS, Budget
 from sonde.collect.counted_steps import EventRow
 from sonde.collect.identity import claim_worker, earlier_counts, facts_of
 from sonde.collect.loss_report import send_losses
@@ -187,12 +187,12 @@ class Session(TrainingThread, Account):
                 return default
             if get_ident() != self.thread_id and not self.claim_training():
                 return default
-            began_ns = thread_cpu_ns()
+            began_ns = ticks_ns()
             if self.is_behind:
                 is_flushed = self.is_resting and not wakes
                 self.guard.call("notes", self.flush_rest if is_flushed else self.catch_up, None)
             result = shielded(*arguments)
-            self.hook_ns += thread_cpu_ns() - began_ns + ENTRY_NS
+            self.hook_ns += int(COLD * (ticks_ns() - began_ns)) + ENTRY_NS
             return result
 
         return timed

@@ -143,7 +143,7 @@ class Waiting:
         now_ns, is_compiling = session.clock.now_ns, torch.compiler.is_compiling
 
         def moved(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or not session.is_on or tensor.is_cuda:
+            if session.is_resting or is_compiling() or not session.is_on or tensor.is_cuda:
                 return original(tensor, *args, **kwargs)
             start_ns = now_ns()
             result = original(tensor, *args, **kwargs)
