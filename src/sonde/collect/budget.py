@@ -25,6 +25,7 @@ COUNTED_LOSS_NS = 3_500
 _EARLY_SHARE = 1.0  # of the budget, again
 _EARLY_SECONDS = 1.5
 _MOST_CREDIT_SECONDS = 10.0  # of training, at the whole budget
+_MOST_OWED_SECONDS = 1.0  # by the thread: it decodes profiles, which takes some tenths
 _OVERDRAWN_SECONDS = 0.05  # for each percent: owed at most where calls outside of training go on
 
 
@@ -143,8 +144,12 @@ class Budget:
     @property
     def has_credit(self) -> bool:
         """Whether something may be done at the beginning that training has not earned yet."""
-        credit = self._credit_seconds
-        return not (self.inline.owes_more_than(credit) or self.behind.owes_more_than(credit / 2))
+        return self.has_credit_inside and not self.behind.owes_more_than(self._credit_seconds / 2)
+
+    @property
+    def has_credit_inside(self) -> bool:
+        """The same, inside the step."""
+        return not self.inline.owes_more_than(self._credit_seconds)
 
     @property
     def _credit_seconds(self) -> float:
@@ -173,7 +178,8 @@ class Budget:
     def has_room_for_inspection(self) -> bool:
         """Whether a step may be inspected now."""
         price = self._inspection.seconds
-        return self.behind.saved_seconds >= 0 and (price is None or self.inline.covers(price))
+        is_thread_free = not self.behind.owes_more_than(_MOST_OWED_SECONDS)
+        return is_thread_free and (price is None or self.inline.covers(price))
 
     def inspection_share(self, step_seconds: float) -> float:
         """What inspecting every step of that length would cost, as a share of what may be spent."""
@@ -181,10 +187,7 @@ class Budget:
 
     def steps_until_inspection(self, step_seconds: float) -> int:
         """Steps of that length until there is room for the next inspection."""
-        return max(
-            self.inline.steps_until(self._inspection.seconds or 0.0, step_seconds),
-            self.behind.steps_until(0.0, step_seconds),
-        )
+        return self.inline.steps_until(self._inspection.seconds or 0.0, step_seconds)
 
     def device_took(self, seconds: float) -> None:
         """A device has measured for so long, in the queue of the training's own work."""
