@@ -82,7 +82,7 @@ class Recorded:
 
 @contextmanager
 def watched(
-    *saves: str, closely: Any = True, rests: bool = False, **settings: Any
+    *saves: str, closely: Any = True, rests: Any = False, **settings: Any
 ) -> Iterator[Recorded]:
     """Everything inside is watched, every step of it closely; afterwards it is recorded.
 
