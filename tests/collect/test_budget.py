@@ -105,8 +105,10 @@ def test_no_price_breaks_the_promise_in_the_long_run(
 def test_what_may_be_owed_at_the_beginning_grows_with_the_training() -> None:
     budget = Budget(1.0)
 
-    assert budget.has_credit
+    credits = [budget.has_credit]
     budget.thread_took(0.02)
-    assert not budget.has_credit
+    credits.append(budget.has_credit)
     budget.step_over(training_seconds=5.0, hook_seconds=0.0)
-    assert budget.has_credit
+    credits.append(budget.has_credit)
+
+    assert credits == [True, False, True]
