@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.clock import NANOSECONDS
-from sonde.collect.steps import At, EventRow, FinishedStep, Pass, Steps
+from sonde.collect.counted_steps import EventRow
+from sonde.collect.steps import At, FinishedStep, Pass, Steps
 from tests.fakes.clock import FakeClock
 
 
