@@ -108,16 +108,13 @@ class TrainingLoop:
             patches.wrap(owner, "zero_grad", self._zeroing)
         self._quiet.readers |= self._readers()
         self._quiet.rest.follow(self.optimizers, self._losses)
-        GradientScalers(
-            self._session, self._losses, lambda: self._start_ns, self._step_skipped
-        ).attach(patches)
+        scalers = (self._session, self._losses, lambda: self._start_ns, self._step_skipped)
+        GradientScalers(*scalers).attach(patches)
         pre_hook, post_hook = self._before_steps(), self._after_steps()
         leave_alone(pre_hook)
         leave_alone(post_hook)
-        self._handles = [
-            register_optimizer_step_pre_hook(pre_hook),
-            register_optimizer_step_post_hook(post_hook),
-        ]
+        self._handles = [register_optimizer_step_pre_hook(pre_hook)]
+        self._handles.append(register_optimizer_step_post_hook(post_hook))
 
     def _before_steps(self) -> Callable[..., Any]:
         before = self._session.hook("optimizer steps", self._before_step, None)
