@@ -63,11 +63,7 @@ class Quiet:
     )
 
     def __init__(
-        self,
-        session: Session,
-        steps_until_due: Callable[[float], int],
-        looks: Looks,
-        rest: Rest,
+        self, session: Session, steps_until_due: Callable[[float], int], looks: Looks, rest: Rest
     ) -> None:
         self.is_on = False
         self.notes: list[Note] = []
