@@ -26,7 +26,8 @@ _EARLY_SHARE = 1.0  # of the budget, again
 _EARLY_SECONDS = 1.5
 _MOST_CREDIT_SECONDS = 10.0  # of training, at the whole budget
 _MOST_OWED_SECONDS = 1.0  # by the thread: it decodes profiles, which takes some tenths
-_OVERDRAWN_SECONDS = 0.05  # for each percent: owed at most where calls outside of training go on
+_FIRST_CALLS = 200  # outside of training: seen whatever they cost
+_OVERDRAWN_SECONDS = 0.03  # for each percent: owed at most by calls outside of training
 
 
 @dataclass(slots=True)
@@ -105,9 +106,11 @@ class Budget:
         self.inline = Allowance(share)
         self.norms = Allowance(share / 2)
         self.looks = Allowance(share / 3)
+        self.outside = Allowance(share / 2)
         self.behind = Allowance(0.4 * share)
         self._inspection = Price()
         self._is_early = True
+        self._calls_outside = 0
         self.latest_inspection_seconds = 0.0
         self.hook_seconds = 0.0
         self.thread_seconds = 0.0
@@ -120,6 +123,7 @@ class Budget:
         self.inline.earn(training_seconds)
         self.norms.earn(training_seconds)
         self.looks.earn(training_seconds)
+        self.outside.earn(training_seconds)
         self.behind.earn(training_seconds)
         self.inline.spend(hook_seconds)
 
@@ -167,7 +171,14 @@ class Budget:
     @property
     def is_overdrawn(self) -> bool:
         """Whether calls outside of training have cost more than they may."""
-        return self.inline.owes_more_than(_OVERDRAWN_SECONDS * self.percent)
+        is_overdrawn = self.outside.owes_more_than(_OVERDRAWN_SECONDS * self.percent)
+        return is_overdrawn and self._calls_outside > _FIRST_CALLS
+
+    def outside_took(self, seconds: float) -> None:
+        """Calls outside of training took so much of what the hook takes in all."""
+        self._calls_outside += 1
+        if self._calls_outside > _FIRST_CALLS:
+            self.outside.spend(seconds)
 
     def inspected(self, seconds: float) -> None:
         """A step was inspected, which took so much of it."""

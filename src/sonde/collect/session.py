@@ -356,7 +356,9 @@ class Session(TrainingThread, Account):
         self.is_on = True
 
     def _step_over(self, step: FinishedStep) -> None:
-        if step.mode == "train" and self.is_in_the_present:
+        if step.mode != "train":
+            self.budget.outside_took(self.hook_ns / NANOSECONDS)
+        elif self.is_in_the_present:
             self.budget.inspected(self.hook_ns / NANOSECONDS)
         self.account(step.start_ns, step.end_ns)
         for listener in self._after_step:
