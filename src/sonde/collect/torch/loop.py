@@ -9,10 +9,7 @@ import torch
 from torch import Tensor
 from torch._C import _current_graph_task_id
 from torch.optim import Optimizer
-from torch.optim.optimizer import (
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
+from torch.optim import optimizer as step_hooks
 
 from sonde.collect.session import Session
 from sonde.collect.steps import Pass
@@ -113,8 +110,8 @@ class TrainingLoop:
         pre_hook, post_hook = self._before_steps(), self._after_steps()
         leave_alone(pre_hook)
         leave_alone(post_hook)
-        self._handles = [register_optimizer_step_pre_hook(pre_hook)]
-        self._handles.append(register_optimizer_step_post_hook(post_hook))
+        self._handles = [step_hooks.register_optimizer_step_pre_hook(pre_hook)]
+        self._handles.append(step_hooks.register_optimizer_step_post_hook(post_hook))
 
     def _before_steps(self) -> Callable[..., Any]:
         before = self._session.hook("optimizer steps", self._before_step, None)
