@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sonde.clock import NANOSECONDS, Clock, ticks_ns
 from sonde.collect.budget import Budget
@@ -29,6 +29,7 @@ class Account:
     _least_ns: dict[str, int]
     is_resting: bool
     clock: Clock
+    _add_scalar: Callable[[tuple[Any, ...]], None]
 
     @property
     def training_seconds(self) -> float:
@@ -65,3 +66,8 @@ class Account:
         self._least_ns[kind] = least_ns
         self.hook_ns -= took_ns - least_ns
         return result
+
+    def scalar_at(self, name: str, value: float, time_ns: int, at: tuple[str, int]) -> None:
+        """One number of a step that was only counted."""
+        mode, number = at
+        self._add_scalar((name, time_ns, number, mode, value, "hook"))

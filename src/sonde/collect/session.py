@@ -225,11 +225,6 @@ class Session(TrainingThread, Account):
             for listener in self.on_non_finite:
                 listener(name, value, (mode, number))
 
-    def scalar_at(self, name: str, value: float, time_ns: int, at: At) -> None:
-        """One number of a step that was only counted."""
-        mode, number = at
-        self._add_scalar((name, time_ns, number, mode, value, "hook"))
-
     def observe(
         self,
         kind: str,
