@@ -182,8 +182,7 @@ class Blocks:
     def _account(self) -> None:
         assert self.hook is not None
         budget = self.hook.session.budget
-        training = getattr(self.hook.session, "training_seconds", budget.training_seconds)
-        told = (budget.hook_seconds, budget.thread_seconds, training)
+        told = (budget.hook_seconds, budget.thread_seconds, budget.training_seconds)
         self.accounts.append(told)
 
 

@@ -13,28 +13,13 @@ _COUNTED = 0.7  # of what may be spent; caches that grow cold and threads that w
 _SMOOTHING = 0.3
 _AFTER_THE_FIRST = 0.3
 
-# What is too frequent to be timed one by one, with cold caches, as benchmarks/small_steps.py finds
-# it: entering and leaving a hook, a note, the end of a step that is only counted, its loss.
-COLD = 1.5  # times what a hook's own clock shows: the training finds its caches cold after it
-ENTRY_NS = 3_000
-NOTE_NS = 12_000
-COUNTED_STEP_NS = 2_000
-COUNTED_LOSS_NS = 3_500
-
-# At the beginning more may be spent than was earned: most faults show there.
-_EARLY_SHARE = 1.0  # of the budget, again
-_EARLY_SECONDS = 1.5
-_MOST_CREDIT_SECONDS = 10.0  # of training, at the whole budget
-_MOST_OWED_SECONDS = 1.0  # by the thread: it decodes profiles, which takes some tenths
-_FIRST_CALLS = 200  # outside of training: seen whatever they cost
-_OVERDRAWN_SECONDS = 0.03  # for each percent: owed at most by calls outside of training
-
 
 @dataclass(slots=True)
 class Allowance:
     """A share of training time that may be spent."""
 
     share: float
+    credit_seconds: float = 0.0  # that may be owed at the beginning
     saved_seconds: float = 0.0
 
     @property
@@ -61,9 +46,10 @@ class Allowance:
         """Something was measured."""
         self.saved_seconds -= seconds
 
-    def owes_more_than(self, seconds: float) -> bool:
-        """Whether more is owed than that."""
-        return self.saved_seconds < -seconds
+    @property
+    def is_creditworthy(self) -> bool:
+        """Whether no more is owed than may be."""
+        return self.saved_seconds >= -self.credit_seconds
 
 
 @dataclass(slots=True)
@@ -101,17 +87,12 @@ class Budget:
     """
 
     def __init__(self, percent: float) -> None:
-        self.percent = percent
-        self.share = share = _COUNTED * percent / 100
-        self.inline = Allowance(share)
+        share = _COUNTED * percent / 100
+        credit_seconds = percent / 100 * _REMEMBERED_SECONDS
+        self.inline = Allowance(share, credit_seconds)
         self.norms = Allowance(share / 2)
         self.looks = Allowance(share / 3)
-        self.outside = Allowance(share / 2)
-        self.behind = Allowance(0.4 * share)
-        self._inspection = Price()
-        self._is_early = True
-        self._calls_outside = 0
-        self.latest_inspection_seconds = 0.0
+        self.behind = Allowance(0.4 * share, credit_seconds)
         self.hook_seconds = 0.0
         self.thread_seconds = 0.0
         self.training_seconds = 0.0
@@ -123,7 +104,6 @@ class Budget:
         self.inline.earn(training_seconds)
         self.norms.earn(training_seconds)
         self.looks.earn(training_seconds)
-        self.outside.earn(training_seconds)
         self.behind.earn(training_seconds)
         self.inline.spend(hook_seconds)
 
@@ -148,57 +128,7 @@ class Budget:
     @property
     def has_credit(self) -> bool:
         """Whether something may be done at the beginning that training has not earned yet."""
-        return self.has_credit_inside and not self.behind.owes_more_than(self._credit_seconds / 2)
-
-    @property
-    def has_credit_inside(self) -> bool:
-        """The same, inside the step."""
-        return not self.inline.owes_more_than(self._credit_seconds)
-
-    @property
-    def _credit_seconds(self) -> float:
-        """It grows with the training: short ones are not slowed by more than a few percent."""
-        seconds = min(self.training_seconds + _EARLY_SECONDS, _MOST_CREDIT_SECONDS)
-        return _EARLY_SHARE * self.percent / 100 * seconds
-
-    @property
-    def is_early(self) -> bool:
-        """Whether less is owed than half of what may be at the beginning; once not, never again."""
-        if self._is_early and self.inline.owes_more_than(self._credit_seconds / 2):
-            self._is_early = False
-        return self._is_early
-
-    @property
-    def is_overdrawn(self) -> bool:
-        """Whether calls outside of training have cost more than they may."""
-        is_overdrawn = self.outside.owes_more_than(_OVERDRAWN_SECONDS * self.percent)
-        return is_overdrawn and self._calls_outside > _FIRST_CALLS
-
-    def outside_took(self, seconds: float) -> None:
-        """Calls outside of training took so much of what the hook takes in all."""
-        self._calls_outside += 1
-        if self._calls_outside > _FIRST_CALLS:
-            self.outside.spend(seconds)
-
-    def inspected(self, seconds: float) -> None:
-        """A step was inspected, which took so much of it."""
-        self.latest_inspection_seconds = seconds
-        self._inspection.learn(seconds)
-
-    @property
-    def has_room_for_inspection(self) -> bool:
-        """Whether a step may be inspected now."""
-        price = self._inspection.seconds
-        is_thread_free = not self.behind.owes_more_than(_MOST_OWED_SECONDS)
-        return is_thread_free and (price is None or self.inline.covers(price))
-
-    def inspection_share(self, step_seconds: float) -> float:
-        """What inspecting every step of that length would cost, as a share of what may be spent."""
-        return (self._inspection.seconds or 0.0) / (self.share * step_seconds)
-
-    def steps_until_inspection(self, step_seconds: float) -> int:
-        """Steps of that length until there is room for the next inspection."""
-        return self.inline.steps_until(self._inspection.seconds or 0.0, step_seconds)
+        return self.inline.is_creditworthy and self.behind.is_creditworthy
 
     def device_took(self, seconds: float) -> None:
         """A device has measured for so long, in the queue of the training's own work."""

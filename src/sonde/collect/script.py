@@ -47,7 +47,7 @@ def log(
         mode: Another mode than the present one: train, eval or predict.
         **named: Numbers by name.
     """
-    session = _session(wakes=False)
+    session = _session()
     if session is None:
         return
 
@@ -233,19 +233,12 @@ class Profiling(ContextDecorator):
             session.guard.call("sonde.profile", session.windows.end_now, None)
 
 
-def _session(*, wakes: bool = True) -> Session | None:
-    """The session, if this process is watched; one that only serves data does not begin one.
-
-    Args:
-        wakes: Whether hooks that rest return first; else only what they have kept is recorded.
-    """
+def _session() -> Session | None:
+    """The session, if this process is watched; one that only serves data does not begin one."""
     session = Session.of_process()
     if session.is_on:
         if session.is_behind and session.is_training_thread():
-            is_flushed = session.is_resting and not wakes
-            session.guard.call(
-                "notes", session.flush_rest if is_flushed else session.catch_up, None
-            )
+            session.guard.call("notes", session.catch_up, None)
         return session
     if session.place.job_uri is None or multiprocessing.current_process().daemon:
         return None

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from sonde.collect.account import Resting
 from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.frameworks.torch import PyTorch
 from sonde.collect.script import record_number
@@ -33,10 +32,9 @@ class OnTorch(Adapter):
         self._session = session
         self._torch = torch
         session.versions[self.package] = str(import_module(self.package).__version__)
-        skips = Resting.SKIPS
-        self._note = session.hook(self.package, self._record, None, Resting.FLUSHES)
-        self._divides = session.hook("losses", torch.losses.divides, False, skips)
-        self._undivided = session.hook("losses", torch.losses.undivided, None, skips)
+        self._note = session.hook(self.package, self._record, None)
+        self._divides = session.hook("losses", torch.losses.divides, default=False)
+        self._undivided = session.hook("losses", torch.losses.undivided, None)
         self._force = session.hook("modes", session.steps.force, None)
         self._entitle = session.hook("evaluations", torch.evaluations.entitle, "")
         self._report = session.hook("evaluations", torch.evaluations.report, None)

@@ -5,7 +5,6 @@ from importlib import import_module
 from operator import attrgetter, methodcaller
 from typing import Any
 
-from sonde.collect.account import Resting
 from sonde.collect.frameworks._on_torch import Function, OnTorch
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
@@ -43,11 +42,11 @@ class Lightning(OnTorch):
         connector = vars(import_module(f"{connectors}.logger_connector"))["_LoggerConnector"]
         results = vars(import_module(f"{connectors}.result"))["_ResultCollection"]
         patches.wrap(results, "metrics", self._measuring)
-        patches.wrap(connector, "on_batch_end", self._logging_batch)
+        patches.wrap(connector, "on_batch_end", self._logging)
         patches.wrap(connector, "on_epoch_end", self._logging)
 
     def _dividing(self, original: Function) -> Function:
-        told = self._session.hook("losses", self._torch.losses.divided, None, Resting.SKIPS)
+        told = self._session.hook("losses", self._torch.losses.divided, None)
 
         def from_training_step_output(output: Any, normalize: int = 1) -> Any:
             result = original(output, normalize)
@@ -77,17 +76,6 @@ class Lightning(OnTorch):
             if metrics and not _is_aside(connector.trainer):
                 self._note(_all_of(metrics))
             return result
-
-        return log
-
-    def _logging_batch(self, original: Function) -> Function:
-        """The numbers of a batch; while the hooks rest, those of inspected steps are enough."""
-        session, logging = self._session, self._logging(original)
-
-        def log(connector: Any, *args: Any, **kwargs: Any) -> Any:
-            if session.is_resting:
-                return original(connector, *args, **kwargs)
-            return logging(connector, *args, **kwargs)
 
         return log
 

@@ -20,9 +20,8 @@ _INTO_THE_GRAPH = "TorchInGraphFunctionVariable"
 class Compiler:
     """Sets right what the compiler has learned, before it compiles anything."""
 
-    def __init__(self, session: Session, on_compile: Callable[[], None]) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
-        self._on_compile = on_compile
 
     def attach(self, patches: Patches) -> None:
         """Sees when something is about to be compiled."""
@@ -36,10 +35,7 @@ class Compiler:
     def _before(self, original: Callable[..., Any], patches: Patches) -> Callable[..., Any]:
         set_right = self._session.guard.shield("compiler", _set_right, None)
 
-        on_compile = self._session.guard.shield("compiler", self._on_compile, None)
-
         def compiled(*args: Any, **kwargs: Any) -> Any:
-            on_compile()
             set_right(patches)
             return original(*args, **kwargs)
 

@@ -19,11 +19,10 @@ from sonde.collect.steps import At, FinishedStep, Pass
 from sonde.collect.torch.identities import IdentitySet
 from sonde.collect.torch.labels import Labels
 from sonde.collect.torch.modules import Modules
-from sonde.collect.torch.numbers import number_in
 from sonde.collect.torch.offers import Offers, is_plain, leaves_of
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
-from sonde.collect.torch.quiet import LOSS, Note
+from sonde.collect.torch.quiet import LOSS, Note, number_in
 from sonde.collect.torch.scalars import Scalars
 from sonde.collect.torch.shards import local, whole
 from sonde.records.tensor import TensorKind
@@ -89,7 +88,7 @@ class Criteria:
         peek = session.guard.shield("labels", self._peek, None)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
-            if session.is_resting or is_compiling() or self._depth or not session.is_on:
+            if is_compiling() or self._depth or not session.is_on:
                 return original(*args, **kwargs)
             is_quiet = quiet.is_on and get_ident() == quiet.thread_id
             if is_quiet and has_gradients():

@@ -84,18 +84,9 @@ class Waiting:
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns, get_ident, quiet = self._session.clock.now_ns, threading.get_ident, self._quiet
-        feeds, session = quiet.feeds, self._session
-
-        def counted(iterator: Any) -> Any:
-            start_ns = now_ns()
-            batch = original(iterator)
-            feeds.latest = feeds.by_iterator.get(id(iterator)) or NO_FEED
-            quiet.rest.waited(start_ns, now_ns())
-            return batch
+        feeds = quiet.feeds
 
         def awaited(iterator: Any) -> Any:
-            if session.is_resting:
-                return counted(iterator)
             start_ns, is_exhausted = now_ns(), True
             try:
                 batch = original(iterator)
@@ -143,7 +134,7 @@ class Waiting:
         now_ns, is_compiling = session.clock.now_ns, torch.compiler.is_compiling
 
         def moved(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            if session.is_resting or is_compiling() or not session.is_on or tensor.is_cuda:
+            if is_compiling() or not session.is_on or tensor.is_cuda:
                 return original(tensor, *args, **kwargs)
             start_ns = now_ns()
             result = original(tensor, *args, **kwargs)

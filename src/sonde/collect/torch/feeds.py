@@ -37,11 +37,6 @@ class Feeds:
         self.batch: Any = None  # of the evaluation pass that is under way
         self.batch_of: Callable[..., Any] = _no_batch  # makes it
 
-    def trained(self, passes: int) -> None:
-        """Training passes that were not seen."""
-        self.trainings += passes
-        self.latest.is_training = True
-
     def clear(self) -> None:
         """Forgets all iterations."""
         self.by_iterator.clear()

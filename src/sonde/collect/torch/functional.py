@@ -102,7 +102,6 @@ class Functional:
 
     def _watching(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling, activations = torch.compiler.is_compiling, self._activations
-        session = self._session
         name = original.__name__.rstrip("_")
         of_input = _OF_INPUTS.get(name)
         of_output = _RELU if of_input == _OF_INPUTS["relu"] else _ACTIVATION
@@ -110,7 +109,7 @@ class Functional:
         where = self._session.hook("functional activations", self._where, None)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
-            if session.is_resting or is_compiling() or activations.due is None or self._depth:
+            if is_compiling() or activations.due is None or self._depth:
                 return original(*args, **kwargs)
             place = where(name)
             if place is None:

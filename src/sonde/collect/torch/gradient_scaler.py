@@ -38,7 +38,7 @@ class GradientScalers:
 
         def scale(scaler: Any, outputs: Any) -> Any:
             result = original(scaler, outputs)
-            noted(outputs, result)  # a hook that rests is woken: steps may be skipped
+            noted(outputs, result)
             return result
 
         return scale

@@ -9,7 +9,10 @@ import torch
 from torch import Tensor
 from torch._C import _current_graph_task_id
 from torch.optim import Optimizer
-from torch.optim import optimizer as step_hooks
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 
 from sonde.collect.session import Session
 from sonde.collect.steps import Pass
@@ -20,7 +23,6 @@ from sonde.collect.torch.losses import ACCUMULATES, Losses, divisor_of, operatio
 from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
-from sonde.collect.torch.numbers import number_in
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.other_threads import OtherThreads
 from sonde.collect.torch.patches import Patches
@@ -33,6 +35,7 @@ from sonde.collect.torch.quiet import (
     RATES,
     Note,
     Quiet,
+    number_in,
 )
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.collect.torch.unstepped import Unstepped
@@ -104,14 +107,16 @@ class TrainingLoop:
         for owner in (Optimizer, torch.nn.Module):
             patches.wrap(owner, "zero_grad", self._zeroing)
         self._quiet.readers |= self._readers()
-        self._quiet.rest.follow(self.optimizers, self._losses)
-        scalers = (self._session, self._losses, lambda: self._start_ns, self._step_skipped)
-        GradientScalers(*scalers).attach(patches)
+        GradientScalers(
+            self._session, self._losses, lambda: self._start_ns, self._step_skipped
+        ).attach(patches)
         pre_hook, post_hook = self._before_steps(), self._after_steps()
         leave_alone(pre_hook)
         leave_alone(post_hook)
-        self._handles = [step_hooks.register_optimizer_step_pre_hook(pre_hook)]
-        self._handles.append(step_hooks.register_optimizer_step_post_hook(post_hook))
+        self._handles = [
+            register_optimizer_step_pre_hook(pre_hook),
+            register_optimizer_step_post_hook(post_hook),
+        ]
 
     def _before_steps(self) -> Callable[..., Any]:
         before = self._session.hook("optimizer steps", self._before_step, None)
@@ -119,7 +124,7 @@ class TrainingLoop:
         quiet, get_ident, session = self._quiet, threading.get_ident, self._session
 
         def pre_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
-            if session.is_resting or is_compiling():
+            if is_compiling():
                 return None
             is_known = quiet.is_on and id(optimizer) == quiet.optimizer
             if is_known and len(args) == 1 and not kwargs and get_ident() == quiet.thread_id:
@@ -142,12 +147,9 @@ class TrainingLoop:
     def _after_steps(self) -> Callable[..., None]:
         after = self._session.hook("optimizer steps", self._after_step, None)
         is_compiling, now_ns = torch.compiler.is_compiling, self._session.clock.now_ns
-        quiet, session = self._quiet, self._session
+        quiet = self._quiet
 
         def post_hook(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-            if session.is_resting:
-                quiet.rest.stepped(optimizer, now_ns())
-                return
             if is_compiling():
                 return
             if quiet.optimizer_ns and id(optimizer) == quiet.optimizer:
@@ -220,18 +222,19 @@ class TrainingLoop:
 
         leave_alone(noted)
         leave_alone(closely)
-        return quiet.rest.around(original, backward)
+        return backward
 
     def _zeroing(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A loop that leaves a batch out throws its gradients away: that was no micro-step."""
-        is_compiling, quiet, session = torch.compiler.is_compiling, self._quiet, self._session
+        is_compiling, quiet = torch.compiler.is_compiling, self._quiet
         cleared = self._session.hook("gradients thrown away", self._clear, None)
 
         def zero_grad(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
-            if session.is_resting:
-                quiet.rest.cleared()
-            elif not is_compiling() and (self._backwards or quiet.ends_with(BACKWARD)):
+            if is_compiling():
+                return result
+            notes = quiet.notes
+            if self._backwards or (notes and notes[-1][0] == BACKWARD):
                 cleared()
             return result
 
@@ -386,11 +389,9 @@ class TrainingLoop:
         self._stepping, self._has_closure = None, False
         self._marks.end(_OPTIMIZER)
         is_finite = self._losses.non_finite is None
-        backwards = self._backwards
         self._stepped(number, self._start_ns)
-        if is_finite:
-            is_plain = not (has_closure or self._losses.is_told) and self._steps.is_plain
-            self._quiet.leave(optimizer, number, is_plain, backwards)
+        if is_finite and not (has_closure or self._losses.is_told):
+            self._quiet.consider(optimizer, number, self._steps.latest_seconds)
 
     def _step_skipped(self, optimizer: Optimizer, start_ns: int) -> None:
         number = self.optimizers.number_of(optimizer)

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch._C import _current_graph_task_id, _get_tracing_state
 
-from sonde.collect.account import Resting
 from sonde.collect.session import Session
 from sonde.collect.steps import Pass
 from sonde.collect.torch.hooks import After, Before, Hooks
@@ -17,10 +16,9 @@ from sonde.collect.torch.identities import IdentitySet
 from sonde.collect.torch.inner_models import has_gradients, is_compiled, with_inner_models
 from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.names import Names, outermost
-from sonde.collect.torch.numbers import number_in
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
-from sonde.collect.torch.quiet import EVALUATION, FORWARD, Note, Quiet, references
+from sonde.collect.torch.quiet import EVALUATION, FORWARD, Note, Quiet, number_in, references
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.records.step import Phase
 
@@ -35,9 +33,7 @@ _COMPILED = "_compiled_call_impl"  # what a module calls that was compiled in pl
 class Modules:
     """All modules that exist, the outermost ones, and what their forward passes are for."""
 
-    def __init__(
-        self, session: Session, names: Names, marks: Marks, quiet: Quiet, hooks: Hooks
-    ) -> None:
+    def __init__(self, session: Session, names: Names, marks: Marks, quiet: Quiet) -> None:
         self._session = session
         self._names = names
         self._marks = marks
@@ -54,7 +50,7 @@ class Modules:
         self._at_end: list[Ends] = []
         self._called: set[int] = set()
         self._descents = 0  # looks for models that are used through their parts
-        self.hooks = hooks
+        self.hooks = Hooks()
         self.latest: ForwardPass | None = None  # the pass under way, or the one before
         # told of passes of evaluations that were noted, with the losses that were seen inside
         self.at_evaluation: list[Callable[[ForwardPass, list[tuple[str, float]]], None]] = []
@@ -145,11 +141,8 @@ class Modules:
     ) -> Callable[..., Any]:
         """A function as the outermost pass of a module that is never called itself."""
         begins, ends = self._begins_and_ends()
-        session = self._session
 
         def call(owner: Any, *args: Any, **kwargs: Any) -> Any:
-            if session.is_resting:
-                return function(owner, *args, **kwargs)
             module = module_of(owner)
             begins(module, args, kwargs)
             result = function(owner, *args, **kwargs)
@@ -247,22 +240,17 @@ class Modules:
         return after
 
     def _begins_and_ends(self) -> tuple[Callable[..., None], Callable[..., None]]:
-        hook, skips = self._session.hook, Resting.SKIPS
-        begins = hook("forward passes", self._begins, None, skips)
+        hook = self._session.hook
+        begins = hook("forward passes", self._begins, None)
         leave_alone(begins, with_callees=True)  # and with it all hooks: they share their code
-        return begins, hook("forward passes", self._ends, None, skips)
+        return begins, hook("forward passes", self._ends, None)
 
     def _evaluating(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A script that never trains says at least so much before it begins."""
         look = self._session.guard.shield("modules", self.refresh, None)
-        wake = self._session.guard.shield("notes", self.quiet.rest.evaluates, None)
-        is_compiling, session = torch.compiler.is_compiling, self._session
+        is_compiling = torch.compiler.is_compiling
 
         def switch_to_eval(module: nn.Module) -> Any:
-            if session.is_resting:
-                if module.training:
-                    wake()
-                return original(module)
             result = original(module)
             if not is_compiling():
                 look()
@@ -281,10 +269,8 @@ class Modules:
 
     def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A module that is compiled in place takes its hooks along into the compiled region."""
-        stay = self._session.guard.shield("compiler", self.quiet.rest.give_up, None)
 
         def compile_in_place(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-            stay()
             result = original(module, *args, **kwargs)
             compiled = vars(module).get(_COMPILED)
             if compiled is not None:

@@ -10,7 +10,6 @@ from torch.nn import utils
 from torch.optim import Optimizer
 
 from sonde.clock import thread_cpu_seconds
-from sonde.collect.account import Resting
 from sonde.collect.budget import Measurement
 from sonde.collect.session import Session
 from sonde.collect.torch.gather import Gather
@@ -121,7 +120,7 @@ class Norms:
 
     def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
-        noted = self._session.hook("clipping", self._clipped, None, Resting.SKIPS)
+        noted = self._session.hook("clipping", self._clipped, None)
 
         def clip_grad_norm_(parameters: Any, max_norm: Any, *args: Any, **kwargs: Any) -> Any:
             total = original(parameters, max_norm, *args, **kwargs)

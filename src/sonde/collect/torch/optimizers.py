@@ -41,11 +41,6 @@ class Optimizers:
         """How many there are now."""
         return len(self._numbers)
 
-    @property
-    def by_identity(self) -> dict[int, int]:
-        """Their numbers, by the identities of those that exist now."""
-        return {id(optimizer): number for optimizer, number in self._numbers}
-
     def __iter__(self) -> Iterator[tuple[int, Optimizer]]:
         return iter([(number, optimizer) for optimizer, number in self._numbers])
 

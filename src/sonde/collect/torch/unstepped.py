@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 
-from sonde.collect.account import Resting
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
 from sonde.records.notice import NoticeKind
@@ -33,7 +32,7 @@ class Unstepped:
 
     def _grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
-        computed = self._session.hook("gradients", self.computed, None, Resting.SKIPS)
+        computed = self._session.hook("gradients", self.computed, None)
 
         def grad(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
