@@ -64,6 +64,16 @@ def test_a_weight_without_a_gradient_is_frozen_on_purpose() -> None:
     assert judged(trained({"a": moving, "b": still}, gradient=0.0)).episodes == ()
 
 
+def test_a_head_that_is_trained_in_a_later_phase_is_left_alone() -> None:
+    tensors: dict[str, tuple[str, Values]] = {
+        "body": ("weights", moving),
+        "gradient/body": ("gradients", lambda _: MOVES),
+        "head": ("weights", lambda step: BEGIN if step <= 130 else moving(step)),
+        "gradient/head": ("gradients", lambda step: (step >= 130) * MOVES),
+    }
+    assert judged(with_tensors(tensors, 200)).episodes == ()
+
+
 def test_a_learning_rate_of_nought_is_a_wish() -> None:
     assert judged(trained({"a": moving, "b": still}, rate=0.0)).episodes == ()
 

@@ -31,8 +31,8 @@ class UnchangedTensor(Rule):
     Why it matters: what does not change does not learn, or is not fed.
     How it decides: tensors are the same whose smallest and largest value, mean and norm are close.
     Classic fires where the last num_steps recorded values of any tensor are (within rtol and atol).
-    Calibrated looks at weights that get a gradient and do not change in the least for 30 steps and
-    num_steps recorded ones, while other weights do; a learning rate of nought is a wish.
+    Calibrated looks at weights that do not change at all for 30 steps and num_steps recorded ones
+    after they first got a gradient, while other weights do. A learning rate of zero is intended.
     What to do: check that the optimizer owns the parameter, that its learning rate is not too small
     for the precision of the weights (bfloat16 rounds small updates away), and that nothing copies
     old values back.
@@ -82,7 +82,7 @@ class UnchangedTensor(Rule):
     def _calibrated(self, window: Window, state: State) -> Iterator[Finding]:
         weights = [one for one in window.tensors(_WEIGHTS) if one.is_matrix]
         same = state.of("same")  # at how many recorded steps, since which one, and its values
-        gradients = window.tensors(_GRADIENTS)
+        fed_since = _fed_since(window.tensors(_GRADIENTS), state)
         for tensor, rows in by_tensor(weights, _exact_rows(weights)):
             for row in rows:
                 count, first = same.get(tensor.name, (0, row))
@@ -94,13 +94,12 @@ class UnchangedTensor(Rule):
         for tensor in weights:
             count, first = same[tensor.name]
             last = int(tensor.steps[-1])
-            if count >= max(self.num_steps, 2) and last - first[0] >= _SPAN:
-                stuck.append((tensor.name, int(first[0]), last))
+            since = max(int(first[0]), fed_since.get(tensor.name, last))
+            if count >= max(self.num_steps, 2) and last - since >= _SPAN:
+                stuck.append((tensor.name, since, last))
         if not stuck or _is_frozen_on_purpose(window):
             return
-        fed = _fed(gradients)
-        stuck = [one for one in stuck if one[0] in fed]
-        if stuck and len(stuck) < len(weights):
+        if len(stuck) < len(weights):
             names = [name for name, _, _ in stuck]
             steps = (min(one for _, one, _ in stuck), max(one for _, _, one in stuck))
             yield self._found(names, steps, _WEIGHTS)
@@ -132,13 +131,23 @@ def _is_equal(one: float, other: float) -> bool:
     return isclose(one, other, rel_tol=_EXACT)
 
 
-def _fed(gradients: Sequence[WindowTensor]) -> set[str]:
-    """The weights that have got a gradient."""
-    return {
-        one.name.removeprefix("gradient/")
-        for one in gradients
-        if bool((one.column("sum_of_absolutes") > _LEAST_GRADIENT * one.column("count")).any())
-    }
+def _fed_since(gradients: Sequence[WindowTensor], state: State) -> dict[str, int]:
+    """For each weight that gets a gradient now, since which recorded step it does.
+
+    A head that is trained in one phase of a job only does not change in the others.
+    """
+    since: dict[str, int] = state.of("fed")
+    fed = {}
+    for gradient in gradients:
+        sizes = gradient.column("sum_of_absolutes")
+        is_fed = sizes > _LEAST_GRADIENT * gradient.column("count")
+        if bool(is_fed.any()):
+            name = gradient.name.removeprefix("gradient/")
+            fed[name] = since.get(name, int(gradient.steps[is_fed][0]))
+    if gradients:
+        since.clear()
+        since |= fed
+    return since
 
 
 def _is_frozen_on_purpose(window: Window) -> bool:
