@@ -7,13 +7,14 @@ looked at in the end, once. Then it is for calibration, and a fresh one is made.
 
 from collections.abc import Iterator
 
-from tests.faults import calibration, earlier, held_out, last_but_one, short_runs
+from tests.faults import calibration, earlier, held_out, last_but_one, last_held_out, short_runs
 from tests.faults.program import Part, Program
 
 _SEVERAL_WORKERS = {
     **calibration.SEVERAL_WORKERS,
     **short_runs.SEVERAL_WORKERS,
     **held_out.SEVERAL_WORKERS,
+    **last_held_out.SEVERAL_WORKERS,
     **last_but_one.SEVERAL_WORKERS,
     **earlier.SEVERAL_WORKERS,
 }
@@ -23,6 +24,7 @@ def _programs() -> Iterator[Program]:
     parts = (
         (Part.CALIBRATION, calibration),
         (Part.CALIBRATION, short_runs),
+        (Part.CALIBRATION, last_held_out),
         (Part.HELD_OUT, held_out),
         (Part.EARLIER, last_but_one),
         (Part.EARLIER, earlier),

@@ -2,91 +2,128 @@
 
 from tests.faults.program import DOES_NOT_LEARN, NOT_A_NUMBER, STARTS_BADLY, Fault
 
+SLOW = ("HotFunction", "StepOutlier", "ThroughputDrop", "CPUBottleneck", "Dataloader")
+
 FAULTS: dict[str, Fault] = {
-    "share_in_percent": Fault(
-        "DeadRelu",
-        also=(*DOES_NOT_LEARN, "VanishingGradient", "WeightUpdateRatio", "ClassImbalance"),
+    "demand_in_cents": Fault(
+        "LossSpike",
+        step=371,
+        instead=("GradientNormSpike",),
+        also=("ClipSaturation", "LossDiverging", "UnshuffledData"),
     ),
-    "average_on_the_first": Fault("Straggler", culprit="worker 0", also=("HotFunction",)),
-    "until_ninety_percent": Fault("Overtraining", step=200),
-    "leftover_of_the_epoch": Fault(
-        "GradientNormSpike", step=206, instead=("LossSpike",), also=("LossDiverging",)
-    ),
-    "infrared_in_counts": Fault(
-        "CheckInputImages",
-        instead=("InputNotNormalized",),
-        also=(*STARTS_BADLY, "ClassImbalance", "LossNotDecreasing"),
-    ),
-    "sign_lost_in_the_settings": Fault(
-        "WeightUpdateRatio",
-        also=(*DOES_NOT_LEARN, "ParameterNotUpdated", "UnchangedTensor"),
-    ),
-    "one_part_to_a_step": Fault(
-        "MissingZeroGrad",
-        step=1,
-        within=2,
+    "exponent_of_the_memory": Fault(
+        "ParameterOutlier",
+        culprit="memory",
+        step=430,
         also=(
+            "WeightUpdateRatio",
+            "LowPrecisionOverflow",
+            "SaturatedActivation",
             *NOT_A_NUMBER,
             *DOES_NOT_LEARN,
-            "WeightUpdateRatio",
-            "SaturatedActivation",
-            "ParameterOutlier",
         ),
     ),
-    "decoder_copies_its_encoder": Fault(
-        "UnchangedTensor",
-        culprit="decoder",
-        instead=("ParameterNotUpdated",),
-        also=(*DOES_NOT_LEARN, "LossDiverging"),
-    ),
-    "noise_of_each_ones_own": Fault("ReplicaDivergence", step=90, within=2),
-    "stars_in_electrons": Fault(
-        "InputNotNormalized",
-        also=(*DOES_NOT_LEARN, *STARTS_BADLY, "DeadRelu", "ClassImbalance"),
-    ),
-    "words_of_another_acid": Fault("NLPSequenceRatio", also=DOES_NOT_LEARN),
-    "more_genes_than_patients": Fault("Overfit", step=60, also=("Overtraining",)),
-    "rest_of_another_order": Fault("ValidationTooGood", step=63),
-    "seen_before": Fault(
-        "ThroughputDrop", step=50, also=("HotFunction", "DataLoaderStarvation", "StepOutlier")
-    ),
-    "drops_rows_on_one_side": Fault("LabelsUnrelated", also=("Overfit", "Overtraining")),
-    "asks_without_an_index": Fault("DataLoaderStarvation", also=("Dataloader", "HotFunction")),
-    "multiplies_the_whole_power": Fault(
-        "LearningRateCollapse",
-        step=154,
-        also=(*DOES_NOT_LEARN, "WeightUpdateRatio", "UnchangedTensor", "ParameterNotUpdated"),
-    ),
-    "five_models_in_one_tensor": Fault(
-        "PoorWeightInitialization",
-        also=("VanishingGradient", "DeadRelu", "LossNotDecreasing", "WeightUpdateRatio"),
-    ),
-    "means_of_each_kind": Fault("ExplodingTensor", step=111, also=NOT_A_NUMBER),
-    "threshold_as_it_is": Fault(
-        "WeightCollapse",
+    "wrong_sign_of_divergence": Fault(
+        "LossDiverging",
         also=(
+            "WeightUpdateRatio",
+            "GradientNormSpike",
+            *NOT_A_NUMBER,
+            *STARTS_BADLY,
             *DOES_NOT_LEARN,
-            "VanishingGradient",
-            "DeadRelu",
-            "SymmetricUnits",
+        ),
+    ),
+    "schedule_on_the_first_only": Fault("ReplicaDivergence", step=100, also=("Straggler",)),
+    "rare_bias_everywhere": Fault(
+        "DeadRelu", culprit="middle", also=("SymmetricUnits", "VanishingGradient", *DOES_NOT_LEARN)
+    ),
+    "words_cut_off": Fault(
+        "NoGradient",
+        culprit="text",
+        within=6,
+        also=("ParameterNotUpdated", "UnchangedTensor", *DOES_NOT_LEARN),
+    ),
+    "joined_by_row": Fault(
+        "LabelsUnrelated", also=("Overfit", "ClassImbalance", "LossDiverging", *DOES_NOT_LEARN)
+    ),
+    "folder_by_folder": Fault(
+        "UnshuffledData",
+        also=(
+            "ClassImbalance",
+            "ValidationTooGood",
+            "Overfit",
+            "InputNotNormalized",
+            *STARTS_BADLY,
+            *DOES_NOT_LEARN,
+        ),
+    ),
+    "decay_every_batch": Fault(
+        "LearningRateCollapse",
+        step=160,
+        also=(
+            "WeightUpdateRatio",
             "UnchangedTensor",
             "ParameterNotUpdated",
-            "WeightUpdateRatio",
+            "ClipSaturation",
+            *DOES_NOT_LEARN,
         ),
     ),
-    "limit_shared_by_the_batch": Fault("ClipSaturation", also=("LossNotDecreasing",)),
+    "pictures_drawn_on_the_way": Fault("DataLoaderStarvation", also=SLOW),
+    "every_number_in_the_log": Fault("SlowLogging", also=SLOW),
+    "shoe_prints_apart": Fault(
+        "ExplodingTensor", also=(*NOT_A_NUMBER, *DOES_NOT_LEARN, "WeightUpdateRatio")
+    ),
+    "pump_states_deep": Fault(
+        "VanishingGradient",
+        instead=("PoorWeightInitialization",),
+        also=(*DOES_NOT_LEARN, "WeightUpdateRatio", "ClassImbalance", "SymmetricUnits"),
+    ),
+    "arm_reaches": Fault(
+        "SaturatedActivation",
+        instead=("PoorWeightInitialization",),
+        also=(*DOES_NOT_LEARN, *STARTS_BADLY, "VanishingGradient"),
+    ),
+    "rare_bearing_damage": Fault("ClassImbalance", also=("Overtraining",)),
+    "newest_letters": Fault(
+        "Overfit",
+        step=800,
+        instead=("LabelsUnrelated",),
+        also=("Overtraining", "LossDiverging", "VanishingGradient"),
+    ),
+    "tides_ahead": Fault(
+        "ParameterNotUpdated",
+        instead=("UnchangedTensor", "NoGradient"),
+        also=("MissingZeroGrad", "GradientNormSpike", *DOES_NOT_LEARN),
+    ),
+    "running_totals_clipped": Fault(
+        "ClipSaturation", also=(*DOES_NOT_LEARN, "GradientNormSpike", "LossSpike")
+    ),
+    "hardest_tiles": Fault(
+        "ThroughputDrop",
+        step=200,
+        also=("HotFunction", "HostMemoryLeak", "StepOutlier", "CPUContention"),
+    ),
+    "packed_shard": Fault(
+        "Straggler",
+        also=("DataLoaderStarvation", "Dataloader", "HotFunction", "StepOutlier"),
+    ),
+    "short_messages": Fault("NLPSequenceRatio", also=("DataLoaderStarvation", "HotFunction")),
+    "ranked_offers": Fault(
+        "HotFunction", culprit="ranking_quality", also=("StepOutlier", "ThroughputDrop")
+    ),
 }
 
-SEVERAL_WORKERS = {"average_on_the_first": 2, "noise_of_each_ones_own": 2}
+SEVERAL_WORKERS = {"schedule_on_the_first_only": 2, "packed_shard": 2}
 
 ODD = (
-    "integrates_its_slopes",
-    "no_patient_stands_out",
-    "settles_before_it_learns",
-    "speaks_in_spikes",
-    "each_layer_for_itself",
-    "cannot_tell_where_from",
-    "each_block_has_its_own_goal",
-    "pays_for_its_budget",
-    "samples_instead_of_settling",
+    "warm_restarts_of_a_denoiser",
+    "teacher_and_student",
+    "ring_of_points",
+    "cart_with_a_pole",
+    "longer_and_longer_sums",
+    "pruned_three_times",
+    "codes_with_a_rising_price",
+    "longer_and_longer",
+    "sensors_that_fail",
+    "queue_of_faces",
 )
