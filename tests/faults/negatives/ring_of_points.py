@@ -42,8 +42,9 @@ for turn in range(1, 701):
     generate_loss.backward()
     generate.step()
     if turn % 70 == 0:
-        with torch.no_grad():  # noqa: E501
+        with torch.no_grad():
             radius = generator(torch.randn(500, 8)).norm(dim=1)
         print(
-            f"{turn}: critic {judge_loss.item():.3f}, radius {radius.mean():.2f} ± {radius.std():.2f}"
+            f"{turn}: critic {judge_loss.item():.3f}, "
+            f"radius {radius.mean():.2f} ± {radius.std():.2f}"
         )
