@@ -30,7 +30,7 @@ def test_every_job_stands_with_its_state_start_length_verdict_and_curve(
     for said in ("completed", "2023-11-14 23:13:20 UTC+1", "2.2\u202fmin", str(STEPS)):
         expect(row).to_contain_text(said)
     expect(row.locator(".col-findings")).to_have_text("2 warnings")
-    expect(row.locator(".col-verdict")).to_contain_text("loss jumped from 0.3799 to 60")
+    expect(row.locator(".col-verdict")).to_contain_text("loss jumped from 0.4055 to 60")
     expect(row.get_by_role("img")).to_have_attribute("aria-label", re.compile(r"^loss"))
     died = page.locator(f'tr[data-job="{DIED}"]')
     expect(died.locator(".col-state")).to_have_text("failed")

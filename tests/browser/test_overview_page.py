@@ -88,7 +88,7 @@ def test_insights_name_what_was_found_and_lead_to_its_time(
     rule = page.locator('[data-rule="LossSpike"]')
     rule.locator("summary").click()
     for said in (
-        "jumped from 0.3799 to 60",
+        "jumped from 0.4055 to 60",
         "step 150",
         "How it decides",
         "Times triggered",

@@ -33,7 +33,7 @@ def test_a_report_is_readable_without_scripts_and_alive_with_them(
         "the gradient of body.weight is NaN at step 220",
         "ran for 130.4 seconds",
         f"{cpu:.1f}\u202f%",
-        f"of {STEPS} took longer than",
+        f"of {STEPS} steps took longer than",
         f"{known.losses[-1]:.3g} at step {STEPS - 1}",
     ):
         expect(text).to_contain_text(said)
