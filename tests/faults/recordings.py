@@ -5,12 +5,13 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 from time import perf_counter
+from typing import TextIO
 
 from tests.faults.program import FOLDER, Program, Variant
 from tests.journeys.sonde_cli import plain_environment
@@ -19,6 +20,7 @@ ROOT = FOLDER.parent.parent
 CACHE = ROOT / ".cache" / "faults"
 _RECORDER = ROOT / "src" / "sonde" / "collect"
 _MOST_SECONDS = 180
+_TIMED_OUT = 124  # as `timeout` says it
 
 # a core each: programs run beside each other, and a thread more would only be in their way
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
@@ -67,6 +69,8 @@ def record(run: Run, cache: Path = CACHE, *, may_be_old: bool = False) -> Record
     under_way = Path(mkdtemp(dir=kept))
     began = perf_counter()
     code = _train(run, under_way)
+    if code == _TIMED_OUT:  # a busy machine, mostly: it is tried again next time
+        return Recording(str(under_way / "job"), code, perf_counter() - began)
     recording = Recording(str(folder / "job"), code, perf_counter() - began)
     (under_way / "ended.json").write_text(json.dumps(asdict(recording)))
     try:
@@ -85,9 +89,16 @@ def _train(run: Run, folder: Path) -> int:
     watched = (sys.executable, "-m", "sonde", "run", *options)
     on_disk = _on_disk(run.program.disk_mib, folder) if run.program.disk_mib else ()
     neighbors = run.program.neighbors if run.variant is Variant.FAULTY else 0
+    command = (*on_disk, *watched, "--", sys.executable, *launcher, *script)
     with (folder / "output.txt").open("w") as output, _computing(neighbors):
+        return _run(command, folder, output)
+
+
+def _run(command: Sequence[str], folder: Path, output: TextIO) -> int:
+    """Runs a command to its end; one that takes too long is an error of that run alone."""
+    try:
         done = subprocess.run(
-            [*on_disk, *watched, "--", sys.executable, *launcher, *script],
+            command,
             cwd=folder,
             env={**plain_environment(), **_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
@@ -96,6 +107,8 @@ def _train(run: Run, folder: Path) -> int:
             check=False,
             timeout=_MOST_SECONDS,
         )
+    except subprocess.TimeoutExpired:
+        return _TIMED_OUT
     return done.returncode
 
 

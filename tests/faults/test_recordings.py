@@ -1,5 +1,6 @@
 """Recordings of programs are made once, and again when something has changed."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,14 @@ def test_a_training_that_was_cut_off_is_done_again(
             record(RUN, tmp_path)
     assert record(RUN, tmp_path).code == 0
     assert trained == [RUN]
+
+
+def test_a_run_that_takes_too_long_is_an_error_of_that_run_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(command: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, 180)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert record(RUN, tmp_path).code == 124
+    assert not list(tmp_path.rglob("ended.json"))

@@ -26,7 +26,7 @@ model = nn.Sequential(
     *(nn.Conv2d(24, 24, 3, padding=1), nn.BatchNorm2d(24), nn.ReLU()),
     nn.Conv2d(24, 1, 3, padding=1),
 )
-optimizer = torch.optim.SGD(model.parameters(), lr=0.15, momentum=0.9, nesterov=True)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True)
 scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 120, 2, eta_min=1e-5)
 noisy_held, clean_held = pictures(200)
 mean = 0.0

@@ -1,8 +1,9 @@
-"""Programs that were held out and judged once; now thresholds may be set on them."""
+"""Fourth set of labels: held out, judged once, used for calibration since."""
 
+from tests.faults.labels._labels import Labels
 from tests.faults.program import DOES_NOT_LEARN, NOT_A_NUMBER, STARTS_BADLY, Fault
 
-FAULTS: dict[str, Fault] = {
+_FAULTS: dict[str, Fault] = {
     "share_in_percent": Fault(
         "DeadRelu",
         also=(*DOES_NOT_LEARN, "VanishingGradient", "WeightUpdateRatio", "ClassImbalance"),
@@ -77,9 +78,9 @@ FAULTS: dict[str, Fault] = {
     "limit_shared_by_the_batch": Fault("ClipSaturation", also=("LossNotDecreasing",)),
 }
 
-SEVERAL_WORKERS = {"average_on_the_first": 2, "noise_of_each_ones_own": 2}
+_WORKERS = {"average_on_the_first": 2, "noise_of_each_ones_own": 2}
 
-ODD = (
+_HEALTHY_BUT_ODD = (
     "integrates_its_slopes",
     "no_patient_stands_out",
     "settles_before_it_learns",
@@ -89,4 +90,10 @@ ODD = (
     "each_block_has_its_own_goal",
     "pays_for_its_budget",
     "samples_instead_of_settling",
+)
+
+LABELS = Labels(
+    faults=_FAULTS,
+    healthy_but_odd=_HEALTHY_BUT_ODD,
+    workers=_WORKERS,
 )

@@ -1,5 +1,6 @@
-"""Programs that thresholds were set on last time; what was learned from them must not be lost."""
+"""Second set of labels: held out, judged once, used for calibration since."""
 
+from tests.faults.labels._labels import Labels
 from tests.faults.program import (
     DOES_NOT_LEARN,
     NOT_A_NUMBER,
@@ -8,7 +9,7 @@ from tests.faults.program import (
     Fault,
 )
 
-FAULTS: dict[str, Fault] = {
+_FAULTS: dict[str, Fault] = {
     "a_list_used_up": Fault(
         "MissingZeroGrad",
         step=1,
@@ -143,9 +144,9 @@ FAULTS: dict[str, Fault] = {
     "resumed_as_it_was_saved": Fault("ModeMismatch", step=200, within=2),
 }
 
-SEVERAL_WORKERS = {"restarts_lazy_units": 2, "joins_when_done": 2}
+_WORKERS = {"restarts_lazy_units": 2, "joins_when_done": 2}
 
-ODD = (
+_HEALTHY_BUT_ODD = (
     *("mixes_pairs", "hides_most_patches", "fills_in_words", "reads_on"),
     *("actor_and_critic", "proximal", "flows_both_ways", "codebook_by_averages"),
     *("batches_grow", "swings_its_rate", "pretext_first", "echo_state"),
@@ -160,4 +161,10 @@ ODD = (
     ),
     *("rebuilds_then_names", "other_loss_from_half", "hard_ones_only", "soft_actor_critic"),
     *("asks_for_labels", "joins_when_done"),
+)
+
+LABELS = Labels(
+    faults=_FAULTS,
+    healthy_but_odd=_HEALTHY_BUT_ODD,
+    workers=_WORKERS,
 )

@@ -1,8 +1,9 @@
 """Faults that show in runs of seconds to minutes, and healthy runs that look like them."""
 
+from tests.faults.labels._labels import Labels
 from tests.faults.program import DOES_NOT_LEARN, NOT_A_NUMBER, Fault, Parameters
 
-FAULTS: dict[str, Fault] = {
+_FAULTS: dict[str, Fault] = {
     "loss_jumps_for_five_batches": Fault("LossSpike", step=298, also=("GradientNormSpike",)),
     "exponent_bit_of_a_weight_flips": Fault(
         "ParameterOutlier",
@@ -29,15 +30,28 @@ FAULTS: dict[str, Fault] = {
     ),
 }
 
-SEVERAL_WORKERS = {
+_WORKERS = {
     "worker_hangs_for_ten_seconds": 2,
     "trains_the_module_inside_the_wrapper": 2,
 }
 
-GIVEN: dict[str, Parameters] = {
+_PARAMETERS: dict[str, Parameters] = {
     "stands_still_for_fifteen_seconds": {"StalledTrainingRule": {"threshold": 4.0}},
 }
 
-NEIGHBORS = {"neighbors_take_the_cores": 3}
+_NEIGHBORS = {"neighbors_take_the_cores": 3}
 
-ODD = ("policy_with_rollouts",)
+_HEALTHY_BUT_ODD = (
+    "policy_with_rollouts",
+    "clips_its_policy",
+    "learns_from_a_replay_buffer",
+    "reaches_with_two_critics",
+)
+
+LABELS = Labels(
+    faults=_FAULTS,
+    healthy_but_odd=_HEALTHY_BUT_ODD,
+    workers=_WORKERS,
+    parameters=_PARAMETERS,
+    neighbors=_NEIGHBORS,
+)

@@ -1,8 +1,9 @@
-"""Programs that thresholds are set on: they were held out last time, and were looked at since."""
+"""Third set of labels: held out, judged once, used for calibration since."""
 
+from tests.faults.labels._labels import Labels
 from tests.faults.program import DOES_NOT_LEARN, NOT_A_NUMBER, OVER_SIX_STEPS, STARTS_BADLY, Fault
 
-FAULTS: dict[str, Fault] = {
+_FAULTS: dict[str, Fault] = {
     "warmed_by_a_wrapper": Fault(
         "MissingZeroGrad",
         step=1,  # at the first there is nothing left over yet
@@ -118,14 +119,14 @@ FAULTS: dict[str, Fault] = {
     ),
 }
 
-SEVERAL_WORKERS = {
+_WORKERS = {
     "resumes_on_one": 2,
     "teach_each_other": 2,
     "one_shard_is_packed": 2,
     "half_of_the_units_each": 2,
 }
 
-ODD = (
+_HEALTHY_BUT_ODD = (
     "episodes_of_five",
     "hospitals_keep_their_data",
     "orthogonal_momentum",
@@ -144,4 +145,10 @@ ODD = (
     "sorts_letters",
     "steps_of_its_own_size",
     "teaches_itself",
+)
+
+LABELS = Labels(
+    faults=_FAULTS,
+    healthy_but_odd=_HEALTHY_BUT_ODD,
+    workers=_WORKERS,
 )

@@ -1,5 +1,6 @@
-"""Programs that thresholds were set on before: what was learned from them must not be lost."""
+"""First set of labels: held out, judged once, used for calibration since."""
 
+from tests.faults.labels._labels import Labels
 from tests.faults.program import (
     DOES_NOT_LEARN,
     NOT_A_NUMBER,
@@ -9,7 +10,7 @@ from tests.faults.program import (
     Parameters,
 )
 
-FAULTS: dict[str, Fault] = {
+_FAULTS: dict[str, Fault] = {
     "head_replaced": Fault(
         "ParameterNotUpdated", "head", OVER_SIX_STEPS, within=2, also=("UnchangedTensor",)
     ),
@@ -275,7 +276,7 @@ FAULTS: dict[str, Fault] = {
     "fetches_in_chunks": Fault("StepOutlier", also=("Dataloader", "DataLoaderStarvation")),
 }
 
-SEVERAL_WORKERS = {
+_WORKERS = {
     "straggler": 2,
     "replicas_differ": 2,
     "one_does_not_come": 2,
@@ -287,7 +288,7 @@ SEVERAL_WORKERS = {
     "sentences_as_they_come": 2,
     "averages_now_and_then": 2,
 }
-GIVEN: dict[str, Parameters] = {
+_PARAMETERS: dict[str, Parameters] = {
     "masked_away": {"AllZero": {"collection_names": ("relu_output",)}},
     "slow_start": {"MaxInitializationTime": {"threshold": 0.15}},
     "waits_for_nothing": {"StalledTrainingRule": {"threshold": 5.0}},
@@ -295,11 +296,11 @@ GIVEN: dict[str, Parameters] = {
     "positions_in_metres": {"TensorVariance": {"max_threshold": 1e6}},
 }
 
-DISK_MIB = {"keeps_every_checkpoint": 120}
+_DISK_MIB = {"keeps_every_checkpoint": 120}
 
-BESIDE_ANOTHER = {"members_of_one_seed": "SimilarAcrossRuns"}
+_COMPARED_BY = {"members_of_one_seed": "SimilarAcrossRuns"}
 
-ODD = (
+_HEALTHY_BUT_ODD = (
     *("accumulation", "adapters", "adds_two_of_twenty", "adversarial", "always_clipped"),
     *("annealed_vae", "batches_of_four", "contrastive", "converged_before", "curriculum"),
     *("distillation", "experts"),
@@ -321,4 +322,13 @@ ODD = (
     *("level_free_forecast", "lottery_ticket", "masked_columns", "melody_hold"),
     *("multitask_uncertainty", "probe_in_eval", "random_features_eval", "tcn_many_series"),
     *("weighted_rare",),
+)
+
+LABELS = Labels(
+    faults=_FAULTS,
+    healthy_but_odd=_HEALTHY_BUT_ODD,
+    workers=_WORKERS,
+    parameters=_PARAMETERS,
+    disk_mib=_DISK_MIB,
+    compared_by=_COMPARED_BY,
 )
