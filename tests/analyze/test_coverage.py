@@ -4,11 +4,16 @@ import pytest
 
 from sonde.analyze.coverage import Answer, Coverage, coverage, no_issues
 from sonde.records.finding import RuleStatus
+from sonde.records.shortfall import DataUnit, Shortfall
 
 DECIDED = RuleStatus.NO_ISSUES_FOUND
 LACKING = RuleStatus.NOT_ENOUGH_DATA
 UNFIT = RuleStatus.NOT_APPLICABLE
 GOING = RuleStatus.IN_PROGRESS
+
+
+def lacking(rule: str, shortfall: Shortfall) -> Answer:
+    return Answer(rule, LACKING, 5, str(shortfall), shortfall=shortfall)
 
 
 def counted(*answers: Answer, is_training: bool = True, is_inside: bool = True) -> Coverage:
@@ -19,24 +24,24 @@ def test_no_issues_is_said_only_where_every_rule_that_applies_could_decide() -> 
     decided = Answer("A", DECIDED, 10)
     no_gpu = Answer("IdleGPU", UNFIT, 0, "no samples of gpu recorded", ("Metric",))
     assert no_issues(counted(decided, no_gpu)) == "No issues found."
-    short = Answer("B", LACKING, 5, "it has seen 20 steps; it needs 150")
+    short = lacking("B", Shortfall(20, 150, DataUnit.STEPS))
     found = counted(decided, no_gpu, short)
     assert (found.applicable, found.lacking) == (2, 1)
     assert no_issues(found) == (
-        "No issues found so far; 1 of 2 rules lacked data: B needs 150 steps, had 20."
+        "No issues found so far; 1 of 2 rules lacked data: B needs 150 steps (20 recorded)."
     )
 
 
 def test_reasons_are_grouped_by_what_is_lacking_the_commonest_first() -> None:
     answers = [
-        Answer("A", LACKING, 5, "it has seen 20 steps; it needs 150"),
-        Answer("B", LACKING, 5, "it has seen 20 steps; it needs 5000"),
-        Answer("C", LACKING, 5, "it has seen no evaluation yet; it needs one"),
+        lacking("A", Shortfall(20, 150, DataUnit.STEPS)),
+        lacking("B", Shortfall(20, 5000, DataUnit.STEPS)),
+        lacking("C", Shortfall(0, 1, DataUnit.EVALUATIONS)),
         Answer("D", LACKING, 5, "something of its own"),
     ]
     assert counted(*answers).reasons == (
-        "2 need up to 5,000 steps, had 20",
-        "C needs 1 evaluation, had 0",
+        "2 need up to 5,000 steps (20 recorded)",
+        "C needs 1 evaluation (0 recorded)",
         "D: something of its own",
     )
 
@@ -59,5 +64,5 @@ def test_rules_without_losses_or_steps_lack_data_where_something_trains() -> Non
 )
 def test_while_a_job_runs_the_rules_that_wait_for_data_are_counted(waiting: int, said: str) -> None:
     going = Answer("A", GOING, 10)
-    others = (Answer("B", GOING, 0), Answer("C", LACKING, 5, "it has seen 1 step; it needs 2"))
+    others = (Answer("B", GOING, 0), lacking("C", Shortfall(1, 2, DataUnit.STEPS)))
     assert no_issues(counted(going, *others[:waiting])) == said

@@ -77,3 +77,14 @@ def test_growth_by_steps_is_steady_though_steps_become_slower() -> None:
     by_steps = growth_with(steps, SECONDS, steps)
     assert by_steps is not None
     assert by_steps.is_steady
+
+
+def test_growth_by_steps_that_come_in_bursts_is_steady() -> None:
+    steps = np.array([1, 20, 36, 50, 65, 68, 80, 98, 113, 126, 139, 148, 164, 210, 222, 232, 249.0])
+    seconds = np.arange(len(steps)) / 2
+    grown = growth_with(steps, seconds, 344 + 0.81 * steps)
+    filled = growth_with(steps, seconds, 344 + 200 * (1 - np.exp(-steps / 60)))
+    assert grown is not None
+    assert grown.is_steady
+    assert filled is not None
+    assert not filled.is_steady

@@ -85,7 +85,9 @@ def test_processes_that_were_seen_to_be_quick_are_enough() -> None:
     assert advised(2, 0.05, seen=0.6).needed == advised(2, 0.05).needed == 4
     answer = advised(2, 0.05, seen=0.06)
     assert (answer.needed, answer.advised, answer.limit) == (1, 2, Limit.NOTHING)
-    assert "make batches quickly enough" in answer.text
+    assert "Its 2 loader processes make batches quickly enough" in answer.text
+    alone = advised(1, 0.05, seen=0.06)
+    assert "Its one loader process makes batches quickly enough" in alone.text
 
 
 def test_of_steps_without_time_nothing_follows() -> None:

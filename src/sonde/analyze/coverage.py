@@ -1,20 +1,16 @@
 """How many rules could judge a job, how many lacked data, and what would have given it."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.shortfall import DataUnit, Shortfall
 
 _MOST_REASONS = 3
 _BASIC = {"Losses", "Steps"}  # every training has them
 _OF_THE_MACHINE = {"Metric"}
-# how rules say it: "it has seen 20 steps; it needs 150"
-_AMOUNT = re.compile(
-    r"(?P<has>[\d,]+|no|one) (?P<what>.+?)(?: yet)?[;,] (?:it )?needs (?P<needs>[\d,]+|one|two)"
-)
-_WORDS = {"no": 0, "one": 1, "two": 2}
+_UNITS = {unit.value: unit for unit in DataUnit}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +22,7 @@ class Answer:
     datapoints: int = 0
     reason: str = ""
     missing: tuple[str, ...] = ()
+    shortfall: Shortfall | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,7 @@ class Coverage:
 def answers_of(evaluations: Iterable[Evaluation]) -> list[Answer]:
     """What rules came to."""
     return [
-        Answer(one.rule, one.status, one.datapoints, one.reason or "", one.missing)
+        Answer(one.rule, one.status, one.datapoints, one.reason or "", one.missing, one.shortfall)
         for one in evaluations
     ]
 
@@ -60,6 +57,7 @@ def answers_in(documents: Iterable[Mapping[str, Any]]) -> list[Answer]:
             one["datapoints"],
             one["reason"] or "",
             tuple(one.get("missing", ())),
+            _shortfall(one.get("shortfall")),
         )
         for one in documents
     ]
@@ -128,32 +126,37 @@ def _reasons(answers: Sequence[Answer]) -> tuple[str, ...]:
     """What rules lack, grouped by what it is, the commonest first."""
     groups: dict[str, list[Answer]] = {}
     for one in answers:
-        groups.setdefault(_kind(one), []).append(one)
+        groups.setdefault(_key(one), []).append(one)
     ordered = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-    said = [_reason(kind, group) for kind, group in ordered[:_MOST_REASONS]]
+    reasons = [_reason(group) for _, group in ordered[:_MOST_REASONS]]
     left = sum(len(group) for _, group in ordered[_MOST_REASONS:])
-    return (*said, f"{left} for other reasons") if left else tuple(said)
+    return (*reasons, f"{left} for other reasons") if left else tuple(reasons)
 
 
-def _kind(answer: Answer) -> str:
+def _key(answer: Answer) -> str:
+    """Answers with the same one lack the same."""
     if answer.missing:
-        return "training steps"
-    amount = _AMOUNT.search(answer.reason)
-    return amount["what"] if amount else answer.reason or "no data yet"
+        return "missing"
+    return answer.shortfall.unit if answer.shortfall else answer.reason
 
 
-def _reason(kind: str, group: Sequence[Answer]) -> str:
-    if group[0].missing:
-        return f"{len(group)} need training steps, none were recorded"
-    amounts = [match for one in group if (match := _AMOUNT.search(one.reason))]
-    if len(amounts) < len(group):
-        return f"{len(group)} because {kind}" if len(group) > 1 else f"{group[0].rule}: {kind}"
-    least = min(_number(one["has"]) for one in amounts)
-    most = max(_number(one["needs"]) for one in amounts)
-    verb = f"{len(group)} need" if len(group) > 1 else f"{group[0].rule} needs"
-    upto = "up to " if len({one["needs"] for one in amounts}) > 1 else ""
-    return f"{verb} {upto}{most:,} {kind}, had {least:,}"
+def _reason(group: Sequence[Answer]) -> str:
+    first = group[0]
+    who = f"{len(group)} need" if len(group) > 1 else f"{first.rule} needs"
+    if first.missing:
+        return f"{who} training steps (none recorded)"
+    amounts = [one.shortfall for one in group if one.shortfall]
+    if not amounts:
+        return (
+            f"{len(group)}: {first.reason}" if len(group) > 1 else f"{first.rule}: {first.reason}"
+        )
+    needs = {one.needs for one in amounts}
+    limit = "up to " if len(needs) > 1 else ""
+    has = min(one.has for one in amounts)
+    return f"{who} {limit}{amounts[0].unit.amount(max(needs))} ({has:,} recorded)"
 
 
-def _number(text: str) -> int:
-    return _WORDS[text] if text in _WORDS else int(text.replace(",", ""))
+def _shortfall(document: Mapping[str, Any] | None) -> Shortfall | None:
+    if document is None:
+        return None
+    return Shortfall(document["has"], document["needs"], _UNITS[document["unit"]])

@@ -150,10 +150,11 @@ def _fewer(loading: Loading) -> str:
 
 
 def _handed_over(processes: int) -> str:
+    verb = "makes" if processes == 1 else "make"
     return (
-        f"Its {_processes(processes)} make batches quickly enough: the time goes into handing them "
-        "over, or others keep the cores busy. Larger batches of fewer and simpler pieces cost less "
-        "to hand over."
+        f"Its {_processes(processes)} {verb} batches quickly enough: the time goes into handing "
+        "them over, or others keep the cores busy. Larger batches of fewer and simpler pieces cost "
+        "less to hand over."
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sonde.records.seen import Seen
+from sonde.records.shortfall import Shortfall
 
 
 class Severity(StrEnum):
@@ -111,6 +112,7 @@ class Evaluation:
     explains: tuple[str, ...] = ()  # rules whose findings are consequences of its own
     told: tuple[str, ...] = ()  # in the store: the ids of the episodes that stand
     missing: tuple[str, ...] = ()  # kinds of data that it needs and has none of: `Losses`, `Steps`
+    shortfall: Shortfall | None = None  # how much data it lacks, where that can be counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self, dataclass_transform
 from sonde.read.window import Window
 from sonde.records.finding import Evidence, Finding, Setting, Severity
 from sonde.records.need import Need
+from sonde.records.shortfall import Shortfall
 
 _SECTION = re.compile(r"^(Why it matters|What to do|How it decides):\s*", re.MULTILINE)
 
@@ -85,8 +86,8 @@ class Rule(ABC):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks at a window and yields what is wrong in it, window after window while it lasts."""
 
-    def lacks(self, state: State) -> str:
-        """What it still needs before it can judge, in words; empty once it can."""
+    def lacks(self, state: State) -> str | Shortfall:
+        """What it still needs before it can judge, as numbers or in words; empty once it can."""
         del state
         return ""
 

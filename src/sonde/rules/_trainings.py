@@ -5,18 +5,22 @@ import numpy as np
 from sonde.read.job_data import Reals
 from sonde.read.steps import StepTable
 from sonde.read.window import Curve, Window
-from sonde.read.workers import Marks
+from sonde.read.workers import Marks, Numbers
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Phase
 from sonde.rules._rule import State
 
-# tell which optimizer steps, and what the loss comes from
+# the first step of each optimizer, and of each operation that the loss comes from
 BEGINNINGS = (
-    Observations(ObservationKind.KEPT_GRADIENTS.value),
+    Observations(ObservationKind.NEW_OPTIMIZER.value),
     Observations(ObservationKind.LOSS_KIND.value),
 )
+SIZES = Observations(ObservationKind.INPUT_SIZE.value)
 _PLAYING = 0.5  # of the steps with an evaluation inside
+_LEAST_GAPS = 6  # between steps with an evaluation inside
+_WIDEST_GAP = 10.0  # steps, on average
+_EVEN = 0.6  # of the gaps: evaluations of a plain loop come every N steps
 _ACTING = 1.0  # passes per step that lead to no backward pass, where some steps have
 _ROLLOUT = 8  # at least so many of them: teachers and critics have one or two at every step
 
@@ -31,18 +35,28 @@ def begin_leg(window: Window, state: State) -> None:
 def is_playing(window: Window) -> bool:
     """Whether an agent acts between training steps, as in reinforcement learning.
 
-    Most steps have an evaluation inside, or there are rollouts: many passes before a step that lead
-    to no backward pass, and as many of them as there are steps. What such a model is given depends
-    on what it does, so its losses rise and jump as it learns.
+    Most steps have an evaluation inside, or some at irregular steps: an agent that explores acts by
+    chance at first. Or there are rollouts: many passes before a step that lead to no backward pass,
+    and as many of them as there are steps. What such a model is given depends on what it does, so
+    its losses rise and jump as it learns.
     """
     tables = window.steps()
     if not tables:
         return False
     table = tables[0]
-    if float((table.phases_ns[Phase.EVALUATION.value] > 0).mean()) > _PLAYING:
+    has_evaluation = table.phases_ns[Phase.EVALUATION.value] > 0
+    if float(has_evaluation.mean()) > _PLAYING or _is_irregular(np.flatnonzero(has_evaluation)):
         return True
     acts = np.maximum(table.passes - table.micro_steps, 0)
     return bool(has_rollout(table).any() and acts.mean() >= _ACTING)
+
+
+def _is_irregular(places: Numbers) -> bool:
+    """Whether things happen often, and not every N steps."""
+    gaps = np.diff(places)
+    if len(gaps) < _LEAST_GAPS or float(gaps.mean()) > _WIDEST_GAP:
+        return False
+    return int(np.bincount(gaps).max()) < _EVEN * len(gaps)
 
 
 def has_rollout(table: StepTable) -> Marks:
@@ -87,6 +101,18 @@ def another_began(window: Window, state: State) -> int | None:
                 known = [*known, one.subject]
         state[need.kind] = known
     return state.get("another")
+
+
+def loss_changed(window: Window, state: State) -> int | None:
+    """The latest step from which on the loss is another quantity; None: no such.
+
+    Another optimizer steps, it comes from another operation, or samples have another size.
+    """
+    began = another_began(window, state)
+    for change in window.observations(SIZES.kind):
+        state["resized"] = change.step
+    steps = [step for step in (began, state.get("resized")) if step is not None]
+    return max(steps, default=None)
 
 
 def fastest_rate(window: Window) -> Reals:

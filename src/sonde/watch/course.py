@@ -14,6 +14,7 @@ from sonde.read.cuts import Settled
 from sonde.read.legs import Leg
 from sonde.read.window import Window
 from sonde.records.finding import Episode, Evaluation, Evidence, Finding, RuleStatus
+from sonde.records.shortfall import Shortfall
 from sonde.rules import Rule
 from sonde.rules._broken import BrokenRule
 from sonde.rules._rule import State
@@ -131,7 +132,7 @@ class Course:
     def evaluation(self, *, is_over: bool) -> Evaluation:
         """How it stands."""
         summary = self._summary()  # first: a rule that fails at it has failed
-        status, reason = self._status(is_over=is_over)
+        status, why = self._status(is_over=is_over)
         pages = self.rule.pages()
         return Evaluation(
             rule=self.rule.name(),
@@ -140,7 +141,7 @@ class Course:
             parameters=self.rule.parameters,
             description=pages.question,
             recommendation=pages.advice,
-            reason=reason,
+            reason=None if why is None else str(why),
             traceback=self._traceback,
             datapoints=self._datapoints,
             triggered=self._triggered,
@@ -149,6 +150,7 @@ class Course:
             summary=summary,
             explains=self.rule.explains,
             missing=self._missing(status),
+            shortfall=why if isinstance(why, Shortfall) else None,
         )
 
     def _missing(self, status: RuleStatus) -> tuple[str, ...]:
@@ -166,7 +168,7 @@ class Course:
         part = f"summary of {self.rule.name()}"
         return self._guard.call(part, lambda: plain(dict(self.rule.summary(self._state))), nothing)
 
-    def _status(self, *, is_over: bool) -> tuple[RuleStatus, str | None]:
+    def _status(self, *, is_over: bool) -> tuple[RuleStatus, str | Shortfall | None]:
         if self.has_failed:
             return RuleStatus.ERROR, self._reason
         if self.episodes.all:
@@ -181,7 +183,8 @@ class Course:
             return (
                 (RuleStatus.NOT_APPLICABLE, reason) if is_over else (RuleStatus.IN_PROGRESS, None)
             )
-        lacks = self._guard.call(name, lambda: self.rule.lacks(self._state), "")
+        nothing: str | Shortfall = ""
+        lacks = self._guard.call(name, lambda: self.rule.lacks(self._state), nothing)
         if lacks:
             return RuleStatus.NOT_ENOUGH_DATA, lacks
         return (RuleStatus.NO_ISSUES_FOUND if is_over else RuleStatus.IN_PROGRESS), None

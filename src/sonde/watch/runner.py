@@ -29,9 +29,10 @@ from sonde.records.finding import (
 )
 from sonde.rules import Rule
 from sonde.store.backends import Backend
+from sonde.store.closing import list_logs
 from sonde.store.facts import encode_facts
 from sonde.store.format import FINDINGS
-from sonde.store.layout import FINDINGS_FOLDER, rules_key
+from sonde.store.layout import FINDINGS_FOLDER, FINDINGS_LIST, rules_key
 from sonde.store.writer import Writer
 from sonde.watch.course import Course, Limit, asked_by
 from sonde.watch.progress import Progress, RuleProgress, load_progress, save_progress
@@ -276,6 +277,8 @@ class Recorder:
             self._backend.write(VERDICT, encode_facts(said, VERDICT))
         standings = Evaluations(tuple(map(_told, evaluations)))
         self._backend.write(EVALUATIONS, encode_facts(standings, EVALUATIONS))
+        if self.runner.is_over:
+            list_logs(self._backend, FINDINGS_LIST, [f"{FINDINGS_FOLDER}/{FINDINGS.name}"])
         save_progress(self._backend, Progress((*self.runner.progress.rules, *self._others)))
         self._keep_due = self._clock.seconds() + _KEEP_SECONDS
 

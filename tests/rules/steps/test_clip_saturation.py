@@ -72,4 +72,4 @@ def test_clipping_at_the_beginning_is_what_it_is_for() -> None:
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(factors(100.0, steps=120))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has seen 70 clipped steps after the first 50; needs 100"
+    assert found.reason == "Not enough data: 70 of 100 steps with clipped gradients"

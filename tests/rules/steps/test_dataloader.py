@@ -125,7 +125,7 @@ def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(trained(0, 0.06, 30))
     assert (found.status, found.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "it has seen 20 steps; it needs 50",
+        "Not enough data: 20 of 50 steps",
     )
 
 

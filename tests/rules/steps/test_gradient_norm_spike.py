@@ -121,4 +121,4 @@ def test_without_norms_between_looks_few_are_not_enough() -> None:
         worker.step(step, {"forward": 0.1})
     worker.flush()
     found = job.end().job().check("GradientNormSpike")["GradientNormSpike"]
-    assert "it needs 51" in (found.reason or "")
+    assert "of 51 gradient norms" in (found.reason or "")

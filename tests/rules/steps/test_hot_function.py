@@ -78,7 +78,7 @@ def test_a_small_share_is_healthy() -> None:
 def test_a_few_looks_are_not_enough() -> None:
     found = judged(profiled((COMPUTING, 1), ((MAIN, LOOP, AUGMENT), 2)))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "its profiles have 9 looks; it needs 10"
+    assert found.reason == "Not enough data: 9 of 10 profile samples"
 
 
 def test_a_job_without_a_profile_is_told_so() -> None:

@@ -1,5 +1,7 @@
 """LossSpike: planted faults and their healthy twins."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -93,6 +95,14 @@ def test_a_jump_with_the_first_step_of_another_loss_is_no_spike(seed: int) -> No
     assert judged(with_losses(losses, kinds={0: "Mse", 400: "Nll"})).episodes == ()
 
 
+@pytest.mark.parametrize("noted_at", [400, 412])
+def test_a_jump_with_samples_of_another_size_is_no_spike(noted_at: int) -> None:
+    losses = falling()
+    losses[400:] += 3.0 * np.exp(-np.arange(200) / 40)
+    assert judged(with_losses(losses, sizes={250: "input"})).episodes
+    assert judged(with_losses(losses, sizes={noted_at: "input"})).episodes == ()
+
+
 def test_a_learning_rate_that_begins_again_is_no_spike() -> None:
     losses = falling()
     losses[400:450] += 1.5
@@ -123,7 +133,30 @@ def test_an_agent_that_plays_is_left_alone() -> None:
     assert "plays" in (found.reason or "")
 
 
+@pytest.mark.parametrize(
+    ("acts", "is_agent"),
+    [
+        (lambda rng, _: rng.random() < 0.3, True),
+        (lambda _, step: step % 5 == 0, False),
+        (lambda _, step: step % 50 == 0, False),
+    ],
+    ids=["acts by chance", "evaluates every 5 steps", "evaluates every 50 steps"],
+)
+def test_an_agent_that_still_explores_is_known_by_acting_at_irregular_steps(
+    acts: Callable[[np.random.Generator, int], bool], is_agent: bool
+) -> None:
+    job, rng = FakeJob(), np.random.default_rng(0)
+    worker = job.worker()
+    for step, loss in enumerate(np.append(np.full(200, 0.1), np.full(50, 9.0))):
+        worker.scalar("loss", step, float(loss))
+        worker.step(step, {"forward": 0.1} | ({"evaluation": 0.01} if acts(rng, step) else {}))
+    worker.flush()
+    found = judged(job.end())
+    assert (found.status is RuleStatus.NOT_APPLICABLE) is is_agent
+    assert bool(found.episodes) is not is_agent
+
+
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(with_losses(falling(40)))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has seen 40 steps; it needs 101"
+    assert found.reason == "Not enough data: 40 of 101 steps"

@@ -157,7 +157,7 @@ def test_steps_under_a_profiler_are_left_out() -> None:
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(with_steps(durations(30)))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has seen 30 steps; it needs 60"
+    assert found.reason == "Not enough data: 30 of 60 steps"
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:

@@ -286,4 +286,4 @@ def test_a_drop_that_ends_is_over() -> None:
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(trained({"rest": np.ones(120)}))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has seen 3 windows of 50 steps; needs 5"
+    assert found.reason == "Not enough data: 150 of 250 steps"

@@ -78,7 +78,7 @@ def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(machine(20.0, 35.0, 12.0, 50))
     assert (found.status, found.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "it has 50 datapoints of training; it needs 200",
+        "Not enough data: 50 of 200 system samples",
     )
 
 

@@ -83,7 +83,7 @@ def test_a_short_job_is_told_what_is_missing(rule: str) -> None:
     found = judged(rule, with_machine({METRICS[rule]: flat(99.0, 50), GPU: flat(0.0, 50)}, (0, 50)))
     assert (found.status, found.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "it has 50 datapoints of training; it needs 120",
+        "Not enough data: 50 of 120 system samples",
     )
 
 

@@ -62,7 +62,7 @@ def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(disk(400e9 - 1e9 * AT[:10]))
     assert (found.status, found.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "it has 10 datapoints of training; it needs 24",
+        "Not enough data: 10 of 24 system samples",
     )
 
 

@@ -73,7 +73,7 @@ def test_without_a_gpu_it_is_not_applicable() -> None:
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(used(ramp(20.0, 50.0, 50)))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has 50 datapoints of training; it needs 120"
+    assert found.reason == "Not enough data: 50 of 120 system samples"
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:

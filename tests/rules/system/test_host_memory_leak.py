@@ -120,7 +120,7 @@ def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(with_machine({TREE: LEAK[:4]}, (0, 4)))
     assert (found.status, found.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "it has 4 datapoints of training; it needs 5",
+        "Not enough data: 4 of 5 system samples",
     )
 
 
@@ -168,3 +168,46 @@ def test_a_leak_by_steps_is_found_though_a_neighbour_slows_it_down() -> None:
 )
 def test_a_short_job_that_takes_what_it_needs_is_left_alone(megabytes: Reals) -> None:
     assert judged(short(megabytes)).episodes == ()
+
+
+def of_a_second(megabytes: Reals) -> FakeJob:
+    """A job of a second, with two samples: its worker records its memory 20 times a second."""
+    job = FakeJob()
+    worker = job.worker(device="cpu")
+    for place, resident in enumerate(megabytes.tolist()):
+        if place % 10 == 5:
+            job.writer.add_sample(job.clock.now_ns(), (series_of(TREE),), (1e6 * resident,))
+        for step in range(10 * place, 10 * place + 10):
+            worker.step(step, {"forward": 0.005})
+        worker.observation("resident-memory", "process", 10 * place + 9, {}, value=1e6 * resident)
+    worker.flush()
+    return job.end()
+
+
+NOISE = np.random.default_rng(1).normal(0.0, 0.3, 20)
+
+
+def test_a_leak_within_a_second_is_found_by_what_the_worker_recorded() -> None:
+    [episode] = judged(of_a_second(300 + 8 * np.arange(20.0) + NOISE)).episodes
+    assert episode.finding.worker == 0
+
+
+@pytest.mark.parametrize(
+    "megabytes",
+    [
+        np.append([200.0, 300.0, 350.0], np.full(17, 370.0)) + NOISE,
+        300 + 150 * (1 - np.exp(-np.arange(20.0) / 5)),
+        300 + np.arange(20.0),
+        np.where(np.arange(20) < 12, 300.0, 420.0),
+    ],
+    ids=["an allocator warms up", "a cache fills up", "a little", "one large allocation"],
+)
+def test_memory_of_a_healthy_second_is_left_alone(megabytes: Reals) -> None:
+    found = judged(of_a_second(megabytes))
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_a_leak_is_found_though_the_job_takes_long_to_end_after_training() -> None:
+    memory = GB * (2 + np.minimum(np.arange(60.0), 20) / 10)
+    memory[-1] = 0.0  # the process is gone
+    assert judged(with_machine({TREE: memory}, (0, 20))).episodes

@@ -81,7 +81,7 @@ def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(with_gpus({"gpu0": busy(90, 60), "gpu1": busy(20, 60)}, (0, 60)))
     assert (found.status, found.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "it has 60 datapoints of training; it needs 120 of every GPU",
+        "Not enough data: 60 of 120 system samples",
     )
 
 

@@ -72,7 +72,7 @@ def test_without_a_gpu_it_is_not_applicable() -> None:
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(with_gpus({"gpu0": busy(50)}, (0, 50)))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert "it needs 200 of a GPU" in (found.reason or "")
+    assert "of 200 system samples" in (found.reason or "")
 
 
 def test_without_steps_a_thousand_datapoints_are_skipped() -> None:

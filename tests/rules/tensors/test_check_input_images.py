@@ -35,10 +35,29 @@ def test_what_is_given_holds() -> None:
     assert judged(images([120.0]), regex="other").episodes == ()
 
 
+def test_a_few_images_are_enough_where_each_inspection_shows_the_same() -> None:
+    [episode] = judged(images([120.0], batch=1)).episodes
+    assert episode.finding.evidence["limit"] == 10.0
+
+
+def test_a_single_image_out_of_range_is_not_enough() -> None:
+    def look(step: int) -> tuple[float, object]:
+        return 1.0, {"means": [200.0 if step == 3 else 0.1], "stds": [1.0]}
+
+    found = judged(with_observations("input-channels", {"x": look}, 100))
+    assert (found.status, found.episodes) == (RuleStatus.NOT_ENOUGH_DATA, ())
+
+
+def test_images_between_inspections_count_towards_a_number_that_is_set() -> None:
+    """Of 3,200 images that went into the model, a few hundred were inspected."""
+    [episode] = judged(images([120.0]), threshold_samples=3000).episodes
+    assert float(str(episode.finding.evidence["images"])) < 1000
+
+
 def test_few_images_are_not_enough() -> None:
-    found = judged(images([120.0], batch=1))
+    found = judged(images([0.1], batch=1))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert "it needs 64" in (found.reason or "")
+    assert "of 64 images" in (found.reason or "")
 
 
 def test_channels_in_another_axis_are_not_known() -> None:

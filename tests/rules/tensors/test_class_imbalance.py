@@ -163,9 +163,41 @@ def test_labels_that_are_not_all_counted_are_judged_by_batches(rare: int, is_fou
     assert bool(judged(job.end()).episodes) == is_found
 
 
+def in_two_trainings(first: Counts, then: Counts, kind: str = "new-optimizer") -> Evaluation:
+    """Labels of two trainings of 350 steps each; the second one begins within a histogram."""
+    job = FakeJob()
+    worker = job.worker()
+    mixed = {label: first.get(label, 0) + then.get(label, 0) for label in {**first, **then}}
+    for step in range(700):
+        if step in (0, 350):
+            worker.observation(kind, str(step), step, "")
+        if step % 100 == 99:
+            seen = mixed if step == 399 else first if step < 350 else then
+            worker.observation("label-histogram", "labels", step, seen, value=sum(seen.values()))
+        worker.step(step, {"forward": 0.1})
+    worker.flush()
+    return judged(job.end())
+
+
+EIGHT, FOUR = {str(label): 20 for label in range(8)}, {str(label): 1200 for label in range(4)}
+RARE = {"0": 3000, "1": 150}
+
+
+@pytest.mark.parametrize("kind", ["new-optimizer", "loss-kind"])
+def test_classes_of_a_second_task_are_counted_apart(kind: str) -> None:
+    found = in_two_trainings(EIGHT, FOUR, kind)
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+@pytest.mark.parametrize(("first", "then"), [(RARE, RARE), (RARE, FOUR), (FOUR, RARE)])
+def test_a_rare_class_of_either_task_is_found(first: Counts, then: Counts) -> None:
+    [episode] = in_two_trainings(first, then).episodes
+    assert "class 1" in episode.finding.message
+
+
 def test_few_labels_are_not_enough() -> None:
     found = judged(labelled([{"0": 90, "1": 1}]))
-    assert found.reason == "it has seen 91 labels; it needs 500"
+    assert found.reason == "Not enough data: 91 of 500 labels"
 
 
 def test_a_class_that_is_never_right_is_found() -> None:
@@ -200,7 +232,7 @@ def test_what_each_training_does_not_know_at_first_is_no_class_that_is_ignored(
     for step in range(600):
         round_, place = divmod(step, 150)
         if place == 0:
-            worker.observation("kept-gradients", str(round_ % optimizers), step, {})
+            worker.observation("new-optimizer", str(round_ % optimizers), step, {})
         if place < 7:  # where an optimizer begins, it is looked at more often
             hits = {"0": [40, 0], "1": [2, 30]}
             worker.observation("class-hits", "predictions", step, hits, value=72)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.finding import Evaluation, RuleStatus, Severity
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_observations
 
@@ -52,6 +52,14 @@ def test_the_worst_of_several_is_named() -> None:
     assert episode.finding.evidence["layers"] == ["b_output_0", "a_output_0"]
 
 
+@pytest.mark.parametrize(
+    ("dead", "severity"), [(44, Severity.INFO), (50, Severity.WARNING)], ids=["69%", "78%"]
+)
+def test_a_layer_with_enough_units_left_to_learn_is_advice(dead: int, severity: Severity) -> None:
+    [episode] = judged(job_with({"relu_output_0": layer(lambda _: dead)})).episodes
+    assert episode.severity is severity
+
+
 HEALTHY = {
     "half of it, as by chance": layer(lambda _: 34),
     "silent for a moment": layer(lambda step: 60 if step in (1, 2) else 4),
@@ -69,7 +77,7 @@ def test_healthy_layers_are_left_alone(name: str) -> None:
 def test_batches_of_four_do_not_tell() -> None:
     found = judged(job_with({"relu_output_0": layer(lambda _: 64, samples=4)}))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "batches have 4 samples; it needs 8"
+    assert found.reason == "Not enough data: 4 of 8 samples per batch"
 
 
 def test_few_samples_suffice_where_nothing_lives() -> None:

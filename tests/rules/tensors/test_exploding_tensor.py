@@ -23,6 +23,18 @@ def test_a_loss_that_becomes_nan_is_found_at_its_step_and_is_critical() -> None:
     assert episode.finding.message == "loss is NaN at step 23."
 
 
+@pytest.mark.parametrize(("value", "episodes"), [(nan, 1), (2.0, 0)])
+def test_a_running_job_is_told_within_ten_steps(value: float, episodes: int) -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(152):
+        loss = value if step >= 140 else 2.0
+        worker.scalar("loss", step, loss).step(step, {"forward": 10.0})
+    worker.flush()
+    job.beat()
+    assert len(judged(job).episodes) == episodes
+
+
 def test_a_job_that_ends_with_its_first_nan_is_lost() -> None:
     [episode] = judged(with_losses([2.0] * 23 + [nan])).episodes
     assert episode.severity is Severity.CRITICAL

@@ -116,4 +116,4 @@ def test_a_training_that_goes_on_from_elsewhere_is_left_alone() -> None:
 def test_evaluations_are_needed() -> None:
     found = judged(training(Curves(falls, rises), 120))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has seen 1 evaluations; it needs 2"
+    assert found.reason == "Not enough data: 1 of 2 evaluations"

@@ -126,7 +126,7 @@ def test_spikes_and_values_that_are_not_finite_are_no_trend() -> None:
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = calibrated(with_losses(flat(40, 0.03)))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has seen 40 steps; it needs 150"
+    assert found.reason == "Not enough data: 40 of 150 steps"
 
 
 def test_an_alarm_recovers_when_the_loss_falls_after_all() -> None:

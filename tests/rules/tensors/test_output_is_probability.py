@@ -74,4 +74,4 @@ def test_logits_are_left_alone(name: str) -> None:
 def test_enough_looks_are_needed() -> None:
     found = judged(training(BINARY, lambda _: 1.0, classes=1, steps=10))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has looked at 6 batches; it needs 10"
+    assert found.reason == "Not enough data: 6 of 10 inspections"

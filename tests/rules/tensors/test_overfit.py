@@ -33,6 +33,22 @@ def test_a_validation_loss_that_turns_is_found(seed: int) -> None:
     assert 100 < float(str(episode.finding.evidence["best_step"])) < 350
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_second_phase_on_few_samples_after_a_steep_fall_is_found(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def validation(step: int) -> float:
+        if step < 800:
+            return (0.75 + 1.4 * float(np.exp(-step / 300))) * (1 + 0.02 * rng.standard_normal())
+        return 0.86 + 0.1 * (step - 800) / 800
+
+    def training(step: int) -> float:
+        return 0.8 + 1.3 * float(np.exp(-step / 300)) if step < 800 else 0.01
+
+    [episode] = judged(with_evaluations(training, validation, 40, 40)).episodes
+    assert episode.is_open
+
+
 HEALTHY: dict[str, Callable[[int], float]] = {
     "the validation follows": lambda step: 1.2 * falling(step, 0.1),
     "a large gap that stays": lambda step: falling(step, 0.8),
@@ -96,13 +112,13 @@ def test_losses_that_a_device_tells_late_belong_to_their_evaluation() -> None:
 def test_a_few_evaluations_are_not_enough() -> None:
     found = judged(with_evaluations(falling, falling, 3))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "the loss was evaluated 3 times; it needs 5"
+    assert found.reason == "Not enough data: 3 of 5 evaluations"
 
 
 def test_without_evaluation_nothing_can_be_said() -> None:
     found = judged(with_losses([falling(step) for step in range(100)]))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "the loss was evaluated 0 times; it needs 5"
+    assert found.reason == "Not enough data: 0 of 5 evaluations"
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:

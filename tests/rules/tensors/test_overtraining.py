@@ -66,7 +66,7 @@ def test_a_loss_that_changes_its_sign_need_not_fall() -> None:
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    assert judged(with_losses([1.0] * 100)).reason == "it has seen 100 steps; it needs 5000"
+    assert judged(with_losses([1.0] * 100)).reason == "Not enough data: 100 of 5,000 steps"
 
 
 def test_a_given_patience_holds() -> None:

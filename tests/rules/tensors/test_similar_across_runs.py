@@ -54,7 +54,7 @@ def test_two_steps_in_common_are_not_enough() -> None:
     other = trained(0, steps=2).backend.uri
     found = judged(trained(0), other_trial=other)
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == f"2 steps were recorded here and in {other}; it needs 3"
+    assert found.reason == "Not enough data: 2 of 3 steps recorded in both jobs"
 
 
 def test_it_says_that_no_other_job_was_named() -> None:

@@ -32,7 +32,7 @@ def training(
         worker.knows(f"gradient/{layer}.weight", "gradients")
     for step in range(60):
         if step in optimizers:
-            worker.observation("kept-gradients", str(step), step, {})
+            worker.observation("new-optimizer", str(step), step, {})
         for layer in layers if step in LOOKS and step >= first else ():
             detail = {"units": units}
             worker.observation("unit-copies", f"{layer}.weight", step, detail, value=distinct(step))

@@ -80,7 +80,7 @@ def test_a_learning_rate_of_nought_is_a_wish() -> None:
 
 def test_two_looks_are_not_enough() -> None:
     found = judged(with_tensors({"a": ("weights", still)}, 2))
-    assert found.reason == "tensors were recorded at 2 steps; it needs 3"
+    assert found.reason == "Not enough data: 2 of 3 inspections"
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:

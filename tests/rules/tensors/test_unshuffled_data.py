@@ -92,7 +92,7 @@ def test_healthy_batches_are_left_alone(name: str) -> None:
 def test_enough_batches_are_needed() -> None:
     found = judged(training(in_order(10, 1797), steps=5))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "it has looked at 4 batches; it needs 6"
+    assert found.reason == "Not enough data: 4 of 6 inspections"
 
 
 Batches = Callable[[int], Reals]  # the labels of the batch of a step

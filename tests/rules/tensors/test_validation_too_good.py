@@ -5,7 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from sonde.records.finding import Evaluation, RuleStatus, Severity
+from tests.fakes.evaluations import evaluate
 from tests.fakes.job import FakeJob
+from tests.fakes.worker import FakeWorker
 
 Told = Callable[[int], dict[str, int]]  # of the evaluation of an epoch, the first is 0
 
@@ -25,6 +27,7 @@ def training(
     losses: tuple[float, float | None] = (1.0, 1.0),
     plays: bool = False,
     folds: int = 1,
+    evaluated: tuple[str, ...] = (),
 ) -> FakeJob:
     """Epochs of 40 steps with an evaluation after each; errors in training and validation."""
     job = FakeJob()
@@ -34,7 +37,7 @@ def training(
         worker.scalar("loss", step, losses[0])
         if step % 40 == 0:
             optimizer = str(step * folds // (40 * EPOCHS))
-            worker.observation("kept-gradients", optimizer, step, {})
+            worker.observation("new-optimizer", optimizer, step, {})
         if wrong is not None and step % 20 == 0:
             worker.observation("class-hits", "predictions", step, _hits(wrong[0]))
         evaluation = {"evaluation": 0.02} if plays else {}
@@ -42,15 +45,20 @@ def training(
         for _ in range(5 if step % 40 == 39 else 0):
             if losses[1] is not None:
                 worker.scalar("loss", number, losses[1], mode="eval")
-            if wrong is not None:
-                detail = _hits(wrong[1])
-                worker.observation("class-hits", "predictions", number, detail, mode="eval")
             worker.step(number, {"forward": 0.01}, mode="eval")
             number += 1
         if step % 40 == 39:
             worker.observation("samples-again", "input", step, told(step // 40))
+            _evaluate(worker, step, evaluated)
+            if wrong is not None:
+                evaluate(worker, "test", step + 1, losses[1], hits=_hits(wrong[1]))
     worker.flush()
     return job.end()
+
+
+def _evaluate(worker: FakeWorker, step: int, names: tuple[str, ...]) -> None:
+    for name in names:
+        worker.observation("evaluation", name, step, {"samples": 30, "has_loss": True})
 
 
 def seen(
@@ -109,6 +117,20 @@ def test_a_validation_on_what_was_trained_is_found_at_its_second_evaluation() ->
     assert "200 of 200 samples" in episode.finding.message
 
 
+@pytest.mark.parametrize(
+    ("evaluated", "is_found"), [(("input",), True), (("input", "validation"), False)]
+)
+def test_a_training_set_evaluated_beside_a_small_validation_set_is_no_validation(
+    evaluated: tuple[str, ...], is_found: bool
+) -> None:
+    """The validation set has too few batches for its samples to be compared."""
+
+    def told(epoch: int) -> dict[str, int]:
+        return seen(1.0)(epoch) | {"is_training_data": 1}
+
+    assert bool(judged(training(told, evaluated=evaluated)).episodes) is is_found
+
+
 def test_a_part_that_is_in_both_sets_is_found_once_all_that_is_trained_on_is_known() -> None:
     [episode] = judged(training(seen(0.25))).episodes
     assert "(25 %)" in episode.finding.message
@@ -158,6 +180,26 @@ def test_a_validation_that_is_far_better_from_the_first_is_found() -> None:
     found = judged(training(of_its_own, wrong=(0.5, 0.01), losses=(1.0, 0.05)))
     [episode] = found.episodes
     assert "50 % of those in training" in episode.finding.message
+
+
+def test_a_training_thrown_back_right_after_each_evaluation_is_left_alone() -> None:
+    """A network that is pruned after an evaluation is bad for some steps, and inspected then.
+
+    The evaluation is recorded when training goes on; it belongs to the training before it.
+    """
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(100 * EPOCHS):
+        is_thrown_back = step % 100 < 30
+        worker.scalar("loss", step, 2.0 if is_thrown_back else 0.1)
+        if step % 100 in (1, 2, 3):
+            worker.observation("class-hits", "predictions", step, _hits(0.4))
+        worker.step(step, {"forward": 0.1})
+        if step % 100 == 0 and step:
+            evaluate(worker, "test", step, 0.09, hits=_hits(0.02))
+    worker.flush()
+    found = judged(job.end())
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 HEALTHY = {

@@ -72,6 +72,18 @@ def test_weights_that_all_stand_still_are_found() -> None:
     assert episode.is_open
 
 
+@pytest.mark.parametrize(("per_step", "is_found"), [(1e-9, True), (1e-7, False)])
+def test_a_crawl_is_measured_per_step_however_far_records_are_apart(
+    per_step: float, is_found: bool
+) -> None:
+    tensors: dict[str, tuple[str, Values]] = {
+        "a": ("weights", lambda step: BEGIN * (1 + per_step * step)),
+        "gradient/a": ("gradients", lambda _: 0.1 * MOVES),
+    }
+    job = with_tensors(tensors, 500, at=(0, 1, 2, 43, 85, 133, 166, 208, 260, 325, 406))
+    assert bool(judged(job).episodes) is is_found
+
+
 HEALTHY: dict[str, dict[str, Values]] = {
     "all of them move": {"a": moving, "b": moving},
     "one is frozen": {"a": moving, "b": lambda _: BEGIN},

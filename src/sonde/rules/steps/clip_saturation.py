@@ -8,6 +8,7 @@ import numpy as np
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Scalars
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg, has_played
@@ -64,9 +65,9 @@ class ClipSaturation(Rule):
                     },
                 )
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""
         seen = len(state.get("factors", []))
         if seen >= _LEAST:
             return ""
-        return f"it has seen {seen} clipped steps after the first {_EARLY_STEPS}; needs {_LEAST}"
+        return Shortfall(seen, _LEAST, DataUnit.CLIPPED_STEPS)

@@ -8,6 +8,7 @@ import numpy as np
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Steps
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg
@@ -57,10 +58,10 @@ class DataLoaderStall(Rule):
             if is_long.any():
                 yield self._found(later.take(is_long), own)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""
         seen = max((one.get("seen", 0) for one in state.of("workers").values()), default=0)
-        return "" if seen >= _LEAST else f"it has seen {seen} steps; it needs {_LEAST}"
+        return "" if seen >= _LEAST else Shortfall(seen, _LEAST, DataUnit.STEPS)
 
     def _limit(self, state: State) -> float:
         """What is out of line for this worker."""

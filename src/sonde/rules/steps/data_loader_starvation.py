@@ -7,6 +7,7 @@ from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Steps
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.steps._own_work import share_of_a_core
@@ -68,13 +69,11 @@ class DataLoaderStarvation(Rule):
             if own["run"] >= self.in_a_row:
                 yield self._found(window, waits, own)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many windows are missing."""
         seen = max((one.get("windows", 0) for one in state.of("workers").values()), default=0)
         needed = self.in_a_row
-        return (
-            "" if seen >= needed else f"it has seen {seen} windows of 20 steps; it needs {needed}"
-        )
+        return "" if seen >= needed else Shortfall(20 * seen, 20 * needed, DataUnit.STEPS)
 
     def _percent(self, waits: Waits, core: float) -> float:
         """The share of waiting, without the longest wait; 0 where nobody would feel it."""

@@ -13,6 +13,7 @@ from sonde.records.finding import Evidence, Finding, Severity
 from sonde.records.loading import Operation
 from sonde.records.need import Operations
 from sonde.records.profile import OperationCategory
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Phase
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
@@ -71,12 +72,12 @@ class Dataloader(Rule):
             yield self._judge_processes(window, node, workers)
             yield self._judge_pinning(node, workers)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""
         seen = max((int(own.get("steps", 0)) for own in state.of("workers").values()), default=0)
         if self.is_classic or seen >= _LEAST_STEPS:
             return ""
-        return f"it has seen {seen} steps; it needs {_LEAST_STEPS}"
+        return Shortfall(seen, _LEAST_STEPS, DataUnit.STEPS)
 
     def summary(self, state: State) -> Evidence:
         """The distributions of loading times, in seconds: median, 95th percentile, longest."""

@@ -9,6 +9,7 @@ from sonde.analyze.robust import Usual
 from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Scalars
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg
@@ -61,13 +62,13 @@ class GradientNormSpike(Rule):
                 yield from self._judge_between(curve, between, own)
             yield from self._judge(window, curve, own)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many norms are missing."""
         norms = list(state.of("norms").values())
         seen = max((one.get("seen", 0) for one in norms), default=0)
         is_between = any(one.get("between") for one in norms)
         least = _LEAST_BETWEEN if is_between else _LEAST
-        return "" if seen > least else f"it has seen {seen} norms; it needs {least + 1}"
+        return "" if seen > least else Shortfall(seen, least + 1, DataUnit.GRADIENT_NORMS)
 
     def _judge(self, window: Window, curve: Curve, state: State) -> Iterator[Finding]:
         is_known = np.isfinite(curve.values) & (curve.values > 0)

@@ -14,6 +14,7 @@ from sonde.read.steps import StepTable
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Steps
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import NO_STEP, Mode
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, State
@@ -69,11 +70,11 @@ class HotFunction(Rule):
         is_seen = any(one.get("looks") is not None for one in state.of("workers").values())
         return "" if is_seen else "Python was not profiled"
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How often one must have looked."""
         looks = max((one.get("looks", 0) for one in state.of("workers").values()), default=0)
         needed = _LEAST_LOOKS
-        return "" if looks >= needed else f"its profiles have {looks} looks; it needs {needed}"
+        return "" if looks >= needed else Shortfall(looks, needed, DataUnit.PROFILE_SAMPLES)
 
     def _judge(self, window: Window, worker: int, state: State) -> Iterator[Finding]:
         since_ns, until_ns = state.get("seen_ns", 0), state["until_ns"]

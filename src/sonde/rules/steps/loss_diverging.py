@@ -9,10 +9,11 @@ from sonde.analyze.robust import Reals, middle_of, quantile_of
 from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Mode
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import BEGINNINGS, another_began, begin_leg, only_loss
+from sonde.rules._trainings import BEGINNINGS, SIZES, begin_leg, loss_changed, only_loss
 
 _LEAST = 20  # losses in a window
 _BEST_TIMES = 10.0  # a training that has come near zero may go up by that and has lost nothing
@@ -42,20 +43,19 @@ class LossDiverging(Rule):
     """The loss leaves its range for good, upwards or downwards without end.
 
     Why it matters: the model gets worse with every step, and soon its numbers overflow.
-    How it decides: one of these holds. All losses of 50 steps exceed `times` the initial loss, or
-    the loss is NaN for 20 steps after that. It had fallen by 30% and stays above 1.5 times the
-    initial loss for 200 steps. It never fell, and rises for 350 steps at undiminished speed to 3
-    times the initial loss. It falls to -100 times its initial size at undiminished speed, or to -10
-    times faster and faster. It falls below zero for 150 steps while the evaluation loss grows to 3
-    times its first value, or to 1.5 times as a mirror image. Not applied to alternating losses and
-    in reinforcement learning; a new optimizer or loss function begins anew.
+    How it decides: compared with the initial loss, all losses of 50 steps exceed `times` as much,
+    or are NaN after that; or it had fallen by 30% and stays above 1.5 times for 200 steps; or it
+    never fell and rises for 350 steps to 3 times; or it falls below zero at full speed to -100
+    times (-10 times if ever faster), or for 150 steps while the evaluation loss triples. A new
+    optimizer, loss function or input size starts over; not applied to reinforcement learning and to
+    losses that take turns.
     What to do: lower the learning rate or warm it up, clip gradients, go back to a checkpoint. A
     loss that falls without end has the wrong sign, or nothing that holds it.
     """
 
     times: Positive = 30.0
 
-    needs = (Losses(), *BEGINNINGS)
+    needs = (Losses(), *BEGINNINGS, SIZES)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 2
     explains: ClassVar[tuple[str, ...]] = (
@@ -66,7 +66,7 @@ class LossDiverging(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares the loss with that of the untrained model."""
         begin_leg(window, state)
-        began = another_began(window, state)
+        began = loss_changed(window, state)
         loss = only_loss(window, state, "its loss may rise as it learns")
         if loss is not None:
             _note_evaluations(window, state)
@@ -76,10 +76,10 @@ class LossDiverging(Rule):
         """Losses that may go anywhere."""
         return str(state.get("unfit", ""))
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many losses are missing."""
         seen = state.get("seen", 0)
-        return "" if seen >= _LEAST else f"it has seen {seen} losses; it needs {_LEAST}"
+        return "" if seen >= _LEAST else Shortfall(seen, _LEAST, DataUnit.STEPS)
 
     def _judge(self, curve: Curve, state: State) -> Iterator[Finding]:
         values = curve.values[np.isfinite(curve.values)]

@@ -10,13 +10,15 @@ from sonde.read.window import Curve, Window
 from sonde.read.workers import Numbers
 from sonde.records.finding import Finding
 from sonde.records.need import Losses
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import (
     BEGINNINGS,
-    another_began,
+    SIZES,
     begin_leg,
     fastest_rate,
+    loss_changed,
     only_loss,
 )
 
@@ -28,6 +30,7 @@ _AMONG = 5  # consecutive steps: a good batch in between does not end a spike
 _ALONE_TIMES_LATE = 30.0  # a single step may not jump so far above the largest of late,
 _ALONE_TIMES_UNTRAINED = 3.0  # and above the largest of an untrained model
 _ABRUPT = 10  # steps before, it was as usual: what comes slowly is no jump
+_CHANGING = 16  # steps around a change of what the loss means; sizes are noted at every 16th step
 _SHARE = 0.25  # of the untrained level: a smaller jump harms nobody
 _BACK = 10  # steps whose middle says that it has come back
 _GIVEN_UP = 400  # steps after which its new level is what is usual
@@ -41,18 +44,18 @@ class LossSpike(Rule):
     Why it matters: something has thrown the model back: a bad batch, a learning rate that is too
     high, a gradient that overflowed. What was learned may be lost, and a second spike may be fatal.
     How it decides: three of five consecutive training losses exceed the highest of the last 200
-    steps, lie `times` as far from the median as the 95th percentile (of 200 steps, or of 100 where
-    the loss still falls), and a quarter of the initial loss above the median; or one loss is 30
-    times the highest of the last 100 steps and 3 times the initial loss. Not applied in the first
-    100 steps, after a learning-rate restart, a new optimizer or a new loss function, to alternating
-    or negative losses, and in reinforcement learning.
+    steps, lie `times` as far from the median as the 95th percentile, and a quarter of the initial
+    loss above the median; or one loss is 30 times the highest of the last 100 steps and 3 times the
+    initial loss. Not applied in the first 100 steps, within 16 steps of a new optimizer, loss
+    function or input size, after a learning-rate restart, and to negative losses, losses that take
+    turns and reinforcement learning.
     What to do: look at the batches and the learning rate of these steps; clip gradients, warm up
     the learning rate or lower it; go back to the last checkpoint before the spike if it stays.
     """
 
     times: Positive = 6.0
 
-    needs = (Losses(), *BEGINNINGS)
+    needs = (Losses(), *BEGINNINGS, SIZES)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("GradientNormSpike",)
@@ -60,15 +63,15 @@ class LossSpike(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks for losses that are out of range, and whether they come back."""
         begin_leg(window, state)
-        another_began(window, state)
+        state["changed"] = loss_changed(window, state)
         loss = only_loss(window, state, "its loss jumps with what it meets")
         if loss is not None:
             yield from self._judge(window, loss, state)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""
         seen = state.get("seen", 0)
-        return "" if seen > _LEAST else f"it has seen {seen} steps; it needs {_LEAST + 1}"
+        return "" if seen > _LEAST else Shortfall(seen, _LEAST + 1, DataUnit.STEPS)
 
     def unfit(self, state: State) -> str:
         """Losses that may jump."""
@@ -121,7 +124,8 @@ class LossSpike(Rule):
         if not is_jump and not len(alone):
             return None
         first = begin if begin is not None and is_jump else int(alone[0])
-        if 0 <= int(steps[first]) - state.get("another", np.inf) <= _ABRUPT:
+        changed = state["changed"]
+        if changed is not None and abs(int(steps[first]) - changed) <= _CHANGING:
             return None
         state["limit"], state["usual"] = limit if is_jump else far, lately.middle
         return first

@@ -14,6 +14,7 @@ from sonde.read.window import Window
 from sonde.read.workers import Marks
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Steps
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Mode, Phase
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
@@ -84,14 +85,12 @@ class StepOutlier(Rule):
 
     Why it matters: with several workers everybody waits for the slowest step, and rare long steps
     often point to something that can be moved out of the way.
-    How it decides: a step is long if it exceeds the median of the last 400 steps by `stddev` robust
-    standard deviations and by half; where step times vary, by as much as they vary. It fires when
-    more than n_outliers long steps cost 5 seconds and 2% of the time (10% where no phase is to
-    blame; 1 second and 10% where they come every N steps in one phase that neither computes nor
-    communicates), or when one training step takes 5 seconds, 300 times the median and 10% of the
-    training time. Evaluation, checkpoints, compiling, waiting for data or other workers, rollouts
-    (8 passes without a backward pass), profiled steps and the first 10 steps do not count. Classic:
-    more than n_outliers steps longer than mean + stddev × standard deviation.
+    How it decides: a step is long if it exceeds the median of the last 400 by half and by `stddev`
+    robust standard deviations. It fires when more than `n_outliers` long steps cost 5 seconds and
+    2% of the time (10% where no phase stands out; 1 second and 10% if they come every N steps); or
+    when one step takes 5 seconds, 300 times the median and 10% of the time. Evaluation,
+    checkpoints, rollouts, profiled steps and the first 10 steps do not count. Classic: more than
+    `n_outliers` steps are longer than mean + `stddev` standard deviations.
     What to do: look at what happens in the phase that is named: loading (more loader workers,
     smaller shards), logging or saving every so many steps, garbage collection, a busy neighbour.
     """
@@ -125,7 +124,7 @@ class StepOutlier(Rule):
                             yield self._paused(pause)
                 yield from self._calibrated(window, table, seconds, is_usable, own)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""
         if self.is_classic:
             return ""
@@ -134,7 +133,7 @@ class StepOutlier(Rule):
         ]
         seen = max(counts, default=0)
         needed = _SETTLING_STEPS + _LEAST
-        return "" if seen >= needed else f"it has seen {seen} steps; it needs {needed}"
+        return "" if seen >= needed else Shortfall(seen, needed, DataUnit.STEPS)
 
     def _classic(self, table: StepTable, state: State) -> Iterator[Finding]:
         state.setdefault("microseconds", []).extend((table.durations_ns // 1000).tolist())

@@ -12,6 +12,7 @@ from sonde.read.window import Window
 from sonde.read.workers import Numbers
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Phase
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, State
@@ -70,10 +71,12 @@ class Straggler(Rule):
             if state["run"] >= self.in_a_row:
                 yield self._found(window, found, steps, tables, state)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many windows are missing."""
-        seen = state.get("windows", 0)
-        return "" if seen >= self.in_a_row else f"it has seen {seen} windows of 50 steps; needs 3"
+        seen, width = state.get("windows", 0), self.window_steps
+        if seen >= self.in_a_row:
+            return ""
+        return Shortfall(width * seen, width * self.in_a_row, DataUnit.STEPS)
 
     def unfit(self, state: State) -> str:
         """Jobs of one worker."""

@@ -12,6 +12,7 @@ from sonde.read.window import Window
 from sonde.read.workers import Marks
 from sonde.records.finding import Finding
 from sonde.records.need import Steps
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Phase
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
@@ -88,11 +89,12 @@ class ThroughputDrop(Rule):
                 if is_slow:
                     yield from self._judge(table, now, own)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many windows are missing."""
         counts = [one.get("seen", 0) for one in state.of("workers").values()]
         seen, needed = max(counts, default=0), _BEFORE + self.in_a_row
-        return "" if seen >= needed else f"it has seen {seen} windows of 50 steps; needs {needed}"
+        width = self.window_steps
+        return "" if seen >= needed else Shortfall(width * seen, width * needed, DataUnit.STEPS)
 
     def _note(
         self, window: Window, table: StepTable, is_usable: Marks, state: State, *, is_slow: bool

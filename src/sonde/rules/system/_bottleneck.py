@@ -10,6 +10,7 @@ from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Evidence, Finding
 from sonde.records.need import Metric
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Patience, Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.system._datapoints import Counting, Values, values_at
@@ -64,11 +65,11 @@ class Bottleneck(Rule):
                     self._add(node, counted[~np.isnan(counted).any(axis=1)], len(own))
                     yield self._judged(host.node, node)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         counts = [node.get("count", 0) for node in state.of("nodes").values()]
         has, needed = max(counts, default=0), 1 if self.is_classic else _LEAST
-        return "" if has >= needed else f"it has {has} datapoints of training; it needs {needed}"
+        return "" if has >= needed else Shortfall(has, needed, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:
         """One of the two metrics alone says nothing."""

@@ -9,6 +9,7 @@ from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Phase
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, State
@@ -74,12 +75,12 @@ class BatchSize(Rule):
             for rows in full_windows(node, counted, self.window):
                 yield self._judge(name, rows, node, state)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         needed = self.window if self.is_classic else self.window * _IN_A_ROW
         nodes = state.of("nodes").values()
         has = max((datapoints_of(one, self.window) for one in nodes), default=0)
-        return "" if has >= needed else f"it has {has} datapoints of training; it needs {needed}"
+        return "" if has >= needed else Shortfall(has, needed, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:
         """It needs all three."""

@@ -10,6 +10,7 @@ from sonde.clock import NANOSECONDS
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Metric
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg
@@ -81,10 +82,10 @@ class CPUContention(Rule):
             if own["in_a_row"] >= _IN_A_ROW:
                 yield self._found(load, seconds, own, is_waiting=is_waiting)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How much time is missing."""
         seen = max((one.get("seen", 0) for one in state.of("nodes").values()), default=0)
-        return "" if seen >= _IN_A_ROW else f"{5 * seen} of {5 * _IN_A_ROW} seconds measured"
+        return "" if seen >= _IN_A_ROW else Shortfall(5 * seen, 5 * _IN_A_ROW, DataUnit.SECONDS)
 
     def _found(
         self, load: _Load, seconds: float | None, state: State, *, is_waiting: bool

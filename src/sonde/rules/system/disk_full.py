@@ -9,6 +9,7 @@ from sonde.analyze.growth import halve
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Metric
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.system._datapoints import Counting, Values, in_seconds
@@ -57,11 +58,11 @@ class DiskFull(Rule):
             disk["rows"] = halve(disk.get("rows", []) + in_seconds(*counted), _MOST)
             yield self._judge(samples, disk)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         counts = [len(disk.get("rows", ())) for disk in state.of("disks").values()]
         has = max(counts, default=0)
-        return "" if has >= _LEAST else f"it has {has} datapoints of training; it needs {_LEAST}"
+        return "" if has >= _LEAST else Shortfall(has, _LEAST, DataUnit.SYSTEM_SAMPLES)
 
     def _judge(self, samples: Samples, disk: State) -> Finding:
         free = float(samples.values[-1])

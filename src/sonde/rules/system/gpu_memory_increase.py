@@ -10,6 +10,7 @@ from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.system._datapoints import Counting, Rows, window_means
@@ -59,13 +60,13 @@ class GPUMemoryIncrease(Rule):
             for time_ns, mean in means:
                 yield self._classic(samples, int(time_ns), mean, gpu)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         counts = [int(one.get("windows", 0)) for one in state.of("gpus").values()]
         has, needed = max(counts, default=0), 2 if self.is_classic else LEAST_POINTS
         if has >= needed:
             return ""
-        return f"it has {has * self.window} datapoints of training; it needs {needed * self.window}"
+        return Shortfall(has * self.window, needed * self.window, DataUnit.SYSTEM_SAMPLES)
 
     def _classic(self, samples: Samples, time_ns: int, mean: float, gpu: State) -> Finding:
         before = gpu.get("mean", mean)

@@ -11,14 +11,18 @@ from sonde.clock import NANOSECONDS
 from sonde.read.loading import read_iterator_starts
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
-from sonde.records.need import Metric
+from sonde.records.need import Metric, Observations
+from sonde.records.observation import ObservationKind
 from sonde.records.ranges import TimeRange
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import is_playing
 from sonde.rules.system._datapoints import Counting, Instants, Rows, Values, in_seconds
 
 _TREE, _PROCESS, _LIVE = "process_tree.rss_bytes", "process.rss_bytes", "memory/live_bytes"
+_RESIDENT = ObservationKind.RESIDENT_MEMORY.value
+_SETTLING_STEPS = 10  # allocators and libraries take what they need for good
 _LIMITS = ("cgroup.memory_limit_bytes", "memory.total_bytes")
 _USED = ("cgroup.memory_used_bytes", "memory.used_bytes")
 _RECLAIMABLE = "cgroup.memory_reclaimable_bytes"
@@ -47,12 +51,11 @@ class HostMemoryLeak(Rule):
     Why it matters: when the memory of the machine, or of the job's container, is used up, the
     kernel kills the job without a word.
     How it decides: since training began, resident memory of a worker (or of all processes of a
-    node, or live tensors on a GPU) has risen evenly, by time or by steps, by more than increase
-    percent and least_bytes, and still does, for a minute or to the job's end; of a job of a few
-    seconds all datapoints, five at least, must lie on a line. What only fills up does not count.
-    A first epoch may keep its data in memory on purpose, and a model that plays what it has met:
-    there, and where a data loader has not begun its second epoch, memory must also be more than
-    60 % used and run out within half an hour.
+    node, or live tensors on a GPU) has risen evenly, by time or by steps, by more than `increase`
+    percent and `least_bytes`, for a minute or to the job's end. Below 12 samples they must lie on a
+    line; a job with fewer than 5 is judged by what its workers recorded after step 10. In a first
+    epoch, and in reinforcement learning, memory must also be 60% used and run out within half an
+    hour. What only fills up does not count.
     What to do: do not keep what hangs on a graph (`losses.append(loss)`: write `loss.item()`), nor
     outputs in lists or caches without an end; with loader processes, hold samples in arrays and not
     in lists of Python objects, which are copied when they are touched.
@@ -61,7 +64,7 @@ class HostMemoryLeak(Rule):
     increase: Percent = 10.0
     least_bytes: Positive = 50e6
 
-    needs = (Metric(_TREE),)
+    needs = (Metric(_TREE), Observations(_RESIDENT))
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 60.0
     recovers_after: ClassVar[int] = 0
@@ -72,14 +75,19 @@ class HostMemoryLeak(Rule):
         counting = Counting("auto", is_classic=False)
         counting.begin(window, state)
         state["plays"] = is_playing(window) if window.steps() else state.get("plays", False)
+        ends_ns = [int(one.ends_ns[-1]) for one in window.steps()]
+        state["trained_until"] = max([state.get("trained_until", 0), *ends_ns])
         leaking: set[str] = set()
-        for one in (*_workers(window), *_nodes(window), *_live(window)):
+        sampled = [*_workers(window), *_nodes(window), *_live(window)]
+        for one in (*sampled, *(_resident(window) if _is_short(window) else ())):
             own = state.of("series", one.subject)
             if own.get("leg") != window.leg.number:
                 own.clear()
                 own["leg"] = window.leg.number
             counted = counting.take(state, one.subject, one.times_ns, one.values)
             rows = own.get("rows", []) + _rows(window, *counted)
+            if window.is_last and state["trained_until"]:  # what follows training is no growth
+                rows = [row for row in rows if row[0] <= state["trained_until"] / NANOSECONDS]
             if self._has_grown(rows):  # mostly it has not, and that is cheap to see
                 rows = _in_later_epochs(rows, window, state)
             own["rows"] = halve(rows, _MOST)
@@ -92,13 +100,13 @@ class HostMemoryLeak(Rule):
             leaking.add(one.node)
             yield self._found(one, found, limits)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         counts = [len(one.get("rows", ())) for one in state.of("series").values()]
         has = max(counts, default=0)
         if has >= FEWEST_POINTS:
             return ""
-        return f"it has {has} datapoints of training; it needs {FEWEST_POINTS}"
+        return Shortfall(has, FEWEST_POINTS, DataUnit.SYSTEM_SAMPLES)
 
     def _has_grown(self, rows: Rows) -> bool:
         return bool(rows) and max(row[1] for row in rows) - rows[0][1] > self.least_bytes
@@ -215,6 +223,29 @@ def _live(window: Window) -> Iterator[_Grown]:
     """What tensors hold on the GPUs, in the mean over the workers."""
     for curve in window.scalars(_LIVE):
         yield _Grown("live", "Live tensors on the GPU", "", None, curve.times_ns, curve.values)
+
+
+def _is_short(window: Window) -> bool:
+    """Whether the job is over before the sampler has seen enough of its training."""
+    starts = [int(one.starts_ns[0]) for one in window.steps()]
+    if not window.is_last or not starts:
+        return False
+    counts = [int((one.times_ns >= min(starts)).sum()) for one in window.system(_TREE)]
+    return max(counts, default=0) < FEWEST_POINTS
+
+
+def _resident(window: Window) -> Iterator[_Grown]:
+    """Resident memory as workers themselves recorded it, many times a second."""
+    points: dict[int, list[tuple[int, float]]] = {}
+    for one in window.observations(_RESIDENT):
+        if one.step >= _SETTLING_STEPS:
+            points.setdefault(one.worker, []).append((one.time_ns, one.value))
+    for rank, rows in points.items():
+        times_ns = np.array([time_ns for time_ns, _ in rows], dtype=np.int64)
+        values = np.array([value for _, value in rows])
+        node = next((life.info.node for life in window.leg.lives if life.info.rank == rank), "")
+        said = f"The pages of worker {rank} in memory"
+        yield _Grown(f"worker {rank}", said, node, rank, times_ns, values)
 
 
 def _limits(window: Window, node: str) -> _Limits | None:

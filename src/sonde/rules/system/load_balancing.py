@@ -9,6 +9,7 @@ import numpy as np
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Patience, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.system._datapoints import Counting, Values
@@ -62,12 +63,12 @@ class LoadBalancing(Rule):
         if len(seen) > 1 and min(seen) >= (1 if self.is_classic else _LEAST):
             yield self._judge(state)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         if self.is_classic or state.get("judged"):
             return ""
         has = min(sum(gpu["counts"]) for gpu in state.of("gpus").values())
-        return f"it has {has} datapoints of training; it needs {_LEAST} of every GPU"
+        return Shortfall(has, _LEAST, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:
         """One GPU has nobody to be compared with."""

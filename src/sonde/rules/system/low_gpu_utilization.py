@@ -9,6 +9,7 @@ from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Patience, Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.system._datapoints import Counting, Values, datapoints_of, full_windows
@@ -54,13 +55,13 @@ class LowGPUUtilization(Rule):
             for rows in full_windows(gpu, counted, self.window):
                 yield self._judge(samples, rows, gpu)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         gpus = list(state.of("gpus").values())
         has = max((datapoints_of(gpu, self.window) for gpu in gpus), default=0)
         if has >= self._needed:
             return ""
-        return f"it has {has} datapoints of training; it needs {self._needed} of a GPU"
+        return Shortfall(has, self._needed, DataUnit.SYSTEM_SAMPLES)
 
     @property
     def _needed(self) -> int:

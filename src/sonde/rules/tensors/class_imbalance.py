@@ -10,6 +10,7 @@ from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Mode
 from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, State
@@ -22,6 +23,7 @@ _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
 _SIGMAS = 2.0  # of a count
 _HISTOGRAMS = 3  # in a row, or at the end: data in order of its classes begins with a few of them
 _STEPS_OF_A_HISTOGRAM = 100
+_STEPS_BEFORE = 10  # of a histogram may belong to the training before
 _OF_EACH = 20  # samples of a class that tell how often it is right
 _A_FEW = 10  # samples of a rare one, the latest, that tell whether it is learned
 _BLOCKS = 2  # in a row, and over so many steps: classes are learned one after the other
@@ -46,9 +48,10 @@ class ClassImbalance(Rule):
     of them. It looks at mispredictions only when half of all predictions are right and no more of
     them become so, over 100 steps with the same optimizer, and leaves labels alone that belong to
     parts of a sample, such as the next token (there are many of them, or another number in each
-    batch), or that come in order of their classes. Labels are counted at the loss function, so
-    argmax has no effect; those of two classes in one number, and those on a device, at the batches
-    that are looked at.
+    batch), or that come in order of their classes. It counts anew when another optimizer begins to
+    step, or the loss comes from another operation: a second task has other classes. Labels are
+    counted at the loss function, so argmax has no effect; those of two classes in one number, and
+    those on a device, at the batches that are looked at.
     What to do: weight the classes in the loss, or sample rare ones more often; look at recall per
     class; get more examples of the rare ones.
     """
@@ -66,11 +69,12 @@ class ClassImbalance(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Adds up labels and hits."""
+        began = self._began(window, state)
         self._see_batches(window, state)
         self._see_hits(window, state)
         last = None
         for one in window.observations(_LABELS):
-            if re.search(self.labels_regex, one.subject):
+            if re.search(self.labels_regex, one.subject) and not _counts_earlier(one, began):
                 self._count_labels(one, state, state.get("shares", []))
                 state["most"] = max(state.get("most", 0.0), one.value)
                 last = one
@@ -83,7 +87,7 @@ class ClassImbalance(Rule):
         if not (self.is_classic or state.of("labels")):
             state.of("looked")["latest"] = state.of("latest")
             yield from self._of_looks(window, state.of("looked"))
-        yield from self._of_predictions(window, state)
+        yield from self._of_predictions(window, state, began)
 
     def unfit(self, state: State) -> str:
         """Labels of which some are rare by nature."""
@@ -91,18 +95,26 @@ class ClassImbalance(Rule):
             return ""
         return "labels are of tokens or other parts of a sample: some are rare by nature"
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many labels are missing."""
-        seen = sum(int(one) for one in state.of("labels").values())
-        seen = max(seen, int(state.get("predicted", 0)))
+        seen = max(int(state.get("counted", 0)), int(state.get("predicted", 0)))
         if seen >= self.samples:
             return ""
-        return f"it has seen {seen} labels; it needs {self.samples}"
+        return Shortfall(seen, self.samples, DataUnit.LABELS)
+
+    def _began(self, window: Window, state: State) -> int | None:
+        """When the latest training began; its labels and hits are counted anew."""
+        began = None if self.is_classic else another_began(window, state)
+        if began != state.get("began"):
+            state["began"], state["hits"], state["labels"] = began, {}, {}
+            state.of("looked")["labels"] = {}
+        return began
 
     def _count_labels(self, one: Observation, state: State, shares: Sequence[float]) -> None:
         counts = state.of("labels")
         for label, count in one.facts.items():
             counts[label] = counts.get(label, 0) + int(count)
+            state["counted"] = state.get("counted", 0) + int(count)
         state["step"] = one.step
         is_rare = self._is_imbalanced(counts, shares)
         state["row"] = state.get("row", 0) + 1 if is_rare else 0
@@ -111,7 +123,7 @@ class ClassImbalance(Rule):
         counts = {label: int(count) for label, count in state.of("labels").items()}
         row = int(state.get("row", 0))
         is_sure = self.is_classic or row >= _HISTOGRAMS or is_last
-        if row and is_sure and not self.unfit(state):
+        if counts and row and is_sure and not self.unfit(state):
             is_hint = not self.is_classic and self._are_learned(counts, state.of("latest"))
             yield self._imbalanced(step, counts, Severity.INFO if is_hint else Severity.WARNING)
         elif counts and not row:
@@ -143,7 +155,8 @@ class ClassImbalance(Rule):
             state["sizes"] = [*state.get("sizes", []), one.value][-_KEPT:]
             share = max(one.facts.values(), default=0) / one.value if one.value else 0.0
             state["shares"] = [*state.get("shares", []), share][-_KEPT:]
-            self._count_labels(one, state.of("looked"), state["shares"])
+            if one.step >= (state.get("began") or 0):
+                self._count_labels(one, state.of("looked"), state["shares"])
         for one in window.observations(_TOKENS):
             state["tokens"] = max(state.get("tokens", 0.0), one.value)
         if "samples" not in state:
@@ -181,11 +194,8 @@ class ClassImbalance(Rule):
             return True
         return bool(samples and labels >= 4 * samples) or bool(tokens and labels >= tokens / 4)
 
-    def _of_predictions(self, window: Window, state: State) -> Iterator[Finding]:
+    def _of_predictions(self, window: Window, state: State, began: int | None) -> Iterator[Finding]:
         """Judges what was predicted since the latest optimizer began: then classes are learned."""
-        began = None if self.is_classic else another_began(window, state)
-        if began != state.get("began"):
-            state["began"], state["hits"] = began, {}
         for one in window.observations(_HITS):
             is_earlier = one.mode == _TRAIN and one.step < (began or 0)
             if re.search(self.predictions_regex, one.subject) and not is_earlier:
@@ -266,6 +276,12 @@ class ClassImbalance(Rule):
             subject=f"predictions/{one.mode}",
             evidence={"classes": sorted(bad)[:_NAMED], "wrong_percent": 100 * bad[worst]},
         )
+
+
+def _counts_earlier(histogram: Observation, began: int | None) -> bool:
+    """Whether labels from before the latest training are among those of a histogram."""
+    first_step = histogram.step - _STEPS_OF_A_HISTOGRAM + 1
+    return began is not None and first_step + _STEPS_BEFORE < began
 
 
 def _at_least(right: float, samples: float) -> float:

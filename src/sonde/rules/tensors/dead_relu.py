@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
-from sonde.records.finding import Finding
+from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Regex
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._streaks import Streaks
@@ -21,6 +22,7 @@ _SAMPLES = 32  # of which a unit that is active in one of fifty is seen mostly o
 _LEAST_SAMPLES = 8
 _NEARLY_ALL = 90.0  # percent, where samples are few: then living units look dead, but never all
 _SIGMAS = 2.0  # of a share of few units
+_MOST = 75.0  # percent of a layer: with fewer dead units it still learns, so it is advice
 _NAMED = 8
 
 
@@ -42,15 +44,15 @@ class _Look:
 
 
 class DeadRelu(Rule):
-    """Most units of a layer are nought for (nearly) all inputs.
+    """Most units of a layer output zero for nearly all inputs.
 
     Why it matters: a dead unit has no gradient and does not come back; the layer is narrower than
     it looks.
-    How it decides: a unit is silent where it is not nought in at most threshold_inactivity percent
-    of a batch (counted for 0.1, 1, 5, 10 and 50; the next lower one is taken). Classic fires on
-    every look at which more than threshold_layer percent of a layer are silent. Calibrated wants
-    three looks in a row, allows for chance in small layers, and of batches below 32 samples, in
-    which living units look dead, wants nine tenths of the layer.
+    How it decides: a unit is dead where at most `threshold_inactivity` percent of a batch activate
+    it (counted for 0.1, 1, 5, 10 and 50; the next lower one is taken). Classic fires at every
+    inspection with more than `threshold_layer` percent of a layer dead. Calibrated needs three
+    inspections in a row and a margin for chance in small layers; in batches of fewer than 32
+    samples, 90% of the layer. Below 75% of the layer it is advice.
     What to do: lower the learning rate; initialize with small or positive biases; normalize before
     the activation; use a leaky variant.
     """
@@ -85,13 +87,13 @@ class DeadRelu(Rule):
             first = min(streaks.steps(one.layer)[0] for one in dead)
             yield self._found(dead, (first, max(one.step for one in dead)), subject="relu_output")
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """Larger batches, or more looks."""
         if self.is_classic or state.get("looks", 0) >= _LOOKS:
             return ""
         if 0 < state.get("samples", 0) < _LEAST_SAMPLES:
-            return f"batches have {state['samples']} samples; it needs {_LEAST_SAMPLES}"
-        return f"it has looked {state.get('looks', 0)} times; it needs {_LOOKS}"
+            return Shortfall(state["samples"], _LEAST_SAMPLES, DataUnit.BATCH_SAMPLES)
+        return Shortfall(state.get("looks", 0), _LOOKS, DataUnit.INSPECTIONS)
 
     def _looks(self, window: Window) -> Iterator[_Look]:
         for one in window.observations(_KIND):
@@ -114,10 +116,12 @@ class DeadRelu(Rule):
 
     def _found(self, dead: list[_Look], steps: tuple[int, int], subject: str) -> Finding:
         worst = dead[0]
+        is_most = worst.percent >= _MOST or self.is_classic or "threshold_layer" in self.given
         others = f" So it is in {len(dead) - 1} more layers." if len(dead) > 1 else ""
         return self.finding(
             f"{worst.inactive} of {worst.units} units of {worst.layer} ({worst.percent:.0f} %) are "
             f"nought in at least {100 - self.threshold_inactivity:g} % of the samples.{others}",
+            severity=Severity.WARNING if is_most else Severity.INFO,
             step=steps,
             tensor=worst.layer,
             worker=worst.worker,

@@ -58,7 +58,8 @@ class ExplodingTensor(Rule):
     only_nan: bool = False
 
     needs = (Losses(), *(Statistics(one) for one in _LOOKED_AT))
-    window_steps: ClassVar[int] = 20
+    window_steps: ClassVar[int] = 10
+    recovers_after: ClassVar[int] = 4
     sees_end = True  # a job that is stopped before damage never finishes the step
     explains = ("LossNotDecreasing", "LossDiverging", "LossSpike", "GradientNormSpike")
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
 
@@ -55,10 +56,10 @@ class InputNotNormalized(Rule):
             if own["looks"] >= _LOOKS and own["count"] >= _MAIN * largest:
                 yield from self._judged(one, own, window)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many looks are missing."""
         seen = max((int(own["looks"]) for own in state.of("inputs").values()), default=_LOOKS)
-        return "" if seen >= _LOOKS else f"inputs were recorded at {seen} steps; it needs {_LOOKS}"
+        return "" if seen >= _LOOKS else Shortfall(seen, _LOOKS, DataUnit.INSPECTIONS)
 
     def _judged(self, tensor: WindowTensor, own: State, window: Window) -> Iterator[Finding]:
         mean, scale = own["sum"] / own["count"], math.sqrt(own["squares"] / own["count"])

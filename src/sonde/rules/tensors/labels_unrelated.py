@@ -6,6 +6,7 @@ from typing import ClassVar
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses, Observations
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg
@@ -71,10 +72,10 @@ class LabelsUnrelated(Rule):
         for one in results or ():
             yield hits_of(one.hits), one.loss
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many evaluations are missing."""
         seen, needed = state.get("evaluations", 0), min(_EVALUATIONS.values())
-        return "" if seen >= needed else f"it has seen {seen} evaluations; it needs {needed}"
+        return "" if seen >= needed else Shortfall(seen, needed, DataUnit.EVALUATIONS)
 
     def unfit(self, state: State) -> str:
         """A few batches over and over."""

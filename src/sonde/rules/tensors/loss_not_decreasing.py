@@ -12,6 +12,7 @@ from sonde.read.scalars import Losses as LossNames
 from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import has_played
@@ -91,7 +92,7 @@ class LossNotDecreasing(Rule):
             else:
                 state["unfit"] = "several losses in turn: none of them has to fall"
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""
         if self.is_classic:
             return ""
@@ -100,7 +101,7 @@ class LossNotDecreasing(Rule):
         if enough:
             return ""
         least = self.num_steps if "num_steps" in self.given else _SHORTEST_STEPS
-        return f"it has seen {seen} steps; it needs {least}"
+        return Shortfall(seen, least, DataUnit.STEPS)
 
     def unfit(self, state: State) -> str:
         """Losses that need not fall."""

@@ -7,6 +7,7 @@ from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._standing import begin_leg, over, told
 
@@ -61,10 +62,10 @@ class MissingZeroGrad(Rule):
             told(state, subject)
             yield self._found(one, state.of("optimizers", one.subject, one.worker))
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many looks are missing."""
         seen = max((int(own["looks"]) for own in _all(state)), default=0)
-        return "" if seen >= _IN_A_ROW else f"it has looked at {seen} steps; it needs {_IN_A_ROW}"
+        return "" if seen >= _IN_A_ROW else Shortfall(seen, _IN_A_ROW, DataUnit.INSPECTIONS)
 
     def _found(self, one: Observation, own: State) -> Finding:
         facts = one.facts

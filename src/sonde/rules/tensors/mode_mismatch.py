@@ -31,11 +31,12 @@ class ModeMismatch(Rule):
     modules care (dropout, batch normalization). It fires where the model as a whole is in the wrong
     mode, some modules care, and it lasts for 2 steps of training, for an evaluation with a loss, or
     for 2 evaluations of at least 3 batches: who only draws samples has less. Single layers in the
-    other mode are put there on purpose (frozen batch normalization, Monte Carlo dropout); models
-    that are run in training without being trained (teachers, frozen backbones) are left out, and so
-    is a model in eval mode if each of its modules that care has learned before and gets no gradient
-    any more, or lies in a part of the model that gets none at all: who trains a new head on that
-    wants its statistics kept.
+    other mode are put there on purpose (frozen batch normalization, Monte Carlo dropout); modules
+    whose parameters have requires_grad = False do not count in training, and models that are run in
+    training without being trained (teachers, frozen backbones) are left out. So is a model in eval
+    mode if each of its modules that care has learned before and gets no gradient any more, or lies
+    in a part of the model that gets none at all: who trains a new head on that wants its statistics
+    kept.
     What to do: call model.train() before each epoch and model.eval() before each evaluation; models
     that come from from_pretrained() are in eval mode.
     """

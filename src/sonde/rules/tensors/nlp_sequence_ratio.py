@@ -9,6 +9,7 @@ from sonde.errors import UsageError
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Regex
 from sonde.rules._rule import Rule, State
 
@@ -79,13 +80,15 @@ class NLPSequenceRatio(Rule):
             return f"inputs have fewer than {_KINDS} different tokens: each has a large share"
         return ""
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many tokens are missing."""
         known = list(state.of("inputs").values())
         if self.is_classic or not known or any(map(_is_enough, known)):
             return ""
         tokens, looks = max((int(one["tokens"]), int(one["looks"])) for one in known)
-        return f"it has seen {tokens} tokens in {looks} looks; it needs {_TOKENS} in {_LOOKS}"
+        if looks < _LOOKS:
+            return Shortfall(looks, _LOOKS, DataUnit.INSPECTIONS)
+        return Shortfall(tokens, _TOKENS, DataUnit.TOKENS)
 
     def _take(self, tokens: float, counts: dict[int, int], known: State) -> None:
         known["looks"] = known.get("looks", 0) + 1

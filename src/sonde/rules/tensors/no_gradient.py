@@ -53,7 +53,7 @@ class NoGradient(Rule):
     """
 
     needs = (Observations(_KIND),)
-    window_steps: ClassVar[int] = 2
+    window_steps: ClassVar[int] = 1
     skips_quiet: ClassVar[bool] = True
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("UnchangedTensor", "LossNotDecreasing")

@@ -6,6 +6,7 @@ from typing import ClassVar
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._standing import begin_leg, is_told_again, over, told
 
@@ -69,16 +70,14 @@ class OutputIsProbability(Rule):
                 told(state, name)
                 yield self._found(name, own)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many looks are missing."""
         found = state.of("losses").items()
         needed = {name: _BINARY_LOOKS if _BINARY in name else _IN_A_ROW for name, _ in found}
         if any(one["looks"] >= needed[name] or one.get("was_other") for name, one in found):
             return ""
         seen = max((int(one["looks"]) for _, one in found), default=0)
-        return (
-            f"it has looked at {seen} batches; it needs {min(needed.values(), default=_IN_A_ROW)}"
-        )
+        return Shortfall(seen, min(needed.values(), default=_IN_A_ROW), DataUnit.INSPECTIONS)
 
     def _found(self, name: str, own: State) -> Finding:
         takes = "the logarithms of them" if name == "nll_loss" else "logits"

@@ -9,6 +9,7 @@ from sonde.analyze.trends import spread_of
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses, Steps
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._evaluations import is_same_batch_again
@@ -18,8 +19,9 @@ _PATIENCE = 3  # evaluations in a row
 _LEAST = 5  # evaluations
 _SMOOTHED = 3  # evaluations whose median counts as one
 _SIGMAS = 4.0
-_OF_PROGRESS = 0.05  # a rise by less of what was won is nobody's trouble
-_KEPT = 40  # evaluations that tell how noisy they are
+_OF_PROGRESS = 0.03  # a rise by less of what was won is nobody's trouble
+_OF_BEST = 0.5  # times ratio_threshold
+_KEPT = 12  # evaluations that tell how noisy they are; the fall of the first ones is no noise
 _OVER = 0.5  # of the rise that counts: less is a recovery, what lies between is noise
 _SUBJECT = "validation"
 
@@ -29,10 +31,11 @@ class Overfit(Rule):
 
     Why it matters: from the best validation loss on, training makes the model worse.
     How it decides: by the evaluations of data that is not trained on. Calibrated fires where the
-    median of the last 3 results has risen from its best by 10% of the best, 5% of all progress and
+    median of the last 3 results has risen from its best by 5% of the best, 3% of all progress and
     4 times the noise, for 3 evaluations in a row, while the training loss is below its value at
-    that best. Classic fires where a result is 10% (`ratio_threshold`) above the mean training loss
-    since the evaluation before, `patience` times in a row.
+    that best and 10% below the evaluation. Classic fires where a result is 10%
+    (`ratio_threshold`) above the mean training loss since the evaluation before, `patience` times
+    in a row.
     What to do: stop at the best evaluation and take its checkpoint; more data or augmentation,
     weight decay, dropout, a smaller model.
     """
@@ -73,12 +76,12 @@ class Overfit(Rule):
         """Several losses, or a test of whether a model can learn at all."""
         return "" if self.is_classic else str(state.get("unfit", ""))
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """More evaluations."""
         seen, least = int(state.get("evaluations", 0)), 1 if self.is_classic else _LEAST
         if seen >= least:
             return ""
-        return f"the loss was evaluated {seen} times; it needs {least}"
+        return Shortfall(seen, least, DataUnit.EVALUATIONS)
 
     def _add(self, losses: tuple[float, ...] | list[float], state: State) -> None:
         if losses and "begin" not in state:
@@ -113,7 +116,8 @@ class Overfit(Rule):
         best = float(state["best"])
         won = max(float(state.get("begin", recent[0])), recent[0]) - best
         noise = spread_of(np.array(recent))
-        least = max(self.ratio_threshold * abs(best), _OF_PROGRESS * won, _SIGMAS * noise)
+        of_best = _OF_BEST * self.ratio_threshold * abs(best)
+        least = max(of_best, _OF_PROGRESS * won, _SIGMAS * noise)
         state["rise"] = (level - best) / least if least else 0.0
         return level - best > least and trained < float(state["best_trained"])
 

@@ -10,6 +10,7 @@ from sonde.analyze.trends import Reals, bent_spread_of, halved
 from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._passes import evaluations
@@ -75,7 +76,7 @@ class Overtraining(Rule):
             return "the loss changes its sign: it need not fall"
         return str(state.get("unfit", ""))
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How much is missing."""
         if self.is_classic:
             return ""
@@ -85,9 +86,9 @@ class Overtraining(Rule):
         if seen >= least:
             return ""
         if is_evaluated:
-            return f"the loss was evaluated {seen} times; it needs {least}"
+            return Shortfall(seen, least, DataUnit.EVALUATIONS)
         steps = int(state.get("steps", 0))
-        return f"it has seen {steps} steps; it needs {self.window_steps * least}"
+        return Shortfall(steps, self.window_steps * least, DataUnit.STEPS)
 
     def _classic(self, kind: str, step: int, value: float, state: State) -> Iterator[Finding]:
         patience = self.patience_train if kind == _TRAINING else self.patience_validation

@@ -44,7 +44,7 @@ class ParameterNotUpdated(Rule):
     """
 
     needs = (Observations(_UNOWNED), Observations(_UNMOVED))
-    window_steps: ClassVar[int] = 2
+    window_steps: ClassVar[int] = 1
     skips_quiet: ClassVar[bool] = True
     recovers_after: ClassVar[int] = 0
     explains: ClassVar[tuple[str, ...]] = ("UnchangedTensor", "LossNotDecreasing")

@@ -8,6 +8,7 @@ import numpy as np
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Statistics
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
 
@@ -70,10 +71,10 @@ class ParameterOutlier(Rule):
                 one.remember()
             state["looks"] = state.get("looks", 0) + 1
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """That two looks are needed."""
         seen = state.get("looks", 0)
-        return "" if seen > 1 else f"weights were recorded at {seen} steps; it needs 2"
+        return "" if seen > 1 else Shortfall(seen, 2, DataUnit.INSPECTIONS)
 
     def _found(self, look: "_Look", of_all: float) -> Finding:
         tensor, largest, before = look.tensor, look.largest, look.before

@@ -10,6 +10,7 @@ from sonde.analyze.counting import counting_order
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses, Statistics
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive, Regex
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import layer_of
@@ -120,12 +121,12 @@ class PoorWeightInitialization(Rule):
         layers = state["layers"] or "no"
         return f"the inputs of {layers} ReLU layers were recorded; it needs {_LAYERS}"
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """More looks at the first steps."""
         looks = int(state.get("looks", 0))
         if self.is_classic or looks >= _LOOKS:
             return ""
-        return f"{looks} of the first {self.steps} steps were recorded; it needs {_LOOKS}"
+        return Shortfall(looks, _LOOKS, DataUnit.INSPECTIONS)
 
     def _signals(self, window: Window) -> Iterator[_Signal]:
         named = "activation_inputs_regex" in self.given

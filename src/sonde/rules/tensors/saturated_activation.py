@@ -7,6 +7,7 @@ from typing import ClassVar
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._streaks import Streaks
@@ -97,12 +98,12 @@ class SaturatedActivation(Rule):
                 return
             start[tensor.name] = [looks + 1, first, step, 100 * share]
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """More recorded steps."""
         looks = int(state.get("looks", 0))
         if self.is_classic or looks >= _LOOKS:
             return ""
-        return f"it has looked {looks} times; it needs {_LOOKS}"
+        return Shortfall(looks, _LOOKS, DataUnit.INSPECTIONS)
 
     def _percents(self, kind: str, tensor: WindowTensor) -> Iterator[tuple[int, float]]:
         """The steps, and how many percent of the inputs lie outside."""

@@ -8,6 +8,7 @@ import numpy as np
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Need, Statistics
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Regex
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import and_more, chosen_tensors, needs_of
@@ -74,12 +75,12 @@ class SimilarAcrossRuns(Rule):
         del state
         return "" if self.other_trial else "set other_trial: it compares with nothing"
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """Steps that both have recorded."""
         has, needed = state.get("compared", 0), 1 if self.is_classic else _IN_A_ROW
         if has >= needed:
             return ""
-        return f"{has} steps were recorded here and in {self.other_trial}; it needs {needed}"
+        return Shortfall(has, needed, DataUnit.COMMON_STEPS)
 
     def _chosen(self, window: Window) -> list[WindowTensor]:
         is_open = self.collection_names is None and self.tensor_regex is None

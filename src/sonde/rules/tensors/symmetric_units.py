@@ -6,6 +6,7 @@ from typing import ClassVar
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations, Statistics
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import BEGINNINGS, another_began
 from sonde.rules.tensors._standing import (
@@ -74,10 +75,10 @@ class SymmetricUnits(Rule):
             yield self._found(names, state)
         state["names"] = names
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many looks are missing."""
         seen = max((int(one["looks"]) for one in state.of("layers").values()), default=0)
-        return "" if seen >= _IN_A_ROW else f"it has looked {seen} times; it needs {_IN_A_ROW}"
+        return "" if seen >= _IN_A_ROW else Shortfall(seen, _IN_A_ROW, DataUnit.INSPECTIONS)
 
     def _learn(self, window: Window, state: State) -> None:
         """Which layers that began with copies get gradients that are not zero."""

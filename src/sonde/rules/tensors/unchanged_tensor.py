@@ -9,6 +9,7 @@ import numpy as np
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import and_more
@@ -53,13 +54,13 @@ class UnchangedTensor(Rule):
         else:
             yield from self._calibrated(window, state)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """More recorded steps."""
         known = [len(one) for one in state.of("rows").values()]
         seen = max([*known, *(int(one[0]) for one in state.of("same").values())], default=0)
         if seen >= self.num_steps or state.get("moves"):
             return ""
-        return f"tensors were recorded at {seen} steps; it needs {self.num_steps}"
+        return Shortfall(seen, self.num_steps, DataUnit.INSPECTIONS)
 
     def _classic(self, window: Window, state: State) -> Iterator[Finding]:
         tensors = window.tensors("all")

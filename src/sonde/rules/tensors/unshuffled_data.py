@@ -9,6 +9,7 @@ from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import begin_leg, is_playing
 from sonde.rules.tensors._waves import MOST_MEANS, Wave, is_order, is_patchwork, wave_of
@@ -59,12 +60,12 @@ class UnshuffledData(Rule):
         for worker, one in latest.items():
             yield from self._judged(one, state.of("workers", worker))
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many looks are missing."""
         seen = max((len(own["purity"]) for own in state.of("workers").values()), default=0)
         if any(one.get("is_judged") for one in state.of("means").values()):
             return ""
-        return "" if seen >= _LOOKS else f"it has looked at {seen} batches; it needs {_LOOKS}"
+        return "" if seen >= _LOOKS else Shortfall(seen, _LOOKS, DataUnit.INSPECTIONS)
 
     def _by_means(self, window: Window, state: State) -> Iterator[Finding]:
         told = window.observations(_MEANS)

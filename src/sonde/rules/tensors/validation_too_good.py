@@ -5,17 +5,20 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar, Self
 
+from sonde.read.evaluations import evaluations_in
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Mode
 from sonde.rules._rule import Rule, State
 from sonde.rules._trainings import BEGINNINGS, another_began, begin_leg, is_playing
-from sonde.rules.tensors._evaluations import Hits, hits, hits_of, mean_loss
+from sonde.rules.tensors._evaluations import hits_of
 from sonde.rules.tensors._passes import held_out
+from sonde.rules.tensors._training_since import Result, TrainingSince
 
-_TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
+_EVAL = Mode.EVAL.value
 _KIND = "samples-again"
 _COMPARED = 20  # samples that tell
 _NO_OTHERS_ANY_MORE = 5  # evaluations of nothing but known samples, in a row
@@ -98,12 +101,11 @@ class ValidationTooGood(Rule):
 
     Why it matters: an evaluation on what was trained on, or with the answer among the inputs, says
     nothing about new data; the wrong model is chosen.
-    How it decides: by marks of single samples. In 2 evaluations in a row of one series, 99% of the
-    samples were trained on before; or at least 10%, spread over all batches, no more than at the
-    evaluation before, once all training data is known; and 3 times as many as are duplicates by
-    nature. Or in each of the first 3 evaluations, errors and loss are below a quarter of those in
-    training. Not applied to the training set evaluated beside another set, to a few batches, and to
-    a model that plays; info only where no loss is computed.
+    How it decides: in 2 evaluations in a row of one series, 99% of the samples were trained on
+    before; or at least 10% and not more than the time before, once all training data is known. Or,
+    in 3 evaluations in a row, errors and loss are below a quarter of those in training since the
+    evaluation before. Not applied to duplicates that the data has by nature, to the training set
+    evaluated beside another set, and in reinforcement learning. Without a loss it is advice.
     What to do: split by sample (by person, by time) before anything else; check that the loader of
     the validation set has the validation set; look for the target among the inputs.
     """
@@ -117,27 +119,18 @@ class ValidationTooGood(Rule):
         begin_leg(window, state)
         state["is_scored"] = state.get("is_scored", False) or bool(window.losses(_EVAL))
         yield from self._by_samples(window, state, another_began(window, state))
-        trained = hits(window, _TRAIN)
-        if trained is not None and trained.samples:
-            state["errors"] = 1 - trained.accuracy
-        loss = mean_loss(window, _TRAIN)
-        state["loss"] = state.get("loss") if loss is None else loss
-        for evaluated, evaluated_loss in self._results(window, state):
-            if evaluated is not None and evaluated.samples >= _SAMPLES and "errors" in state:
-                yield from self._by_hits(evaluated, evaluated_loss, state)
+        training = TrainingSince(state.of("training"))
+        for one in held_out(window, state.of("held out")) or ():
+            training.add(window, one.step)
+            trained, evaluated = training.take(), hits_of(one.hits)
+            if evaluated is not None and evaluated.samples >= _SAMPLES and trained is not None:
+                yield from self._by_hits((1 - evaluated.accuracy, one.loss), trained, state)
+        training.add(window)
 
-    def _results(self, window: Window, state: State) -> Iterator[tuple[Hits | None, float | None]]:
-        """Hits and loss of every evaluation of data that is not trained on."""
-        results = held_out(window, state.of("held out"))
-        if results is None:
-            yield hits(window, _EVAL), mean_loss(window, _EVAL)
-        for one in results or ():
-            yield hits_of(one.hits), one.loss
-
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """That there has to be an evaluation."""
         is_enough = state.get("evaluations", 0) or state.get("compared", 0)
-        return "" if is_enough else "it has seen no evaluation yet; it needs one"
+        return "" if is_enough else Shortfall(0, 1, DataUnit.EVALUATIONS)
 
     def _by_samples(self, window: Window, state: State, another: int | None) -> Iterator[Finding]:
         for one in _told(window, state):
@@ -175,29 +168,27 @@ class ValidationTooGood(Rule):
             },
         )
 
-    def _by_hits(self, evaluated: Hits, loss: float | None, state: State) -> Iterator[Finding]:
+    def _by_hits(self, evaluated: Result, trained: Result, state: State) -> Iterator[Finding]:
+        (errors, loss), (trained_errors, trained_loss) = evaluated, trained
         state["evaluations"] = state.get("evaluations", 0) + 1
-        errors = 1 - evaluated.accuracy
-        is_loss_better = loss is None or (
-            state["loss"] is not None and 0 <= loss < _FAR_BETTER * state["loss"]
-        )
-        is_better = errors < _FAR_BETTER * state["errors"] and is_loss_better
-        if not is_better and state["errors"] >= _LEAST_ERROR:
-            state["was_worse"] = True
-        if state.get("was_worse"):
+        if trained_errors < _LEAST_ERROR or loss is None or trained_loss is None:
+            return
+        is_better = errors < _FAR_BETTER * trained_errors and 0 <= loss < _FAR_BETTER * trained_loss
+        state["better"] = state.get("better", 0) + 1 if is_better else 0
+        if not is_better:
             yield self.recovered("hits")
-        elif is_better and state["evaluations"] >= _EVALUATIONS and state["errors"] >= _LEAST_ERROR:
+        elif state["better"] >= _EVALUATIONS:
             yield self.finding(
                 f"{100 * errors:.2g} % of the validation samples are wrong, and "
-                f"{100 * state['errors']:.2g} % of those in training, from the first of "
-                f"{state['evaluations']} evaluations on.",
+                f"{100 * trained_errors:.2g} % of those in training, in {state['better']} "
+                "evaluations in a row.",
                 subject="hits",
                 evidence={
                     "validation_errors": errors,
-                    "training_errors": state["errors"],
+                    "training_errors": trained_errors,
                     "validation_loss": loss,
-                    "training_loss": state["loss"],
-                    "evaluations": state["evaluations"],
+                    "training_loss": trained_loss,
+                    "evaluations": state["better"],
                 },
             )
 
@@ -207,7 +198,9 @@ def _told(window: Window, state: State) -> Iterator[Observation]:
     told = window.observations(_KIND)
     if not told or is_playing(window):
         return
-    state["series"] = sorted({*state.get("series", []), *(one.subject for one in told)})
+    # a set of few batches has a result, but its samples are not compared
+    named = {*(one.subject for one in told), *(one.name for one in evaluations_in(window))}
+    state["series"] = sorted({*state.get("series", []), *named})
     for one in told:
         if not (one.facts.get("is_training_data") and len(state["series"]) > 1):
             yield one

@@ -9,6 +9,7 @@ from sonde.read.job_data import Reals
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._streaks import Streaks
@@ -66,16 +67,15 @@ class VanishingGradient(Rule):
             yield from self._never_fed(tensors, state)
         yield from self._calibrated(tensors, state)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """How many recorded steps are missing."""
         seen, last = int(state.get("seen", 0)), int(state.get("last", 0))
         first = int(state.get("first", last))
         if self.is_classic or (seen >= _IN_A_ROW and last - first >= _SPAN):
             return ""
-        return (
-            f"gradients were recorded at {seen} steps from {first} to {last}; "
-            f"it needs {_IN_A_ROW}, over {_SPAN} steps"
-        )
+        if seen < _IN_A_ROW:
+            return Shortfall(seen, _IN_A_ROW, DataUnit.INSPECTIONS)
+        return Shortfall(last - first, _SPAN, DataUnit.STEPS)
 
     def _classic(self, tensors: tuple[WindowTensor, ...]) -> Iterator[Finding]:
         for tensor in tensors:

@@ -10,6 +10,7 @@ from sonde.analyze.robust import middle_of
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._standing import names_in_words, some
 from sonde.rules.tensors._together import by_tensor, column_of_all
@@ -64,9 +65,9 @@ class WeightCollapse(Rule):
         if state["row"] >= _IN_A_ROW:
             yield self._found(window, small, ratios, state)
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """That there must be two looks at the weights."""
-        return "" if state.of("now") else "no weight matrix was recorded yet"
+        return "" if state.of("now") else Shortfall(0, 1, DataUnit.INSPECTIONS)
 
     def _take_losses(self, window: Window, state: State) -> None:
         curves = window.losses()

@@ -13,6 +13,7 @@ from sonde.read.window import Window, WindowTensor
 from sonde.read.workers import Numbers
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive
 from sonde.rules._rule import Rule, State
 from sonde.rules.tensors._chosen import and_more
@@ -27,6 +28,7 @@ _JUMPS = ((3, 1e-4), (100, 1e-2))
 _FEW = 16  # elements: single numbers may go anywhere
 _IN_A_ROW = 3  # recorded steps without movement
 _SPAN = 50  # steps: longer than the end of a schedule that falls to nought
+_MOST_STEPS = 100  # that share a change: what goes to and fro adds up to less than its updates
 _OF_ALL = 0.25  # steps so far: a schedule may end a little before the job does
 _LEAST_GRADIENT = 1e-12  # the mean magnitude: below it there is nothing to follow
 _EVERY = "every weight"
@@ -69,8 +71,9 @@ class WeightUpdateRatio(Rule):
     to the weights' norm is above large_threshold or below small_threshold. Calibrated takes as a
     jump what happens within three steps to weights that are not nearly nought, or within a hundred
     to weights of usual size (later, if recorded steps are few, within 400: where they grow 20 times
-    as fast as ever before), and as standstill only that of all weights together, over three
-    recorded steps, 50 steps and a quarter of all steps in a row, while they have gradients.
+    as fast as ever before), and as standstill only that of all weights together, with a ratio per
+    step (of up to 100 steps between two records) below small_threshold over three recorded steps,
+    50 steps and a quarter of all steps in a row, while they have gradients.
     What to do: change the learning rate, down for jumps and up for standstill; look at its
     schedule; check that the optimizer owns the parameters and that the scaler does not skip steps.
     """
@@ -101,10 +104,10 @@ class WeightUpdateRatio(Rule):
         if len(moves.steps):
             yield from self._standstill(gradients, names, moves, Streaks(state))
 
-    def lacks(self, state: State) -> str:
+    def lacks(self, state: State) -> str | Shortfall:
         """A second look at a weight."""
         is_compared = any(len(one) > 1 for one in state.of("rows").values())
-        return "" if is_compared else "weights were recorded at one step; it needs two"
+        return "" if is_compared else Shortfall(1, 2, DataUnit.INSPECTIONS)
 
     def _moves(self, tensors: Sequence[WindowTensor], kept: State) -> _Moves:
         """Compares rows with those before, of all tensors at once."""
@@ -156,7 +159,8 @@ class WeightUpdateRatio(Rule):
     ) -> Iterator[Finding]:
         steps, places = np.unique(moves.steps, return_inverse=True)
         largest = np.zeros(len(steps))
-        np.maximum.at(largest, places, moves.ratios)
+        per_step = moves.ratios / np.clip(moves.steps - moves.before, 1, _MOST_STEPS)
+        np.maximum.at(largest, places, per_step)
         is_still = largest < self.small_threshold
         fed = _fed(gradients) if is_still.any() else set()
         for step, holds in zip(steps.tolist(), is_still.tolist(), strict=True):
@@ -178,9 +182,10 @@ class WeightUpdateRatio(Rule):
     def _still(
         self, names: list[str], steps: tuple[int, int], ratio: float, subject: str
     ) -> Finding:
+        each = "" if self.is_classic else " per step"
         return self.finding(
             f"{and_more(names)} did not move from step {steps[0]} to {steps[1]}: the update is "
-            f"{ratio:.3g} of its size.",
+            f"{ratio:.3g} of its size{each}.",
             step=steps,
             tensor=names[0],
             subject=f"{subject} stands still",

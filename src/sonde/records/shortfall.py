@@ -1,0 +1,50 @@
+"""How much data a rule lacks, as numbers: texts and groups are made from them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class DataUnit(StrEnum):
+    """What rules count: in the plural, which is also its value, and in the singular."""
+
+    singular: str
+
+    def __new__(cls, plural: str, singular: str) -> "DataUnit":
+        """A unit and what one of it is called."""
+        member = str.__new__(cls, plural)
+        member._value_ = plural
+        member.singular = singular
+        return member
+
+    STEPS = "steps", "step"
+    CLIPPED_STEPS = "steps with clipped gradients", "step with clipped gradients"
+    COMMON_STEPS = "steps recorded in both jobs", "step recorded in both jobs"
+    INSPECTIONS = "inspections", "inspection"
+    EVALUATIONS = "evaluations", "evaluation"
+    GRADIENT_NORMS = "gradient norms", "gradient norm"
+    LABELS = "labels", "label"
+    TOKENS = "tokens", "token"
+    IMAGES = "images", "image"
+    BATCH_SAMPLES = "samples per batch", "sample per batch"
+    PROFILE_SAMPLES = "profile samples", "profile sample"
+    SYSTEM_SAMPLES = "system samples", "system sample"
+    SECONDS = "seconds", "second"
+
+    def amount(self, number: int) -> str:
+        """A number of them, such as `1 step` or `5,000 steps`."""
+        return f"{number:,} {self.singular if number == 1 else self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """What a rule has and what it needs to decide; as a text, the reason why it did not.
+
+    A rule returns it from `lacks`. A plain text does too, where there is nothing to count.
+    """
+
+    has: int
+    needs: int
+    unit: DataUnit
+
+    def __str__(self) -> str:
+        return f"Not enough data: {self.has:,} of {self.unit.amount(self.needs)}"
