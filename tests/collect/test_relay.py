@@ -8,12 +8,13 @@ import pytest
 from sonde.collect.relay import Relay
 from sonde.errors import StoreError
 from sonde.records.request import RequestKind
-from sonde.store.backends import Backend, open_backend
+from sonde.store.backends import Backend
 from sonde.store.backends.memory import Memory
 from sonde.store.control import Inbox, replies_to, send_request
 from sonde.store.format import SCALARS
 from sonde.store.layout import REQUESTS, request_key, worker_folder, worker_key
 from sonde.store.reader import FolderReader
+from sonde.store.spool import Spool, SpoolFacts
 from sonde.store.writer import SEGMENT_SECONDS, Writer
 from tests.fakes.clock import FakeClock
 from tests.fakes.eventually import eventually
@@ -38,7 +39,8 @@ def target(request: pytest.FixtureRequest) -> Fickle:
 @pytest.fixture
 def relay(target: Fickle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Relay]:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    relay = Relay(target, FakeClock())
+    spool = Spool.create(SpoolFacts(target.uri, "node", 1, "run"))
+    relay = Relay(spool, target, FakeClock())
     yield relay
     target.refuses = False
 
@@ -139,7 +141,7 @@ def test_what_does_not_arrive_stays_in_its_folder(
     relay.finish(10)
     assert relay.trouble == "no answer"
     (left,) = tmp_path.glob("sonde-workers-*")
-    assert open_backend(str(left)).entries("")
+    assert list(left.rglob("*.frames"))
 
 
 def test_a_request_reaches_workers_that_write_into_the_folder_and_is_not_carried_back(
@@ -157,3 +159,32 @@ def test_a_request_reaches_workers_that_write_into_the_folder_and_is_not_carried
     assert heard == request
     assert replies_to(target, request)["worker-0"].message == "python in step 7"
     assert list(target.entries(REQUESTS)) == []
+
+
+def test_what_processes_may_still_write_to_stays_for_another_process_to_send(
+    relay: Relay, target: Fickle, writer: Writer
+) -> None:
+    relay.start()
+    write_rows(writer, 5)
+    assert relay.finish(60, keep=True)
+    assert arrived(target) == 5
+    assert relay.spool.folder.exists()
+    assert not Spool(relay.spool.folder).is_being_sent()
+
+
+def test_a_segment_that_arrived_short_is_not_deleted_but_sent_again(
+    relay: Relay, target: Fickle, writer: Writer
+) -> None:
+    write_rows(writer, 3)
+    [first] = relay.source.entries("")
+    early = relay.source.read(first.key)
+    write_rows(writer, 3)
+    relay.carry()
+    target.delete([first.key])
+    target.append(first.key, 0, early)  # of a process that was killed, later than ours
+    write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9))
+    relay.carry()
+    assert relay.source.exists(first.key)
+    relay.carry()
+    assert not relay.source.exists(first.key)
+    assert arrived(target) == 7

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -15,6 +16,7 @@ class FlakyProxy:
         self._target_port = target_port
         self._flowing = threading.Event()
         self._flowing.set()
+        self._delay_seconds = 0.0
         self._arrived = threading.Event()
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
@@ -49,6 +51,10 @@ class FlakyProxy:
         self._arrived.clear()
         self._flowing.clear()
 
+    def slow_down(self, seconds: float) -> None:
+        """Passes on whatever a client sends that much later, as a store far away does."""
+        self._delay_seconds = seconds
+
     def recover(self) -> None:
         """Forwards again, also what was held back."""
         if not self._flowing.is_set():
@@ -80,12 +86,21 @@ class FlakyProxy:
         server = socket.create_connection(("127.0.0.1", self._target_port))
         with self._lock:
             self._open |= {client, server}
-        self._spawn(self._pump, client, server)
+        self._spawn(self._pump_slowly, client, server)
         self._spawn(self._pump, server, client)
 
-    def _pump(self, source: socket.socket, drain: socket.socket) -> None:
+    def _pump_slowly(self, source: socket.socket, drain: socket.socket) -> None:
+        self._pump(source, drain, lambda: time.sleep(self._delay_seconds))
+
+    def _pump(
+        self,
+        source: socket.socket,
+        drain: socket.socket,
+        wait: Callable[[], None] = lambda: None,
+    ) -> None:
         with contextlib.suppress(OSError):  # one side has hung up
             while data := source.recv(65536):
+                wait()
                 if not self._flowing.is_set():
                     self._arrived.set()
                     self._flowing.wait()

@@ -1,9 +1,11 @@
 """An object store that does not answer: the command does not notice, the recording waits."""
 
+import json
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -75,10 +77,12 @@ def test_an_outage_that_ends_before_the_job_costs_nothing(
 
 @pytest.mark.parametrize("outage", ["refuse", "hang"])
 def test_an_outage_that_outlasts_the_job_leaves_its_exit_code_and_ends_in_time(
-    sonde: Sonde, proxy: FlakyProxy, outage: str
+    sonde: Sonde, proxy: FlakyProxy, outage: str, tmp_path: Path
 ) -> None:
-    store = f"s3://{BUCKET}/{outage}-to-the-end"
-    launcher = sonde.start("run", "--store", store, "--name", "job", PYTHON, "-c", WAIT)
+    store, temporary = f"s3://{BUCKET}/{outage}-to-the-end", tmp_path / "temporary"
+    temporary.mkdir()
+    words = ("run", "--store", store, "--name", "job", PYTHON, "-c", WAIT)
+    launcher = sonde.start(*words, env={"TMPDIR": str(temporary)})
     assert eventually(lambda: runs(store))
 
     getattr(proxy, outage)()
@@ -88,7 +92,10 @@ def test_an_outage_that_outlasts_the_job_leaves_its_exit_code_and_ends_in_time(
     assert launcher.wait(120) == 7
     assert time.monotonic() - began < 60
     proxy.recover()
-    assert job_in(store).state.value in ("running", "lost", "failed")
+    assert eventually(lambda: not list(temporary.iterdir()))
+    job = job_in(store)
+    assert (job.state.value, job.summary["exit_code"]) == ("failed", 7)
+    assert job.summary["lost"] == []
 
 
 def test_a_store_that_is_not_there_at_the_start_leaves_the_command_alone(
@@ -102,3 +109,29 @@ def test_a_store_that_is_not_there_at_the_start_leaves_the_command_alone(
     assert done.returncode == 7
     assert b"nothing is recorded" in done.stderr
     proxy.recover()
+
+
+def jobs_in(sonde: Sonde, store: str) -> dict[str, str]:
+    """The state of each job, as `sonde jobs` lists them."""
+    done = sonde.run("jobs", "--store", store, "--json")
+    return {job["job"]: job["state"] for job in json.loads(done.stdout)}
+
+
+def test_a_short_command_on_a_slow_store_becomes_one_whole_job(
+    sonde: Sonde, proxy: FlakyProxy, tmp_path: Path
+) -> None:
+    store, temporary = f"s3://{BUCKET}/slow", tmp_path / "temporary"
+    temporary.mkdir()
+    proxy.slow_down(1.0)
+    words = ("run", "--store", store, "--name", "job", PYTHON, "-c", "raise SystemExit(7)")
+
+    done = sonde.run(*words, env={"TMPDIR": str(temporary)})
+
+    left = list(temporary.iterdir())
+    assert done.returncode == 7
+    assert all(str(folder).encode() in done.stderr for folder in left)
+    proxy.slow_down(0.0)
+    assert eventually(lambda: not list(temporary.iterdir()))
+    assert jobs_in(sonde, store) == {"job": "failed"}
+    summary = job_in(store).summary
+    assert (summary["exit_code"], summary["lost"]) == (7, [])

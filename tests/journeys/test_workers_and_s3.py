@@ -81,3 +81,7 @@ def test_what_does_not_arrive_in_time_is_kept_and_said(
     assert str(left).encode() in launcher.stderr.read()
     assert list(left.rglob("failure.json"))
     proxy.recover()
+    assert eventually(lambda: not folders_of_relays(temporary))
+    assert (
+        open_job(f"{store}/job").summary["exit"]["message"] == "ZeroDivisionError: division by zero"
+    )

@@ -8,6 +8,7 @@ import pytest
 
 from sonde.errors import DamagedError, FormatTooNewError
 from sonde.store import parquet as module
+from sonde.store.backends import BytesView
 from sonde.store.parquet import ParquetFile, write_parquet
 
 
@@ -79,3 +80,30 @@ def test_a_newer_format_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPa
 
     with pytest.raises(FormatTooNewError, match=r"a\.parquet .* pip install -U sonde"):
         ParquetFile(*newer)
+
+
+class CountingView(BytesView):
+    """A file that knows which parts of it were read."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.parts: list[tuple[int, int]] = []
+
+    def read(self, start: int, end: int) -> bytes:
+        self.parts.append((start, end))
+        return super().read(start, end)
+
+
+def test_a_footer_is_read_once_and_a_longer_one_than_usual_is_read_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data, seal = write_parquet("a.parquet", tables())
+    small = CountingView(data)
+    assert ParquetFile(small, seal).read([0]).num_rows == 3
+    assert small.parts[0] == (0, len(data))
+
+    monkeypatch.setattr(module, "_USUAL_FOOTER_BYTES", 16)
+    large = CountingView(data)
+    assert ParquetFile(large, seal).read([1]).num_rows == 2
+    assert large.parts[0] == (len(data) - 16, len(data))
+    assert (0, 4) in large.parts

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from sonde.store.backends import open_backend
+from sonde.store.owned import is_ours
 from sonde.store.reserve import release_reserve, take_reserve
 from tests.fakes.job import FakeJob
 
@@ -11,10 +12,12 @@ def test_a_disk_keeps_some_room_until_it_is_needed(tmp_path: Path) -> None:
     backend = open_backend(str(tmp_path))
 
     take_reserve(backend, "nodes/a/attempt-001/reserve")
-    (entry,) = backend.entries("")
+    entries = backend.entries("")
     release_reserve(backend, "nodes/a/attempt-001/reserve")
 
-    assert entry.size >= 16 * 1024
+    assert sum(entry.size for entry in entries) >= 16 * 1024
+    assert len(entries) >= 6  # inodes: two exits, a heartbeat, a folder and a log of what was lost
+    assert all(is_ours(entry.key) for entry in entries)
     assert backend.entries("") == []
 
 

@@ -1,12 +1,17 @@
 """The disk budget: the oldest raw data goes, everything else stays and stays readable."""
 
+from collections.abc import Iterable
+
 import numpy as np
+import pytest
 
 from sonde.clock import NANOSECONDS
+from sonde.errors import NoSpaceError, StoreError
 from sonde.records.notice import NoticeKind
+from sonde.store.backends.memory import Memory
 from sonde.store.format import FINDINGS, NOTICES, SCALARS
 from sonde.store.layout import profile_key, values_key
-from sonde.store.retention import keep_within
+from sonde.store.retention import keep_within, removed_keys
 from tests.fakes.clock import START_NS
 from tests.fakes.damage import flipped
 from tests.fakes.job import FakeJob, all_samples
@@ -141,3 +146,47 @@ def test_a_file_whose_manifest_is_still_to_come_is_left_alone() -> None:
     keep_within(job.backend, 0)
 
     assert raw_keys(job) == [first]
+
+
+class Full(Memory):
+    """A disk that takes nothing more until something is deleted."""
+
+    is_full = False
+
+    def write(self, key: str, data: bytes) -> None:
+        if self.is_full:
+            raise NoSpaceError("no space left on device")
+        super().write(key, data)
+
+    def delete(self, keys: Iterable[str]) -> None:
+        keys = list(keys)
+        self.is_full = self.is_full and not keys
+        super().delete(keys)
+
+
+def test_a_full_disk_loses_its_oldest_raw_data_too_and_nothing_counts_as_damage() -> None:
+    job = recorded()
+    blobs = [values_key(0, "train", 5, "a"), profile_key(0, "torch", 5, "a")]
+    for key in blobs:
+        job.backend.write(key, b"x" * 1000)
+    full = Full(job.backend.uri)
+    for _ in range(2):  # segments first, which are older, then what has no manifest
+        full.is_full = True
+        keep_within(full, total(job) - sum(len(job.backend.read(key)) for key in raw_keys(job)) - 9)
+
+    assert not set(job.stored()) & set(blobs)
+    assert raw_keys(job) == []
+    assert removed_keys(job.backend) == set(blobs)
+    assert job.reader().damages == []
+
+
+def test_nothing_is_removed_where_that_cannot_be_written_for_another_reason() -> None:
+    class ReadOnly(Memory):
+        def write(self, key: str, data: bytes) -> None:
+            raise StoreError("read-only file system")
+
+    job = recorded()
+    before = job.stored()
+    with pytest.raises(StoreError, match="read-only"):
+        keep_within(ReadOnly(job.backend.uri), 0)
+    assert job.stored() == before

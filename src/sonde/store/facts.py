@@ -8,14 +8,16 @@ import json
 import types
 import typing
 import zlib
+from collections.abc import Callable
 from enum import Enum
-from functools import lru_cache
+from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 from sonde.errors import DamagedError
 from sonde.store.format import FORMAT_VERSION, refuse_newer_format
 
 Record = TypeVar("Record")
+Builder = Callable[[Any], Any]
 
 
 def encode_facts(record: object, key: str | None = None) -> bytes:
@@ -75,11 +77,6 @@ def _first_line(rest: bytes) -> bytes:
 _LARGEST = 2**63  # times and counts fit into 64 bits
 
 
-@lru_cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
-
-
 def _build(kind: Any, value: Any) -> Any:
     """Turns plain JSON into what the annotation says; fields newer than us are left out.
 
@@ -87,39 +84,68 @@ def _build(kind: Any, value: Any) -> Any:
         TypeError: It holds something else.
         ValueError: Likewise.
     """
-    is_right = type(value) is kind and (kind is not int or -_LARGEST <= value < _LARGEST)
-    if kind is Any or is_right:  # as most are
-        return value
+    return _builder(kind)(value)
+
+
+@cache
+def _builder(kind: Any) -> Builder:
+    """The function that does so; annotations are looked at once, for there are many values."""
     origin = typing.get_origin(kind)
+    if kind is Any:
+        return lambda value: value
     if origin in (typing.Union, types.UnionType):
-        return None if value is None else _build(_only_kind(kind, value), value)
+        return _optional_builder(kind)
     if origin is tuple:
-        return _sequence(typing.get_args(kind)[0], value)
+        return partial(_sequence, _builder(typing.get_args(kind)[0]))
     if origin is not None:
-        return _mapping(kind, value)
+        return partial(_mapping, kind)
     if dataclasses.is_dataclass(kind):
-        return _record(cast("type", kind), value)
-    return _plain(kind, value)
+        return _record_builder(cast("type", kind))
+    return _plain_builder(kind)
 
 
-def _only_kind(kind: Any, value: Any) -> Any:
-    """Which of the kinds that may be there is."""
+def _optional_builder(kind: Any) -> Builder:
     kinds = [one for one in typing.get_args(kind) if one is not type(None)]
+    first, several = _builder(kinds[0]), len(kinds) > 1
+
+    def build(value: Any) -> Any:
+        if value is None:
+            return None
+        return _builder(_fitting(kinds, value))(value) if several else first(value)
+
+    return build
+
+
+def _fitting(kinds: list[Any], value: Any) -> Any:
+    """Which of the kinds that may be there is."""
     fitting = [one for one in kinds if isinstance(one, type) and isinstance(value, one)]
-    return fitting[0] if len(kinds) > 1 and fitting else kinds[0]
+    return fitting[0] if fitting else kinds[0]
 
 
-def _record(kind: type, value: Any) -> Any:
-    if not isinstance(value, dict):
-        raise TypeError(f"{value!r:.80} is not a {kind.__name__}")
-    hints = _hints(kind)
-    return kind(**{name: _build(hints[name], value[name]) for name in hints.keys() & value.keys()})
+def _record_builder(kind: type) -> Builder:
+    hints = typing.get_type_hints(kind)
+    fields = [(name, _builder(one)) for name, one in hints.items()]
+
+    def build(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise TypeError(f"{value!r:.80} is not a {kind.__name__}")
+        return kind(**{name: build(value[name]) for name, build in fields if name in value})
+
+    return build
 
 
-def _sequence(kind: Any, value: Any) -> tuple[Any, ...]:
+def _plain_builder(kind: type) -> Builder:
+    if kind is int:
+        return lambda value: (
+            value if type(value) is int and -_LARGEST <= value < _LARGEST else _plain(int, value)
+        )
+    return lambda value: value if type(value) is kind else _plain(kind, value)
+
+
+def _sequence(build: Builder, value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list):
         raise TypeError(f"{value!r:.80} is not a list")
-    return tuple(_build(kind, item) for item in value)
+    return tuple([build(item) for item in value])
 
 
 def _mapping(kind: Any, value: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ NODES = "nodes"
 WORKERS = "workers"
 FINDINGS_FOLDER = "findings"
 RULES_FOLDER = "rules"
+SENT = "sent"  # the document that says that all of an attempt has reached its store
 
 _JOB_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 
@@ -80,6 +81,9 @@ def rules_key(what: str) -> str:
     return f"{RULES_FOLDER}/{what}.json"
 
 
+FINDINGS_LIST = rules_key("written")
+
+
 def request_key(request_id: str) -> str:
     """A request to the job."""
     return f"{REQUESTS}/{request_id}.json"
@@ -99,6 +103,13 @@ def profile_key(rank: int, kind: str, step: int, writer: str) -> str:
     """One recorded profile, as the profiler wrote it."""
     return f"{worker_folder(rank)}/profiles/{kind}-{step:010d}-{writer}"
 
+
+def decoded_key(rank: int, writer: str) -> str:
+    """The list of files that one trace became."""
+    return f"{worker_folder(rank)}/decoded/{writer}.json"
+
+
+DECODED_LIST = re.compile(rf"{WORKERS}/\d+/decoded/[0-9a-f]{{8}}\.json")
 
 _START_DIGITS = 20
 _NEVER_NS = 2**63  # what times fit into

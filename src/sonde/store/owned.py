@@ -31,7 +31,7 @@ _FILES = tuple(
     re.compile(pattern)
     for pattern in (
         r"(?P<document>job|exit|removed)\.json",
-        rf"{_NODE}/attempt-\d+/((?P<document>[a-z]+)(-[\w.-]+)?\.json|reserve)",
+        rf"{_NODE}/attempt-\d+/((?P<document>[a-z]+)(-[\w.-]+)?\.json|reserve(-\d)?)",
         rf"{_NODE}/attempt-\d+/(?P<folder>frameworks)/[a-z]+-[^/]*",
         rf"{_NODE}/{_FAMILY}/{_SEGMENT}",
         rf"{_WORKER}/attempt-\d+\.\d+/(?P<document>[a-z]+)(-[\w.-]+)?\.json",
@@ -39,6 +39,7 @@ _FILES = tuple(
         rf"{_WORKER}/{_FAMILY}/{_SEGMENT}",
         rf"{_WORKER}/(?P<folder>values)/[a-z]+--?\d+-\w+\.safetensors",
         rf"{_WORKER}/(?P<folder>profiles)/{_PROFILE}",
+        rf"{_WORKER}/(?P<folder>decoded)/[0-9a-f]{{8}}\.json",
         r"rules/(?P<document>[a-z]+)\.json",
         rf"findings/{_FAMILY}/{_SEGMENT}",
         r"control/(requests|replies)/[\w.-]+\.json",
@@ -57,14 +58,21 @@ _DOCUMENTS = {
     "surroundings": "machine, versions and environment",
     "heartbeat": "last sign of life",
     "closing": "list of recorded files",
+    "sent": "that everything was sent",
     "beat": "last sign of life and step counts",
     "tensors": "list of tensors",
     "failure": "uncaught exception",
     "evaluations": "results of the rules",
     "actions": "actions taken",
+    "written": "list of recorded findings",
     "cost": "cost of the reports",
 }
-_FOLDERS = {"values": "tensor values", "profiles": "a profile", "frameworks": "a framework"}
+_FOLDERS = {
+    "values": "tensor values",
+    "profiles": "a profile",
+    "decoded": "list of files decoded from a profile",
+    "frameworks": "a framework",
+}
 
 
 def is_ours(key: str) -> bool:

@@ -27,6 +27,7 @@ ROW_GROUP_ROWS = 1 << 15
 _MAGIC = b"PAR1"
 _FORMAT_KEY = b"sonde_format"
 _FOOTER_LENGTH_BYTES = 8
+_USUAL_FOOTER_BYTES = 1 << 16
 _ZSTD_LEVEL = 6
 _COLUMNS_WORTH_THREADS = 8
 _KEPT_BYTES = 64 << 20  # of a file up to this size, what was read is not read again
@@ -122,8 +123,10 @@ def _footer(data: bytes | memoryview) -> bytes | memoryview:
 class _Copy:
     """The chunks of a file that were read so far, at their offsets."""
 
-    def __init__(self, size: int, metadata: pq.FileMetaData) -> None:
+    def __init__(self, size: int, footer: bytes, metadata: pq.FileMetaData | None = None) -> None:
         self.content: npt.NDArray[np.uint8] = np.zeros(size, dtype=np.uint8)
+        self.content[: len(_MAGIC)] = np.frombuffer(_MAGIC, dtype=np.uint8)
+        self.content[size - len(footer) :] = np.frombuffer(footer, dtype=np.uint8)
         self.chunks: set[tuple[int, int]] = set()  # row groups and columns that are checked
         source = pa.BufferReader(pa.py_buffer(self.content))
         self.file = pq.ParquetFile(source, metadata=metadata)
@@ -149,13 +152,16 @@ class ParquetFile:
         """
         self._view = BytesView(data) if isinstance(data, bytes) else data
         self._seal = seal
-        self._metadata = self._read_footer()
-        names = self._metadata.schema.to_arrow_schema()
-        self._columns = {field.name: place for place, field in enumerate(names)}
-        actual = {field.name: field.type for field in names}
+        self._footer = self._read_footer()
+        self._copy = self._open_copy()
+        self._metadata = self._copy.file.metadata
+        stated = (self._metadata.metadata or {}).get(_FORMAT_KEY, b"1")
+        refuse_newer_format(int(stated) if stated.isdigit() else 1, seal.key)
+        schema = self._metadata.schema.to_arrow_schema()
+        self._columns = {name: place for place, name in enumerate(schema.names)}
+        actual = dict(zip(schema.names, schema.types, strict=True))
         if any(actual.get(name) != kind for name, kind in (types or {}).items()):
             raise DamagedError(f"{seal.key} is damaged: its columns hold something else")
-        self._copy: _Copy | None = None
         self._kept = kept  # columns of row groups, where they are worth keeping
         self._mark = object()  # nobody else's, so that no other file's columns are taken for ours
 
@@ -170,21 +176,26 @@ class ParquetFile:
             return self._decode(groups, names)
         return pa.concat_tables([self._recall(self._kept, group, names) for group in groups])
 
-    def _read_footer(self) -> pq.FileMetaData:
+    def _read_footer(self) -> bytes:
         seal, view = self._seal, self._view
-        ending = view.read(max(0, seal.size - _FOOTER_LENGTH_BYTES), seal.size)
-        length = int.from_bytes(ending[:4], "little") + _FOOTER_LENGTH_BYTES
-        footer = view.read(max(0, seal.size - length), seal.size)
-        is_whole = view.size == seal.size and view.read(0, len(_MAGIC)) == _MAGIC
+        # mostly with the footer's length and, of a small file, with its beginning
+        ending = view.read(max(0, seal.size - _USUAL_FOOTER_BYTES), seal.size)
+        length_field = ending[-_FOOTER_LENGTH_BYTES:][:4]
+        length = int.from_bytes(length_field, "little") + _FOOTER_LENGTH_BYTES
+        is_longer = length > len(ending)
+        footer = view.read(max(0, seal.size - length), seal.size) if is_longer else ending[-length:]
+        is_small = seal.size <= len(ending)
+        beginning = ending[: len(_MAGIC)] if is_small else view.read(0, len(_MAGIC))
+        is_whole = view.size == seal.size and beginning == _MAGIC
         if not is_whole or zlib.crc32(footer) != seal.footer_crc32:
             raise DamagedError(f"{seal.key} is damaged: its size, beginning or footer do not match")
+        return footer
+
+    def _open_copy(self) -> _Copy:
         try:
-            metadata = pq.read_metadata(pa.BufferReader(_MAGIC + footer))
+            return _Copy(self._seal.size, self._footer)
         except (pa.ArrowException, OSError) as error:
-            raise DamagedError(f"{seal.key} is damaged: {error}") from error
-        stated = (metadata.metadata or {}).get(_FORMAT_KEY, b"1")
-        refuse_newer_format(int(stated) if stated.isdigit() else 1, seal.key)
-        return metadata
+            raise DamagedError(f"{self._seal.key} is damaged: {error}") from error
 
     def _recall(self, kept: Decoded, group: int, names: Sequence[str]) -> pa.Table:
         """One row group; only the columns that are not known any more are decoded."""
@@ -210,8 +221,8 @@ class ParquetFile:
 
         Zeros that nobody touches take no memory. Of a small file what was read stays.
         """
-        if self._copy is None or self._seal.size > _KEPT_BYTES:
-            self._copy = _Copy(self._seal.size, self._metadata)
+        if self._copy.chunks and self._seal.size > _KEPT_BYTES:
+            self._copy = _Copy(self._seal.size, self._footer, self._metadata)
         copy = self._copy
         spans = {
             (group, self._columns[name]): self._span(group, self._columns[name])

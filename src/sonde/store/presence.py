@@ -9,6 +9,7 @@ from sonde.records.job import Attempt, Heartbeat, Launcher
 from sonde.store import layout
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts
+from sonde.store.links import read_link
 
 _MISSED_BEATS = 3
 _SLACK_SECONDS = 10.0
@@ -72,6 +73,7 @@ def _space() -> str:
     """The boot of this machine and the process space we are in; empty where that is not known."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 — not a path to follow
     except OSError:
         return ""
+    space = read_link("/proc/self/ns/pid")
+    return f"{boot} {space}" if space else ""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from sonde.errors import DamagedError, KeyMissingError
+from sonde.errors import DamagedError, KeyMissingError, NoSpaceError
 from sonde.store.backends import Backend, Entry
 from sonde.store.facts import decode_facts, encode_facts
 from sonde.store.format import EVENTS, OPERATIONS, STATISTICS, SYSTEM
@@ -56,9 +56,21 @@ def keep_within(backend: Backend, budget_bytes: int) -> Removal:
     blobs = [key for key in keys if not key.endswith(SEALED_SUFFIX)]
     if blobs:
         known = RemovedFiles(tuple(sorted(removed_keys(backend).union(blobs))))
-        backend.write(REMOVED, encode_facts(known, REMOVED))
+        _write_first(backend, REMOVED, encode_facts(known, REMOVED), blobs)
     backend.delete(keys)
     return Removal(len(keys), freed)
+
+
+def _write_first(backend: Backend, key: str, data: bytes, files: list[str]) -> None:
+    """Says that files are gone before they are, so that no reader takes that for damage.
+
+    On a full disk that takes the room which only they can give: they go first.
+    """
+    try:
+        backend.write(key, data)
+    except NoSpaceError:
+        backend.delete(files)
+        backend.write(key, data)
 
 
 def _age(entry: Entry) -> int:
@@ -68,9 +80,7 @@ def _age(entry: Entry) -> int:
 
 
 def _may_go(backend: Backend, key: str) -> bool:
-    if _is_raw_segment(key):
-        return _forget_raw(backend, key.removesuffix(SEALED_SUFFIX) + MANIFEST_SUFFIX)
-    return _is_raw_blob(key)
+    return _forget_raw(backend, key) if _is_raw_segment(key) else _is_raw_blob(key)
 
 
 def _is_raw_segment(key: str) -> bool:
@@ -83,16 +93,18 @@ def _is_raw_blob(key: str) -> bool:
     return "/" in key and key.split("/")[-2] in _RAW_FOLDERS and is_ours(key)
 
 
-def _forget_raw(backend: Backend, manifest_key: str) -> bool:
-    """Says that the raw data is gone before it is, so that no reader takes it for damage.
+def _forget_raw(backend: Backend, key: str) -> bool:
+    """Says in the manifest that the raw data is gone.
 
     Without a manifest it is left alone: somebody is about to write it.
     """
+    manifest_key = key.removesuffix(SEALED_SUFFIX) + MANIFEST_SUFFIX
     try:
         manifest = decode_facts(Manifest, backend.read(manifest_key), manifest_key)
     except KeyMissingError:
         return False
     except DamagedError:
         return True
-    backend.write(manifest_key, encode_facts(replace(manifest, raw=None), manifest_key))
+    data = encode_facts(replace(manifest, raw=None), manifest_key)
+    _write_first(backend, manifest_key, data, [key])
     return True

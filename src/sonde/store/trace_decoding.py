@@ -13,7 +13,8 @@ from sonde.errors import DamagedError, KeyMissingError, StoreError
 from sonde.records.notice import NoticeKind
 from sonde.store import layout
 from sonde.store.backends import Backend
-from sonde.store.format import OPERATIONS
+from sonde.store.closing import list_logs
+from sonde.store.format import NOTICES, OPERATIONS
 from sonde.store.traces import BATCH_ROWS, Trace, decode_trace
 from sonde.store.waiting_traces import waiting_traces_of
 from sonde.store.writer import Writer
@@ -51,6 +52,8 @@ def _decode(backend: Backend, rank: int, key: str, clock: Clock) -> bool:
     except DamagedError as error:
         _say(writer, key, str(error))
     _put(writer)
+    families = [f"{layout.worker_folder(rank)}/{one.name}" for one in (OPERATIONS, NOTICES)]
+    list_logs(backend, layout.decoded_key(rank, writer.token), families, writer.token)
     if facts.get("keep_trace"):
         backend.write(key + layout.DECODED_SUFFIX, raw_facts)
         backend.delete([facts_key])

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sonde.clock import NANOSECONDS, Clock
-from sonde.masking import mask_text
+from sonde.masking import mask_text, mask_texts
 from sonde.records.metric import Series
 from sonde.records.notice import Notice, NoticeKind
 from sonde.store.backends import Backend
@@ -23,6 +23,9 @@ from sonde.store.outbox import WAITING_LIMIT_BYTES, Chunk, GrowingSegment, Outbo
 
 SEGMENT_SECONDS = 600.0
 SEGMENT_BYTES = 8 * 1024 * 1024
+
+# columns with texts that a script, or what it runs, may have chosen
+_CHOSEN_TEXTS = {"name", "subject", "module", "lane", "detail"}
 
 
 @dataclass(slots=True)
@@ -78,8 +81,12 @@ class Writer:
         self, family: Family, columns: Sequence[Sequence[Any]], first_ns: int, last_ns: int
     ) -> None:
         """Records many rows at once, given column by column; handed to the outbox at once."""
+        masked = [
+            mask_texts(column) if name in _CHOSEN_TEXTS else column
+            for (name, _), column in zip(family.columns, columns, strict=True)
+        ]
         with self._lock:
-            self._post(self._logs[family.name], encode_columns(family, columns), first_ns, last_ns)
+            self._post(self._logs[family.name], encode_columns(family, masked), first_ns, last_ns)
 
     def notice(self, kind: NoticeKind, what: str, reason: str) -> None:
         """Says something about the recording itself, now."""

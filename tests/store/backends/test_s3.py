@@ -8,7 +8,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.s3.models import s3_backends
 from obstore.store import S3Store
 
-from sonde.errors import KeyMissingError, StoreError, UsageError
+from sonde.errors import DamagedError, KeyMissingError, StoreError, UsageError
 from sonde.store.backends import Backend, open_backend
 
 IMPORT_WITHOUT_OBSTORE = """
@@ -156,3 +156,44 @@ def test_without_obstore_the_way_to_install_it_is_told() -> None:
     )
 
     assert done.stdout.strip().endswith("needs obstore. Install it with: pip install 'sonde[s3]'")
+
+
+def test_a_put_that_was_repeated_after_a_lost_answer_is_still_the_one_that_created(
+    s3: Backend,
+) -> None:
+    assert s3.create("job.json", b"by me")
+    assert s3.create("job.json", b"by me")
+    assert not s3.create("job.json", b"by another")
+
+
+@pytest.mark.parametrize("key", ["job/start.json", "job/1.frames"])
+def test_what_is_larger_than_sonde_writes_is_not_read(
+    s3: Backend, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sonde.store.limits.MOST_DOCUMENT_BYTES", 1000)
+    monkeypatch.setattr("sonde.store.limits.MOST_LOG_BYTES", 1000)
+    s3.write(key, bytes(1001))
+    with pytest.raises(DamagedError, match="1001 bytes, more than Sonde ever writes"):
+        s3.read(key)
+    assert len(s3.read(key, 1)) == 1000
+    assert len(s3.read(key, 0, 10)) == 10
+    s3.write(key, bytes(1000))
+    assert len(s3.read(key)) == 1000
+
+
+def test_a_large_object_is_viewed_part_by_part(
+    s3: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = bytes(range(256)) * 8
+    s3.write("values/1.safetensors", content)
+    views = [s3.view("values/1.safetensors")]
+    monkeypatch.setattr("sonde.store.backends.s3.MOST_AT_ONCE_BYTES", 1000)
+    monkeypatch.setattr("sonde.store.limits.MOST_FILE_BYTES", 1500)
+    views.append(s3.view("values/1.safetensors"))
+    for view in views:
+        assert view.size == len(content)
+        assert view.read(100, 400) == content[100:400]
+        assert view.read(2000, 9000) == content[2000:]
+        assert view.read(5000, 9000) == b""
+    with pytest.raises(KeyMissingError):
+        s3.view("values/2.safetensors")

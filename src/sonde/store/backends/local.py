@@ -7,14 +7,15 @@ import re
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 from sonde.clock import NANOSECONDS
-from sonde.errors import DamagedError, KeyMissingError, StoreError, UsageError
+from sonde.errors import DamagedError, KeyMissingError, NoSpaceError, StoreError, UsageError
 from sonde.store.backends._backend import Backend, Entry, View
 from sonde.store.limits import check_size
+from sonde.store.links import read_link
 
 # What file systems answer that know no links, FUSE among them.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
@@ -23,6 +24,9 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 # How `_write_beside` names its copies, and when nobody can be at one any more.
 _TEMPORARY = re.compile(r"\..+\.\d+-[0-9a-f]{8}")
 _HALF_WRITTEN_SECONDS = 3600
+
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
 # What opening a link, or a socket or device, answers.
@@ -39,15 +43,14 @@ class Local(Backend):
     def __init__(self, uri: str) -> None:
         self.uri = uri
         self._root = expand_home(_path_in(uri)).absolute()
+        self._root_text = f"{str(self._root).rstrip(os.sep)}{os.sep}"
 
     def read(self, key: str, start: int = 0, end: int | None = None) -> bytes:
-        with self._open(key) as file:
-            size = os.fstat(file.fileno()).st_size
+        with self._open(key) as (file, size):
             if end is None:
                 check_size(key, size - start)
             try:
-                file.seek(start)
-                return file.read(max(min(size, size if end is None else end) - start, 0))
+                return _read_part(file, start, min(size, size if end is None else end))
             except OSError as error:
                 raise self._store_error("read", key, error) from error
 
@@ -158,8 +161,8 @@ class Local(Backend):
 
     def view(self, key: str) -> View:
         # not a memory map: a file that is cut short under one ends the process
-        with self._open(key) as file:
-            return _FileView(self, key, os.fstat(file.fileno()).st_size)
+        with self._open(key) as (_, size):
+            return _FileView(self, key, size)
 
     def free_bytes(self) -> int | None:
         status = self._usage()
@@ -178,14 +181,15 @@ class Local(Backend):
         except DamagedError:  # something is there, and whoever reads it learns what
             return True
 
-    def _open(self, key: str) -> BinaryIO:
-        """A regular file of this folder, opened for reading.
+    @contextlib.contextmanager
+    def _open(self, key: str) -> Iterator[tuple[int, int]]:
+        """A regular file of this folder, opened for reading, and its size.
 
         Raises:
             KeyMissingError: There is none.
             DamagedError: Something else is there: a link, a pipe, a device.
         """
-        path = self._path(key)
+        path = self._place(key)
         try:
             # a pipe without a writer would make us wait for ever
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -195,13 +199,25 @@ class Local(Backend):
             if error.errno in _NOT_A_FILE:
                 raise DamagedError(f"{key} is damaged: {_NO_FILE}") from error
             raise self._store_error("read", key, error) from error
-        mode = os.fstat(file).st_mode
-        if not stat.S_ISREG(mode) or self._is_elsewhere(path):
-            os.close(file)
-            if stat.S_ISDIR(mode):
+        try:
+            status = os.fstat(file)
+            if stat.S_ISDIR(status.st_mode):
                 raise KeyMissingError(f"There is no {key} in {self.uri}")
-            raise DamagedError(f"{key} is damaged: {_NO_FILE}")
-        return cast("BinaryIO", os.fdopen(file, "rb"))
+            if not stat.S_ISREG(status.st_mode) or not self._is_inside(file, path):
+                raise DamagedError(f"{key} is damaged: {_NO_FILE}")
+            yield file, status.st_size
+        finally:
+            os.close(file)
+
+    def _is_inside(self, file: int, path: str) -> bool:
+        """Whether an opened file lies in this folder, as the system sees it where it can tell."""
+        is_inside = read_link(f"/proc/self/fd/{file}").startswith(self._real_root)
+        return is_inside or not self._is_elsewhere(Path(path))
+
+    @cached_property
+    def _real_root(self) -> str:
+        """This folder without links, with a slash at its end."""
+        return f"{os.path.realpath(self._root).rstrip(os.sep)}{os.sep}"
 
     def _is_elsewhere(self, path: Path) -> bool:
         """Whether a link among its folders leads out of this one."""
@@ -210,10 +226,13 @@ class Local(Backend):
         return parent != root and not parent.startswith(f"{root.rstrip(os.sep)}{os.sep}")
 
     def _path(self, key: str) -> Path:
+        return Path(self._place(key))
+
+    def _place(self, key: str) -> str:
         """The file of a key; a key from a hostile store leads nowhere outside of it."""
         if key.startswith("/") or ".." in key.split("/"):
             raise StoreError(f"{key!r} is not a key of {self.uri}")
-        return self._root / key
+        return f"{self._root_text}{key}"
 
     def _key(self, path: str | Path) -> str:
         return os.path.relpath(path, self._root).replace(os.sep, "/")
@@ -294,7 +313,8 @@ class Local(Backend):
 
     def _store_error(self, verb: str, key: str, error: OSError) -> StoreError:
         reason = error.strerror or str(error)
-        return StoreError(f"Cannot {verb} {self._path(key)}: {reason.lower()}")
+        kind = NoSpaceError if error.errno in _NO_SPACE else StoreError
+        return kind(f"Cannot {verb} {self._path(key)}: {reason.lower()}")
 
 
 def expand_home(path: str) -> Path:
@@ -329,6 +349,18 @@ def _remove_if_empty(folder: Path) -> bool:
 def _discard(path: Path) -> None:
     with contextlib.suppress(OSError):  # what failed before is what has to be said
         path.unlink()
+
+
+def _read_part(file: int, start: int, end: int) -> bytes:
+    """The bytes of a part; fewer where the file ends earlier."""
+    data = os.pread(file, max(end - start, 0), start)
+    if len(data) >= end - start:  # as mostly
+        return data
+    parts = [data]
+    while parts[-1]:
+        start += len(parts[-1])
+        parts.append(os.pread(file, end - start, start))
+    return b"".join(parts)
 
 
 class _FileView:

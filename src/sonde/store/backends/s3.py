@@ -14,8 +14,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from sonde.errors import KeyMissingError, MissingExtraError, StoreError, UsageError
-from sonde.store.backends._backend import Backend, Entry
+from sonde.store.backends._backend import Backend, Entry, View
 from sonde.store.layout import LIVE_SUFFIX
+from sonde.store.limits import check_size
 
 try:
     from obstore.exceptions import AlreadyExistsError, BaseError
@@ -26,7 +27,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from obstore import GetOptions, ObjectMeta
+    from obstore import GetOptions, GetResult, ObjectMeta
     from obstore.store import ClientConfig, RetryConfig
 
 # A dead server is noticed within the silence, or the connect time-out, plus the time for retries.
@@ -38,6 +39,7 @@ _LONGEST_REQUEST_SECONDS = 300.0
 # Each piece of a large upload has to arrive within the silence: few at once suits slow lines.
 _UPLOADS_AT_ONCE = 2
 _READS_AT_ONCE = 8
+MOST_AT_ONCE_BYTES = 64 << 20  # larger objects are read part by part
 
 _BUCKET = re.compile(r"[A-Za-z0-9._-]+")
 _PART = re.compile(rf"(?P<key>.+{re.escape(LIVE_SUFFIX)})/(?P<offset>\d{{20}})")
@@ -88,7 +90,7 @@ class S3(Backend):
             if _is_growing(key):
                 return self._read_parts(key, start, end)
             if start == 0 and end is None:
-                return self._store.get(key).bytes().to_bytes()
+                return _read_whole(key, self._store.get(key), start)
             return self._read_range(key, start, end)
 
     def write(self, key: str, data: bytes) -> None:
@@ -100,15 +102,16 @@ class S3(Backend):
     def create(self, key: str, data: bytes) -> bool:
         """Like `write`, but leaves an existing key alone and returns False.
 
-        Some services ignore the condition and overwrite, and a put that is repeated after a lost
-        answer meets itself. So this only avoids needless writes: whatever must be right without it
-        gives every writer keys of its own.
+        Some services ignore the condition and overwrite. So this only avoids needless writes:
+        whatever must be right without it gives every writer keys of its own. A put that is repeated
+        after a lost answer meets itself, which counts as created: writers give data of their own.
         """
         with self._explained("write", key):
             try:
                 self._store.put(_first_object(key), data, mode="create", use_multipart=False)
             except AlreadyExistsError:
-                return False
+                # whose it is: the answer to our own put may have been lost, and the put repeated
+                return self._store.get(_first_object(key)).bytes().to_bytes() == data
             return True
 
     def append(self, key: str, offset: int, data: bytes) -> None:
@@ -166,13 +169,21 @@ class S3(Backend):
                 return False
             return True
 
+    def view(self, key: str) -> View:
+        if _is_growing(key):
+            return super().view(key)
+        with self._explained("read", key):
+            size = self._store.head(key)["size"]
+        return _ObjectView(self, key, size) if size > MOST_AT_ONCE_BYTES else super().view(key)
+
     def _read_range(self, key: str, start: int, end: int | None) -> bytes:
         if end is not None and end <= start:
             self._store.head(key)
             return b""
         options: GetOptions = {"range": {"offset": start} if end is None else (start, end)}
         try:
-            return self._store.get(key, options=options).bytes().to_bytes()
+            found = self._store.get(key, options=options)
+            return _read_whole(key, found, start) if end is None else found.bytes().to_bytes()
         except BaseError as error:
             if "status code: 416" in str(error):  # the range begins where the object ends
                 return b""
@@ -182,6 +193,8 @@ class S3(Backend):
         found = self._parts(key)
         if not found:
             raise FileNotFoundError(key)
+        if end is None:
+            check_size(key, _size(found) - start)
         wanted = []
         for part in _in_sequence(found):
             first = max(start - part.offset, 0)
@@ -225,6 +238,25 @@ class S3(Backend):
     def _store_error(self, verb: str, key: str, error: Exception) -> StoreError:
         place = f"{self.uri.rstrip('/')}/{key}" if key else self.uri
         return StoreError(f"Cannot {verb} {place}: {_reason(str(error))}")
+
+
+class _ObjectView:
+    """Parts of a large object, each read when it is needed."""
+
+    def __init__(self, backend: S3, key: str, size: int) -> None:
+        self.size = size
+        self._backend = backend
+        self._key = key
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes of a part; fewer where the object ends earlier."""
+        return self._backend.read(self._key, start, end)
+
+
+def _read_whole(key: str, found: "GetResult", start: int) -> bytes:
+    """The rest of an object; nothing of one that is larger than Sonde writes."""
+    check_size(key, found.meta["size"] - start)
+    return found.bytes().to_bytes()
 
 
 def _client_options() -> "ClientConfig":

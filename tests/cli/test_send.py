@@ -1,0 +1,73 @@
+"""`sonde send`: what lies on this machine reaches its store, or the reason is told."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.cli._main import run_command_line
+from sonde.store.backends.memory import Memory
+from sonde.store.layout import JOB, worker_key
+from sonde.store.spool import Spool, SpoolFacts
+
+KEY = worker_key(0, 1, 0, "beat")
+
+
+@pytest.fixture
+def target(request: pytest.FixtureRequest) -> Memory:
+    target = Memory(f"memory://{request.node.nodeid}/job")
+    target.write(JOB, b"{}")
+    return target
+
+
+@pytest.fixture
+def spool(target: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Spool:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    spool = Spool.create(SpoolFacts(target.uri, "node", 1, "a run that nobody has"))
+    spool.source.write(KEY, b"a beat")
+    return spool
+
+
+def test_everything_on_this_machine_is_sent(
+    spool: Spool, target: Memory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spool.release()
+    (spool.folder.parent / "sonde-workers-000").mkdir()  # no spool, and no obstacle
+    assert run_command_line(["send"]) == 1
+    (spool.folder.parent / "sonde-workers-000").rmdir()
+    assert target.read(KEY) == b"a beat"
+    assert not spool.folder.exists()
+    assert f"{target.uri}: everything has been sent" in capsys.readouterr().err
+
+    assert run_command_line(["send"]) == 0
+    assert "Everything has been sent." in capsys.readouterr().out
+
+
+def test_what_another_process_sends_is_left_to_it(
+    spool: Spool, target: Memory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["send", str(spool.folder)]) == 0
+    assert not target.exists(KEY)
+    assert "another process sends it" in capsys.readouterr().err
+    spool.release()
+
+
+def test_what_cannot_be_sent_is_said_with_its_folder_and_the_reason(
+    spool: Spool, target: Memory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spool.release()
+    target.delete([JOB])
+    assert run_command_line(["send"]) == 1
+    told = capsys.readouterr().err
+    assert str(spool.folder) in told
+    assert "no longer in the store" in told
+    assert spool.folder.exists()
+
+
+def test_a_folder_that_is_not_there_or_no_spool_is_an_error_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["send", str(tmp_path / "nowhere")]) == 2
+    assert run_command_line(["send", str(tmp_path)]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 2
+    assert "There is no folder" in told[0]

@@ -1,0 +1,125 @@
+"""A job whose launcher is killed still reaches its object store, by whoever is left to send it."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonde.client.job import open_job
+from sonde.errors import SondeError
+from tests.fakes.eventually import eventually
+from tests.fakes.s3 import lead_to, s3_server
+from tests.journeys.sonde_cli import PYTHON, Sonde
+
+BUCKET = "sonde-no-launcher"
+STEPS = 300
+
+TRAINING = f"""
+import pathlib, time, sonde
+for number in range({STEPS}):
+    sonde.log(loss=1 / (number + 1))
+    sonde.step()
+    if number == 20:
+        pathlib.Path("ready").touch()
+        while not pathlib.Path("end").exists(): time.sleep(0.02)
+"""
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with s3_server(BUCKET) as port:
+        yield port
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where launchers keep what is on its way to the store."""
+    lead_to(port, monkeypatch)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
+def spools(temporary: Path) -> list[Path]:
+    return list(temporary.glob("sonde-workers-*"))
+
+
+def steps_in(job: str) -> int:
+    try:
+        return len(open_job(job).steps().to_arrow())
+    except SondeError:
+        return 0
+
+
+def start_training(sonde: Sonde, store: str) -> int:
+    """A job that waits in the midst of its training; the process of its launcher."""
+    words = ("run", "--store", store, "--name", "job", PYTHON, "-c", TRAINING)
+    launcher = sonde.start(*words)
+    assert eventually((sonde.folder / "ready").exists)
+    return launcher.pid
+
+
+def standby_pids(sonde: Sonde) -> list[int]:
+    """Processes that wait to send, or send, what a killed launcher has left."""
+    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in sonde.processes()}
+    return [pid for pid, command in commands.items() if b"\0send\0" in command]
+
+
+def test_every_step_reaches_the_store_when_the_launcher_is_killed(
+    sonde: Sonde, temporary: Path
+) -> None:
+    store = f"s3://{BUCKET}/killed"
+    os.kill(start_training(sonde, store), signal.SIGKILL)
+    (sonde.folder / "end").touch()
+
+    assert eventually(lambda: not spools(temporary))
+    job = open_job(f"{store}/job")
+    assert job.state.value == "lost"
+    assert steps_in(f"{store}/job") == STEPS
+    assert job.summary["lost"] == []
+    assert eventually(lambda: not sonde.processes())
+
+
+@pytest.mark.parametrize("command", ["status", "jobs", "send"])
+def test_the_next_command_sends_what_nobody_is_left_to_send(
+    sonde: Sonde, temporary: Path, command: str
+) -> None:
+    store = f"s3://{BUCKET}/{command}"
+    launcher = start_training(sonde, store)
+    assert eventually(lambda: standby_pids(sonde))
+    for pid in (*standby_pids(sonde), launcher):
+        os.kill(pid, signal.SIGKILL)
+    (sonde.folder / "end").touch()
+    assert eventually(lambda: not sonde.processes())
+    [spool] = spools(temporary)
+    reasons = [row["reason"] for row in open_job(f"{store}/job").summary["lost"]]
+    assert any(str(spool) in reason for reason in reasons)
+
+    words = {"status": ("job", "--json"), "jobs": (), "send": ()}[command]
+    place = () if command == "send" else ("--store", store)
+    done = sonde.run(command, *words, *place)
+
+    assert done.returncode == 0, done.stderr
+    assert eventually(lambda: not spools(temporary))
+    assert steps_in(f"{store}/job") == STEPS
+    summary = open_job(f"{store}/job").summary
+    assert (summary["state"], summary["lost"]) == ("lost", [])
+    if command == "status":
+        assert json.loads(done.stdout)["unsent"] == []
+
+
+def test_status_says_where_the_rest_lies_and_how_much_it_is(sonde: Sonde, temporary: Path) -> None:
+    store = f"s3://{BUCKET}/where"
+    launcher = start_training(sonde, store)
+    [spool] = spools(temporary)
+    os.kill(launcher, signal.SIGKILL)
+    done = sonde.run("status", "job", "--store", store, "--json")
+    [row] = json.loads(done.stdout)["unsent"]
+    assert row["folder"] == str(spool)
+    assert row["bytes"] is not None
+    (sonde.folder / "end").touch()
+    assert eventually(lambda: not spools(temporary))
