@@ -184,6 +184,8 @@ def test_a_failed_subprocess_tells_its_arguments_without_secrets() -> None:
         "http://127.0.0.1:8765/#/jobs/train-20261115-120000/nodes?sel=47-71",
         "process_tree.memory.rss: 12,345,678,901 bytes",
         "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>",
+        "void cub::detail::unique_by_key::DeviceUniqueByKeySweepKernel<long const*, Policy1000>",
+        "autograd::engine::evaluate_function: ScaledDotProductCudnnAttentionBackward0",
         "ampere_sgemm_128x64_tn, nvjet_hsh_192x192_64x4_2x1_v_bz_coopB_NNT",
     ],
 )

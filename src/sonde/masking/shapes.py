@@ -37,6 +37,8 @@ _BASE64 = re.compile(r"(?<![\w/.+-])[A-Za-z0-9+/]{38,}={1,2}(?![\w/.+=-])")
 _RANDOM_BITS_PER_CHARACTER = 4.0
 _VARIED_CHARACTERS = 24
 _RANDOM_PIECE = re.compile(r"[A-Za-z0-9]{12,}")
+_CAPITALIZED = re.compile(r"[A-Z][a-z]{2,}")
+_MOSTLY = 0.75
 
 
 def mask_shapes(text: str, mask: str) -> str:
@@ -69,7 +71,12 @@ def _is_random(word: str) -> bool:
     has_mixture = any(c.isdigit() for c in word) and any(c.isalpha() for c in word)
     is_varied = bits >= _RANDOM_BITS_PER_CHARACTER or len(counts) >= _VARIED_CHARACTERS
     is_random = is_varied and _RANDOM_PIECE.search(word) is not None
-    return has_mixture and is_random
+    return has_mixture and is_random and not _is_camel_case(word)
+
+
+def _is_camel_case(word: str) -> bool:
+    """Most of it is words that begin with a capital, as in the name of a class."""
+    return sum(map(len, _CAPITALIZED.findall(word))) >= _MOSTLY * len(word)
 
 
 def is_opaque(value: str) -> bool:

@@ -7,6 +7,8 @@ from sonde.masking.shapes import is_opaque, mask_private_keys, mask_shapes
 
 MASK = "***"
 
+_NO_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # halves of signs; others are bytes
+
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]+)(?=@)")
 _URL_TOKEN = re.compile(r"(?<=://)[^/\s:@]{16,}(?=@)")
 # whoever knows the address of a webhook may post to it
@@ -23,7 +25,7 @@ _LOGIN_OPTION = re.compile(
 _LOGIN = re.compile(r"([\"']?[^\s:/=]*):(?!//)(.+?)([\"']?)", re.DOTALL)
 _USER_AND_GROUP = re.compile(r"[\"']?\d+:\d+[\"']?")
 # NAME=value, "name": "value", Name: value
-_ASSIGNED_NAME = re.compile(r"(?<![\w.-])([\w.-]+)([\"']?\]?\s?[=:]{1,2}\s*)")
+_ASSIGNED_NAME = re.compile(r"(?<![\w.-])([\w.-]+)([\"']?\]?\s?(?!::)[=:]{1,2}\s*)")  # not a::b
 _ASSIGNED_VALUE = re.compile(
     r"\"[^\"]*\"|'[^']*'|(?:bearer |basic |token )?[^&;,\s]+", re.IGNORECASE
 )
@@ -76,6 +78,7 @@ def mask_text(text: str) -> str:
 
 def readable(text: str) -> str:
     """The text with bytes that are no text replaced: whatever is recorded can be printed."""
+    text = _NO_BYTES.sub("\ufffd", text)
     return text.encode(errors="surrogateescape").decode(errors="replace")
 
 
