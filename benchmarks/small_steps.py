@@ -3,6 +3,9 @@
 Each program runs in one process, in blocks with the hook and with every hook and every replaced
 function taken out, in turns. CPU time of the training thread is compared: on a busy machine wall
 time says nothing. Then jobs of a few seconds as a whole, with and without `sonde run` in turns.
+
+SMALL_STEPS names some of the programs. SMALL_STEPS_BEFORE is the root of another checkout with an
+environment in `.venv` and this folder copied into it: each program runs there as well, right after.
 """
 
 import json
@@ -26,14 +29,14 @@ _BAR_PERCENT = 1.0
 _SHORT_BAR_PERCENT = 3.0
 _SHORT = {"perceptron": 6000, "digits": 2000, "ppo_whole": 80}  # units: a few seconds
 _RESAMPLED = 400
-_TRIMMED = 0.1  # of the pairs at each end: something else ran
+_TRIMMED = 0.03  # of the pairs at each end: something else ran
 
 
 @dataclass(frozen=True)
 class Effort:
     """How long everything is measured."""
 
-    seconds: float = 24.0
+    seconds: float = 16.0
     short_pairs: int = 5
 
 
@@ -81,6 +84,7 @@ class _Bench:
             block.cpu_seconds / block.units for block in blocks if not block.is_hooked
         )
         account = _account(document["accounts"])
+        before = self._before(name)
         return Row(
             f"{name}, {1000 * unit:.2g} ms a unit",
             percent,
@@ -90,8 +94,20 @@ class _Bench:
             "its own account",
             account[0],
             f"± {error:.2f} %; wall {wall:.2f} ± {wall_error:.2f} %; CPU time of its threads "
-            f"{threads:.2f} % (account {account[1]:.2f} %); {len(blocks) // 2} pairs",
+            f"{threads:.2f} % (account {account[1]:.2f} %); {len(blocks) // 2} pairs{before}",
         )
+
+    def _before(self, name: str) -> str:
+        """What another version costs, where there is one to compare with."""
+        root = os.environ.get("SMALL_STEPS_BEFORE")
+        if not root:
+            return ""
+        seconds = str(self._effort.seconds)
+        document = self._run(name, "--switch", "--seconds", seconds, hooked=True, root=Path(root))
+        blocks = [SmallBlock(**block) for block in document["blocks"]]
+        percent, error = _added(blocks, "cpu_seconds")
+        account = _account(document["accounts"])[0]
+        return f"; before: {percent:.2f} ± {error:.2f} %, its own account {account:.2f} %"
 
     def whole(self, name: str) -> Row:
         """A job of a few seconds, from its first line to its last."""
@@ -115,12 +131,18 @@ class _Bench:
             f"medians of {len(plain)} pairs of processes",
         )
 
-    def _run(self, name: str, *words: str, hooked: bool) -> dict[str, Any]:
+    def _run(
+        self, name: str, *words: str, hooked: bool, root: Path | None = None
+    ) -> dict[str, Any]:
         self._count += 1
         file = self._folder / f"{self._count}.json"
-        command = [sys.executable, "-m", "benchmarks.small_training", name, str(file), *words]
+        python = str(root / ".venv/bin/python") if root else sys.executable
+        command = [python, "-m", "benchmarks.small_training", name, str(file), *words]
         if hooked:
-            command = [*sonde_run(self._folder, str(self._count), ""), *command]
+            options = sonde_run(self._folder, str(self._count), "")[1:]
+            command = [python, *options, *command]
+        if root:
+            command = ["env", "-C", str(root), *command]
         run(command)
         document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return document

@@ -1,5 +1,8 @@
 """The budget: what is too expensive is measured less often, and its share stays within bounds."""
 
+from math import ceil
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,7 +108,67 @@ def test_no_price_breaks_the_promise_in_the_long_run(
 def test_as_much_may_be_owed_at_the_beginning_behind_the_step_as_inside() -> None:
     budget = Budget(1.0)
 
-    budget.thread_took(0.2)
-    assert budget.has_credit
-    budget.thread_took(0.001)
-    assert not budget.has_credit
+    budget.thread_took(0.19)
+    is_allowed = budget.has_credit
+    budget.thread_took(0.02)
+
+    assert (is_allowed, budget.has_credit) == (True, False)
+
+
+def test_what_the_beginning_has_cost_is_forgiven_but_for_a_little() -> None:
+    budget = Budget(1.0)
+
+    budget.step_over(training_seconds=2.9, hook_seconds=0.3)
+    owed = -budget.inline.saved_seconds
+    budget.step_over(training_seconds=0.2, hook_seconds=0.0)
+
+    assert 0.09 < owed < 0.11
+    assert -budget.inline.saved_seconds == pytest.approx(0.02)
+    assert budget.hook_seconds == 0.3
+
+
+def test_calls_outside_of_training_are_seen_until_they_cost_too_much() -> None:
+    budget = Budget(1.0)
+    overdrawn = []
+
+    for calls in (240, 0, 40):
+        for _ in range(calls):
+            budget.outside_took(0.001)
+        overdrawn.append(budget.is_overdrawn)
+        budget.step_over(training_seconds=2.0, hook_seconds=0.0)
+
+    assert overdrawn == [False, False, True]
+
+
+def test_calls_outside_of_training_are_seen_again_when_training_has_earned_them() -> None:
+    budget = Budget(1.0)
+    budget.step_over(training_seconds=4.0, hook_seconds=0.0)
+    for _ in range(260):
+        budget.outside_took(0.001)
+    was_overdrawn = budget.is_overdrawn
+
+    budget.step_over(training_seconds=20.0, hook_seconds=0.0)
+
+    assert (was_overdrawn, budget.is_overdrawn) == (True, False)
+
+
+def test_counting_steps_leaves_a_part_of_the_budget_for_inspections() -> None:
+    budget = Budget(1.0)
+
+    budget.counted(training_seconds=10.0, hook_seconds=0.3)
+
+    assert budget.hook_seconds == 0.3
+    assert budget.inline.saved_seconds == pytest.approx(0.4 * 0.007 * 10.0)
+
+
+def test_an_inspection_waits_until_training_has_earned_what_the_last_ones_cost() -> None:
+    budget = Budget(1.0)
+    budget.inspected(0.010)
+    price = 0.3 * 0.010
+
+    steps = budget.steps_until_inspection(0.001)
+    before = budget.has_room_for_inspection
+    budget.step_over(training_seconds=steps * 0.001, hook_seconds=0.0)
+
+    assert steps == ceil(price / (0.007 * 0.001))
+    assert (before, budget.has_room_for_inspection) == (False, True)

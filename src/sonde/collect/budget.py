@@ -13,13 +13,32 @@ _COUNTED = 0.7  # of what may be spent; caches that grow cold and threads that w
 _SMOOTHING = 0.3
 _AFTER_THE_FIRST = 0.3
 
+# What is too frequent to be timed one by one, with cold caches, as benchmarks/small_steps.py finds
+# it: entering and leaving a hook, a note, the end of a step that is only counted, its loss.
+COLD = 1.5  # times what a hook's own clock shows: the training finds its caches cold after it
+ENTRY_NS = 3_000
+NOTE_NS = 12_000
+COUNTED_STEP_NS = 8_000
+COUNTED_LOSS_NS = 6_000
+
+# Most faults show at the beginning: so long every step is watched, whatever it costs, and what that
+# costs is charged by a part, since it must not end the looks that follow.
+_WATCHED_SECONDS = 3.0
+_CHARGED_EARLY = 0.4
+_CREDIT_SECONDS = 20.0  # of training, at the whole budget: may be owed at the beginning
+_OWED_LATER_SECONDS = 2.0  # at the whole budget: what is owed after the beginning, if no more than
+_FORGIVEN_SECONDS = 20.0  # was owed before
+_LEAST_INSPECTED = 0.4  # of the budget is left for inspections, where counting steps takes more
+_MOST_OWED_SECONDS = 1.0  # by the thread: it decodes profiles, which takes some tenths
+_FIRST_CALLS = 200  # outside of training: seen whatever they cost
+_OVERDRAWN_SECONDS = 0.03  # for each percent: owed at most by calls outside of training
+
 
 @dataclass(slots=True)
 class Allowance:
     """A share of training time that may be spent."""
 
     share: float
-    credit_seconds: float = 0.0  # that may be owed at the beginning
     saved_seconds: float = 0.0
 
     @property
@@ -46,10 +65,14 @@ class Allowance:
         """Something was measured."""
         self.saved_seconds -= seconds
 
-    @property
-    def is_creditworthy(self) -> bool:
-        """Whether no more is owed than may be."""
-        return self.saved_seconds >= -self.credit_seconds
+    def forgive(self, most_seconds: float, down_to_seconds: float) -> None:
+        """What is owed need not be earned, but for a little; unless something was very dear."""
+        if down_to_seconds < -self.saved_seconds <= most_seconds:
+            self.saved_seconds = -down_to_seconds
+
+    def owes_more_than(self, seconds: float) -> bool:
+        """Whether more is owed than that."""
+        return self.saved_seconds < -seconds
 
 
 @dataclass(slots=True)
@@ -87,25 +110,41 @@ class Budget:
     """
 
     def __init__(self, percent: float) -> None:
-        share = _COUNTED * percent / 100
-        credit_seconds = percent / 100 * _REMEMBERED_SECONDS
-        self.inline = Allowance(share, credit_seconds)
+        self.percent = percent
+        self.share = share = _COUNTED * percent / 100
+        self.inline = Allowance(share)
         self.norms = Allowance(share / 2)
         self.looks = Allowance(share / 3)
-        self.behind = Allowance(0.4 * share, credit_seconds)
+        self.outside = Allowance(share / 2)
+        self.behind = Allowance(0.4 * share)
+        self._inspection = Price()
+        self._calls_outside = 0
+        self.latest_inspection_seconds = 0.0
         self.hook_seconds = 0.0
         self.thread_seconds = 0.0
         self.training_seconds = 0.0
 
     def step_over(self, training_seconds: float, hook_seconds: float) -> None:
         """A step took so long, of which the hook took so much."""
+        was_early = self.is_early
         self.training_seconds += training_seconds
         self.hook_seconds += hook_seconds
         self.inline.earn(training_seconds)
         self.norms.earn(training_seconds)
         self.looks.earn(training_seconds)
+        self.outside.earn(training_seconds)
         self.behind.earn(training_seconds)
-        self.inline.spend(hook_seconds)
+        self.inline.spend(_CHARGED_EARLY * hook_seconds if was_early else hook_seconds)
+        if was_early and not self.is_early:
+            for allowance in (self.inline, self.outside):
+                allowance.forgive(self._of(_FORGIVEN_SECONDS), self._of(_OWED_LATER_SECONDS))
+
+    def counted(self, training_seconds: float, hook_seconds: float) -> None:
+        """Steps were only counted; that cannot be had for less, and leaves something for others."""
+        self.step_over(training_seconds, 0.0)
+        self.hook_seconds += hook_seconds
+        most_seconds = (1 - _LEAST_INSPECTED) * self.share * training_seconds
+        self.inline.spend(min(hook_seconds, most_seconds))
 
     def norm_took(self, seconds: float) -> None:
         """The norm took so much of what the hook takes in all."""
@@ -128,7 +167,57 @@ class Budget:
     @property
     def has_credit(self) -> bool:
         """Whether something may be done at the beginning that training has not earned yet."""
-        return self.inline.is_creditworthy and self.behind.is_creditworthy
+        return self.has_credit_inside and not self.behind.owes_more_than(self._of(_CREDIT_SECONDS))
+
+    @property
+    def has_credit_inside(self) -> bool:
+        """The same, inside the step."""
+        return not self.inline.owes_more_than(self._of(_CREDIT_SECONDS))
+
+    def _of(self, training_seconds: float) -> float:
+        return self.percent / 100 * training_seconds
+
+    @property
+    def is_early(self) -> bool:
+        """Whether training has only begun: every step is watched."""
+        return self.training_seconds < _WATCHED_SECONDS
+
+    @property
+    def is_overdrawn(self) -> bool:
+        """Whether calls outside of training have cost more than they may."""
+        is_overdrawn = self.outside.owes_more_than(_OVERDRAWN_SECONDS * self.percent)
+        return is_overdrawn and self._calls_outside > _FIRST_CALLS and not self.is_early
+
+    def outside_took(self, seconds: float) -> None:
+        """Calls outside of training took so much of what the hook takes in all."""
+        self._calls_outside += 1
+        if self._calls_outside > _FIRST_CALLS:
+            self.outside.spend(seconds)
+
+    def interruption_took(self, seconds: float) -> None:
+        """After an evaluation a step was watched closely, since its hooks were there."""
+        if self._calls_outside > _FIRST_CALLS:
+            self.outside.spend(seconds)
+
+    def inspected(self, seconds: float) -> None:
+        """A step was inspected, which took so much of it."""
+        self.latest_inspection_seconds = seconds
+        self._inspection.learn(seconds)
+
+    @property
+    def has_room_for_inspection(self) -> bool:
+        """Whether a step may be inspected now."""
+        price = self._inspection.seconds
+        is_thread_free = not self.behind.owes_more_than(_MOST_OWED_SECONDS)
+        return is_thread_free and (price is None or self.inline.covers(price))
+
+    def inspection_share(self, step_seconds: float) -> float:
+        """What inspecting every step of that length would cost, as a share of what may be spent."""
+        return (self._inspection.seconds or 0.0) / (self.share * step_seconds)
+
+    def steps_until_inspection(self, step_seconds: float) -> int:
+        """Steps of that length until there is room for the next inspection."""
+        return self.inline.steps_until(self._inspection.seconds or 0.0, step_seconds)
 
     def device_took(self, seconds: float) -> None:
         """A device has measured for so long, in the queue of the training's own work."""

@@ -1,0 +1,397 @@
+"""Rest: between two inspections of a loop of small steps, the hooks are out of the way.
+
+A step of half a millisecond leaves no room for hooks at every call: 1% of it is 5 µs. So while
+nothing is due, no module has a hook, replaced functions call the original at once, and only the
+ends of steps are kept, with their losses where that is affordable. The kept ends and losses become
+records in bulk. The hooks return when the overhead budget has room for the next inspection.
+"""
+
+from collections.abc import Callable
+from math import ceil, nan
+from threading import get_ident
+from typing import Any
+
+from torch import Tensor
+from torch._C import (
+    _current_graph_task_id,
+    _len_torch_dispatch_stack,
+    _len_torch_function_stack,
+)
+from torch.optim import Optimizer
+
+from sonde.clock import NANOSECONDS
+from sonde.collect.budget import COUNTED_LOSS_NS, COUNTED_STEP_NS
+from sonde.collect.counted_steps import LANE
+from sonde.collect.own_frames import drop_frame
+from sonde.collect.session import Session
+from sonde.collect.torch.hooks import Hooks
+from sonde.collect.torch.losses import Losses, operation_of
+from sonde.collect.torch.numbers import number_in
+from sonde.collect.torch.optimizers import Optimizers
+from sonde.collect.torch.uncompiled import leave_alone
+from sonde.collect.torch.unseen import unseen
+from sonde.records.notice import NoticeKind
+from sonde.records.step import EventCategory, Mode, Phase
+
+_LONGEST_NS = NANOSECONDS // 2  # readers do not wait longer for counts and losses
+_MOST_STEPS = 4096
+_NEVER = 1 << 62
+_LOSS_SHARE = 1.0  # of the budget, for the losses of counted steps
+_LONG_WAIT_NS = 2_000_000  # for data: recorded with a step that is only counted
+_SAID_AFTER_STEPS = 2000
+_STRETCHED = 4
+_LARGEST = 3.4e38  # of losses that are numbers
+_END = 3  # the length of a note of a step's end
+_LEAST_OWN = 0.2  # of an inspected step is the training's own work
+_TIMES_COUNTED = 2.0  # an inspected step is not taken for longer than so many counted ones
+
+_TRAIN, _PHASE, _DATA_WAIT = Mode.TRAIN.value, EventCategory.PHASE.value, Phase.DATA_WAIT.value
+
+
+class Rest:
+    """Whether the hooks are out of the way, and what was kept meanwhile."""
+
+    __slots__ = (
+        *("notes", "keeps_losses", "deadline_ns", "left", "rates", "is_allowed", "numbers"),
+        *("_latest_rate", "_limit", "_usual", "_is_interrupted", "on_evaluation"),
+        *("_session", "_hooks", "_stepped", "_end_ns", "_due_in", "_turns", "_is_wanted"),
+        *("_counted", "_previous", "_inspected", "_said", "_said_losses", "_seconds"),
+        *("on_begin", "on_counted", "_optimizers", "_losses", "_kinds", "_is_alone"),
+    )
+
+    def __init__(self, session: Session, hooks: Hooks) -> None:
+        # in order: the number of a loss, the rates of an optimizer that have changed, a wait for
+        # data (from, to), the end of an optimizer's step: when, and the optimizer's identity (when,
+        # identity, None) where there are several
+        self.notes: list[Any] = []
+        self.keeps_losses = False
+        self.rates: list[Any] = []
+        self._latest_rate: object = None  # of the last group
+        self._limit = 0.0  # losses beyond it are inspected
+        self._usual: set[type] = set()  # graph nodes that losses came from so far
+        self.deadline_ns = 0
+        self.left = 0
+        self.is_allowed = True  # not where a compiler has looked at what we replaced
+        self.numbers: dict[int, int] = {}  # of optimizers, by identity
+        self.on_begin: list[Callable[[], None]] = []
+        self.on_counted: list[Callable[[int], None]] = []  # told how many steps were only counted
+        self._session = session
+        self._hooks = hooks
+        self._stepped: list[tuple[int, int]] = []  # optimizers of the step under way, and when
+        self._end_ns = 0
+        self._previous: tuple[int, ...] = ()  # the optimizers of the step before
+        self._due_in = 0  # steps until something is due whatever it costs
+        self._turns = 0
+        self._is_wanted = False
+        self._is_interrupted = False  # by an evaluation
+        self.on_evaluation: Callable[[], None] = lambda: None
+        self._counted = self._inspected = 0
+        self._said = self._said_losses = 0.0  # what was said: one of so many
+        self._seconds = 0.0  # a step
+        session.flush_rest = self.flush
+        session.each_step("rest", self._step_over)
+
+    def follow(self, optimizers: Optimizers, losses: Losses, kinds: set[str]) -> None:
+        """Count the steps of these optimizers, and inspect losses that are unusual.
+
+        Args:
+            optimizers: Whose steps.
+            losses: Know which losses are in range.
+            kinds: The operations that losses came from so far.
+        """
+        self._optimizers, self._losses, self._kinds = optimizers, losses, kinds
+
+    def step_seconds(self, latest_seconds: float) -> float:
+        """How long steps take without us.
+
+        Args:
+            latest_seconds: How long the latest took, which was inspected.
+        """
+        own = latest_seconds - self._session.budget.latest_inspection_seconds
+        bare = max(own, _LEAST_OWN * latest_seconds)
+        return min(bare, _TIMES_COUNTED * self._seconds) if self._seconds else bare
+
+    def begin(self, step_seconds: float, due_in: int, keeps_losses: bool) -> None:
+        """Take the hooks out after a training step.
+
+        Args:
+            step_seconds: How long steps take.
+            due_in: Steps until something is due whatever it costs.
+            keeps_losses: Whether the losses of the steps may be kept.
+        """
+        self._seconds, self._due_in = step_seconds, due_in
+        self._inspected += 1
+        if self._is_interrupted:
+            self._is_interrupted = False
+            self._session.budget.interruption_took(self._session.budget.latest_inspection_seconds)
+        self._stepped.clear()
+        self.keeps_losses = keeps_losses and self._may_keep_losses()
+        self._plan()
+        self._take_out()
+
+    def begin_outside(self) -> None:
+        """Take the hooks out until an optimizer steps: calls outside of training cost too much."""
+        self.keeps_losses = False
+        self.left, self.deadline_ns, self._due_in = 1, _NEVER, 0
+        self._stepped.clear()
+        self._take_out()
+
+    def counting(self) -> Callable[[Optimizer], None]:
+        """What keeps the end of an optimizer's step: one function, since it is called so often."""
+        session, now_ns = self._session, self._session.clock.now_ns
+
+        def count(optimizer: Optimizer) -> None:
+            if get_ident() != session.thread_id:
+                return
+            end_ns = now_ns()
+            if self.keeps_losses and optimizer.param_groups[-1]["lr"] is not self._latest_rate:
+                self._rates_changed(optimizer)
+            self.notes.append(end_ns if self._is_alone else (end_ns, id(optimizer), None))
+            self.left = left = self.left - 1
+            if left <= 0 or end_ns >= self.deadline_ns:
+                self.turn()
+
+        return count
+
+    def _rates_changed(self, optimizer: Optimizer) -> None:
+        rates = [group["lr"] for group in optimizer.param_groups]
+        self._latest_rate = rates[-1]
+        if rates != self.rates:
+            self.rates = rates
+            self.notes.append(rates)
+
+    def waited(self, start_ns: int, end_ns: int) -> None:
+        """Keep a wait for data, if it was a long one."""
+        if end_ns - start_ns > _LONG_WAIT_NS:
+            self.notes.append((start_ns, end_ns))
+
+    def around(self, original: Callable[..., Any], awake: Callable[..., Any]) -> Callable[..., Any]:
+        """A backward pass: while hooks rest the original one, and only its loss is kept."""
+        session = self._session
+        function_modes, dispatch_modes = _len_torch_function_stack, _len_torch_dispatch_stack
+        number_of_new_kind = unseen(self._number_of_new_kind)
+
+        def backward(*args: Any, **kwargs: Any) -> Any:
+            try:
+                if not session.is_resting:
+                    return awake(*args, **kwargs)
+                if not self.keeps_losses or not args or _current_graph_task_id() != -1:
+                    return original(*args, **kwargs)
+                root = args[0]
+                is_usual = type(root) is Tensor and not (function_modes() or dispatch_modes())
+                try:  # each further question to a tensor would cost a microsecond, with cold caches
+                    is_usual = is_usual and type(root.grad_fn) in self._usual
+                    value = root.item() if is_usual else number_of_new_kind(root)
+                except RuntimeError:  # it is not a single number
+                    value = None
+                if value is None:
+                    return original(*args, **kwargs)
+                limit = self._limit
+                if not -limit <= value <= limit:
+                    return awake(*args, **kwargs)
+                result = original(*args, **kwargs)
+                self.notes.append(value)
+                return result
+            except BaseException as error:
+                drop_frame(error)
+                raise
+
+        leave_alone(awake)
+        return backward
+
+    def _number_of_new_kind(self, root: Any) -> float | None:
+        """The number; NaN where the loss comes from an operation that was not seen before."""
+        value = number_in(root)
+        if value is None:
+            return None
+        kind, operation = type(root.grad_fn), operation_of(root)
+        if operation not in self._kinds:
+            return nan
+        if operation == kind.__name__:  # one that only scales a loss says nothing about it
+            self._usual.add(kind)
+        return value
+
+    def cleared(self) -> None:
+        """Gradients were set to zero: if no optimizer has used them, their loss is no step's."""
+        if self.notes and type(self.notes[-1]) is float:
+            self.notes.pop()
+
+    def evaluates(self) -> None:
+        """An evaluation begins: it is seen, unless evaluations have cost too much before."""
+        session = self._session
+        if session.is_training_thread() and not session.budget.is_overdrawn:
+            session.catch_up()
+            self._is_interrupted = True
+            self.on_evaluation()
+
+    def _take_out(self) -> None:
+        session = self._session
+        self.numbers = self._optimizers.by_identity
+        self._is_alone = len(self.numbers) == 1
+        self.keeps_losses = self.keeps_losses and self._is_alone
+        self._limit, self._latest_rate = min(self._losses.limit, _LARGEST), None
+        self._previous = session.steps.latest_optimizers
+        for prepare in self.on_begin:
+            prepare()
+        self._hooks.take_out()
+        self._is_wanted = False
+        session.is_resting = session.is_behind = True
+
+    def _plan(self) -> None:
+        """How many steps are counted before the next turn."""
+        budget, seconds = self._session.budget, max(self._seconds, 1e-6)
+        until_room = budget.steps_until_inspection(seconds)
+        self.left = max(1, min(_MOST_STEPS, self._due_in, until_room))
+        self.deadline_ns = self._session.clock.now_ns() + _LONGEST_NS
+
+    def _may_keep_losses(self) -> bool:
+        """All of them where that is affordable, else those of one turn in several."""
+        budget = self._session.budget
+        allowed_ns = _LOSS_SHARE * budget.share * self._seconds * NANOSECONDS
+        every = ceil(COUNTED_LOSS_NS / max(allowed_ns, 1.0))
+        self._turns += 1
+        if every > _STRETCHED * self._said_losses or every > 1 > self._said_losses:
+            self._said_losses = every
+            self._say("losses", f"recorded for about 1 of {every} steps")
+        return self._turns % every == 0
+
+    def turn(self) -> None:
+        """Enough steps were counted: record them, and inspect one again if the budget has room."""
+        self._session.guard.call("notes", self._turn, None)
+
+    def _turn(self) -> None:
+        session = self._session
+        if self.deadline_ns == _NEVER:
+            self._seconds = session.steps.latest_seconds
+        counted = self._counted
+        self.flush()
+        self._due_in -= self._counted - counted
+        budget = session.budget
+        is_due = self._due_in <= 0 or budget.has_room_for_inspection
+        if is_due and self._is_between_steps():
+            session.catch_up()
+        else:
+            self.keeps_losses = self.keeps_losses and self._may_keep_losses()
+            self._due_in = max(1, self._due_in)
+            self._plan()
+
+    def _is_between_steps(self) -> bool:
+        stepped = {number for number, _ in self._stepped}
+        return not stepped or stepped == set(self._previous)
+
+    def flush(self) -> None:
+        """Record what was kept, and go on resting."""
+        notes, self.notes = self.notes, []
+        session, first = self._session, self._session.steps.counts[_TRAIN]
+        ends_ns: list[int] = []
+        extras: list[tuple[int, Any]] = []  # by the place of their step
+        losses: list[tuple[int, float]] = []
+        pending: list[float] = []  # losses of the step under way
+        for note in notes:
+            kind = type(note)
+            if kind is float:
+                pending.append(note)
+            elif kind is not int and (kind is list or len(note) != _END):
+                extras.append((len(ends_ns), note))
+            elif self._ends_step(note, ends_ns):
+                losses += [(len(ends_ns) - 1, loss) for loss in pending if len(pending) == 1]
+                pending.clear()
+        self.notes[:0] = pending
+        if ends_ns:
+            self._count(ends_ns, len(notes) - len(ends_ns))
+        for place, loss in losses:
+            session.scalar_at("loss", loss, ends_ns[place], (_TRAIN, first + place))
+        for place, extra in extras:
+            self._record(first + place, extra, [*ends_ns[place : place + 1], self._end_ns][0])
+
+    def _ends_step(self, note: Any, ends_ns: list[int]) -> bool:
+        """An optimizer has stepped: the end of a step, or one of several in it."""
+        if type(note) is int:
+            ends_ns.append(note)
+            return True
+        end_ns, optimizer, _ = note
+        number, numbers = self.numbers.get(optimizer, -1), [one for one, _ in self._stepped]
+        is_over = number in numbers
+        if is_over:
+            place = numbers.index(number)
+            if place and tuple(numbers[:place]) == self._previous:  # optimizers that take turns
+                ends_ns.append(self._stepped[place - 1][1])
+                numbers = numbers[place:]
+            ends_ns.append(self._stepped[-1][1])
+            self._previous = tuple(numbers)
+            self._stepped.clear()
+        self._stepped.append((number, end_ns))
+        return is_over
+
+    def _count(self, ends_ns: list[int], others: int = 0) -> None:
+        start_ns = self._session.steps.add_counted(ends_ns)
+        self._end_ns = ends_ns[-1]
+        count = len(ends_ns)
+        for listener in self.on_counted:
+            listener(count)
+        self._counted += count
+        self._seconds = (ends_ns[-1] - start_ns) / NANOSECONDS / count
+        session = self._session
+        hook_ns = count * COUNTED_STEP_NS + others * COUNTED_LOSS_NS
+        session.account_counted(start_ns, ends_ns[-1], hook_ns)
+        if self._inspected and self._counted >= _SAID_AFTER_STEPS:
+            every = (self._counted + self._inspected) / self._inspected
+            if every > _STRETCHED * self._said:
+                self._said = every
+                self._say("phases of steps", f"timed for about 1 of {every:.0f} steps")
+
+    def _say(self, what: str, text: str) -> None:
+        length, percent = 1000 * self._seconds, self._session.budget.percent
+        reason = f"{text}: a step takes {length:.2g} ms, and Sonde may use {percent:g}% of it"
+        self._session.say(NoticeKind.CHANGED, what, reason)
+
+    def _record(self, number: int, extra: Any, end_ns: int) -> None:
+        at = (_TRAIN, number)
+        if type(extra) is list:
+            for group, rate in enumerate(extra):
+                self._session.scalar_at(f"learning_rate/{group}", rate, end_ns, at)
+        else:
+            start_ns, until_ns = extra
+            length_ns = until_ns - start_ns
+            self._session.event((_DATA_WAIT, _PHASE, LANE, start_ns, length_ns, number, _TRAIN, ""))
+
+    def end(self) -> None:
+        """Put the hooks back, and record what was kept."""
+        session = self._session
+        session.is_resting = session.is_behind = False
+        self._hooks.put_back()
+        self.flush()
+        self.notes = []
+        session.account(session.clock.now_ns(), session.clock.now_ns())
+        stepped, self._stepped = self._stepped, []
+        session.steps.carry(stepped)
+
+    def forget(self) -> None:
+        """In a forked child, what was kept is the parent's."""
+        self._session.is_resting = False
+        self._hooks.put_back()
+        self.notes, self._stepped = [], []
+
+    def end_soon(self) -> None:
+        """The step under way is the last one that is only counted; called by any thread."""
+        self._due_in = self.left = 0
+
+    def give_up(self) -> None:
+        """The hooks stay where they are from now on."""
+        self.is_allowed = False
+        if self._session.is_resting:
+            self._session.catch_up()
+
+    def _step_over(self, step: Any) -> None:
+        """After each step that was seen; of evaluations, too much may have been."""
+        if step.mode != _TRAIN and self.is_allowed and self._session.budget.is_overdrawn:
+            self._is_wanted = True
+            if self._session.is_in_the_present:
+                self.settle()
+
+    def settle(self) -> None:
+        """Begin the rest that evaluations have made necessary."""
+        if not self._is_wanted or self._session.is_resting:
+            return
+        if self._session.steps.finish_repeated():
+            self.begin_outside()
