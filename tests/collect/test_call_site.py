@@ -74,3 +74,65 @@ def test_a_function_that_loops_over_splits_keeps_no_value_alive_for_the_call_sit
 
     first, second = estimate()
     assert first != second
+
+
+def test_a_call_site_ends_at_the_module_that_runs_the_loop() -> None:
+    """Below a cell of a notebook lie dozens of frames of its kernel: they need not be walked."""
+    sites = CallSites()
+    outer = {"sites": sites}
+    exec(compile("chain = sites.chain()\nframes = sites.describe(chain)", "cell.py", "exec"), outer)
+
+    assert len(outer["chain"]) == 1  # type: ignore[arg-type]
+    assert [frame.function for frame in outer["frames"]] == ["<module>"]  # type: ignore[attr-defined]
+
+
+def test_two_calls_of_one_function_are_different_call_sites() -> None:
+    sites = CallSites()
+
+    def evaluate(_split: str) -> tuple[tuple[int, int], ...]:
+        return sites.chain()
+
+    chains = [evaluate("train"), evaluate("val")]
+    described = [frame.expression for frame in sites.describe(chains[0])]
+
+    assert chains[0] != chains[1]
+    assert len(chains[0]) == len(chains[1])
+    assert len(described) <= len(chains[0])
+
+
+def test_a_loop_over_results_afterwards_leaves_the_call_site_as_it_was() -> None:
+    """Its variable still holds the name of the last split when the next evaluation begins."""
+    sites, described = CallSites(), {}
+    training: set[tuple[int, int]] = set()
+
+    def evaluate() -> None:
+        for _split in ("train", "val"):
+            chain = sites.chain()
+            described[chain] = sites.describe(chain)
+
+    def train() -> None:
+        training.update(sites.chain())
+
+    source = """
+for epoch in range(2):
+    evaluate()
+    for name, loss in {"train": 1.0, "val": 2.0}.items():
+        pass
+    train()
+"""
+    exec(compile(source, "script.py", "exec"), {"evaluate": evaluate, "train": train})
+
+    found = [split_of(frames, training) for frames in described.values()]
+    assert [one[0] if one else None for one in found] == ["train", "validation"]
+
+
+def test_a_loop_over_pairs_of_a_name_and_a_loader_tells_the_split() -> None:
+    sites, chains = CallSites(), []
+
+    def evaluate() -> None:
+        for _number, (_name, _loader) in enumerate({"train": [1], "val": [2]}.items()):
+            chain = sites.chain()
+            chains.append([frame.expression for frame in sites.describe(chain)][:1])
+
+    evaluate()
+    assert chains == [["train"], ["val"]]

@@ -1,14 +1,22 @@
 """Requests to a job: what its launcher does, and what it hands on to workers elsewhere."""
 
 import uuid
+from pathlib import Path
+
+import pytest
 
 from sonde.clock import SystemClock
 from sonde.collect.recording import Recording
 from sonde.collect.registration import Registration
+from sonde.collect.relay import Relay
+from sonde.records.job import Attempt, Launcher
 from sonde.records.request import Request, RequestKind
 from sonde.settings import RunSettings
-from sonde.store.backends import open_backend
+from sonde.store.backends import Entry, open_backend
+from sonde.store.backends.memory import Memory
 from sonde.store.control import LAST_STEP, Inbox, replies_to, send_request
+from sonde.store.layout import attempt_key
+from sonde.store.spool import Spool, SpoolFacts
 
 
 def test_workers_that_read_another_folder_hear_of_what_concerns_them() -> None:
@@ -37,3 +45,29 @@ def test_workers_that_read_another_folder_hear_of_what_concerns_them() -> None:
     assert stopped == [last_step, at_once]
     answered = [set(replies_to(backend, one)) for one in asked]
     assert answered == [set(), set(), {"node-a"}, {"node-a"}]
+
+
+def test_the_start_is_in_the_spool_before_a_slow_store_is_asked_for_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    key = attempt_key("node-a", 1, "start")
+    was_there: list[bool] = []
+
+    class Slow(Memory):
+        def entries(self, folder: str) -> list[Entry]:
+            was_there.append(spool.source.exists(key))
+            recording._over.set()  # the command is over before the store has answered
+            return super().entries(folder)
+
+    target, clock = Slow(f"memory://{uuid.uuid4().hex}/job"), SystemClock()
+    spool = Spool.create(SpoolFacts(target.uri, "node-a", 1, "run"))
+    place = Registration("job", "node-a", 1, target, is_creator=True)
+    relay = Relay(spool, target, clock)
+    recording = Recording(place, RunSettings(), clock, lambda _request: "", relay=relay)
+    launcher = Launcher(1, "", "")
+    recording.start(Attempt("node-a", 1, 0, ("true",), "/", 1, launcher, 0.5))
+    spool.release()
+
+    assert was_there[0]
+    assert not target.exists(key)

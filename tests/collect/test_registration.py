@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sonde.clock import NANOSECONDS
 from sonde.collect.registration import Registration, Wish, register
 from sonde.errors import JobExistsError, UsageError
 from sonde.records.job import Attempt, Exit, ExitReason, JobState, Launcher
@@ -204,3 +205,9 @@ def test_an_empty_folder_becomes_a_job(tmp_path: Path, wish: Wish) -> None:
     settings = replace(wish.settings, store=str(tmp_path), name="src")
     register(replace(wish, settings=settings), COMMAND, FakeClock())
     assert (tmp_path / "src" / "job.json").exists()
+
+
+def test_a_name_that_only_a_failed_start_has_taken_is_explained(wish: Wish) -> None:
+    register(named(wish), COMMAND, FakeClock())
+    with pytest.raises(JobExistsError, match=r"never began.*sonde rm"):
+        register(named(wish), COMMAND, FakeClock(FakeClock().now_ns() + 3600 * NANOSECONDS))

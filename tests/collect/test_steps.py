@@ -2,13 +2,17 @@
 
 import json
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sonde.clock import NANOSECONDS
-from sonde.collect.steps import At, EventRow, FinishedStep, Pass, Steps
+from sonde.collect.steps import At, FinishedStep, Pass, Steps
 from tests.fakes.clock import FakeClock
+
+if TYPE_CHECKING:
+    from sonde.collect.counted_steps import EventRow
 
 
 class Loop:

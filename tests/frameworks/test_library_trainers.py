@@ -29,23 +29,43 @@ NAMES = sorted(path.stem for path in _PROGRAMS.glob("*.py"))
 
 # program -> training steps and, by the name that it prints, the evaluations of each series
 TRAINING_STEPS = {
+    "accelerate_loop": 12,
+    "fabric_loop": 12,
     "ignite_trainer": 18,
     "keras_on_torch": 18,
     "lightning_autoencoder": 12,
+    "lightning_metrics": 15,
     "stable_baselines3_ppo": 64,
     "timm_task": 6,
     "transformers_ddp": 8,
+    "transformers_named_sets": 8,
     "trl_fine_tuning": 6,
+    "trl_preferences": 6,
 }
 EVALUATIONS = {
+    "accelerate_loop": ("evaluation",),
+    "fabric_loop": ("validation",),
     "ignite_trainer": ("train split", "validation"),
+    "keras_on_torch": ("validation",),
     "lightning_autoencoder": ("validation",),
+    "lightning_metrics": ("validation", "average"),
     "timm_task": ("validation", "average"),
     "transformers_ddp": ("eval_loss",),
+    "transformers_named_sets": ("eval_near_loss", "eval_far_loss"),
     "trl_fine_tuning": ("eval_loss",),
+    "trl_preferences": ("eval_loss",),
 }
-EXACT_LOSSES = ("ignite_trainer", "lightning_autoencoder", "timm_task")
-LOGGED_LOSSES = ("transformers_ddp", "trl_fine_tuning")
+EXACT_LOSSES = (
+    *("accelerate_loop", "fabric_loop", "ignite_trainer"),
+    *("lightning_autoencoder", "lightning_metrics", "timm_task"),
+)
+LOGGED_LOSSES = (
+    "transformers_ddp",
+    "transformers_named_sets",
+    "trl_fine_tuning",
+    "trl_preferences",
+)
+WITHOUT_OPTIMIZER_PHASE = ("keras_on_torch",)  # its optimizer is its own
 
 
 @dataclass(frozen=True)
@@ -127,6 +147,15 @@ def test_every_training_step_is_counted(trained: Trained) -> None:
     assert trained.status["steps"]["train"] == TRAINING_STEPS[trained.name]
 
 
+@pytest.mark.parametrize("name", TRAINING_STEPS)
+def test_every_phase_of_a_step_is_timed(trained: Trained) -> None:
+    phases = {"forward", "backward", "optimizer"}
+    if trained.name in WITHOUT_OPTIMIZER_PHASE:
+        phases.remove("optimizer")
+    percent = trained.status["phases"]["train"]["percent"]
+    assert {phase for phase in phases if percent.get(phase, 0.0) > 0} == phases
+
+
 @pytest.mark.parametrize("name", EXACT_LOSSES)
 def test_training_losses_equal_the_printed_ones_to_the_last_bit(trained: Trained) -> None:
     assert recorded_losses(trained.job) == trained.recorded.told("loss")
@@ -150,11 +179,27 @@ def test_keras_losses_average_to_its_epoch_losses(tmp_path_factory: pytest.TempP
     assert epochs == pytest.approx(trained.recorded.told("epoch loss"), rel=1e-5)
 
 
+@pytest.mark.parametrize("name", ["stable_baselines3_ppo"])
+def test_the_last_loss_of_every_update_is_the_logged_one(trained: Trained) -> None:
+    logged = trained.recorded.told("last loss")
+    assert len(logged) == 4
+    assert recorded_losses(trained.job)[15::16] == logged
+
+
+@pytest.mark.parametrize("name", ["lightning_metrics"])
+def test_metrics_that_a_trainer_logs_belong_to_its_evaluations(trained: Trained) -> None:
+    found = [one for one in trained.status["evaluations"] if one["name"] == "validation"]
+    losses = [one["metrics"]["val_loss"] for one in found]
+    assert losses == pytest.approx(trained.recorded.told("validation"))
+    assert all(0 <= one["metrics"]["val_accuracy"] <= 1 for one in found)
+
+
 @pytest.mark.parametrize("name", EVALUATIONS)
 def test_each_evaluation_is_one_result_at_its_training_step(trained: Trained) -> None:
     series: dict[str, list[float]] = {}
     for evaluation in trained.status["evaluations"]:
-        if evaluation["step"]:  # Lightning tries its validation before it trains
+        # Lightning tries its validation before it trains; a reference has no loss that is printed
+        if evaluation["step"] and "reference" not in evaluation["name"]:
             series.setdefault(evaluation["name"], []).append(evaluation["loss"])
     printed = [trained.recorded.told(name) for name in EVALUATIONS[trained.name]]
     expected = [pytest.approx(losses, rel=1e-5) for losses in printed]

@@ -27,6 +27,17 @@ def test_workers_that_evaluate_the_same_data_count_its_samples_once() -> None:
     assert (one.samples, one.loss) == (300, 1.5)
 
 
+def test_a_loss_that_the_trainer_reports_on_every_worker_does_not_hide_their_shares() -> None:
+    fake = FakeJob()
+    for rank, batch_loss in enumerate((1.0, 2.0)):
+        worker = fake.worker(rank, world_size=2)
+        evaluate(worker, "validation", 2, 1.5, samples=16, batch_loss=batch_loss).flush()
+
+    [evaluation] = fake.job().evaluations
+
+    assert (evaluation.samples, evaluation.loss) == (32, 1.5)
+
+
 def test_the_status_lists_every_evaluation_in_order() -> None:
     fake = FakeJob()
     worker = fake.worker()

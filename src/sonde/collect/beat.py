@@ -16,7 +16,7 @@ def beat_of(session: "Session", *, is_over: bool) -> WorkerBeat:
         steps=dict(session.steps.counts),
         hook_seconds=budget.hook_seconds,
         thread_seconds=budget.thread_seconds,
-        training_seconds=budget.training_seconds,
+        training_seconds=session.training_seconds,
         bytes_written=session.writer.outbox.bytes_written + session.value_bytes,
         is_over=is_over,
         window=session.windows.running,

@@ -4,13 +4,14 @@ A call site is the chain of the script's own frames, from the inside out. Frames
 packages are left out, so a loop that runs inside a framework is known by the line that starts it.
 """
 
+import dis
 import linecache
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from inspect import currentframe
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -37,6 +38,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 Splits = tuple[str, ...]
 _NOWHERE = -1
+_SETS_VARIABLES = ("STORE_", "UNPACK_", "EXTENDED_ARG")
 _IS_SNAPSHOT = sys.version_info < (3, 13)  # of the variables of a function, kept by its frame
 
 Chain = tuple[tuple[int, int], ...]  # code objects by identity, and the instruction in each
@@ -52,59 +54,82 @@ class Frame(NamedTuple):
     expression: str
 
 
+class _Loop(NamedTuple):
+    """A `for` loop: its instructions, and the variables that it sets."""
+
+    begin: int
+    end: int
+    variables: tuple[str, ...]
+
+
+class _Script(NamedTuple):
+    """A code object of the script."""
+
+    code: CodeType  # kept, so that its identity stays its own
+    splits: Splits  # names of splits that it mentions together
+    loops: tuple[_Loop, ...]  # that may run over them
+    is_outermost: bool  # no frame around it belongs to the loop
+
+
 class CallSites:
     """Finds the frames of the script; remembers which code belongs to it."""
 
     def __init__(self) -> None:
-        # by code object: whether it belongs to the script, and the splits that it loops over
-        self._codes: dict[int, tuple[CodeType, bool, Splits]] = {}
+        self._scripts: dict[int, _Script | None] = {}  # by code object; None: of a library
+        self._libraries: list[CodeType] = []  # kept for the same reason
         self._described: dict[Chain, list[Frame]] = {}
 
     def chain(self) -> Chain:
-        """The call site that leads here, without describing it: a few microseconds."""
-        keys = []
-        for frame in self._frames():
+        """The call site that leads here, without describing it: about two microseconds."""
+        keys: list[tuple[int, int]] = []
+        scripts, frame, left = self._scripts, currentframe(), _MAX_FRAMES
+        while frame is not None and left:
             code = frame.f_code
-            splits = self._codes[id(code)][2]
-            if splits:
-                keys.append((id(splits), _position(frame, splits)))
-            keys.append((id(code), frame.f_lasti))
+            key = id(code)
+            script = scripts[key] if key in scripts else self._learn(code)
+            if script is not None:
+                if script.loops:
+                    keys.append((~key, _position(frame, script)))
+                keys.append((key, frame.f_lasti))
+                if script.is_outermost or len(keys) >= _MAX_SCRIPT_FRAMES:
+                    break
+            if keys:  # hooks below the script's first frame differ from call to call
+                left -= 1
+            frame = frame.f_back
         return tuple(keys)
 
     def describe(self, chain: Chain) -> list[Frame]:
         """The frames of the call site that leads here, with the source of what they evaluate."""
         if chain not in self._described:
-            self._described[chain] = [
-                one for frame in self._frames() for one in self._described_with_split(frame)
-            ]
+            self._described[chain] = self._describe(chain)
         return self._described[chain]
 
-    def _described_with_split(self, frame: FrameType) -> list[Frame]:
-        """A frame; before it, the split that it is at in a loop over splits."""
-        described = _described(frame)
-        splits = self._codes[id(frame.f_code)][2]
-        position = _position(frame, splits) if splits else _NOWHERE
-        if position == _NOWHERE:
-            return [described]
-        key = (id(splits), position)
-        return [described._replace(key=key, expression=splits[position]), described]
-
-    def _frames(self) -> list[FrameType]:
-        found: list[FrameType] = []
-        known, frame, left = self._codes, currentframe(), _MAX_FRAMES
-        while frame is not None and left and len(found) < _MAX_SCRIPT_FRAMES:
-            code = frame.f_code
-            entry = known.get(id(code))
-            if entry is None:
-                is_script = _is_of_script(code.co_filename)
-                splits = _looped_splits(code) if is_script else ()
-                entry = known[id(code)] = (code, is_script, splits)
-            if entry[1]:
-                found.append(frame)
-            if found:  # hooks below the script's first frame differ from call to call
-                left -= 1
+    def _describe(self, chain: Chain) -> list[Frame]:
+        keys, frames = dict(chain), list[Frame]()
+        frame = currentframe()
+        while frame is not None and len(frames) < len(chain):
+            script = self._scripts.get(id(frame.f_code))
+            if script is not None and id(script.code) in keys:
+                position = keys.get(~id(script.code), _NOWHERE)
+                described = _described(frame)
+                if position != _NOWHERE:  # before it, the split that it is at in a loop over splits
+                    key = (~id(script.code), position)
+                    expression = script.splits[position]
+                    frames.append(described._replace(key=key, expression=expression))
+                frames.append(described)
             frame = frame.f_back
-        return found
+        return frames
+
+    def _learn(self, code: CodeType) -> _Script | None:
+        if _is_of_script(code.co_filename):
+            splits = _mentioned_splits(code)
+            loops = tuple(_loops(code)) if splits else ()
+            script = _Script(code, splits, loops, code.co_name == "<module>")
+            self._scripts[id(code)] = script
+            return script
+        self._libraries.append(code)
+        self._scripts[id(code)] = None
+        return None
 
 
 def _is_of_script(file: str) -> bool:
@@ -150,8 +175,8 @@ def _splits_in(text: str) -> set[str]:
     return {_SPLIT_OF[word] for word in (*words, *shorter) if word in _SPLIT_OF}
 
 
-def _looped_splits(code: CodeType) -> Splits:
-    """The splits that a function loops over, as in `for split in ("train", "val")`."""
+def _mentioned_splits(code: CodeType) -> Splits:
+    """The splits that a function names together, as in `for split in ("train", "val")`."""
     constants = [one for one in code.co_consts if isinstance(one, tuple) and len(one) > 1]
     for value in constants:
         if all(isinstance(one, str) and split_named(one) for one in value):
@@ -159,17 +184,37 @@ def _looped_splits(code: CodeType) -> Splits:
     return ()
 
 
-def _position(frame: FrameType, splits: Splits) -> int:
-    """Which of the splits a variable of the frame holds."""
-    code = frame.f_code
-    is_function = code.co_name != "<module>"
+def _loops(code: CodeType) -> Iterator[_Loop]:
+    """The `for` loops of a function."""
+    instructions = list(dis.get_instructions(code))
+    for place, instruction in enumerate(instructions):
+        if instruction.opname == "FOR_ITER":
+            following = islice(instructions, place + 1, None)
+            stores = takewhile(lambda one: one.opname.startswith(_SETS_VARIABLES), following)
+            names = (name for one in stores for name in _names_in(one))
+            yield _Loop(instruction.offset, int(instruction.argval), tuple(names))
+
+
+def _names_in(instruction: dis.Instruction) -> tuple[str, ...]:
+    """The variables that an instruction sets: some set two at once."""
+    value = instruction.argval
+    names = value if isinstance(value, tuple) else (value,)
+    return tuple(name for name in names if isinstance(name, str))
+
+
+def _position(frame: FrameType, script: _Script) -> int:
+    """Which of the splits a loop that the frame is in has reached."""
+    place = frame.f_lasti
+    names = [name for one in script.loops if one.begin < place < one.end for name in one.variables]
+    if not names:
+        return _NOWHERE
     variables = frame.f_locals
-    values = [variables.get(name) for name in (code.co_varnames if is_function else code.co_names)]
-    if is_function and _IS_SNAPSHOT:
+    values = [variables.get(name) for name in names]
+    if _IS_SNAPSHOT and script.code.co_name != "<module>":
         variables.clear()  # else the frame would keep its tensors alive
     for value in values:
-        if type(value) is str and value in splits:
-            return splits.index(value)
+        if type(value) is str and value in script.splits:
+            return script.splits.index(value)
     return _NOWHERE
 
 

@@ -11,11 +11,10 @@ from sonde.collect.relay import Relay
 from sonde.collect.torch.loader_channel import sweep
 from sonde.guard import Guard
 from sonde.records.job import Exit
-from sonde.records.notice import Notice, NoticeKind
 from sonde.settings import RunSettings
 
 INJECTED = Path(__file__).parent / "inject"
-_RELAY_SHARE = 0.4  # of the time that an end may take
+_LAST_SECONDS = 1.0  # to send what was written after everything else
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +46,12 @@ class Handover:
         """The workers' last words first, as long as that takes no time from our own."""
         Guard().attempt("files of data loaders", lambda: sweep(self.run_id), None)
         relay, clock = self.relay, self.clock
-        if relay is None:
-            return recording.finish(exit_)
         deadline = clock.seconds() + END_SECONDS
-        relay.finish(END_SECONDS * _RELAY_SHARE)
         outcome = recording.finish(exit_)
-        if relay.finish(deadline - clock.seconds()):
+        if relay is None:
             return outcome
-        now_ns, reason = clock.now_ns(), f"it did not arrive, and lies in {relay.source.uri}"
-        left = Notice(NoticeKind.LOST, "what workers wrote last", reason, now_ns, now_ns)
-        return replace(outcome, lost=(*outcome.lost, left))
+        left = max(_LAST_SECONDS, deadline - clock.seconds())
+        # who is still there may write on, and another process sends it
+        if relay.finish(left, keep=bool(exit_.left_running)):
+            return outcome
+        return replace(outcome, unsent=str(relay.spool.folder))

@@ -51,7 +51,7 @@ def call_when_executed(loader: Any, name: str) -> None:
         if is_it:
             is_there(name, module)
 
-    loader.exec_module = exec_module
+    loader.exec_module = _hidden(exec_module)
 
 
 def is_there(name: str, module: Any) -> None:
@@ -140,10 +140,14 @@ def _watch_children(process: Any) -> None:
                 report(error)
                 raise
 
-        self.run = reporting
-        return bootstrap(self, *given, **named)
+        self.run = _hidden(reporting)
+        try:
+            return bootstrap(self, *given, **named)
+        except BaseException as error:
+            _leave_no_trace(error)
+            raise
 
-    process._bootstrap = _bootstrap
+    process._bootstrap = _hidden(_bootstrap)
 
 
 def _clean_safely(error: BaseException) -> None:
@@ -152,6 +156,16 @@ def _clean_safely(error: BaseException) -> None:
     except BaseException as problem:
         if not is_damage(problem):
             raise
+
+
+def _hidden(function: Any) -> Any:
+    """Makes warnings skip the frames of a function, as they skip those of Python's imports."""
+    if sys.version_info < _OLDEST_PYTHON:
+        return function
+    code = function.__code__
+    name = code.co_filename + " (importlib._bootstrap)"  # see own_frames.py
+    function.__code__ = code.replace(co_filename=name)
+    return function
 
 
 def _leave_no_trace(error: BaseException) -> None:

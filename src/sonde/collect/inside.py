@@ -18,6 +18,7 @@ from sonde.collect.exits import Ending, Kills, explain
 from sonde.collect.failure import NO_RANK, describe
 from sonde.collect.handover import Handover
 from sonde.collect.inject import sitecustomize
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.own_threads import OwnThreads
 from sonde.collect.recording import Recording
 from sonde.collect.registration import Registration, Wish, register
@@ -232,11 +233,11 @@ class InsideJob:
         self._place = place
         self._settings = settings
         self._clock = clock
-        relay = relay_to(place.backend, clock)
-        self._handover = Handover(place, settings, clock, os.urandom(8).hex(), relay)
-        self._recording = Recording(place, settings, clock, self._stop, OwnThreads().cpu_seconds)
-        if relay is not None:
-            self._recording.hand_on = relay.hand_on
+        run_id = os.urandom(8).hex()
+        relay = relay_to(place, run_id, clock)
+        self._handover = Handover(place, settings, clock, run_id, relay)
+        cpu_seconds = OwnThreads().cpu_seconds
+        self._recording = Recording(place, settings, clock, self._stop, cpu_seconds, relay)
         self._before: dict[str, str | None] = {}
         self._stopped_by: str | None = None
         self._leaving: _Leaving | None = None
@@ -266,12 +267,14 @@ class InsideJob:
             launcher=this_process(),
             interval_seconds=self._settings.interval_seconds,
             run_id=self._handover.run_id,
+            spool=str(relay.spool.folder) if (relay := self._handover.relay) else "",
         )
         names = None if collectors is None else tuple(collectors)
         self._before = announce(self._handover.variables(environment().get("PYTHONPATH")))
         self._recording.begin(lambda: self._recording.start(attempt, names))
         if self._handover.relay is not None:
             self._handover.relay.start()
+            Guard().call("the standby", self._handover.relay.start_standby, None)
         if not hasattr(sys, "ps1"):
             self._patches.wrap(sys, "exit", self._noting_exit)
 
@@ -296,7 +299,11 @@ class InsideJob:
         def noting(*status: Any) -> Any:
             if threading.current_thread() is threading.main_thread():
                 self._leaving = _Leaving.now(status[0] if status else None)
-            return leave(*status)
+            try:
+                return leave(*status)
+            except SystemExit as error:
+                drop_frame(error)
+                raise
 
         return noting
 

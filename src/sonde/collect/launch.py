@@ -86,10 +86,8 @@ class Launcher:
         self._stopped_by: str | None = None
         self._kill_due = 0.0
         self._child: Child | None = None
-        self._recording = Recording(registration, settings, clock, self._stop)
-        self._relay = relay_to(registration.backend, clock)
-        if self._relay is not None:
-            self._recording.hand_on = self._relay.hand_on
+        self._relay = relay_to(registration, self._run_id, clock)
+        self._recording = Recording(registration, settings, clock, self._stop, relay=self._relay)
         self._handover = Handover(registration, settings, clock, self._run_id, self._relay)
 
     def run(self, command: Sequence[str], collectors: tuple[str, ...] | None) -> Launched:
@@ -120,6 +118,7 @@ class Launcher:
         guard.call("the recording", lambda: self._recording.begin(begin), None)
         if self._relay is not None:
             guard.call("the relay", self._relay.start, None)
+            guard.call("the relay's standby", self._relay.start_standby, None)
         if self._child is not None:
             code = self._child.wait()
         ended = _Ended(code, start_ns, self._clock.now_ns(), problem)
@@ -164,6 +163,7 @@ class Launcher:
             launcher=this_process(),
             interval_seconds=self._settings.interval_seconds,
             run_id=self._run_id,
+            spool=str(self._relay.spool.folder) if self._relay else "",
         )
         self._recording.start(attempt, collectors)
         shut = Guard().call("the interpreter", lambda: why_shut(command, INJECTED), None)

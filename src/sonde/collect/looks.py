@@ -157,7 +157,7 @@ class Looks:
         """
         budget = self._session.budget
         is_thread_free = budget.behind.saved_seconds >= -_MOST_OWED_BY_THREAD_SECONDS
-        return budget.inline.is_creditworthy and is_thread_free
+        return budget.has_credit_inside and is_thread_free
 
     def _after(self, step: int) -> int:
         """The next step of those that follow each other ever more slowly.

@@ -1,9 +1,38 @@
-"""Takes our wrappers out of the tracebacks that people read."""
+"""Keep our wrappers out of the tracebacks and warnings that people read."""
 
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import Any, TypeVar
 
 _OUR_FILES = f"{Path(__file__).parents[1]}/"
+
+# `warnings.warn(..., stacklevel=k)` does not count frames of files whose name holds both words:
+# Python skips its own import system that way.
+_SKIPPED_BY_WARNINGS = " (importlib._bootstrap)"
+
+Wrapper = TypeVar("Wrapper", bound=Callable[..., Any])
+
+
+def hidden_from_warnings(wrapper: Wrapper) -> Wrapper:
+    """Make warnings from below a wrapper name the caller of the wrapper, as they would without it.
+
+    The file of its code still begins with its path, which is how our frames are recognized.
+    """
+    code = wrapper.__code__
+    if not code.co_filename.endswith(_SKIPPED_BY_WARNINGS):
+        name = code.co_filename + _SKIPPED_BY_WARNINGS
+        wrapper.__code__ = code.replace(co_filename=name)
+    return wrapper
+
+
+def drop_frame(error: BaseException) -> None:
+    """Take the frame of the calling wrapper, the outermost so far, from a traceback.
+
+    To be called where the wrapper catches what the wrapped function raises, before a plain `raise`.
+    """
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
 
 
 def remove_own_frames(error: BaseException) -> None:

@@ -14,6 +14,7 @@ from sonde.collect.bounded import within
 from sonde.collect.decoding import Decoder, decoding_command
 from sonde.collect.disk_budget import DiskBudget
 from sonde.collect.registration import Registration
+from sonde.collect.relay import Relay
 from sonde.collect.reporting import Reporter, reporting_command
 from sonde.collect.sampler import FAILED, Sampler, open_collectors
 from sonde.collect.sealer import Sealer, sealing_command
@@ -53,6 +54,7 @@ class Outcome:
     overhead: Overhead
     is_exit_recorded: bool
     is_reported: bool = False
+    unsent: str | None = None  # the folder of what has not reached the store
 
 
 class Recording:
@@ -65,17 +67,21 @@ class Recording:
         clock: SystemClock,
         on_stop: Callable[[Request], str],
         cpu_seconds: Callable[[], float] = process_cpu_seconds,
+        relay: Relay | None = None,
     ) -> None:
         self._place = registration
         self._settings = settings
         self._clock = clock
         self._on_stop = on_stop
-        self.hand_on: Callable[[Request], None] = lambda _request: None  # to workers elsewhere
+        self._relay = relay
+        # to workers elsewhere
+        self.hand_on: Callable[[Request], None] = relay.hand_on if relay else lambda _request: None
         self.worker_losses: Callable[[], Sequence[WorkerLoss]] = tuple  # reported by the end
         self._cpu_seconds = cpu_seconds
         self._backend = registration.backend
+        self._sink = relay.source if relay else registration.backend  # where everything is written
         self._guard = Guard(self._on_failure)
-        self._writer = Writer(self._backend, layout.node_folder(registration.node), clock)
+        self._writer = Writer(self._sink, layout.node_folder(registration.node), clock)
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
         self._inbox: Inbox | None = None
@@ -88,16 +94,19 @@ class Recording:
         is_wanted = settings.report_at_end
         self._reporter = Reporter(reporting_command(uri), clock, is_wanted=is_wanted)
         self._beside = (self._sealer, self._decoder, self._watching)
-        self._disk_budget = DiskBudget(
-            self._backend,
-            clock,
-            settings.disk_bytes,
-            lambda what, reason: self._writer.notice(NoticeKind.CHANGED, what, reason),
-        )
+        self._disk_budget = self._disk_keeper()
         self._reserve = layout.reserve_key(registration.node, registration.number)
         self._is_exit_recorded = False
         self._jump_seconds = 0.0
         self._started_seconds = clock.seconds()
+
+    def _disk_keeper(self) -> DiskBudget:
+        return DiskBudget(
+            self._backend,
+            self._clock,
+            self._settings.disk_bytes,
+            lambda what, reason: self._writer.notice(NoticeKind.CHANGED, what, reason),
+        )
 
     def _watcher(self) -> Watching:
         command = watching_command(self._place, self._settings)
@@ -133,11 +142,16 @@ class Recording:
     def start(self, attempt: Attempt, collector_names: tuple[str, ...] | None = None) -> None:
         """Begins to record; a failure here leaves the job alone."""
         self._attempt = attempt
+        if self._relay is not None:  # in the spool at once; the store hears of it below
+            self._document("start", attempt)
         # before the job can be seen to run: a request made from then on is a new one
         self._inbox = self._guard.call(
             "requests", lambda: Inbox(self._backend, self._place.node), None
         )
+        if self._relay is not None and self._over.is_set():  # a slow store, a short command
+            return
         self._document("start", attempt)
+        self._send_now()
         self._guard.attempt("the reserve", lambda: take_reserve(self._backend, self._reserve), None)
         machine = Machine(
             job_pid=attempt.process_pid,
@@ -157,7 +171,7 @@ class Recording:
             self._cpu_seconds,
         )
         self._writer.outbox.start()
-        self._sampler.start(self._backend.flush_seconds)
+        self._sampler.start(self._sink.flush_seconds)
         # asking git can take seconds, and neither a request nor a sign of life may wait for it
         self._start_thread("keeper", self._keep)
         self._start_thread("surroundings", self._look_around)
@@ -184,7 +198,9 @@ class Recording:
         )
         self._guard.attempt("losses of workers", lambda: self._take_losses(lost), None)
         within(self._left(deadline), "end", lambda: self._write_end(exit_), None)
+        self._is_exit_recorded = self._is_exit_recorded and self._deliver(deadline)
         if self._is_exit_recorded:
+            within(self._left(deadline), "list of files", lambda: self._write_closing(exit_), None)
             left = self._left(deadline)
             self._guard.attempt("decoding", lambda: self._decoder.finish(left), None)
             left = self._left(deadline)
@@ -297,13 +313,21 @@ class Recording:
         self._guard.attempt(
             "the reserve", lambda: release_reserve(self._backend, self._reserve), None
         )
-        self._restore_facts()
+        if self._relay is None:
+            self._restore_facts()
         self._is_exit_recorded = self._document("exit", exit_)
         if self._place.is_creator:
             self._put(layout.EXIT, exit_)
         self._write_heartbeat()
         self._guard.attempt("what was lost", self._writer.tell_lost, default=False)
-        self._guard.attempt("the list of files", lambda: self._write_closing(exit_), None)
+
+    def _deliver(self, deadline: float) -> bool:
+        """Whether what was written has reached the store."""
+        return self._relay is None or self._relay.deliver(self._left(deadline))
+
+    def _send_now(self) -> None:
+        if self._relay is not None:
+            self._relay.wake()
 
     def _write_closing(self, exit_: Exit) -> None:
         if self._attempt is not None:
@@ -343,7 +367,7 @@ class Recording:
         content = encode_facts(record, key)
 
         def write() -> bool:
-            self._backend.write(key, content)
+            self._sink.write(key, content)
             return True
 
         return self._guard.attempt(key, write, default=False)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from sonde.clock import Clock, local_stamp
+from sonde.clock import NANOSECONDS, Clock, local_stamp
 from sonde.errors import JobExistsError, StoreError, UsageError
 from sonde.records.job import Attempt, JobInfo
 from sonde.settings import DEFAULT_STORE, Placement, RunSettings
@@ -17,6 +17,7 @@ from sonde.store.places import job_uri
 from sonde.store.presence import is_present, this_process
 
 _MOST_SAME_NAMES = 1000
+_STARTING_SECONDS = 60.0  # what a launcher may take until it has written more than a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,21 @@ def register(wish: Wish, command: Sequence[str], clock: Clock) -> Registration:
     joined = _join(name, wish, backend, clock) if _is_shared(wish) else None
     if joined is None:
         where = _from_file(wish.settings)
-        raise JobExistsError(
-            f"Job {name!r}{f' ({where})' if where else ''} exists in {wish.settings.store}. "
-            "Choose another --name, or continue it with --resume."
-        )
+        begin = f"Job {name!r}{f' ({where})' if where else ''} exists in {wish.settings.store}"
+        if _never_began(backend, clock):
+            raise JobExistsError(
+                f"{begin}, but never began. Remove it with: sonde rm {backend.uri}"
+            )
+        raise JobExistsError(f"{begin}. Choose another --name, or continue it with --resume.")
     return joined
+
+
+def _never_began(backend: Backend, clock: Clock) -> bool:
+    """Whether a launcher has left a name and nothing else: its store failed just then."""
+    if any(entry.key != layout.JOB for entry in backend.entries("")):
+        return False
+    info = decode_facts(JobInfo, backend.read(layout.JOB), layout.JOB)
+    return clock.now_ns() - info.created_ns > _STARTING_SECONDS * NANOSECONDS
 
 
 def withdraw(registration: Registration) -> None:

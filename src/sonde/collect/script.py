@@ -18,6 +18,7 @@ from sonde.collect.session import At, Session
 from sonde.collect.tensors.saved import SavedArrays
 from sonde.errors import UsageError
 from sonde.guard import Guard
+from sonde.masking import mask_text
 from sonde.records.profile import Window
 from sonde.records.step import EventCategory, Mode, Phase
 from sonde.settings import DEFAULT_WINDOWS, requested_windows
@@ -47,7 +48,7 @@ def log(
         mode: Another mode than the present one: train, eval or predict.
         **named: Numbers by name.
     """
-    session = _session()
+    session = _session(wakes=False)
     if session is None:
         return
 
@@ -78,7 +79,7 @@ def save(name: str, value: Any) -> None:
     def record() -> None:
         if session.tensors is None:
             session.tensors = SavedArrays(session)
-        if not session.tensors.save(str(name), value, session.steps.latest):
+        if not session.tensors.save(mask_text(str(name)), value, session.steps.latest):
             kind = type(value).__name__
             _warn(f"sonde.save: {name} is not an array of numbers but a {kind}; it is left out")
 
@@ -233,12 +234,19 @@ class Profiling(ContextDecorator):
             session.guard.call("sonde.profile", session.windows.end_now, None)
 
 
-def _session() -> Session | None:
-    """The session, if this process is watched; one that only serves data does not begin one."""
+def _session(*, wakes: bool = True) -> Session | None:
+    """The session, if this process is watched; one that only serves data does not begin one.
+
+    Args:
+        wakes: Whether hooks that rest return first; else only what they have kept is recorded.
+    """
     session = Session.of_process()
     if session.is_on:
         if session.is_behind and session.is_training_thread():
-            session.guard.call("notes", session.catch_up, None)
+            is_flushed = session.is_resting and not wakes
+            session.guard.call(
+                "notes", session.flush_rest if is_flushed else session.catch_up, None
+            )
         return session
     if session.place.job_uri is None or multiprocessing.current_process().daemon:
         return None

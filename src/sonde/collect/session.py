@@ -10,18 +10,20 @@ import os
 import threading
 from collections.abc import Callable
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Optional
 
 from sonde.clock import NANOSECONDS, Clock, SystemClock, thread_cpu_ns
+from sonde.collect.account import Account, Resting, Result
 from sonde.collect.backroom import Backroom
 from sonde.collect.beat import beat_of
 from sonde.collect.beginning import Beginning
-from sonde.collect.budget import Budget
+from sonde.collect.budget import COLD, ENTRY_NS, Budget
+from sonde.collect.counted_steps import EventRow
 from sonde.collect.identity import claim_worker, earlier_counts, facts_of
 from sonde.collect.loss_report import send_losses
 from sonde.collect.requests import Requests
 from sonde.collect.rows import Rows
-from sonde.collect.steps import EventRow, FinishedStep, Steps
+from sonde.collect.steps import FinishedStep, Steps
 from sonde.collect.tensors.plan import Plan
 from sonde.collect.training_thread import TrainingThread
 from sonde.collect.windows import Windows
@@ -45,11 +47,11 @@ _WORK_SECONDS = 10.0  # what the end of training may wait for what was asked for
 _FLUSH_END_SECONDS = 3.0
 _WAITING_LIMIT_BYTES = 64 * 1024 * 1024
 
-Result = TypeVar("Result")
+
 At = tuple[str, int]  # a mode, and the number of a step in it
 
 
-class Session(TrainingThread):
+class Session(TrainingThread, Account):
     """What one training process records."""
 
     _current: Optional["Session"] = None
@@ -68,6 +70,7 @@ class Session(TrainingThread):
         self.on_non_finite: list[Callable[[str, float, At], None]] = []  # in any thread
         self.catch_up: Callable[[], None] = lambda: None  # goes through all notes
         self.forget_notes: Callable[[], None] = lambda: None
+        self.flush_rest: Callable[[], None] = lambda: None  # records what is kept while resting
         self.around: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda hook: hook
         self.at_begin: list[Callable[[], None]] = []
         self.before_flush: list[Callable[[], None]] = []
@@ -95,6 +98,8 @@ class Session(TrainingThread):
         self.value_bytes = 0  # written of full tensors
         self.hook_ns = 0
         self.is_behind = False  # notes were left that nobody has gone through yet
+        self.is_resting = False  # hooks are out of the way: only the ends of steps are kept
+        self._accounted_ns = 0  # until when training time and the hook's share were counted
         self._least_ns: dict[str, int] = {}
         self._said: set[tuple[str, str]] = set()
         self._unsaid: list[tuple[NoticeKind, str, str]] = []  # until there is a writer
@@ -164,22 +169,30 @@ class Session(TrainingThread):
         return self.is_on
 
     def hook(
-        self, part: str, function: Callable[..., Result], default: Result
+        self,
+        part: str,
+        function: Callable[..., Result],
+        default: Result,
+        resting: Resting = Resting.WAKES,
     ) -> Callable[..., Result]:
         """A function as a hook: guarded, timed, and only in the thread that trains."""
         shielded = self.guard.shield(part, self.around(function), default)
         get_ident = threading.get_ident
+        is_skipped, wakes = resting is Resting.SKIPS, resting is Resting.WAKES
 
         def timed(*arguments: object) -> Result:
+            if self.is_resting and is_skipped:
+                return default
             if not (self.is_on or self.activate()):
                 return default
             if get_ident() != self.thread_id and not self.claim_training():
                 return default
             began_ns = thread_cpu_ns()
             if self.is_behind:
-                self.guard.call("notes", self.catch_up, None)
+                is_flushed = self.is_resting and not wakes
+                self.guard.call("notes", self.flush_rest if is_flushed else self.catch_up, None)
             result = shielded(*arguments)
-            self.hook_ns += thread_cpu_ns() - began_ns
+            self.hook_ns += int(COLD * (thread_cpu_ns() - began_ns)) + ENTRY_NS
             return result
 
         return timed
@@ -197,20 +210,6 @@ class Session(TrainingThread):
     def each_step(self, part: str, listener: Callable[[FinishedStep], None]) -> None:
         """Tells somebody of every step that is over; who fails is told no more."""
         self._after_step.append(self.guard.shield(part, listener, None))
-
-    def queue(self, kind: str, function: Callable[..., Result], *arguments: object) -> Result:
-        """Calls what fills a device's queue.
-
-        Where the queue is full it waits for the training's own work, which costs the training
-        nothing: what is counted is the least that such a call has ever taken.
-        """
-        began_ns = thread_cpu_ns()
-        result = function(*arguments)
-        took_ns = thread_cpu_ns() - began_ns
-        least_ns = min(took_ns, self._least_ns.get(kind, took_ns))
-        self._least_ns[kind] = least_ns
-        self.hook_ns -= took_ns - least_ns
-        return result
 
     def scalar(
         self,
@@ -292,6 +291,7 @@ class Session(TrainingThread):
             self.guard.call("notes", self.catch_up, None)
             self.guard.call("a pause", self.steps.close, None)
         self._is_paused, self.is_on = True, False
+        self._accounted_ns = 0
 
     def resume(self) -> None:
         """Goes on after a pause."""
@@ -351,11 +351,11 @@ class Session(TrainingThread):
         self.is_on = True
 
     def _step_over(self, step: FinishedStep) -> None:
-        if step.mode == "train":
-            hook_ns, self.hook_ns = self.hook_ns, 0
-            if not self.windows.is_open:  # what a profiler slows says nothing about the hook
-                seconds = (step.end_ns - step.start_ns) / NANOSECONDS
-                self.budget.step_over(seconds, hook_ns / NANOSECONDS)
+        if step.mode != "train":
+            self.budget.outside_took(self.hook_ns / NANOSECONDS)
+        elif self.is_in_the_present:
+            self.budget.inspected(self.hook_ns / NANOSECONDS)
+        self.account(step.start_ns, step.end_ns)
         for listener in self._after_step:
             listener(step)
         self.windows.between_steps(step)

@@ -10,12 +10,10 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from sonde.clock import NANOSECONDS
+from sonde.collect.counted_steps import LANE, CountedSteps, EventRow
 from sonde.collect.open_step import OpenStep, Span
 from sonde.records.step import NO_STEP, EventCategory, Mode, Phase
 
-EventRow = tuple[str, str, str, int, int, int, str, str]
-
-LANE = "main"
 BY_BACKWARD = -1  # stands for an optimizer where backward passes are counted as steps
 _MOST_SPANS = 64  # in one step; further ones lengthen the last where it is of the same phase
 _MOST_OF_ALL = 4096  # and then the last of their phase: there are loops that never end a step
@@ -52,7 +50,7 @@ class FinishedStep(NamedTuple):
 At = tuple[str, int]  # a mode, and the number of a step in it
 
 
-class Steps:
+class Steps(CountedSteps):
     """Turns what happens in the training thread into rows of events."""
 
     def __init__(
@@ -306,7 +304,7 @@ class Steps:
         first = len(spans)
         while first > since and spans[first - 1][0] in _LEADING:
             first -= 1
-        leading = spans[first:]
+        leading: list[Span] = spans[first:]
         del spans[first:]
         return leading
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sonde.clock import NANOSECONDS, thread_cpu_ns, ticks_ns
+from sonde.clock import NANOSECONDS, ticks_ns
 from sonde.collect.profilers import PROFILERS, Profiler
 from sonde.collect.steps import FinishedStep
 from sonde.records.notice import NoticeKind
@@ -178,9 +178,9 @@ class Windows:
         if step.mode != _TRAIN and step.end_ns - one.latest_ns >= _EVALUATION_NS:
             cut = "an evaluation took too long"
         if is_done or cut or step.end_ns >= one.end_ns:
-            began_ns = thread_cpu_ns()
+            began_ns = ticks_ns()
             self._end(one, cut)
-            self._session.hook_ns -= thread_cpu_ns() - began_ns
+            self._session.hook_ns -= ticks_ns() - began_ns
 
     def _goes_on(self, one: _Open, number: int) -> bool:
         """Whether a usual window is longer: its steps were short, and no other is to begin."""
@@ -218,9 +218,9 @@ class Windows:
                 self._waiting.remove(due[0])
             self._set_alarm()
         if due:
-            began_ns = thread_cpu_ns()
+            began_ns = ticks_ns()
             self._begin(due[0], number)
-            session.hook_ns -= thread_cpu_ns() - began_ns
+            session.hook_ns -= ticks_ns() - began_ns
         self._make_ready()
 
     def _is_due(self, asked: Asked, number: int) -> bool:

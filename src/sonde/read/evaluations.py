@@ -66,7 +66,7 @@ def merge_workers(parts: Iterable[tuple[int, Evaluation]]) -> tuple[Evaluation, 
 
 def _merged(parts: list[Evaluation]) -> Evaluation:
     first = parts[0]
-    if len({(one.samples, one.batches, one.loss) for one in parts}) == 1:
+    if len({(one.samples, one.batches, one.batch_loss, one.loss) for one in parts}) == 1:
         return first  # one worker, or all of them evaluated the same data
     names = {name for one in parts for name in one.metrics}
     return replace(

@@ -21,6 +21,8 @@ class Evaluation:
     samples: int  # 0: unknown
     batches: int
     loss: float | None  # the mean over the samples; None: no loss, or several
+    # the mean over the batches of one worker, where `loss` is what a trainer reported for all
+    batch_loss: float | None = None
     time_ns: int = 0  # when its result was recorded
     is_training_data: bool = False  # the data set also feeds training
     model: str = ""  # empty: the trained one; `ema`: a copy of it that no optimizer owns
@@ -39,6 +41,8 @@ class Evaluation:
             "has_loss": self.loss is not None,
             "eval_steps": [self.first_eval_step, self.last_eval_step],
         }
+        if self.batch_loss is not None:
+            facts["batch_loss"] = self.batch_loss
         if self.is_training_data:
             facts["is_training_data"] = True
         if self.model:
@@ -63,6 +67,7 @@ class Evaluation:
             samples=int(facts.get("samples", 0)),
             batches=int(facts.get("batches", 0)),
             loss=value if facts.get("has_loss") else None,
+            batch_loss=facts.get("batch_loss"),
             time_ns=time_ns,
             is_training_data=bool(facts.get("is_training_data")),
             model=str(facts.get("model", "")),

@@ -66,6 +66,7 @@ class Attempt:
     launcher: Launcher
     interval_seconds: float
     run_id: str = ""  # in the environment of every process of the attempt, as SONDE_RUN_ID
+    spool: str = ""  # the folder of the node where what is on its way to the store lies
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,9 +55,10 @@ class ObservationKind(StrEnum):
     MODULE_MODE = (
         "module-mode",
         "a model, or some of its modules, are not in the mode of the step. Value: how many modules "
-        "of it behave differently in that mode (dropout, batch normalization). Detail: JSON with "
-        "`is` (the mode of the whole model) and `modules` (the first of those that are in the "
-        "other one); empty once all is as it should be",
+        "of it behave differently in that mode (dropout, batch normalization), without those in "
+        "training whose own parameters are all frozen. Detail: JSON with `is` (the mode of the "
+        "whole model) and `modules` (the first of those that are in the other one); empty once "
+        "all is as it should be",
     )
     FIRST_NON_FINITE = (
         "first-non-finite",
@@ -84,6 +85,17 @@ class ObservationKind(StrEnum):
         "loss-kind",
         "a loss comes from an operation that none came from before. Subject: the operation, as "
         "the graph names it. Value: how many there were by then",
+    )
+    NEW_OPTIMIZER = (
+        "new-optimizer",
+        "the first step of an optimizer. Subject: its number, in the order in which the script "
+        "made them",
+    )
+    INPUT_SIZE = (
+        "input-size",
+        "a model is trained on samples of another size than in at least 8 batches before, which "
+        "were all of one size. Subject: `input`. Value: numbers per sample of the first tensor "
+        "that the model is given. Detail: JSON with `before`",
     )
     PROBABILITIES_AS_LOGITS = (
         "probabilities-as-logits",
@@ -166,6 +178,11 @@ class ObservationKind(StrEnum):
         "time that the training thread spent on printing, logging, formatting tensors, progress "
         "bars and summaries since the last such row. Subject: the line of the script. Value: "
         "seconds. Detail: JSON with `by` (`print`, `logging`, `tqdm`, …)",
+    )
+    RESIDENT_MEMORY = (
+        "resident-memory",
+        "memory that the process holds after a training step, in the first 10 seconds of training. "
+        "Value: bytes",
     )
     THREAD_DIED = (
         "thread_died",

@@ -34,6 +34,7 @@ class Stage(StrEnum):
 
 
 NO_STEP = -1  # what happens outside of any step
+UNTIMED_DETAIL = '{"timed":false}'  # of a step of which only the end was seen
 
 
 class EventCategory(StrEnum):

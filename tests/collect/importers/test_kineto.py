@@ -42,6 +42,12 @@ def test_steps_and_phases_are_those_that_the_profiler_marked(tmp_path: Path) -> 
     assert fourth["between"] == pytest.approx(300e-6)
 
 
+def test_device_properties_that_are_no_list_are_left_out(tmp_path: Path) -> None:
+    facts = {"baseTimeNanoseconds": BASE_NS, "deviceProperties": 7}
+    path = write(tmp_path / "trace.json", two_steps(), **facts)
+    assert len(imported("kineto", path, tmp_path / "store").steps()) == 2
+
+
 def test_passes_of_an_accumulated_gradient_are_told_apart(tmp_path: Path) -> None:
     path = write(tmp_path / "trace.json", training_step(0, 1000, passes=2))
     [step] = imported("kineto", path, tmp_path / "store").steps()

@@ -126,6 +126,33 @@ def test_both_splits_evaluated_by_one_function_are_two_series(closely: bool) -> 
     assert [one.get("is_training_data", False) for one in found] == [True, False] * 2
 
 
+def test_one_data_set_evaluated_in_two_phases_of_training_is_one_series(closely: bool) -> None:
+    def phase(script: Script) -> None:
+        script.epoch()
+        script.evaluate(script.val_loader)
+
+    def run(script: Script) -> None:
+        phase(script)
+        phase(script)  # from another line
+
+    found = recorded_of(run, closely)
+    assert [(one["name"], one["step"]) for one in found] == [("validation", 5), ("validation", 10)]
+
+
+def test_one_data_set_evaluated_twice_in_a_pause_gives_two_series(closely: bool) -> None:
+    def check(script: Script) -> None:
+        script.evaluate(script.val_loader)
+
+    def run(script: Script) -> None:
+        for _ in range(2):
+            script.epoch()
+            check(script)
+            check(script)  # of attacked inputs, for example
+
+    names = [one["name"] for one in recorded_of(run, closely)]
+    assert names == ["validation", "validation 2"] * 2
+
+
 def test_one_loop_over_several_loaders_gives_a_series_for_each(closely: bool) -> None:
     def run(script: Script) -> None:
         others = [DataLoader(data(size), batch_size=8) for size in (24, 32)]
@@ -151,6 +178,23 @@ def test_a_data_set_that_is_built_anew_for_every_evaluation_stays_one_series(
             script.evaluate(DataLoader(data(16), batch_size=8))
 
     assert [one["name"] for one in recorded_of(run, closely)] == ["evaluation"] * 3
+
+
+def test_a_rebuilt_data_set_stays_one_series_though_the_old_one_is_still_alive(
+    closely: bool,
+) -> None:
+    """Trainers that remove unused columns keep every copy in a reference cycle for a while."""
+    alive = []
+
+    def run(script: Script) -> None:
+        for _ in range(3):
+            script.epoch()
+            for size in (20, 12):
+                alive.append(data(size))
+                script.evaluate(DataLoader(alive[-1], batch_size=8))
+
+    found = [(one["name"], one["samples"]) for one in recorded_of(run, closely)]
+    assert found == 3 * [("evaluation", 20), ("evaluation 2", 12)]
 
 
 def test_tensors_without_a_loader_are_told_apart_by_their_call_sites(closely: bool) -> None:
@@ -333,3 +377,18 @@ def test_one_loop_over_the_names_of_splits_gives_a_series_for_each(closely: bool
     ] * 2
     for name, values in results.items():
         assert [one["loss"] for one in found if one["name"] == name] == pytest.approx(values)
+
+
+def test_a_model_whose_weights_were_made_in_inference_mode_is_a_reference(closely: bool) -> None:
+    """Such tensors do not count their changes."""
+
+    def run(script: Script) -> None:
+        with torch.inference_mode():
+            reference = classifier()
+        for _ in range(2):
+            script.epoch()
+            script.evaluate(script.val_loader)
+            script.evaluate(script.val_loader, reference)
+
+    names = [one["name"] for one in recorded_of(run, closely)]
+    assert names == 2 * ["validation", "validation (reference)"]

@@ -75,6 +75,27 @@ def test_training_in_eval_mode_is_said_when_it_begins_and_when_it_ends(is_close:
     assert found(recorded) == [("train", 40, 2.0, wrong), ("train", 43, 0.0, {})]
 
 
+def fine_tuned(*, is_frozen: bool) -> Recorded:
+    """A trained body goes into eval mode; its last layer learns on under a new optimizer."""
+    with watched() as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+        train(network, torch.optim.SGD(network.parameters(), lr=0.1))
+        network.eval()
+        network[:2].requires_grad_(not is_frozen)
+        trained = [one for one in network.parameters() if one.requires_grad]
+        train(network, torch.optim.SGD(trained, lr=0.1))
+    return recorded
+
+
+def test_frozen_batch_normalization_in_eval_mode_is_not_counted() -> None:
+    assert found(fine_tuned(is_frozen=True)) == [("train", 3, 0.0, {"is": "eval", "modules": []})]
+
+
+def test_batch_normalization_that_learns_in_eval_mode_is_counted() -> None:
+    wrong = {"is": "eval", "modules": ["1"]}
+    assert found(fine_tuned(is_frozen=False)) == [("train", 3, 1.0, wrong)]
+
+
 def test_an_evaluation_with_gradients_is_no_training(is_close: bool) -> None:
     with watched(closely=is_close) as recorded:
         network = model()

@@ -1,8 +1,11 @@
 """Functions that are replaced, and put back."""
 
+import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.torch.patches import Patches
 
 
@@ -81,4 +84,55 @@ def test_what_was_replaced_is_told_with_its_replacement() -> None:
     patches.wrap(Parent, "greet", louder)
 
     assert list(patches.replaced()) == [(original, Parent.greet)]
+    patches.undo()
+
+
+def quieter(original: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        try:
+            return original(*args)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+
+    return call
+
+
+class Careless:
+    def warn(self, level: int) -> None:
+        warnings.warn("careless", stacklevel=level)
+
+    def fail(self, level: int) -> None:
+        raise ValueError(level)
+
+
+def test_a_warning_below_a_wrapper_names_the_line_that_it_names_without() -> None:
+    def places() -> list[tuple[str, int]]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for level in (1, 2, 3):
+                Careless().warn(level)
+        return [(one.filename, one.lineno) for one in caught]
+
+    patches = Patches()
+    found = []
+    for prepare in (patches.undo, lambda: patches.wrap(Careless, "warn", quieter)):
+        prepare()
+        found.append(places())
+    patches.undo()
+    assert found[1] == found[0]
+
+
+def test_an_exception_that_passes_a_wrapper_has_the_traceback_that_it_has_without() -> None:
+    def functions() -> list[str]:
+        try:
+            Careless().fail(1)
+        except ValueError as error:
+            return [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+        return []
+
+    patches = Patches()
+    alone = functions()
+    patches.wrap(Careless, "fail", quieter)
+    assert functions() == alone == ["functions", "fail"]
     patches.undo()

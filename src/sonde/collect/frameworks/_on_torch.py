@@ -1,12 +1,14 @@
 """Loops that are built on PyTorch: what its adapter cannot see without them."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from sonde.collect.account import Resting
 from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.frameworks.torch import PyTorch
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.script import record_number
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
@@ -18,7 +20,8 @@ Function = Callable[..., Any]
 class OnTorch(Adapter):
     """Knows what its loop divides, evaluates, logs and saves."""
 
-    package = ""  # the module that has a version
+    package = ""  # the module that the script imports
+    version_in = ""  # the module that has its version, where that is another one
     source = ""  # where its numbers come from
 
     def __init__(self) -> None:
@@ -31,13 +34,14 @@ class OnTorch(Adapter):
             raise TypeError("it is built on PyTorch, which is not watched")
         self._session = session
         self._torch = torch
-        session.versions[self.package] = str(import_module(self.package).__version__)
-        self._note = session.hook(self.package, self._record, None)
-        self._divides = session.hook("losses", torch.losses.divides, default=False)
-        self._undivided = session.hook("losses", torch.losses.undivided, None)
+        session.versions[self.package] = str(
+            import_module(self.version_in or self.package).__version__
+        )
+        skips = Resting.SKIPS
+        self._note = session.hook(self.package, self._record, None, Resting.FLUSHES)
+        self._divides = session.hook("losses", torch.losses.divides, False, skips)
+        self._undivided = session.hook("losses", torch.losses.undivided, None, skips)
         self._force = session.hook("modes", session.steps.force, None)
-        self._entitle = session.hook("evaluations", torch.evaluations.entitle, "")
-        self._report = session.hook("evaluations", torch.evaluations.report, None)
         self._wrap(self._patches)
 
     def detach(self) -> None:
@@ -56,6 +60,9 @@ class OnTorch(Adapter):
                 before = self._force(mode.value)
                 try:
                     return original(*args, **kwargs)
+                except BaseException as error:
+                    drop_frame(error)
+                    raise
                 finally:
                     self._force(before)
 
@@ -64,24 +71,37 @@ class OnTorch(Adapter):
         return make
 
     def _named(
-        self, title_of: Callable[..., str], metrics_of: Callable[[Any], Mapping[str, Any]]
+        self,
+        title_of: Callable[..., str],
+        metrics_of: Callable[[Any, Any], Sequence[Mapping[str, Any]]],
     ) -> Callable[[Function], Function]:
         """A function that runs an evaluation of a known name and returns its metrics.
 
         Args:
             title_of: The name, from the arguments of the call.
-            metrics_of: The metrics, from its result.
+            metrics_of: The metrics of each data set, from whose method it is and its result.
         """
+        hook, evaluations = self._session.hook, self._torch.evaluations
+        entitle = hook("evaluations", evaluations.entitle, "")
+        begins = hook(
+            "evaluations", lambda args, named: evaluations.entitle(title_of(*args, **named)), ""
+        )
+        ends = hook(
+            "evaluations", lambda of, result: evaluations.report(metrics_of(of, result)), None
+        )
 
         def make(original: Function) -> Function:
             def call(*args: Any, **kwargs: Any) -> Any:
-                before = self._entitle(title_of(*args, **kwargs))
+                before = begins(args, kwargs)
                 try:
                     result = original(*args, **kwargs)
-                    self._report(metrics_of(result))
+                    ends(args[0], result)
                     return result
+                except BaseException as error:
+                    drop_frame(error)
+                    raise
                 finally:
-                    self._entitle(before)
+                    entitle(before)
 
             return call
 

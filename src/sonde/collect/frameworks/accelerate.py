@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from sonde.collect.frameworks._on_torch import Function, OnTorch
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.torch.patches import Patches
 
 
@@ -26,6 +27,9 @@ class Accelerate(OnTorch):
             is_told = divisor != 1 and self._divides(divisor, "Accelerate", loss)
             try:
                 return original(accelerator, loss, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             finally:
                 if is_told:
                     self._undivided()

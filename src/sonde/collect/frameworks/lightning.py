@@ -5,7 +5,9 @@ from importlib import import_module
 from operator import attrgetter, methodcaller
 from typing import Any
 
+from sonde.collect.account import Resting
 from sonde.collect.frameworks._on_torch import Function, OnTorch
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
 from sonde.records.step import Mode
@@ -42,14 +44,18 @@ class Lightning(OnTorch):
         connector = vars(import_module(f"{connectors}.logger_connector"))["_LoggerConnector"]
         results = vars(import_module(f"{connectors}.result"))["_ResultCollection"]
         patches.wrap(results, "metrics", self._measuring)
-        patches.wrap(connector, "on_batch_end", self._logging)
+        patches.wrap(connector, "on_batch_end", self._logging_batch)
         patches.wrap(connector, "on_epoch_end", self._logging)
 
     def _dividing(self, original: Function) -> Function:
-        told = self._session.hook("losses", self._torch.losses.divided, None)
+        told = self._session.hook("losses", self._torch.losses.divided, None, Resting.SKIPS)
 
         def from_training_step_output(output: Any, normalize: int = 1) -> Any:
-            result = original(output, normalize)
+            try:
+                result = original(output, normalize)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             loss = output.get("loss") if isinstance(output, Mapping) else output
             told(loss, result.closure_loss, normalize, "Lightning")
             return result
@@ -61,7 +67,11 @@ class Lightning(OnTorch):
 
     def _measuring(self, original: Function) -> Function:
         def metrics(results: Any, on_step: bool) -> Any:
-            self._latest = original(results, on_step)
+            try:
+                self._latest = original(results, on_step)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             return self._latest
 
         return metrics
@@ -71,11 +81,30 @@ class Lightning(OnTorch):
 
         def log(connector: Any, *args: Any, **kwargs: Any) -> Any:
             self._take_latest()
-            result = original(connector, *args, **kwargs)
+            try:
+                result = original(connector, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             metrics = self._take_latest()
             if metrics and not _is_aside(connector.trainer):
                 self._note(_all_of(metrics))
             return result
+
+        return log
+
+    def _logging_batch(self, original: Function) -> Function:
+        """The numbers of a batch; while the hooks rest, those of inspected steps are enough."""
+        session, logging = self._session, self._logging(original)
+
+        def log(connector: Any, *args: Any, **kwargs: Any) -> Any:
+            if session.is_resting:
+                try:
+                    return original(connector, *args, **kwargs)
+                except BaseException as error:
+                    drop_frame(error)
+                    raise
+            return logging(connector, *args, **kwargs)
 
         return log
 
@@ -91,10 +120,9 @@ def _title(loop: Any, *_args: Any, **_kwargs: Any) -> str:
     return "test" if loop.trainer.testing else "validation"
 
 
-def _metrics(result: Any) -> dict[str, Any]:
-    """What was logged in an evaluation, of all its data loaders."""
-    parts = result if isinstance(result, list) else []
-    return {name: one for part in parts for name, one in part.items()}
+def _metrics(_loop: Any, result: Any) -> list[dict[str, Any]]:
+    """What was logged in an evaluation, by data loader."""
+    return result if isinstance(result, list) else []
 
 
 def _is_aside(trainer: Any) -> bool:

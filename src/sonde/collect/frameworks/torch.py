@@ -10,6 +10,7 @@ from torch.utils.data import get_worker_info
 
 from sonde.collect.frameworks._adapter import Adapter
 from sonde.collect.looks import Looks
+from sonde.collect.resident_memory import ResidentMemory
 from sonde.collect.session import Session
 from sonde.collect.standing import Standing
 from sonde.collect.torch.activations import Activations
@@ -26,6 +27,7 @@ from sonde.collect.torch.functional import Functional
 from sonde.collect.torch.gather import Gather
 from sonde.collect.torch.given import Given
 from sonde.collect.torch.given_batches import GivenBatches
+from sonde.collect.torch.hooks import Hooks
 from sonde.collect.torch.inner_looks import InnerLooks
 from sonde.collect.torch.loading import Loading
 from sonde.collect.torch.loop import TrainingLoop, Watch
@@ -44,6 +46,7 @@ from sonde.collect.torch.output_time import OutputTime
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.quiet import Quiet
 from sonde.collect.torch.records import Records
+from sonde.collect.torch.resting import Rest
 from sonde.collect.torch.resuming import Resuming
 from sonde.collect.torch.scalars import Scalars
 from sonde.collect.torch.told import Told
@@ -60,10 +63,11 @@ class PyTorch(Adapter):
         """Puts the hooks in place."""
         _introduce(session)
         self.names, scalars = Names(), Scalars(session)
-        records, looks = Records(session), Looks(session)
+        records, looks, hooks = Records(session), Looks(session), Hooks()
         gather = Gather(session, self.names, records, looks)
-        marks, quiet = Marks(session), Quiet(session, gather.steps_until_due, looks)
-        self.modules = Modules(session, self.names, marks, quiet)
+        rest, marks = Rest(session, hooks), Marks(session)
+        quiet = Quiet(session, gather.steps_until_due, looks, rest)
+        self.modules = Modules(session, self.names, marks, quiet, hooks)
         self.losses = losses = Losses(session, scalars)
         watch = Watch(session, quiet, self.modules, self.names, losses, marks)
         self._loop = TrainingLoop(watch)
@@ -77,9 +81,9 @@ class PyTorch(Adapter):
         self.evaluations = Evaluations(session, self.modules)
         self.loading = Loading(session, self.evaluations.iterates)
         self.other_profilers = OtherProfilers()
-        DeviceMemory(session)
+        _ = DeviceMemory(session), ResidentMemory(session)
         inside = self.criteria, _ = self._inside_of_passes(session, gather, scalars, looks)
-        self._compiler = Compiler(session)
+        self._compiler = Compiler(session, rest.give_up)
         session.tensors = Told(session, records, scalars)
         session.before_said_step.append(losses.take_all)
         session.at_end.append(scalars.send)

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from sonde.collect.frameworks._on_torch import Function, OnTorch
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.torch.patches import Patches
 from sonde.records.step import Mode
 
@@ -24,6 +25,7 @@ class Transformers(OnTorch):
         patches.wrap(trainer, "evaluate", self._named(_title, _metrics))
         patches.wrap(trainer, "evaluate", self._in_mode(Mode.EVAL))
         patches.wrap(trainer, "prediction_step", self._prediction_step)
+        patches.wrap(trainer, "predict", self._named(_test_title, _test_metrics))
         patches.wrap(trainer, "predict", self._in_mode(Mode.PREDICT))
         patches.wrap(trainer, "log", self._log)
         for name in ("_save_checkpoint", "save_model"):
@@ -38,6 +40,9 @@ class Transformers(OnTorch):
             is_told = divisor != 1 and self._divides(divisor, "the Trainer")
             try:
                 return original(trainer, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             finally:
                 if is_told:
                     self._undivided()
@@ -49,7 +54,11 @@ class Transformers(OnTorch):
         correct = self._session.hook("losses of evaluations", self._torch.criteria.correct, None)
 
         def prediction_step(trainer: Any, *args: Any, **kwargs: Any) -> Any:
-            result = original(trainer, *args, **kwargs)
+            try:
+                result = original(trainer, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             correct(result[0])
             return result
 
@@ -58,18 +67,36 @@ class Transformers(OnTorch):
     def _log(self, original: Function) -> Function:
         def log(trainer: Any, logs: Any, *args: Any, **kwargs: Any) -> Any:
             self._note(dict(logs))
-            return original(trainer, logs, *args, **kwargs)
+            try:
+                return original(trainer, logs, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return log
 
 
 def _title(_trainer: Any, *args: Any, **kwargs: Any) -> str:
     """The name of an evaluation, from the prefix of its metrics."""
-    prefix = str(kwargs.get("metric_key_prefix", args[2] if len(args) > _PREFIX else _EVAL))
+    prefix = _prefix(args, kwargs, _EVAL)
     return "validation" if prefix == _EVAL else prefix.removeprefix(f"{_EVAL}_")
 
 
-def _metrics(result: Any) -> dict[str, Any]:
+def _test_title(_trainer: Any, *args: Any, **kwargs: Any) -> str:
+    """The name of predictions, which have a loss where there are labels."""
+    return _prefix(args, kwargs, "test")
+
+
+def _prefix(args: tuple[Any, ...], kwargs: dict[str, Any], usual: str) -> str:
+    return str(kwargs.get("metric_key_prefix", args[_PREFIX] if len(args) > _PREFIX else usual))
+
+
+def _test_metrics(trainer: Any, result: Any) -> list[dict[str, Any]]:
+    """What was measured of predictions."""
+    return _metrics(trainer, getattr(result, "metrics", None))
+
+
+def _metrics(_trainer: Any, result: Any) -> list[dict[str, Any]]:
     """What was measured, without how long it took."""
     numbers = result if isinstance(result, dict) else {}
-    return {name: one for name, one in numbers.items() if not name.endswith(_TIMES)}
+    return [{name: one for name, one in numbers.items() if not name.endswith(_TIMES)}]

@@ -92,8 +92,9 @@ def _told(source: Source, trace: Trace) -> Told:
 
 
 def _machine(facts: Mapping[str, Any]) -> dict[str, str]:
-    devices = facts.get("deviceProperties")
-    names = [str(one.get("name")) for one in devices or () if isinstance(one, dict)]
+    given = facts.get("deviceProperties")
+    devices = given if isinstance(given, list) else []
+    names = [str(one.get("name")) for one in devices if isinstance(one, dict)]
     listed = ", ".join(f"{count} × {name}" for name, count in Counter(names).items())
     return {"gpus": listed} if listed else {}
 

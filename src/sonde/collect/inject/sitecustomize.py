@@ -21,6 +21,7 @@ _awaited = dict.fromkeys(
     (
         *("torch", "torch.distributed.checkpoint", "accelerate", "transformers.trainer"),
         *("lightning.pytorch", "pytorch_lightning", "multiprocessing.process"),
+        "keras.src.backend.torch.trainer",
         # not seen from inside: only that they were imported is recorded
         *("tensorflow", "jax", "xgboost", "lightgbm", "catboost", "sklearn"),
     )

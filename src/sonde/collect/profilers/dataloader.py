@@ -8,9 +8,10 @@ from torch.utils.data._utils import pin_memory as pinning
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from sonde.collect.frameworks.torch import PyTorch
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.profilers._profiler import Profiler
 from sonde.collect.session import Session
-from sonde.collect.torch.loader_batches import UNSEEN, Stretch
+from sonde.collect.torch.loader_batches import Stretch
 from sonde.collect.torch.loader_rows import lane
 from sonde.collect.torch.patches import Patches
 from sonde.records.loading import Operation
@@ -58,12 +59,15 @@ class DataLoaders(Profiler):
         now_ns = self.session.clock.now_ns
 
         def awaited(iterator: Any) -> Any:
-            with UNSEEN:
+            try:
                 ready = count_ready(iterator)
                 start_ns = now_ns()
                 batch = original(iterator)
                 note(iterator, Stretch(start_ns, now_ns()), ready)
                 return batch
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return awaited
 
@@ -80,15 +84,19 @@ class DataLoaders(Profiler):
         now_ns = self.session.clock.now_ns
 
         def pinned(data: Any, *given: Any, **named: Any) -> Any:
-            if getattr(self._pinning, "is_on", False):
-                return original(data, *given, **named)
-            self._pinning.is_on = True
-            start_ns = now_ns()
             try:
-                return original(data, *given, **named)
-            finally:
-                self._pinning.is_on = False
-                note(Stretch(start_ns, now_ns()))
+                if getattr(self._pinning, "is_on", False):
+                    return original(data, *given, **named)
+                self._pinning.is_on = True
+                start_ns = now_ns()
+                try:
+                    return original(data, *given, **named)
+                finally:
+                    self._pinning.is_on = False
+                    note(Stretch(start_ns, now_ns()))
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return pinned
 

@@ -15,6 +15,7 @@ import torch
 import torch.distributed as dist
 
 from sonde.collect.frameworks.torch import PyTorch
+from sonde.collect.own_frames import drop_frame, hidden_from_warnings
 from sonde.collect.profilers._profiler import Profiler
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
@@ -87,11 +88,15 @@ class Distributed(Profiler):
             self._leave(self._asynchronous[0])
         self._under_way.clear()
 
+    @hidden_from_warnings
     def _observed(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Calls it; what it returns is handed on as it is."""
         call = self._inside = _Call(original.__name__, self._now_ns())
         try:
             result = original(*args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         finally:
             self._inside = None
         self._returned(call, original, (args, kwargs), result)
@@ -101,12 +106,16 @@ class Distributed(Profiler):
         now_ns, is_compiling = self._now_ns, torch.compiler.is_compiling
 
         def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_compiling():
-                return original(work, *args, **kwargs)
-            start_ns = now_ns()
-            result = original(work, *args, **kwargs)
-            self._waited(work, start_ns, now_ns())
-            return result
+            try:
+                if is_compiling():
+                    return original(work, *args, **kwargs)
+                start_ns = now_ns()
+                result = original(work, *args, **kwargs)
+                self._waited(work, start_ns, now_ns())
+                return result
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return wait
 

@@ -12,6 +12,7 @@ from torch import nn
 from torch._C import _get_tracing_state
 from torch.autograd.profiler import record_function
 
+from sonde.collect.own_frames import drop_frame, hidden_from_warnings
 from sonde.collect.session import Session
 from sonde.collect.torch.names import Names, unwrapped
 from sonde.collect.torch.patches import Patches
@@ -34,6 +35,7 @@ class _Calls:
     ends: Callable[..., Any] = staticmethod(lambda _annotation: None)
 
 
+@hidden_from_warnings
 def _annotated(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
     """A call of a module; the profiler's own tracer of Python reads a variable of this name."""
     # in a compiled region this is known when it is traced, and nothing of us is left
@@ -47,12 +49,14 @@ def _annotated(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
         call, given = self._call_impl, args
     else:
         call, given = _Calls.original, (self, *args)
-    if annotation is None:
-        return call(*given, **kwargs)
     try:
         return call(*given, **kwargs)
+    except BaseException as error:
+        drop_frame(error)
+        raise
     finally:
-        _Calls.ends(annotation)
+        if annotation is not None:
+            _Calls.ends(annotation)
 
 
 class Annotations:

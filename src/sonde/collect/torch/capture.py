@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
 from sonde.records.notice import NoticeKind
@@ -29,6 +30,9 @@ class Captures:
                 result = original(*args, **kwargs)
                 is_begun = True
                 return result
+            except BaseException as error:
+                drop_frame(error)
+                raise
             finally:
                 if not is_begun:
                     self._session.release()
@@ -39,6 +43,9 @@ class Captures:
         def capture_end(*args: Any, **kwargs: Any) -> Any:
             try:
                 return original(*args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             finally:
                 self._session.release()
                 self._session.say(

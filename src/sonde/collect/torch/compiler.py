@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
 
@@ -20,8 +21,9 @@ _INTO_THE_GRAPH = "TorchInGraphFunctionVariable"
 class Compiler:
     """Sets right what the compiler has learned, before it compiles anything."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, on_compile: Callable[[], None]) -> None:
         self._session = session
+        self._on_compile = on_compile
 
     def attach(self, patches: Patches) -> None:
         """Sees when something is about to be compiled."""
@@ -35,9 +37,16 @@ class Compiler:
     def _before(self, original: Callable[..., Any], patches: Patches) -> Callable[..., Any]:
         set_right = self._session.guard.shield("compiler", _set_right, None)
 
+        on_compile = self._session.guard.shield("compiler", self._on_compile, None)
+
         def compiled(*args: Any, **kwargs: Any) -> Any:
+            on_compile()
             set_right(patches)
-            return original(*args, **kwargs)
+            try:
+                return original(*args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return compiled
 

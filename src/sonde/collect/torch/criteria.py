@@ -14,15 +14,17 @@ import torch.nn.functional
 from torch import Tensor, nn
 from torch._C import _get_tracing_state
 
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.steps import At, FinishedStep, Pass
 from sonde.collect.torch.identities import IdentitySet
 from sonde.collect.torch.labels import Labels
 from sonde.collect.torch.modules import Modules
+from sonde.collect.torch.numbers import number_in
 from sonde.collect.torch.offers import Offers, is_plain, leaves_of
 from sonde.collect.torch.passes import ForwardPass
 from sonde.collect.torch.patches import Patches
-from sonde.collect.torch.quiet import LOSS, Note, number_in
+from sonde.collect.torch.quiet import LOSS, Note
 from sonde.collect.torch.scalars import Scalars
 from sonde.collect.torch.shards import local, whole
 from sonde.records.tensor import TensorKind
@@ -88,28 +90,31 @@ class Criteria:
         peek = session.guard.shield("labels", self._peek, None)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or self._depth or not session.is_on:
-                return original(*args, **kwargs)
-            is_quiet = quiet.is_on and get_ident() == quiet.thread_id
-            if is_quiet and has_gradients():
-                peek(name, args, kwargs)
-                return original(*args, **kwargs)
-            self._depth = 1
             try:
-                result = original(*args, **kwargs)
-            finally:
-                self._depth = 0
-            value = number_in(result) if is_quiet and quiet.is_evaluating else None
-            if value is not None:
-                value *= _scale(args, kwargs)
-            if value is None:
-                seen(name, args, kwargs, result)
-            elif quiet.depth:
-                quiet.inner.append((name, value))
-            else:
-                instant_ns = now_ns()
-                quiet.note((LOSS, instant_ns, instant_ns, name, value))
-            return result
+                if session.is_resting or is_compiling() or self._depth or not session.is_on:
+                    return original(*args, **kwargs)
+                is_quiet = quiet.is_on and get_ident() == quiet.thread_id
+                if is_quiet and has_gradients():
+                    peek(name, args, kwargs)
+                    return original(*args, **kwargs)
+                self._depth = 1
+                try:
+                    result = original(*args, **kwargs)
+                finally:
+                    self._depth = 0
+                value = number_in(result) if is_quiet and quiet.is_evaluating else None
+                if value is not None:
+                    value *= _scale(args, kwargs)
+                if value is None:
+                    seen(name, args, kwargs, result)
+                elif quiet.depth:
+                    quiet.inner.append((name, value))
+                else:
+                    quiet.note((LOSS, *(now_ns(),) * 2, name, value))
+                return result
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         # TorchScript asks for what it should compile instead
         vars(watched)["__prepare_scriptable__"] = lambda: original

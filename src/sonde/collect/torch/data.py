@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.torch.feeds import NO_FEED
 from sonde.collect.torch.patches import Patches
@@ -84,14 +85,27 @@ class Waiting:
 
     def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
         now_ns, get_ident, quiet = self._session.clock.now_ns, threading.get_ident, self._quiet
-        feeds = quiet.feeds
+        feeds, session = quiet.feeds, self._session
 
         def awaited(iterator: Any) -> Any:
+            if session.is_resting:
+                start_ns = now_ns()
+                try:
+                    batch = original(iterator)
+                except BaseException as error:
+                    drop_frame(error)
+                    raise
+                feeds.latest = feeds.by_iterator.get(id(iterator)) or NO_FEED
+                quiet.rest.waited(start_ns, now_ns())
+                return batch
             start_ns, is_exhausted = now_ns(), True
             try:
                 batch = original(iterator)
                 is_exhausted = False
                 return batch
+            except BaseException as error:
+                drop_frame(error)
+                raise
             finally:
                 known = None if is_exhausted else feeds.by_iterator.get(id(iterator))
                 feeds.latest = known or NO_FEED
@@ -113,19 +127,23 @@ class Waiting:
         is_collective = phase is Phase.COLLECTIVE
 
         def timed(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling():  # asked first: the compiler looks into whatever comes before
-                return original(*args, **kwargs)
-            if not (session.is_on and session.is_training_thread()) or self._depth:
-                return original(*args, **kwargs)
-            start_ns = now_ns()
-            self._depth += 1
             try:
-                if is_collective and self.observed is not None:
-                    return self.observed(original, args, kwargs)
-                return original(*args, **kwargs)
-            finally:
-                self._depth -= 1
-                self._span(phase, start_ns)
+                if is_compiling():  # asked first: the compiler looks into whatever comes before
+                    return original(*args, **kwargs)
+                if not (session.is_on and session.is_training_thread()) or self._depth:
+                    return original(*args, **kwargs)
+                start_ns = now_ns()
+                self._depth += 1
+                try:
+                    if is_collective and self.observed is not None:
+                        return self.observed(original, args, kwargs)
+                    return original(*args, **kwargs)
+                finally:
+                    self._depth -= 1
+                    self._span(phase, start_ns)
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return timed
 
@@ -134,12 +152,16 @@ class Waiting:
         now_ns, is_compiling = session.clock.now_ns, torch.compiler.is_compiling
 
         def moved(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or not session.is_on or tensor.is_cuda:
-                return original(tensor, *args, **kwargs)
-            start_ns = now_ns()
-            result = original(tensor, *args, **kwargs)
-            if result.is_cuda:
-                self._span(Phase.HOST_TO_DEVICE, start_ns)
-            return result
+            try:
+                if session.is_resting or is_compiling() or not session.is_on or tensor.is_cuda:
+                    return original(tensor, *args, **kwargs)
+                start_ns = now_ns()
+                result = original(tensor, *args, **kwargs)
+                if result.is_cuda:
+                    self._span(Phase.HOST_TO_DEVICE, start_ns)
+                return result
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return moved

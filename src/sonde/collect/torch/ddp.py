@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from torch.nn.parallel import DistributedDataParallel
 
 from sonde.clock import NANOSECONDS
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.steps import FinishedStep
 from sonde.collect.torch.identities import IdentitySet
@@ -63,7 +64,11 @@ class Communication:
 
 def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
     def noted(wrapper: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
-        result = original(wrapper, module, *args, **kwargs)
+        try:
+            result = original(wrapper, module, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         ever_wrapped.add(module)
         return result
 

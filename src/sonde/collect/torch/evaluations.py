@@ -7,19 +7,18 @@ rule reads them with `sonde.read.evaluations.evaluations_in(window)`.
 """
 
 import math
-import sys
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 from sonde.collect.call_site import TRAIN, CallSites, Chain, Frame, split_of
 from sonde.collect.session import At, Session
 from sonde.collect.steps import FinishedStep, Pass
 from sonde.collect.torch.copies import Copies
-from sonde.collect.torch.feeds import Feed
+from sonde.collect.torch.evaluation_numbers import number, reported_loss, rows_in
+from sonde.collect.torch.feeds import Feed, is_alike, no_data_set, reference
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.passes import ForwardPass
 from sonde.records.evaluation import Evaluation
@@ -29,6 +28,7 @@ from sonde.records.step import Mode
 PART = "evaluations"
 _MAX_SERIES = 64
 _MAX_FEEDS = 256
+_INNER_KEYS = 2  # frames of the script: the loop over the loader, and its caller
 _MAX_TRAINING_SITES = 4
 _MAX_WASTED = 256  # passes without gradients that were part of training: an agent that acts
 
@@ -142,7 +142,7 @@ class Evaluations:
     def iterates(self, loader: Any, iterator: Any) -> None:
         """A data loader begins to deliver batches."""
         chain = self._sites.chain()
-        feed = Feed(chain, self._sites.describe(chain), _reference(loader.dataset))
+        feed = Feed(chain, self._sites.describe(chain), reference(loader.dataset))
         feeds = self._feeds.by_iterator
         for other in feeds.values():
             if other.is_training and other.chain == chain:
@@ -157,12 +157,14 @@ class Evaluations:
         before, self._title = self._title, title
         return before
 
-    def report(self, numbers: Mapping[str, Any]) -> None:
-        """A framework reports numbers of the evaluation that has just run."""
-        if self._open:
-            known = {name: number(value) for name, value in numbers.items()}
-            metrics = {name: value for name, value in known.items() if value is not None}
-            self._open[-1].metrics |= metrics
+    def report(self, numbers: Sequence[Mapping[str, Any]]) -> None:
+        """A framework reports the numbers of evaluations of the current title, in their order."""
+        titled = [tally for tally in self._open if tally.series.title == self._title]
+        # a reference model or a moving average may have run beside the trained one
+        tallies = [tally for tally in titled if not tally.series.model] or titled
+        for tally, values in zip(tallies[-len(numbers) :], numbers, strict=False):
+            known = {name: number(value) for name, value in values.items()}
+            tally.metrics |= {name: value for name, value in known.items() if value is not None}
 
     def end(self) -> None:
         """All evaluations are over: training goes on, or the job ends."""
@@ -188,6 +190,7 @@ class Evaluations:
             self._feeds.latest.is_training = True
             if len(self._training_sites) < _MAX_TRAINING_SITES:
                 self._training_sites.append(self._sites.chain())
+                self._copies.training_begins()
             return
         if forward.kind is Pass.EVAL or self._wasted < _MAX_WASTED:
             batch = self._batch_of(module, args, kwargs)
@@ -240,7 +243,7 @@ class Evaluations:
             series = latest.series
         else:
             series = self._series_of_feed(feed, model)
-        self._latest = batch = Batch(series, feed, _rows((*args, *kwargs.values())))
+        self._latest = batch = Batch(series, feed, rows_in((*args, *kwargs.values())))
         batch.trainings = feeds.trainings
         return batch
 
@@ -255,19 +258,36 @@ class Evaluations:
         data_set = feed.data_set()
         free: Series | None = None
         for series in self._series:
-            key = (series.chain, series.model, series.title, series.is_loader)
-            if key != (feed.chain, model, self._title, True):
+            if (series.model, series.title, series.is_loader) != (model, self._title, True):
                 continue
+            if series.chain != feed.chain and not self._title:
+                continue  # a title tells more than where the framework was called
             known = series.data_set()
             if known is data_set:
                 return series
             is_used = any(tally.series is series for tally in self._open)
-            if known is None and not is_used:
+            if not is_used and (known is None or is_alike(known, data_set)):
                 free = free or series  # scripts that build their data set anew each time
         if free is not None:
             free.data_set = feed.data_set
             return free
-        return self._add(Series(feed.chain, feed.frames, feed.data_set, True, model, self._title))
+        new = Series(feed.chain, feed.frames, feed.data_set, True, model, self._title)
+        return self._same_function(feed, data_set, model) or self._add(new)
+
+    def _same_function(self, feed: Feed, data_set: Any, model: str) -> Series | None:
+        """The series of the same data set and inner frames, not yet evaluated in this pause.
+
+        A second phase of training calls the same functions from another line.
+        """
+        used = [tally.series for tally in self._open]
+        inner = feed.chain[:_INNER_KEYS]
+        for series in self._series:
+            is_like = (series.model, series.title) == (model, self._title) and series.is_loader
+            is_same_code = len(inner) == _INNER_KEYS and series.chain[:_INNER_KEYS] == inner
+            is_same_data = data_set is not None and series.data_set() is data_set
+            if is_like and is_same_code and is_same_data and series not in used:
+                return series
+        return None
 
     def _series_of_call(self, chain: Chain, model: str) -> Series:
         for series in self._series:
@@ -275,7 +295,7 @@ class Evaluations:
             if key == (chain, model, self._title, False):
                 return series
         frames = self._sites.describe(chain)
-        return self._add(Series(chain, frames, _nothing, False, model, self._title))
+        return self._add(Series(chain, frames, no_data_set, False, model, self._title))
 
     def _add(self, series: Series) -> Series:
         if len(self._series) >= _MAX_SERIES:
@@ -307,7 +327,9 @@ class Evaluations:
         if not series.name:
             self._describe(series)
         losses = tally.losses()
-        loss = losses.pop("loss", None)
+        batch_loss = losses.pop("loss", None)
+        reported = reported_loss(tally.metrics, series.title)
+        loss = batch_loss if reported is None else reported
         parts = {name.removeprefix("loss/"): one for name, one in losses.items()}
         first, last = tally.eval_steps or (0, 0)
         evaluation = Evaluation(
@@ -317,6 +339,7 @@ class Evaluations:
             tally.rows,
             tally.batches,
             loss,
+            batch_loss=None if reported is None else batch_loss,
             is_training_data=series.is_training_data,
             model=series.model,
             first_eval_step=first,
@@ -354,38 +377,3 @@ class Evaluations:
             number += 1
             unique = f"{name} {number}"
         return unique
-
-
-def _nothing() -> None:
-    """The data set of a series that has none."""
-
-
-def _reference(data_set: Any) -> Callable[[], Any]:
-    """Refers to a data set without keeping it alive, where its class allows that."""
-    try:
-        return weakref.ref(data_set)
-    except TypeError:
-        key = sys.intern(f"{type(data_set).__qualname__} {id(data_set)}")
-        return lambda: key
-
-
-def number(value: Any) -> float | None:
-    """A plain number, or one in a tensor of the host; else None."""
-    if isinstance(value, Tensor):
-        return float(value) if value.numel() == 1 and value.device.type == "cpu" else None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None
-
-
-def _rows(values: tuple[Any, ...]) -> int:
-    """The size of a batch: the first dimension of its first tensor; 0 where there is none."""
-    for value in values:
-        if isinstance(value, Tensor):
-            if value.dim():
-                return int(value.shape[0])
-        elif isinstance(value, dict | list | tuple):
-            inside = value.values() if isinstance(value, dict) else value
-            rows = _rows(tuple(one for one in inside if isinstance(one, Tensor)))
-            if rows:
-                return rows
-    return 0

@@ -14,6 +14,7 @@ import torch.nn.functional
 from torch import Tensor, nn
 from torch.jit import _builtins, _recursive
 
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.torch.activations import Activations, is_activation
 from sonde.collect.torch.gather import Kinds
@@ -96,12 +97,17 @@ class Functional:
         """TorchScript knows what is not written in Python by its identity."""
 
         def find_builtin(function: Any) -> Any:
-            return original(self._originals.get(id(function), function))
+            try:
+                return original(self._originals.get(id(function), function))
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return find_builtin
 
     def _watching(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling, activations = torch.compiler.is_compiling, self._activations
+        session = self._session
         name = original.__name__.rstrip("_")
         of_input = _OF_INPUTS.get(name)
         of_output = _RELU if of_input == _OF_INPUTS["relu"] else _ACTIVATION
@@ -109,20 +115,24 @@ class Functional:
         where = self._session.hook("functional activations", self._where, None)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or activations.due is None or self._depth:
-                return original(*args, **kwargs)
-            place = where(name)
-            if place is None:
-                return original(*args, **kwargs)
-            if of_input is not None:
-                take(f"{place}_input", of_input, args[0] if args else kwargs.get("input"))
-            self._depth = 1
             try:
-                result = original(*args, **kwargs)
-            finally:
-                self._depth = 0
-            take(f"{place}_output", of_output, result)
-            return result
+                if session.is_resting or is_compiling() or activations.due is None or self._depth:
+                    return original(*args, **kwargs)
+                place = where(name)
+                if place is None:
+                    return original(*args, **kwargs)
+                if of_input is not None:
+                    take(f"{place}_input", of_input, args[0] if args else kwargs.get("input"))
+                self._depth = 1
+                try:
+                    result = original(*args, **kwargs)
+                finally:
+                    self._depth = 0
+                take(f"{place}_output", of_output, result)
+                return result
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return watched
 

@@ -9,8 +9,10 @@ from sonde.collect.session import Session
 from sonde.collect.steps import At, FinishedStep, Pass
 from sonde.collect.torch.batch_means import BatchMeans
 from sonde.collect.torch.few_rows import MOST_ROWS, FewRows, few_rows
+from sonde.collect.torch.input_sizes import InputSizes
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.passes import ForwardPass
+from sonde.collect.torch.quiet import OPTIMIZER
 from sonde.collect.torch.samples_again import Given, SamplesAgain
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
@@ -30,7 +32,8 @@ class GivenBatches:
 
     def __init__(self, session: Session, modules: Modules) -> None:
         self._session = session
-        self._feeds = modules.quiet.feeds
+        self._feeds, self._quiet = modules.quiet.feeds, modules.quiet
+        self._sizes = InputSizes(session, self._steps_behind)
         self._again = SamplesAgain(session)
         self._means = BatchMeans(session, "input")
         self._start_anew()
@@ -45,6 +48,7 @@ class GivenBatches:
         self._has_evaluated = False
         self._trained = 0  # batches
         self._newest = -1  # of the optimizers that have stepped
+        self._sizes.forget()
         self._ask()
         self._again.forget()
 
@@ -60,7 +64,10 @@ class GivenBatches:
         kwargs: dict[str, Any],
     ) -> None:
         is_training = forward.kind is Pass.TRAIN
-        inputs = _inputs(is_training, args, kwargs) if self._is_due(is_training) else ()
+        is_due = self._is_due(is_training)
+        if is_due and is_training:
+            self._sizes.note(args, kwargs)
+        inputs = _inputs(is_training, args, kwargs) if is_due else ()
         if not inputs:
             return
         if is_training:
@@ -78,10 +85,16 @@ class GivenBatches:
     def _peek(self, is_training: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self._is_due(is_training):
             self._session.hook_ns += _TAKING_NS
+            if is_training:
+                self._sizes.note(args, kwargs)
             inputs = _inputs(is_training, args, kwargs)
             if inputs:
                 batch = None if is_training else self._feeds.batch
                 self._add(Given(is_training, inputs, _series(batch)))
+
+    def _steps_behind(self) -> int:
+        """Steps that are noted and not gone through yet."""
+        return sum(note[0] == OPTIMIZER for note in self._quiet.notes)
 
     def _is_due(self, is_training: bool) -> bool:
         if not (self._is_wanted and is_training):
@@ -102,6 +115,9 @@ class GivenBatches:
         if step.mode != Mode.TRAIN:
             return
         newest = max(step.optimizers, default=self._newest)
+        if newest > self._newest and self._session.plan.needs(ObservationKind.NEW_OPTIMIZER):
+            at = (Mode.TRAIN.value, step.number)
+            self._session.observe(ObservationKind.NEW_OPTIMIZER, str(newest), at=at)
         if newest > self._newest >= 0:
             # of another fold, another member: what was trained on before was another model's
             self._waiting.append(None)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.torch.losses import Losses
 from sonde.collect.torch.patches import Patches
@@ -37,8 +38,12 @@ class GradientScalers:
         noted = self._session.hook("losses", self._losses.scaled, None)
 
         def scale(scaler: Any, outputs: Any) -> Any:
-            result = original(scaler, outputs)
-            noted(outputs, result)
+            try:
+                result = original(scaler, outputs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+            noted(outputs, result)  # a hook that rests is woken: steps may be skipped
             return result
 
         return scale
@@ -49,7 +54,11 @@ class GradientScalers:
 
         def step(scaler: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             start_ns, before = now_ns(), self._session.steps.counts.get("train", 0)
-            result = original(scaler, optimizer, *args, **kwargs)
+            try:
+                result = original(scaler, optimizer, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             ends(scaler, optimizer, start_ns, before)
             return result
 

@@ -1,13 +1,15 @@
 """Hooks on modules that leave no trace: not in copies and files of a model, nor in its scripts."""
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import nn
 from torch.jit import _recursive
 
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.uncompiled import leave_alone
 
@@ -22,6 +24,7 @@ class Hooks:
 
     def __init__(self) -> None:
         self._handles: list[Any] = []
+        self._out: list[_OutHook] = []
 
     def attach(self, patches: Patches) -> None:
         """Hides our hooks from those who would take them along."""
@@ -39,11 +42,55 @@ class Hooks:
             leave_alone(after)
             self._handles.append(nn.Module.register_forward_hook(module, after, with_kwargs=True))
 
+    def take_out(self) -> None:
+        """Take all hooks off their modules until `put_back`: calls cost nothing extra then."""
+        if not self._out:
+            self._out = [
+                one for handle in self._handles if (one := _OutHook.of(handle)) is not None
+            ]
+
+    def put_back(self) -> None:
+        """Put all hooks back that were taken out."""
+        out, self._out = self._out, []
+        for one in out:
+            one.put_back()
+
     def remove(self) -> None:
         """Takes them all away."""
+        self._out = []
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+
+
+class _OutHook(NamedTuple):
+    """A hook that was taken off its module for a while."""
+
+    key: int
+    hook: Any
+    hooks: Any  # the module's own dictionary, which may be gone
+    flags: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, handle: Any) -> "_OutHook | None":
+        """Take a hook off its module; None where somebody else has."""
+        key, hooks = handle.id, handle.hooks_dict_ref()
+        if hooks is None or key not in hooks:
+            return None
+        flags = [one for ref in handle.extra_dict_ref if (one := ref()) is not None and key in one]
+        for one in flags:
+            del one[key]
+        references = tuple(map(weakref.ref, flags))
+        return cls(key, hooks.pop(key), handle.hooks_dict_ref, references)
+
+    def put_back(self) -> None:
+        """Put it back, if the module still exists."""
+        hooks = self.hooks()
+        if hooks is not None:
+            hooks[self.key] = self.hook
+            for one in self.flags:
+                if (flags := one()) is not None:
+                    flags[self.key] = True
 
 
 def _is_ours(hook: Any) -> bool:
@@ -76,7 +123,11 @@ def _scripting(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def create_script_module(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         with _hooks_aside(module):
-            return original(module, *args, **kwargs)
+            try:
+                return original(module, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
     return create_script_module
 

@@ -6,12 +6,11 @@ neither of them, nor anything of the script's, is changed.
 
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from sonde.clock import Clock, thread_cpu_seconds
+from sonde.collect.own_frames import drop_frame, hidden_from_warnings
 from sonde.collect.torch.loader_stacks import Stack, Stacks
 
 
@@ -55,23 +54,6 @@ class Batch:
 
     def _by(self) -> str:
         return "__getitem__" if self.are_single else "__getitems__"
-
-
-class Unseen(AbstractContextManager[None]):
-    """An exception that passes shows no frame of ours to whoever reads it."""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Takes the caller's frame, the outermost so far, away."""
-        if error is not None and error.__traceback__ is not None:
-            error.__traceback__ = error.__traceback__.tb_next
-
-
-UNSEEN = Unseen()
 
 
 class CloseLook:
@@ -119,19 +101,27 @@ class _Items:
         self._batch = batch
         self._now_ns = now_ns
 
+    @hidden_from_warnings
     def __getitem__(self, index: Any) -> Any:
-        with UNSEEN:
+        try:
             start_ns = self._now_ns()
             item = self._origin[index]
             self._batch.items.append(Stretch(start_ns, self._now_ns()))
             return item
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
+    @hidden_from_warnings
     def __next__(self) -> Any:
-        with UNSEEN:
+        try:
             start_ns = self._now_ns()
             item = next(self._origin)
             self._batch.items.append(Stretch(start_ns, self._now_ns()))
             return item
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._origin, name)
@@ -139,24 +129,30 @@ class _Items:
             return found
 
         def items(indices: Any) -> Any:
-            with UNSEEN:
+            try:
                 start_ns = self._now_ns()
                 given = found(indices)
                 self._batch.items.append(Stretch(start_ns, self._now_ns()))
                 self._batch.are_single = False
                 return given
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
-        return items
+        return hidden_from_warnings(items)
 
 
 def _collation(
     original: Callable[..., Any], batch: Batch, now_ns: Callable[[], int]
 ) -> Callable[..., Any]:
     def collated(*data: Any) -> Any:
-        with UNSEEN:
+        try:
             start_ns = now_ns()
             made = original(*data)
             batch.collation = Stretch(start_ns, now_ns())
             return made
+        except BaseException as error:
+            drop_frame(error)
+            raise
 
-    return collated
+    return hidden_from_warnings(collated)

@@ -16,8 +16,9 @@ from typing import Any
 from torch.utils.data import DataLoader, get_worker_info
 from torch.utils.data._utils import fetch as fetchers
 
+from sonde.collect.own_frames import drop_frame, hidden_from_warnings
 from sonde.collect.session import Session
-from sonde.collect.torch.loader_batches import UNSEEN, CloseLook, Stretch
+from sonde.collect.torch.loader_batches import CloseLook, Stretch
 from sonde.collect.torch.loader_channel import Channel
 from sonde.collect.torch.loader_rows import LoaderRows, describe
 from sonde.collect.torch.patches import Patches
@@ -77,14 +78,18 @@ class Loading:
         iterates = guard.shield("evaluations", self.on_iteration, None)
 
         def start(loader: Any) -> Any:
-            if self._session.place.job_uri is None or get_worker_info() is not None:
-                return original(loader)
-            prepare(loader)
-            start_ns = now_ns()
-            iterator = original(loader)
-            started(loader, iterator, Stretch(start_ns, now_ns()))
-            iterates(loader, iterator)
-            return iterator
+            try:
+                if self._session.place.job_uri is None or get_worker_info() is not None:
+                    return original(loader)
+                prepare(loader)
+                start_ns = now_ns()
+                iterator = original(loader)
+                started(loader, iterator, Stretch(start_ns, now_ns()))
+                iterates(loader, iterator)
+                return iterator
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return start
 
@@ -103,7 +108,7 @@ class Loading:
         closely = partial(self._closely, original)
 
         def fetch(fetcher: Any, index: Any) -> Any:
-            with UNSEEN:
+            try:
                 if self._pid != getpid():
                     begin()
                 channel = self._asked_by
@@ -116,6 +121,9 @@ class Loading:
                 batch = original(fetcher, index)
                 latest.append((start_ns, now_ns()))
                 return batch
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return fetch
 
@@ -149,21 +157,25 @@ class Loading:
         self._left -= is_wanted
         return is_wanted
 
+    @hidden_from_warnings
     def _closely(self, original: Callable[..., Any], fetcher: Any, index: Any) -> Any:
         guard = self._session.guard
         is_inner = getattr(self._busy, "is_on", False)  # of a loader inside of a data set
         look = None
         if not is_inner:
             look = guard.call("data loaders", lambda: CloseLook(fetcher, self._clock), None)
-        if look is None:
-            return original(fetcher, index)
-        self._busy.is_on = True
+        self._busy.is_on = is_inner or look is not None
         try:
-            with UNSEEN:
-                made = original(fetcher, index)
+            made = original(fetcher, index)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         finally:
-            self._busy.is_on = False
-            guard.attempt("data loaders", look.end, None)
+            self._busy.is_on = is_inner
+            if look is not None:
+                guard.attempt("data loaders", look.end, None)
+        if look is None:
+            return made
         said = {"batch": look.batch.to_document()}
         guard.call("data loaders", lambda: self._report(said, fetcher), None)
         return made

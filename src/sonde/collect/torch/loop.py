@@ -6,23 +6,21 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import torch
-from torch import Tensor
-from torch._C import _current_graph_task_id
 from torch.optim import Optimizer
-from torch.optim.optimizer import (
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
+from torch.optim import optimizer as step_hooks
 
+from sonde.collect.call_site import CallSites, Chain
+from sonde.collect.own_frames import drop_frame, hidden_from_warnings
 from sonde.collect.session import Session
 from sonde.collect.steps import Pass
+from sonde.collect.torch.backward_calls import watched_backward
 from sonde.collect.torch.backward_steps import BackwardSteps
-from sonde.collect.torch.call_sites import CallSite, call_site
 from sonde.collect.torch.gradient_scaler import GradientScalers
 from sonde.collect.torch.losses import ACCUMULATES, Losses, divisor_of, operation_of
 from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.modules import Modules
 from sonde.collect.torch.names import Names
+from sonde.collect.torch.numbers import number_in
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.other_threads import OtherThreads
 from sonde.collect.torch.patches import Patches
@@ -35,7 +33,6 @@ from sonde.collect.torch.quiet import (
     RATES,
     Note,
     Quiet,
-    number_in,
 )
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.collect.torch.unstepped import Unstepped
@@ -84,6 +81,7 @@ class TrainingLoop:
         self.was_cleared = False  # right before the step under way
         self._backwards = 0  # since an optimizer has stepped
         self._has_passes = False  # several of them in the step before
+        self._sites = CallSites()
         self._unstepped = Unstepped(session)
         self._has_stepped = False  # some optimizer, in the thread that is recorded
         self._other_threads = OtherThreads(session)
@@ -107,16 +105,14 @@ class TrainingLoop:
         for owner in (Optimizer, torch.nn.Module):
             patches.wrap(owner, "zero_grad", self._zeroing)
         self._quiet.readers |= self._readers()
-        GradientScalers(
-            self._session, self._losses, lambda: self._start_ns, self._step_skipped
-        ).attach(patches)
+        self._quiet.rest.follow(self.optimizers, self._losses, self.loss_kinds)
+        scalers = (self._session, self._losses, lambda: self._start_ns, self._step_skipped)
+        GradientScalers(*scalers).attach(patches)
         pre_hook, post_hook = self._before_steps(), self._after_steps()
         leave_alone(pre_hook)
         leave_alone(post_hook)
-        self._handles = [
-            register_optimizer_step_pre_hook(pre_hook),
-            register_optimizer_step_post_hook(post_hook),
-        ]
+        self._handles = [step_hooks.register_optimizer_step_pre_hook(pre_hook)]
+        self._handles.append(step_hooks.register_optimizer_step_post_hook(post_hook))
 
     def _before_steps(self) -> Callable[..., Any]:
         before = self._session.hook("optimizer steps", self._before_step, None)
@@ -124,7 +120,7 @@ class TrainingLoop:
         quiet, get_ident, session = self._quiet, threading.get_ident, self._session
 
         def pre_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
-            if is_compiling():
+            if session.is_resting or is_compiling():
                 return None
             is_known = quiet.is_on and id(optimizer) == quiet.optimizer
             if is_known and len(args) == 1 and not kwargs and get_ident() == quiet.thread_id:
@@ -147,9 +143,12 @@ class TrainingLoop:
     def _after_steps(self) -> Callable[..., None]:
         after = self._session.hook("optimizer steps", self._after_step, None)
         is_compiling, now_ns = torch.compiler.is_compiling, self._session.clock.now_ns
-        quiet = self._quiet
+        quiet, session, count = self._quiet, self._session, self._quiet.rest.counting()
 
         def post_hook(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+            if session.is_resting:
+                count(optimizer)
+                return
             if is_compiling():
                 return
             if quiet.optimizer_ns and id(optimizer) == quiet.optimizer:
@@ -184,57 +183,43 @@ class TrainingLoop:
         self._modules.owned.update(id(parameter) for parameter in parameters_of(optimizer))
 
     def _backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        now_ns, is_compiling = self._session.clock.now_ns, torch.compiler.is_compiling
         begins = self._session.hook("backward passes", self._backward_begins, None)
         ends = self._session.hook("backward passes", self._backward_ends, None)
-        quiet, get_ident, kinds = self._quiet, threading.get_ident, self.loss_kinds
-        losses = self._losses
+        quiet, get_ident = self._quiet, threading.get_ident
+        kinds, losses = self.loss_kinds, self._losses
 
-        def backward(*args: Any, **kwargs: Any) -> Any:
-            # checkpointing may call it inside of a backward pass
-            if is_compiling() or _current_graph_task_id() != -1:
-                return original(*args, **kwargs)
-            if quiet.is_on and args and get_ident() == quiet.thread_id:
-                value = number_in(args[0])
-                if value is None or not abs(value) <= min(losses.limit, _LARGEST):
-                    quiet.tell_bad()
-                elif operation_of(args[0]) in kinds:
-                    return noted(value, *args, **kwargs)
-            return closely(*args, **kwargs)
-
-        def closely(*args: Any, **kwargs: Any) -> Any:
-            begins(args[0] if args else kwargs.get("tensors"))
-            start_ns = now_ns()
-            result = original(*args, **kwargs)
-            ends(start_ns)
-            return result
-
-        def noted(value: float, root: Tensor, *args: Any, **kwargs: Any) -> Any:
-            origin = (divisor_of(root), self._call_site() if self._has_passes else ())
+        def noted(args: tuple[Any, ...]) -> tuple[float, Any] | None:
+            if not (quiet.is_on and args and get_ident() == quiet.thread_id):
+                return None
+            value = number_in(args[0])
+            if value is None or not abs(value) <= min(losses.limit, _LARGEST):
+                quiet.tell_bad()
+                return None
+            if operation_of(args[0]) not in kinds:
+                return None
+            origin = (divisor_of(args[0]), self._call_site() if self._has_passes else ())
             quiet.depth, quiet.is_in_backward, quiet.inputs = 0, True, []
-            start_ns = now_ns()
-            try:
-                result = original(root, *args, **kwargs)
-            finally:
-                quiet.is_in_backward = False
-            quiet.note((BACKWARD, start_ns, now_ns(), value, origin))
-            return result
+            return value, origin
 
         leave_alone(noted)
-        leave_alone(closely)
-        return backward
+        now_ns = self._session.clock.now_ns
+        awake = watched_backward(original, quiet, now_ns, noted, (begins, ends))
+        return quiet.rest.around(original, hidden_from_warnings(awake))
 
     def _zeroing(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A loop that leaves a batch out throws its gradients away: that was no micro-step."""
-        is_compiling, quiet = torch.compiler.is_compiling, self._quiet
+        is_compiling, quiet, session = torch.compiler.is_compiling, self._quiet, self._session
         cleared = self._session.hook("gradients thrown away", self._clear, None)
 
         def zero_grad(*args: Any, **kwargs: Any) -> Any:
-            result = original(*args, **kwargs)
-            if is_compiling():
-                return result
-            notes = quiet.notes
-            if self._backwards or (notes and notes[-1][0] == BACKWARD):
+            try:
+                result = original(*args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+            if session.is_resting:
+                quiet.rest.cleared()
+            elif not is_compiling() and (self._backwards or quiet.ends_with(BACKWARD)):
                 cleared()
             return result
 
@@ -285,12 +270,12 @@ class TrainingLoop:
         self._steps.join_backwards(self._losses.optimizer_stepped(number))
         self._steps.optimizer_ends(number, start_ns, is_skipped=is_skipped)
 
-    def _call_site(self) -> CallSite:
+    def _call_site(self) -> Chain:
         """Where backward is called."""
         for model in self._modules.roots:
             if vars(model).get("require_backward_grad_sync") is False:
                 return ACCUMULATES
-        return call_site()
+        return self._sites.chain()
 
     def _read_rates(self, note: Note) -> None:
         for group, rate in enumerate(note[3]):
@@ -362,14 +347,18 @@ class TrainingLoop:
 
         def watched() -> Any:
             nonlocal has_looked
-            result = closure()
+            try:
+                result = closure()
+            except BaseException as error:
+                drop_frame(error)
+                raise
             self._in_closure += 1
             if not has_looked:
                 has_looked = True
                 look(optimizer, number)
             return result
 
-        return watched
+        return hidden_from_warnings(watched)
 
     def _look(self, optimizer: Optimizer, number: int) -> None:
         size = sum(len(group["params"]) for group in optimizer.param_groups)
@@ -389,9 +378,11 @@ class TrainingLoop:
         self._stepping, self._has_closure = None, False
         self._marks.end(_OPTIMIZER)
         is_finite = self._losses.non_finite is None
+        backwards = self._backwards
         self._stepped(number, self._start_ns)
-        if is_finite and not (has_closure or self._losses.is_told):
-            self._quiet.consider(optimizer, number, self._steps.latest_seconds)
+        if is_finite:
+            is_plain = not (has_closure or self._losses.is_told) and self._steps.is_plain
+            self._quiet.leave(optimizer, number, is_plain, backwards)
 
     def _step_skipped(self, optimizer: Optimizer, start_ns: int) -> None:
         number = self.optimizers.number_of(optimizer)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeGuard
 
 from torch import Tensor
 
+from sonde.collect.call_site import Chain
 from sonde.collect.session import Session
 from sonde.collect.steps import BY_BACKWARD, FinishedStep
-from sonde.collect.torch.call_sites import CallSite
 from sonde.collect.torch.scalars import Scalars
 from sonde.collect.torch.shards import local, whole
 from sonde.records.worker import TensorInfo
@@ -39,10 +39,10 @@ class _Told(NamedTuple):
 DIVISIONS = ("DivBackward0", "MulBackward0")  # operations that may have divided a loss
 
 
-ACCUMULATES: CallSite = (0,)  # in place of a call site: the script says that it accumulates
+ACCUMULATES: Chain = ((0, 0),)  # in place of a call site: the script says that it accumulates
 
 # where backward was called, and how often gradients had been cleared by then
-Source = tuple[CallSite, int]
+Source = tuple[Chain, int]
 
 
 class _Root(NamedTuple):
@@ -116,7 +116,7 @@ class Losses:
         if isinstance(output, Tensor):
             self._made = (id(output), _told(divisor, by, loss))
 
-    def root(self, tensors: Any, site: CallSite = ()) -> None:
+    def root(self, tensors: Any, site: Chain = ()) -> None:
         """Backward is called on these."""
         if isinstance(tensors, list | tuple):
             tensors = tensors[0] if len(tensors) == 1 else None
@@ -158,7 +158,7 @@ class Losses:
         if self._roots:
             self._roots.pop()
 
-    def noted(self, value: float, divisor: float, site: CallSite) -> None:
+    def noted(self, value: float, divisor: float, site: Chain) -> None:
         """Backward was called on a loss that nobody but the loop itself has changed."""
         source = (site, self._clearings)
         self._roots.append(_Root(value, value, divisor, AS_GIVEN, is_sure=False, source=source))
@@ -264,7 +264,7 @@ class Losses:
             self._session.know(TensorInfo(name, ("losses",), "float32", (), said=said))
 
 
-def _parts(roots: list[_Root]) -> list[CallSite]:
+def _parts(roots: list[_Root]) -> list[Chain]:
     """The call sites whose losses add up to one; a single one where passes are micro-steps.
 
     Two calls of `backward` on different lines add up their gradients, so their losses are parts of

@@ -61,7 +61,8 @@ class Modes:
             return
         sensitive = self._sensitive_of(root)
         in_training = [name for name, one in sensitive if (module := one()) and module.training]
-        known = [name for name, _ in sensitive]
+        # who freezes a batch normalization wants its statistics kept, too
+        known = [name for name, one in sensitive if not (has_gradients and _is_frozen(one()))]
         subject = self._names.prefix_of(root) or type(unwrapped(root)).__name__
 
         reference, trained = weakref.ref(root), self._trained.get(model, 0)
@@ -130,6 +131,12 @@ class Modes:
             ]
             self._sensitive[id(root)] = (self._modules.made, found)
         return found
+
+
+def _is_frozen(module: nn.Module | None) -> bool:
+    """Whether a module has parameters of its own, and none of them requires a gradient."""
+    own_parameters = [] if module is None else list(module.parameters(recurse=False))
+    return bool(own_parameters) and not any(one.requires_grad for one in own_parameters)
 
 
 def _is_sensitive(module: nn.Module) -> bool:

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch._C import _current_graph_task_id, _get_tracing_state
 
+from sonde.collect.account import Resting
+from sonde.collect.own_frames import drop_frame, hidden_from_warnings
 from sonde.collect.session import Session
 from sonde.collect.steps import Pass
 from sonde.collect.torch.hooks import After, Before, Hooks
@@ -16,9 +18,10 @@ from sonde.collect.torch.identities import IdentitySet
 from sonde.collect.torch.inner_models import has_gradients, is_compiled, with_inner_models
 from sonde.collect.torch.marks import Marks
 from sonde.collect.torch.names import Names, outermost
+from sonde.collect.torch.numbers import number_in
 from sonde.collect.torch.passes import ForwardPass
-from sonde.collect.torch.patches import Patches
-from sonde.collect.torch.quiet import EVALUATION, FORWARD, Note, Quiet, number_in, references
+from sonde.collect.torch.patches import Patches, preceded
+from sonde.collect.torch.quiet import EVALUATION, FORWARD, Note, Quiet, references
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.records.step import Phase
 
@@ -33,7 +36,9 @@ _COMPILED = "_compiled_call_impl"  # what a module calls that was compiled in pl
 class Modules:
     """All modules that exist, the outermost ones, and what their forward passes are for."""
 
-    def __init__(self, session: Session, names: Names, marks: Marks, quiet: Quiet) -> None:
+    def __init__(
+        self, session: Session, names: Names, marks: Marks, quiet: Quiet, hooks: Hooks
+    ) -> None:
         self._session = session
         self._names = names
         self._marks = marks
@@ -50,7 +55,7 @@ class Modules:
         self._at_end: list[Ends] = []
         self._called: set[int] = set()
         self._descents = 0  # looks for models that are used through their parts
-        self.hooks = Hooks()
+        self.hooks = hooks
         self.latest: ForwardPass | None = None  # the pass under way, or the one before
         # told of passes of evaluations that were noted, with the losses that were seen inside
         self.at_evaluation: list[Callable[[ForwardPass, list[tuple[str, float]]], None]] = []
@@ -141,13 +146,20 @@ class Modules:
     ) -> Callable[..., Any]:
         """A function as the outermost pass of a module that is never called itself."""
         begins, ends = self._begins_and_ends()
+        session = self._session
 
         def call(owner: Any, *args: Any, **kwargs: Any) -> Any:
-            module = module_of(owner)
-            begins(module, args, kwargs)
-            result = function(owner, *args, **kwargs)
-            ends(module, result)
-            return result
+            try:
+                if session.is_resting:
+                    return function(owner, *args, **kwargs)
+                module = module_of(owner)
+                begins(module, args, kwargs)
+                result = function(owner, *args, **kwargs)
+                ends(module, result)
+                return result
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return call
 
@@ -170,7 +182,11 @@ class Modules:
         leave_alone(known.add, with_callees=True)
 
         def noted(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-            result = original(module, *args, **kwargs)
+            try:
+                result = original(module, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             if not is_compiling():
                 known.add(module)
                 fresh.add(module)
@@ -240,38 +256,48 @@ class Modules:
         return after
 
     def _begins_and_ends(self) -> tuple[Callable[..., None], Callable[..., None]]:
-        hook = self._session.hook
-        begins = hook("forward passes", self._begins, None)
+        hook, skips = self._session.hook, Resting.SKIPS
+        begins = hook("forward passes", self._begins, None, skips)
         leave_alone(begins, with_callees=True)  # and with it all hooks: they share their code
-        return begins, hook("forward passes", self._ends, None)
+        return begins, hook("forward passes", self._ends, None, skips)
 
     def _evaluating(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A script that never trains says at least so much before it begins."""
         look = self._session.guard.shield("modules", self.refresh, None)
-        is_compiling = torch.compiler.is_compiling
+        wake = self._session.guard.shield("notes", self.quiet.rest.evaluates, None)
+        is_compiling, session = torch.compiler.is_compiling, self._session
 
         def switch_to_eval(module: nn.Module) -> Any:
-            result = original(module)
-            if not is_compiling():
-                look()
-            return result
+            try:
+                if session.is_resting:
+                    if module.training:
+                        wake()
+                    return original(module)
+                result = original(module)
+                if not is_compiling():
+                    look()
+                return result
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
         return switch_to_eval
 
     def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
         noted = self._session.guard.shield("modules", self._loaded.add, None)
-
-        def load_state_dict(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-            noted(module)
-            return original(module, *args, **kwargs)
-
-        return load_state_dict
+        return preceded(original, noted)
 
     def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A module that is compiled in place takes its hooks along into the compiled region."""
+        stay = self._session.guard.shield("compiler", self.quiet.rest.give_up, None)
 
         def compile_in_place(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-            result = original(module, *args, **kwargs)
+            stay()
+            try:
+                result = original(module, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             compiled = vars(module).get(_COMPILED)
             if compiled is not None:
                 vars(module)[_COMPILED] = self._around(module, compiled)
@@ -288,14 +314,18 @@ class Modules:
         )
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or (called := this()) not in watched:
-                return compiled(*args, **kwargs)
-            begins(called, args, kwargs)
-            result = compiled(*args, **kwargs)
-            ends(called, result)
-            return result
+            try:
+                if is_compiling() or (called := this()) not in watched:
+                    return compiled(*args, **kwargs)
+                begins(called, args, kwargs)
+                result = compiled(*args, **kwargs)
+                ends(called, result)
+                return result
+            except BaseException as error:
+                drop_frame(error)
+                raise
 
-        leave_alone(call)
+        leave_alone(hidden_from_warnings(call))
         return call
 
     def _begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sonde.collect.torch.identities import IdentityMap
+from sonde.masking import mask_name
 
 # wrappers whose one child is the model itself
 _WRAPPERS = {
@@ -56,7 +57,7 @@ def walk(root: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
         yield name, module
         before = f"{name}." if name else ""
         children = [
-            (f"{before}{child_name}", unwrapped(child))
+            (f"{before}{mask_name(child_name)}", unwrapped(child))
             for child_name, child in module.named_children()
         ]
         stack += reversed(children)
@@ -81,7 +82,8 @@ class Names:
             for prefix, module in walk(root, self._roots[id(model)]):
                 if module not in self._modules:
                     self._modules[module] = prefix
-                for own, parameter in module.named_parameters(recurse=False):
+                for given, parameter in module.named_parameters(recurse=False):
+                    own = mask_name(given)
                     self._add(f"{prefix}.{own}" if prefix else own, parameter)
 
     def name_of(self, parameter: Tensor) -> str | None:

@@ -10,7 +10,9 @@ from torch.nn import utils
 from torch.optim import Optimizer
 
 from sonde.clock import thread_cpu_seconds
+from sonde.collect.account import Resting
 from sonde.collect.budget import Measurement
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.torch.gather import Gather
 from sonde.collect.torch.optimizers import Optimizers, parameters_of
@@ -120,10 +122,14 @@ class Norms:
 
     def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
-        noted = self._session.hook("clipping", self._clipped, None)
+        noted = self._session.hook("clipping", self._clipped, None, Resting.SKIPS)
 
         def clip_grad_norm_(parameters: Any, max_norm: Any, *args: Any, **kwargs: Any) -> Any:
-            total = original(parameters, max_norm, *args, **kwargs)
+            try:
+                total = original(parameters, max_norm, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             if not is_compiling():
                 noted(total, max_norm)
             return total

@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.torch.identities import IdentityMap
 from sonde.collect.torch.patches import Patches
 
@@ -41,12 +42,21 @@ class Optimizers:
         """How many there are now."""
         return len(self._numbers)
 
+    @property
+    def by_identity(self) -> dict[int, int]:
+        """Their numbers, by the identities of those that exist now."""
+        return {id(optimizer): number for optimizer, number in self._numbers}
+
     def __iter__(self) -> Iterator[tuple[int, Optimizer]]:
         return iter([(number, optimizer) for optimizer, number in self._numbers])
 
     def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def noted(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-            result = original(optimizer, *args, **kwargs)
+            try:
+                result = original(optimizer, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             self._on_made(optimizer)
             for tell in self.after_made:
                 tell()

@@ -10,6 +10,7 @@ from typing import Any
 
 from torch._C._autograd import _profiler_enabled
 
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.torch.patches import Patches
 
 _STARTS = ("_prepare_profiler", "_enable_profiler", "_enable_profiler_legacy")
@@ -48,7 +49,11 @@ class OtherProfilers:
                 self.give_way()
                 with self.turn:
                     if self.give_way is nobody or is_last:
-                        result = original(*args, **kwargs)
+                        try:
+                            result = original(*args, **kwargs)
+                        except BaseException as error:
+                            drop_frame(error)
+                            raise
                         self._is_theirs = self.were_used = True
                         return result
             raise AssertionError
@@ -59,6 +64,10 @@ class OtherProfilers:
         def stop(*args: Any, **kwargs: Any) -> Any:
             with self.turn:
                 self._is_theirs = False
-                return original(*args, **kwargs)
+                try:
+                    return original(*args, **kwargs)
+                except BaseException as error:
+                    drop_frame(error)
+                    raise
 
         return stop

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from sonde.clock import NANOSECONDS
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
 from sonde.records.observation import ObservationKind
@@ -85,19 +86,23 @@ class OutputTime:
 
         def make(original: Callable[..., Any]) -> Callable[..., Any]:
             def timed(*args: Any, **kwargs: Any) -> Any:
-                if is_compiling() or not session.is_on or self._is_inside:
-                    return original(*args, **kwargs)
-                if get_ident() != session.thread_id:
-                    return original(*args, **kwargs)
-                self._is_inside = True
-                start_ns = now_ns()
                 try:
-                    return original(*args, **kwargs)
-                finally:
-                    self._is_inside = False
-                    self._pending_ns += now_ns() - start_ns
-                    if self._pending_ns >= _LOOKUP_NS:
-                        self._look_up(what)
+                    if is_compiling() or not session.is_on or self._is_inside:
+                        return original(*args, **kwargs)
+                    if get_ident() != session.thread_id:
+                        return original(*args, **kwargs)
+                    self._is_inside = True
+                    start_ns = now_ns()
+                    try:
+                        return original(*args, **kwargs)
+                    finally:
+                        self._is_inside = False
+                        self._pending_ns += now_ns() - start_ns
+                        if self._pending_ns >= _LOOKUP_NS:
+                            self._look_up(what)
+                except BaseException as error:
+                    drop_frame(error)
+                    raise
 
             return timed
 

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from sonde.collect.own_frames import drop_frame, hidden_from_warnings
 from sonde.collect.torch.uncompiled import leave_alone
 
 _MISSING = object()
@@ -20,7 +21,7 @@ class Patches:
         original = getattr(owner, name, None)
         if original is None:
             return
-        made = make(original)
+        made = hidden_from_warnings(make(original))
         leave_alone(made)
         replacement = functools.wraps(original)(made)
         # a method that a class inherits must be inherited again after undoing
@@ -45,3 +46,17 @@ def _restore(owner: Any, name: str, own: Any) -> None:
         delattr(owner, name)
     else:
         setattr(owner, name, own)
+
+
+def preceded(original: Callable[..., Any], before: Callable[[Any], None]) -> Callable[..., Any]:
+    """The method, with something told of its owner before each call."""
+
+    def call(owner: Any, *args: Any, **kwargs: Any) -> Any:
+        before(owner)
+        try:
+            return original(owner, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+
+    return call

@@ -12,13 +12,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._C import _functorch, _len_torch_dispatch_stack
 from torch.optim import Optimizer
 
 from sonde.clock import NANOSECONDS
+from sonde.collect.budget import NOTE_NS
 from sonde.collect.looks import Looks
 from sonde.collect.session import Session
 from sonde.collect.torch.feeds import Feeds
+from sonde.collect.torch.resting import Rest
 from sonde.records.step import Mode
 
 DATA_WAIT, FORWARD, EVALUATION, LOSS, BACKWARD, OPTIMIZER, RATES, FINGERPRINTS = range(8)
@@ -30,7 +31,9 @@ _MOST_STEPS = 128
 _MOST_NOTES = 1024
 _LONGEST_NS = NANOSECONDS  # readers do not wait longer
 _WATCHING_SECONDS = 0.5  # of which a step that is watched closely costs about 0.2 %
-_NOTE_NS = 2_000  # what a note is taken to cost: to time each one would cost as much again
+_STEP_NS = 80_000  # what a quiet step costs, with going through its notes
+_WORTH_RESTING = 1.0  # times the budget: what steps that are noted would cost
+_MOST_ASKED = 256  # steps among which one is looked for that is asked for
 _SETTLED_STEPS = 3  # a loop is watched closely until it has shown what it does
 _in_use: Callable[[], bool] = torch.cuda.is_initialized
 
@@ -54,12 +57,13 @@ class Quiet:
             "_left",
             "_deadline_ns",
             "_session",
+            "rest",
         ),
         *("_looks", "_moment_ns", "_steps_until_due", "feeds"),
     )
 
     def __init__(
-        self, session: Session, steps_until_due: Callable[[float], int], looks: Looks
+        self, session: Session, steps_until_due: Callable[[float], int], looks: Looks, rest: Rest
     ) -> None:
         self.is_on = False
         self.notes: list[Note] = []
@@ -73,9 +77,8 @@ class Quiet:
         # nobody asked for anything of evaluation steps; what evaluations are given
         self.may_evaluate, self.feeds = False, Feeds()
         self.outermost = 0  # the module of that pass, by its identity
-        self.forward_ns = 0
-        self.optimizer = 0  # the one that may be noted, by its identity: it may be gone by then
-        self.number = 0
+        # the optimizer that may be noted, by its identity: it may be gone by then
+        self.forward_ns = self.optimizer = self.number = 0
         self.optimizer_ns = 0  # when it began to step, if that was noted
         self.rates: list[object] = []
         self.thread_id = 0
@@ -89,19 +92,27 @@ class Quiet:
         self.vetoes: list[Callable[[], bool]] = [lambda: session.requests.last_step.is_near]
         # who goes through the notes of a kind, as if told at once
         self.readers: dict[int, Callable[[Note], None]] = {}
-        self._left = 0
-        self._deadline_ns = 0
+        self._left = self._deadline_ns = self._moment_ns = 0
         self._session = session
-        self._moment_ns = 0
         self._steps_until_due = steps_until_due
         self._looks = looks
+        self.rest = rest
+        rest.on_begin.append(self._start_over)
+        rest.on_evaluation = self.evaluate
+        rest.on_counted.append(self.feeds.trained)
         session.catch_up, session.forget_notes = self.catch_up, self.forget
-        session.windows.on_ask.append(self.end_soon)
+        session.windows.on_ask += [self.end_soon, rest.end_soon]
 
     def forget(self) -> None:
         """In a forked child, what was noted is the parent's."""
         self.is_on, self.depth, self.optimizer_ns = False, 0, 0
         self.notes = []
+        self.rest.forget()
+
+    def _start_over(self) -> None:
+        """No hook may be called for a while: nothing is under way when they return."""
+        self.is_on, self.depth, self.is_in_backward, self.optimizer_ns = False, 0, False, 0
+        self.inner, self.inputs = [], []
 
     def end_soon(self) -> None:
         """The step under way is the last quiet one; said by any thread."""
@@ -111,6 +122,10 @@ class Quiet:
         """The loss of the step under way is no number, or cannot be looked at."""
         for tell in self.on_bad:
             tell(self.inputs)
+
+    def ends_with(self, what: int) -> bool:
+        """Whether the latest note is of that kind."""
+        return bool(self.notes) and self.notes[-1][0] == what
 
     def note(self, note: Note) -> None:
         """Something that began while notes were taken; they may have been read meanwhile."""
@@ -134,20 +149,58 @@ class Quiet:
         elif self._left <= 0 or end_ns >= self._deadline_ns:
             self.is_on = False
 
-    def consider(self, optimizer: Optimizer, number: int, step_seconds: float) -> None:
-        """After a step that was watched closely: how many quiet ones may follow."""
+    def may_leave(self) -> bool:
+        """Whether the next steps need not be watched closely, as far as others want them."""
         session = self._session
-        rates = [group.get("lr") for group in optimizer.param_groups]
-        is_plain = (
+        return (
             session.steps.counts["train"] >= _SETTLED_STEPS
-            and session.steps.is_plain
             and not session.settings.stop_on_non_finite
-            and all(type(rate) is float for rate in rates)
             and not _in_use()
             and not any(veto() for veto in self.vetoes)
             and "notes" not in session.guard.failed
         )
-        if not is_plain or step_seconds <= 0:
+
+    def leave(self, optimizer: Optimizer, number: int, is_plain: bool, backwards: int) -> None:
+        """After a step that was watched closely: quiet steps, or a rest, if either may follow.
+
+        Args:
+            optimizer: The one that has stepped.
+            number: Its number.
+            is_plain: Whether quiet steps may follow.
+            backwards: Backward passes of the step.
+        """
+        if not self._begin_rest(is_plain, backwards) and is_plain:
+            self._begin(optimizer, number)
+
+    def _begin_rest(self, is_plain: bool, backwards: int) -> bool:
+        session, rest, steps = self._session, self.rest, self._session.steps
+        step_seconds = rest.step_seconds(steps.latest_seconds)
+        may_rest = rest.is_allowed and self.most_steps and self.fingerprints is None
+        if not may_rest or step_seconds <= 0 or not steps.is_seen_alone:
+            return False
+        if session.budget.is_early:
+            return False
+        budget = session.budget
+        cost = _STEP_NS / NANOSECONDS / (budget.share * step_seconds) if is_plain else 0.0
+        if max(cost, 0.0 if is_plain else budget.inspection_share(step_seconds)) < _WORTH_RESTING:
+            return False
+        if not self.may_leave() or not steps.finish_repeated():
+            return False
+        due_in = session.windows.steps_until(steps.counts["train"])
+        if session.plan.asks_for(Mode.TRAIN):
+            due_in = min(due_in, self._until_asked_for(_MOST_ASKED))
+        if session.plan.has_looks:
+            due_in = min(due_in, self._looks.steps_until_early())
+        if due_in < 1:
+            return False
+        rest.begin(step_seconds, due_in, keeps_losses=backwards == 1)
+        return True
+
+    def _begin(self, optimizer: Optimizer, number: int) -> None:
+        session, step_seconds = self._session, self._session.steps.latest_seconds
+        rates = [group.get("lr") for group in optimizer.param_groups]
+        is_plain = all(type(rate) is float for rate in rates)
+        if not is_plain or step_seconds <= 0 or not self.may_leave():
             return
         count = min(self.most_steps, ceil(_WATCHING_SECONDS / step_seconds) - 1)
         count = min(count, session.windows.steps_until(session.steps.counts["train"]))
@@ -157,6 +210,17 @@ class Quiet:
         if count < 1:
             return
         self.optimizer, self.number, self.rates = id(optimizer), number, rates
+        self._begin_notes(count)
+
+    def evaluate(self) -> None:
+        """An evaluation interrupts a rest: notes are enough, unless it is to be watched closely."""
+        self.optimizer = 0  # the optimizer step that follows ends the notes
+        self._begin_notes(0)
+        if not self.may_evaluate:
+            self.is_on = self._session.is_behind = False
+
+    def _begin_notes(self, count: int) -> None:
+        session = self._session
         self.thread_id = session.thread_id
         self.depth, self.is_in_backward, self.is_evaluating = 0, False, False
         self.inner = []
@@ -178,11 +242,13 @@ class Quiet:
     def catch_up(self) -> None:
         """Goes through all notes, at the times at which they were made."""
         session = self._session
+        if session.is_resting:
+            self.rest.end()
         self.is_on = session.is_behind = False
         notes, self.notes = self.notes, []
         if not notes:
             return
-        session.hook_ns += _NOTE_NS * len(notes)
+        session.hook_ns += NOTE_NS * len(notes)
         session.take_time_from(self._moment)
         try:
             for note in notes:
@@ -190,6 +256,7 @@ class Quiet:
                 self.readers[note[0]](note)
         finally:
             session.take_time_from(session.clock.now_ns)
+        self.rest.settle()
 
     def _moment(self) -> int:
         return self._moment_ns
@@ -202,11 +269,3 @@ def _look_away(_is_training: bool, _args: tuple[Any, ...], _kwargs: dict[str, An
 def references(values: Iterable[tuple[Any, Any]]) -> Seen:
     """The tensors among them, which are not kept alive by that."""
     return [(name, weakref.ref(one)) for name, one in values if isinstance(one, Tensor)]
-
-
-def number_in(value: object) -> float | None:
-    """The number in a tensor of one, where it can be had without anybody noticing; else None."""
-    if type(value) is not Tensor or value.dim() or not value.is_cpu:
-        return None
-    is_real = value.is_floating_point() and not _functorch.is_functorch_wrapped_tensor(value)
-    return value.item() if is_real and not _len_torch_dispatch_stack() else None

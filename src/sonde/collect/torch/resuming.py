@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.shards import whole
@@ -46,7 +47,11 @@ class Resuming:
         self, original: Callable[..., Any], saved: Callable[..., None]
     ) -> Callable[..., Any]:
         def save(*args: Any, **kwargs: Any) -> Any:
-            result = original(*args, **kwargs)
+            try:
+                result = original(*args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             if self._session.is_on:  # a process that only saves is not one that trains
                 saved(args[1] if len(args) > 1 else kwargs.get("f"))
             return result
@@ -108,7 +113,11 @@ class Resuming:
 
 def _followed(original: Callable[..., Any], after: Callable[..., None]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        result = original(*args, **kwargs)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         after(*(args or kwargs.values()))
         return result
 

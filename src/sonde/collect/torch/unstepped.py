@@ -5,6 +5,8 @@ from typing import Any
 
 import torch
 
+from sonde.collect.account import Resting
+from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
 from sonde.collect.torch.patches import Patches
 from sonde.records.notice import NoticeKind
@@ -32,10 +34,14 @@ class Unstepped:
 
     def _grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
-        computed = self._session.hook("gradients", self.computed, None)
+        computed = self._session.hook("gradients", self.computed, None, Resting.SKIPS)
 
         def grad(*args: Any, **kwargs: Any) -> Any:
-            result = original(*args, **kwargs)
+            try:
+                result = original(*args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
             if not is_compiling():
                 computed()
             return result

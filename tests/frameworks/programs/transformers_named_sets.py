@@ -1,0 +1,59 @@
+"""The Trainer of transformers on two named evaluation sets, four micro-batches to a step."""
+
+import torch
+from telling import begin, tell, tell_end
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
+from transformers.utils import logging
+
+begin()
+logging.disable_progress_bar()
+size = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+model = BertForSequenceClassification(BertConfig(**size, intermediate_size=64))
+
+
+def rows(count: int) -> list[dict[str, torch.Tensor]]:
+    """Whether the first of some numbers is large."""
+    numbers = torch.randint(1, 64, (count, 12))
+    return [{"input_ids": row, "labels": row[0].gt(31).long()} for row in numbers]
+
+
+class Telling(TrainerCallback):
+    """Prints what the trainer logs."""
+
+    def on_log(self, args, state, control, logs=None, **others) -> None:
+        for name in ("loss", "eval_near_loss", "eval_far_loss"):
+            if name in logs:
+                tell(name, logs[name])
+
+
+trainer = Trainer(
+    model=model,
+    args=TrainingArguments(
+        output_dir="trainer",
+        num_train_epochs=2,
+        per_device_train_batch_size=4,
+        per_device_eval_batch_size=7,
+        gradient_accumulation_steps=4,
+        learning_rate=1e-3,
+        logging_steps=1,
+        eval_strategy="epoch",
+        save_strategy="no",
+        report_to=[],
+        use_cpu=True,
+        disable_tqdm=True,
+    ),
+    train_dataset=rows(56),
+    eval_dataset={"near": rows(20), "far": rows(23)},
+    callbacks=[Telling()],
+)
+trainer.remove_callback(PrinterCallback)
+trainer.train()
+trainer.evaluate()
+tell_end(model)
