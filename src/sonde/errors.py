@@ -45,6 +45,10 @@ class NotFollowedError(SondeError):
     """The system lacks what it takes to run a command as our child: files, processes, memory."""
 
 
+class NoSpaceError(StoreError):
+    """The disk of the store is full, in bytes or in inodes."""
+
+
 class KeyMissingError(StoreError):
     """The store holds nothing under that key."""
 

@@ -14,6 +14,7 @@ from tests.browser.drawn import drawn
 from tests.browser.recorded import DIED, JOBS, KNOWN, RESUMED, STEPS, Known
 from tests.browser.served import Served
 from tests.fakes.stores import many_jobs
+from tests.torture.hostile_stores import document
 
 
 def names(page: Page) -> list[str]:
@@ -55,6 +56,20 @@ def test_jobs_are_searched_filtered_and_sorted_and_the_address_keeps_it(
     assert names(again) == [DIED]
     again.get_by_label("Search jobs").fill("nothing like it")
     expect(again.locator("main [data-state=empty]")).to_contain_text("No job fits")
+
+
+def test_jobs_that_cannot_be_read_are_found_by_their_state(
+    open_page: Open, served: Callable[[str], Served], filled: tuple[str, Known], tmp_path: Path
+) -> None:
+    for name in (KNOWN, DIED):
+        shutil.copytree(Path(filled[0], name), tmp_path / name)
+    (tmp_path / DIED / "job.json").write_bytes(document('"format": 99}'))  # of a later Sonde
+    page = open_page(served(str(tmp_path)).address)
+    expect(page.locator("tr[data-job]")).to_have_count(2)
+    page.get_by_label("State").select_option("broken")
+    expect(page.locator("tr[data-job]")).to_have_count(1)
+    assert names(page) == [DIED]
+    expect(page.locator(".chip.state-broken")).to_have_text("broken")
 
 
 def test_jobs_are_compared_side_by_side(open_page: Open, recorded: Served, known: Known) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from sonde.cli import jobs
 from sonde.cli._main import run_command_line
 from sonde.errors import StoreError
 from sonde.read.jobs import JobFacts, read_job
-from sonde.records.job import JobState
-from sonde.store.backends import Backend
+from sonde.records.job import JobInfo, JobState
+from sonde.store.backends import Backend, open_backend
+from sonde.store.facts import encode_facts
+from sonde.store.layout import JOB
 from tests.fakes.job import FakeJob
 from tests.show.machines import end, machine, record
 
@@ -194,3 +197,35 @@ def test_a_job_is_no_store(job: FakeJob, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_demo_has_to_last_a_while(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["demo", "--seconds", "4"]) == 2
     assert "5 or more" in capsys.readouterr().err
+
+
+def test_a_job_that_cannot_be_read_in_time_does_not_hold_up_the_list(
+    job: FakeJob,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    FakeJob(str(tmp_path / "store" / "stuck"))
+    held = threading.Event()
+
+    def read(backend: Backend, now_ns: int) -> JobFacts:
+        if backend.uri.endswith("stuck"):
+            held.wait()
+        return read_job(backend, now_ns)
+
+    monkeypatch.setattr(jobs, "read_job", read)
+    monkeypatch.setattr(jobs, "MOST_SECONDS", 0.5)
+    assert run_command_line(["jobs", "--store", str(tmp_path / "store"), "--json"]) == 0
+    held.set()
+
+    listed = {one["job"]: one["state"] for one in json.loads(capsys.readouterr().out)}
+    assert listed == {"resnet": "failed", "stuck": "broken"}
+
+
+def test_a_job_that_never_began_is_not_listed(
+    job: FakeJob, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    phantom = open_backend(str(tmp_path / "store" / "phantom"))
+    phantom.create(JOB, encode_facts(JobInfo("phantom", 1, "node-a"), JOB))
+    assert run_command_line(["jobs", "--store", str(tmp_path / "store"), "--json"]) == 0
+    assert [one["job"] for one in json.loads(capsys.readouterr().out)] == ["resnet"]

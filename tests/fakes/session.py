@@ -81,8 +81,17 @@ class Recorded:
 
 
 @contextmanager
-def watched(*saves: str, closely: Any = True, **settings: Any) -> Iterator[Recorded]:
-    """Everything inside is watched, every step of it closely; afterwards it is recorded."""
+def watched(
+    *saves: str, closely: Any = True, rests: Any = False, **settings: Any
+) -> Iterator[Recorded]:
+    """Everything inside is watched, every step of it closely; afterwards it is recorded.
+
+    Args:
+        *saves: What a person asks for, as on the command line.
+        closely: Whether every step is watched closely.
+        rests: Whether hooks may rest.
+        **settings: Of the hook.
+    """
     place = WorkerPlace(node="node-a", job_uri=f"memory://watched-{next(_NUMBERS)}", rank=0)
     collections = read_collections(list(saves))
     hook = HookSettings(
@@ -94,6 +103,7 @@ def watched(*saves: str, closely: Any = True, **settings: Any) -> Iterator[Recor
     session.adapters["torch"] = adapter
     if closely:
         adapter.modules.quiet.most_steps = 0
+    adapter.modules.quiet.rest.is_allowed = rests
     recorded = Recorded(session)
     try:
         yield recorded

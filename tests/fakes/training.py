@@ -24,6 +24,7 @@ def with_losses(
     scalars: Mapping[str, Sequence[float]] | None = None,
     optimizers: Mapping[int, str] | None = None,
     kinds: Mapping[int, str] | None = None,
+    sizes: Mapping[int, str] | None = None,
 ) -> FakeJob:
     """A job of one worker with a loss, and other scalars, at every step.
 
@@ -33,6 +34,7 @@ def with_losses(
         scalars: By name, as many.
         optimizers: Which one steps from which step on.
         kinds: Which operation a loss comes from, by the first step with it.
+        sizes: Of samples, by the step at which another size was noted.
     """
     job = FakeJob()
     worker = job.worker()
@@ -40,9 +42,10 @@ def with_losses(
         worker.scalar("loss", first_step + place, float(value))
         for name, values in (scalars or {}).items():
             worker.scalar(name, first_step + place, float(values[place]))
-        for kind, told in (("kept-gradients", optimizers), ("loss-kind", kinds)):
-            if place in (told or {}):
-                worker.observation(kind, (told or {})[place], place, {})
+        facts = {"new-optimizer": optimizers, "loss-kind": kinds, "input-size": sizes}
+        for kind, by_step in facts.items():
+            if place in (by_step or {}):
+                worker.observation(kind, (by_step or {})[place], place, {})
         worker.step(first_step + place, {"forward": 0.1})
     worker.flush()
     return job.end()

@@ -1,10 +1,14 @@
 """What is known about a job, whatever state its documents are in."""
 
+import threading
+from pathlib import Path
+
 import pytest
 
 from sonde.clock import NANOSECONDS
-from sonde.errors import FormatTooNewError
-from sonde.read.jobs import JobFacts, list_job_names, read_job
+from sonde.errors import DamagedError, FormatTooNewError, StoreError
+from sonde.read.jobs import JobFacts, has_begun, list_job_names, read_job
+from sonde.read.opening import read_in_time
 from sonde.records.job import Heartbeat, JobInfo, JobState, Overhead
 from sonde.records.notice import NoticeKind
 from sonde.store.backends import open_backend
@@ -133,3 +137,35 @@ def test_folders_that_are_no_jobs_are_not_listed(tmp_path: object) -> None:
     open_backend(f"{tmp_path}/other").write("nodes/readme.txt", b"something else")
 
     assert list_job_names(str(tmp_path)) == ["a", "b", "without-job-json"]
+
+
+def test_what_a_launcher_left_that_never_began_is_no_job_of_the_list(tmp_path: Path) -> None:
+    FakeJob(f"{tmp_path}/begun")
+    young, phantom, broken = (open_backend(f"{tmp_path}/{name}") for name in "abc")
+    for backend, age_seconds in ((young, 5), (phantom, 60), (broken, 60)):
+        info = JobInfo("job", START_NS - age_seconds * NANOSECONDS, "node-a")
+        backend.create(JOB, encode_facts(info, JOB))
+    broken.write("workers/0/attempt-001.0/start.json", b"")
+
+    backends = {path.name: open_backend(str(path)) for path in tmp_path.iterdir()}
+    listed = {name for name, one in backends.items() if has_begun(one, read_job(one, START_NS))}
+
+    assert listed == {"begun", "a", "c"}
+
+
+def test_a_job_that_takes_too_long_to_read_is_given_up(tmp_path: Path) -> None:
+    backend, held = open_backend(f"{tmp_path}/job"), threading.Event()
+    with pytest.raises(
+        DamagedError, match=r"Job 'job' cannot be read: it takes longer than 0\.1 s"
+    ):
+        read_in_time(backend, held.wait, 0.1)
+    held.set()
+    assert read_in_time(backend, held.wait, 10.0)
+
+
+def test_what_is_wrong_with_a_job_is_said_when_its_time_is_limited(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise StoreError("no answer")
+
+    with pytest.raises(StoreError, match="no answer"):
+        read_in_time(open_backend(f"{tmp_path}/job"), fail, 10.0)

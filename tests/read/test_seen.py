@@ -76,3 +76,17 @@ def test_the_report_says_first_what_was_not_seen() -> None:
     assert text.index("Not seen from inside: This job uses XGBoost") < text.index("completed")
     assert report.document["seen"]["framework"] == "xgboost 2.1"
     assert report.document["coverage"]["lacking"] > 0
+
+
+def test_damaged_events_are_named_instead_of_a_job_without_steps() -> None:
+    job = FakeJob()
+    worker = job.worker(framework="torch")
+    for step in range(6):
+        worker.step(step, {"forward": 0.5}).flush()
+    job.beat().close()
+    for key in [key for key in job.stored() if "/events/" in key]:
+        job.backend.write(key, b"")
+    seen = job.job().summary["seen"]
+    assert not seen["inside"]
+    assert seen["why_not"].startswith("The recording of its steps is damaged: ")
+    assert "no optimizer step" not in seen["why_not"]

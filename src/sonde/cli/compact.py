@@ -102,6 +102,8 @@ def _node_of(facts: JobFacts, rank: str) -> str:
 def _is_over(facts: JobFacts, folder: str) -> bool:
     """Whether nobody writes into a folder any more."""
     room, _, name = folder.partition("/")
+    if any(one.unsent for one in facts.attempts):  # the rest of its segments has yet to arrive
+        return False
     states = {one.attempt.node: one.state for one in facts.latest}
     if room == FINDINGS_FOLDER:
         return facts.state.is_over

@@ -1,16 +1,18 @@
 """`sonde jobs`: all jobs of a store."""
 
 import argparse
+from functools import partial
 from typing import Any
 
 from sonde.cli._command import Command, Options, add_json, add_store, remark, say, say_json
+from sonde.cli._spools import send_spools
 from sonde.clock import SystemClock
 from sonde.errors import StoreError
-from sonde.read.jobs import JobFacts, list_job_names, read_job
-from sonde.read.opening import BROKEN
+from sonde.read.jobs import JobFacts, has_begun, list_job_names, read_job
+from sonde.read.opening import BROKEN, MOST_SECONDS, read_in_time
 from sonde.read.status import status_document
 from sonde.show.terminal import jobs_lines, print_lines, width_of_output
-from sonde.store.backends import open_backend
+from sonde.store.backends import Backend, open_backend
 from sonde.store.places import check_store, job_uri
 
 _SHOWN = ("job", "state", "start_time", "end_time", "duration_seconds", "nodes", "exit")
@@ -27,17 +29,16 @@ class Jobs(Command):
 
     def execute(self, options: Options) -> int:
         check_store(options.store)
+        send_spools(options.store)
         now_ns = SystemClock().now_ns()
         documents = []
         for name in list_job_names(options.store):
+            backend = open_backend(job_uri(options.store, name))
+            read = partial(_document_of, backend, now_ns)
             try:
-                facts = read_job(
-                    open_backend(job_uri(options.store, name)), now_ns
-                ).refuse_nothing()
+                documents += read_in_time(backend, read, MOST_SECONDS)
             except StoreError as error:  # the other jobs are there all the same
                 documents.append(_broken(name, str(error)))
-                continue
-            documents.append(_document(facts, now_ns))
         documents.sort(key=lambda document: document["start_time"] or "")
         for document in documents:
             if document["state"] == BROKEN and not options.json:
@@ -49,6 +50,12 @@ class Jobs(Command):
         else:
             say(f"No jobs in {options.store} yet. Make one: sonde run python train.py")
         return 0
+
+
+def _document_of(backend: Backend, now_ns: int) -> list[dict[str, Any]]:
+    """The document of a job; none where it never began."""
+    facts = read_job(backend, now_ns).refuse_nothing()
+    return [_document(facts, now_ns)] if has_begun(backend, facts) else []
 
 
 def _document(facts: JobFacts, now_ns: int) -> dict[str, Any]:

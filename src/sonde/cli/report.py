@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sonde.cli._bar import progress_bar
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
+from sonde.cli._spools import send_spools_of
 from sonde.client.job import Job
 from sonde.client.reports import report_of
 from sonde.clock import SystemClock, process_cpu_seconds
@@ -63,6 +64,8 @@ class WriteReport(Command):
 
     def execute(self, options: Options) -> int:
         backend = find_job(options.job, options.store)
+        if not options.at_end and not options.refresh:
+            send_spools_of(backend)
         job = Job(backend)
         if options.at_end:
             return _at_end(job, backend)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from sonde.cli._command import Command, Options, add_json, add_store, remark, say, say_json
+from sonde.cli._spools import remove_spools_of
 from sonde.clock import SystemClock
 from sonde.errors import UsageError
 from sonde.read.jobs import read_job
@@ -47,6 +48,8 @@ class Rm(Command):
             remark("Nothing removed.")
             return 1
         removed = [remove_job(backend) for backend in found]
+        for backend in found:
+            remove_spools_of(backend)
         freed = sum(one.bytes for one in removed)
         left = [
             f"{backend.uri.rstrip('/')}/{key}"

@@ -147,7 +147,8 @@ def _run_recorded(prepared: "_Prepared", wish: Wish, command: list[str], options
     guard = Guard()
 
     def conclude(launched: Launched) -> Verdict | None:
-        verdict = None if wish.settings.asked.is_off else read_verdict(registration.backend)
+        is_asked = not wish.settings.asked.is_off and launched.outcome.unsent is None
+        verdict = read_verdict(registration.backend) if is_asked else None
         for line in _summary(launched, registration, wish, verdict if is_first_here else None):
             tell(line)
         return verdict
@@ -208,12 +209,19 @@ def _summary(
     if outcome.is_reported:
         overhead = overhead.plus(report_cost_since(registration.backend, exit_.end_ns))
     took = cost(overhead.cpu_seconds, overhead.percent)
-    unseen = seen_at_end(registration.backend, verdict, (registration.node, registration.number))
-    lines = [*filter(None, [unseen]), f"{said}; watching took {took}"]
+    lines = [f"{said}; watching took {took}"]
+    if outcome.unsent is None:  # else the store need not be asked: it does not answer
+        attempt = (registration.node, registration.number)
+        unseen = seen_at_end(registration.backend, verdict, attempt)
+        lines = [*filter(None, [unseen]), *lines]
     if exit_.left_running:
         lines.append(f"still running: {', '.join(exit_.left_running[:5])}")
     lines += [f"lost: {gap.what}: {gap.reason}" for gap in outcome.lost[:3]]
-    if not outcome.is_exit_recorded:
+    if outcome.unsent is not None:
+        uri = registration.backend.uri
+        lines.append(f"not everything has reached {uri} yet: the rest lies in {outcome.unsent}")
+        lines.append(f"it is sent as soon as the store answers, or by: sonde send {outcome.unsent}")
+    elif not outcome.is_exit_recorded:
         lines.append("the store did not take it: how it ended is not recorded")
     reference = _reference(registration, wish)
     lines += verdict_lines(verdict, reference)

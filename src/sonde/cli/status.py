@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from sonde.cli._command import Command, Options, add_job, add_json, say_json
+from sonde.cli._spools import send_spools_of, unsent_rows
 from sonde.client.job import Job
 from sonde.client.system import StatisticsRow
 from sonde.show.terminal import RESOURCES, print_lines, status_lines
@@ -24,9 +25,12 @@ class Status(Command):
         add_json(parser)
 
     def execute(self, options: Options) -> int:
-        job = Job(find_job(options.job, options.store))
+        backend = find_job(options.job, options.store)
+        send_spools_of(backend)
+        job = Job(backend)
         table = resources(job)  # reading the samples may find damage, which the summary tells
-        document = {**job.summary, "resources": table}
+        unsent = unsent_rows(backend, job.facts)
+        document = {**job.summary, "resources": table, "unsent": unsent}
         if options.json:
             say_json(document)
         else:

@@ -21,6 +21,7 @@ from sonde.cli._dashboard import (
 )
 from sonde.cli._link_file import link_file
 from sonde.cli._log_lines import OncePerMinute
+from sonde.cli._spools import send_spools
 from sonde.cli._token import load_token, new_token
 from sonde.errors import UsageError
 from sonde.guard import log
@@ -74,6 +75,7 @@ class Ui(Command):
             return _serve_beside(options.store, options.inherited_socket)
         _check(options)
         check_store(options.store)
+        send_spools(options.store)
         opened = _on_path(options) if options.socket else _on_port(options)
         with opened as (server, address):
             say(f"Sonde's dashboard over {options.store}: {address}")

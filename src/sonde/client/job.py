@@ -2,6 +2,7 @@
 
 import logging
 import os
+from functools import partial
 from pathlib import Path
 
 from sonde.analyze.coverage import coverage_in
@@ -28,7 +29,8 @@ from sonde.read.evaluations import read_evaluations as read_results
 from sonde.read.findings import evaluation_document, read_evaluations
 from sonde.read.inventory import check_files
 from sonde.read.job_data import JobData
-from sonde.read.jobs import JobFacts, list_job_names, read_job
+from sonde.read.jobs import JobFacts, has_begun, list_job_names, read_job
+from sonde.read.opening import MOST_SECONDS, read_in_time
 from sonde.read.scalars import Losses, Matching, ScalarQuestion
 from sonde.read.stages import find_stages, read_marks
 from sonde.read.status import status_document
@@ -342,8 +344,11 @@ def list_jobs(store: str | os.PathLike[str] | None = None) -> list[Job]:
     where = os.fspath(store or default_store())
     jobs = []
     for name in list_job_names(where):
+        backend = open_backend(job_uri(where, name))
         try:
-            jobs.append(Job(open_backend(job_uri(where, name))))
+            job = read_in_time(backend, partial(Job, backend), MOST_SECONDS)
+            if has_begun(backend, job.facts):
+                jobs.append(job)
         except StoreError as error:
             log.warning("%s", error)
     return sorted(jobs, key=lambda job: job.facts.start_ns or 0)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from sonde.clock import iso
@@ -156,6 +156,7 @@ def evaluation_document(
         "seconds": round(evaluation.seconds, 3),
         "summary": dict(evaluation.summary),
         "missing": list(evaluation.missing),
+        "shortfall": asdict(evaluation.shortfall) if evaluation.shortfall else None,
         "findings": [episode_document(one, actions) for one in evaluation.episodes],
     }
 

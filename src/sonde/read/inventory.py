@@ -7,7 +7,7 @@ from sonde.read.documents import read_document
 from sonde.read.jobs import JobFacts
 from sonde.store import layout
 from sonde.store.backends import Backend, Entry
-from sonde.store.closing import Closing, WrittenFile, closing_key
+from sonde.store.closing import Closing, LaterFiles, WrittenFile, closing_key
 from sonde.store.damage import MISSING
 from sonde.store.format import FAMILIES, OPERATIONS
 from sonde.store.layout import SegmentName
@@ -31,33 +31,54 @@ def check_files(backend: Backend, facts: JobFacts) -> None:
             key = closing_key(one.attempt.node, one.attempt.number)
             closing = read_document(Closing, backend, key, [])
             if closing is not None:
-                _check(backend, closing)
+                folders = [layout.node_folder(one.attempt.node), layout.WORKERS]
+                entries = _entries(backend, folders)
+                _check(backend, closing.files, entries, closing.time_ns)
+    if facts.state.is_over:
+        _check_later(backend, facts.end_ns)
 
 
-def _check(backend: Backend, closing: Closing) -> None:
-    folders = [layout.node_folder(closing.attempt.node), layout.WORKERS]
-    entries = {entry.key: entry for folder in folders for entry in backend.entries(folder)}
+def _entries(backend: Backend, folders: Sequence[str]) -> Mapping[str, Entry]:
+    return {entry.key: entry for folder in folders for entry in backend.entries(folder)}
+
+
+def _check_later(backend: Backend, time_ns: int | None) -> None:
+    """Checks what was decoded and found, some of it after the attempts were closed."""
+    entries = _entries(backend, [layout.WORKERS, layout.FINDINGS_FOLDER])
+    lists = [key for key in entries if layout.DECODED_LIST.fullmatch(key)]
+    lists.append(layout.FINDINGS_LIST)
+    found = (read_document(LaterFiles, backend, key, []) for key in lists)
+    files = [file for one in found if one is not None for file in one.files]
+    _check(backend, files, entries, time_ns)
+
+
+def _check(
+    backend: Backend,
+    files: Iterable[WrittenFile],
+    entries: Mapping[str, Entry],
+    time_ns: int | None,
+) -> None:
     removed, sealed = removed_keys(backend), _Sealed(backend)
     gone = []
-    for file in closing.files:
+    for file in files:
         entry = entries.get(file.key)
         if entry is not None:
-            _check_size(backend, file, entry, closing.time_ns)
+            _check_size(backend, file, entry, time_ns)
         elif file.key not in removed and not sealed.stands_for(file.key, entries):
             gone.append(file)
     if any(file.key == layout.JOB for file in gone) and backend.exists(layout.JOB):
         gone = [file for file in gone if file.key != layout.JOB]
-    _report(backend, gone, closing.time_ns)
+    _report(backend, gone, time_ns)
 
 
-def _check_size(backend: Backend, file: WrittenFile, entry: Entry, time_ns: int) -> None:
+def _check_size(backend: Backend, file: WrittenFile, entry: Entry, time_ns: int | None) -> None:
     """A log may have grown since; nothing that is written once becomes shorter."""
     if file.key.endswith(_SIZED_SUFFIXES) and entry.size < file.size:
         text = f"{file.key} is damaged: {entry.size} of {file.size} bytes are left"
         backend.ledger.report(file.key, text, (None, time_ns))
 
 
-def _report(backend: Backend, gone: Sequence[WrittenFile], time_ns: int) -> None:
+def _report(backend: Backend, gone: Sequence[WrittenFile], time_ns: int | None) -> None:
     folders: dict[str, list[str]] = {}
     for file in gone:
         folders.setdefault(file.key.rpartition("/")[0], []).append(file.key)

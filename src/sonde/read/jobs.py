@@ -60,6 +60,7 @@ class NodeAttempt:
     heartbeat: Heartbeat | None
     surroundings: Surroundings | None
     frameworks: Mapping[str, str] = field(default_factory=dict)  # imported, with their versions
+    unsent: str = ""  # the folder of its node with what has not reached the store
 
     def end_ns(self, now_ns: int) -> int:
         """When it ended, its last sign of life where it is lost, now where it runs."""
@@ -151,6 +152,16 @@ def list_job_names(store: str) -> list[str]:
     ]
 
 
+def has_begun(backend: Backend, facts: JobFacts) -> bool:
+    """Whether there is more of a job than the document that its launcher writes first.
+
+    A store that fails at that moment may keep it, and the command then runs without a record.
+    """
+    if facts.info is None or facts.attempts or facts.state is not JobState.LOST:
+        return True
+    return any(entry.key != layout.JOB for entry in backend.entries(""))
+
+
 def _is_job(backend: Backend) -> bool:
     try:
         return holds_job(backend)
@@ -230,7 +241,15 @@ def _node_attempt(backend: Backend, place: tuple[str, int], now_ns: int) -> Node
     else:
         state = JobState.LOST if exit_ is None else exit_.state
     frameworks = read_frameworks(backend, *place)
-    return NodeAttempt(attempt, state, exit_, heartbeat, surroundings, frameworks)
+    is_lost = state is JobState.LOST and attempt.spool
+    unsent = _unsent(backend, attempt) if is_lost else ""
+    return NodeAttempt(attempt, state, exit_, heartbeat, surroundings, frameworks, unsent)
+
+
+def _unsent(backend: Backend, attempt: Attempt) -> str:
+    """Where the rest of an attempt lies, unless all of it has arrived."""
+    is_sent = backend.exists(layout.attempt_key(attempt.node, attempt.number, layout.SENT))
+    return "" if is_sent else attempt.spool
 
 
 class _Documents:

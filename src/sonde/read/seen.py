@@ -40,6 +40,7 @@ def seen_of(
     steps: Mapping[str, int],
     shut: Sequence[str] = (),
     running_ns: int | None = None,
+    damaged: Sequence[str] = (),
 ) -> Seen:
     """What was seen of a job.
 
@@ -48,6 +49,7 @@ def seen_of(
         steps: How many steps of each mode were recorded.
         shut: Why nobody could look into the process at all.
         running_ns: How long it has been running; None once it is over.
+        damaged: Files of its workers that are damaged or missing, by name.
     """
     names = _named(frameworks, is_inside=bool(steps.get("train")))
     label = ", ".join(f"{name} {_short(frameworks[name])}".strip() for name in names) or None
@@ -55,6 +57,10 @@ def seen_of(
         return Seen(label, inside=True)
     if shut:
         return Seen(label, inside=False, why_not=f"{shut[0]}.")
+    if damaged:
+        files = "1 file" if len(damaged) == 1 else f"{len(damaged)} files"
+        why = f"The recording of its steps is damaged: {files} cannot be read, such as {damaged[0]}"
+        return Seen(label, False, f"{why}. `sonde status` lists them under `lost`.")
     unhooked = [name for name in names if name != _HOOKED]
     if unhooked:
         said = " and ".join(

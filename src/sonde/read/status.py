@@ -14,6 +14,7 @@ from sonde.records.job import Overhead
 from sonde.records.notice import INSIDE, Notice, NoticeKind
 from sonde.records.seen import Seen
 from sonde.store.damage import Damage
+from sonde.store.format import EVENTS
 
 
 def status_document(
@@ -66,7 +67,8 @@ def seen_in(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen:
             frameworks.setdefault(life.info.framework, version)
     shut = [one.reason for one in facts.notices if one.what == INSIDE]
     running_ns = None if facts.state.is_over else now_ns - (facts.start_ns or now_ns)
-    return seen_of(frameworks, steps, shut, running_ns)
+    damaged = [one.key for one in facts.ledger.damages if f"/{EVENTS.name}/" in one.key]
+    return seen_of(frameworks, steps, shut, running_ns, damaged)
 
 
 def _about_the_recording(facts: JobFacts, more_damages: Sequence[str]) -> dict[str, Any]:
@@ -75,7 +77,8 @@ def _about_the_recording(facts: JobFacts, more_damages: Sequence[str]) -> dict[s
     more = [Damage("", text) for text in dict.fromkeys(more_damages) if text not in known]
     return {
         "lost": [_lost(one) for one in notices if one.kind is NoticeKind.LOST]
-        + [_damaged(one) for one in (*damages, *more)],
+        + [_damaged(one) for one in (*damages, *more)]
+        + [_unsent(one) for one in facts.attempts if one.unsent],
         "not_collected": [
             {"what": one.what, "reason": one.reason}
             for one in notices
@@ -216,6 +219,13 @@ def _lost(notice: Notice) -> dict[str, Any]:
         "to": iso(notice.end_ns),
         "reason": notice.reason,
     }
+
+
+def _unsent(one: NodeAttempt) -> dict[str, Any]:
+    """What is not lost, and not here either."""
+    node = one.attempt.node
+    reason = f"not in the store yet. To send it, on {node}: sonde send {one.unsent}"
+    return {"what": f"the rest of node {node}", "from": None, "to": None, "reason": reason}
 
 
 def _damaged(damage: Damage) -> dict[str, Any]:

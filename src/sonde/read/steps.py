@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sonde.clock import NANOSECONDS
 from sonde.read.stretches import own_time_ns
+from sonde.read.untimed import nearest_timed, with_estimates
 from sonde.read.workers import Marks, Numbers, WorkerReader
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.records.step import EventCategory, Phase
@@ -42,6 +43,7 @@ class StepTable:
     passes: Numbers  # forward passes, of whichever models
     is_skipped: Marks
     is_profiled: Marks  # a profiler was at work, which takes time
+    is_timed: Marks  # its phases were; those of others are estimated from timed steps nearby
 
     @property
     def ends_ns(self) -> Numbers:
@@ -62,6 +64,7 @@ class StepTable:
             passes=self.passes[which],
             is_skipped=self.is_skipped[which],
             is_profiled=self.is_profiled[which],
+            is_timed=self.is_timed[which],
         )
 
     @property
@@ -109,23 +112,26 @@ def read_steps(
     details, _ = texts_of(table["detail"])
     rows = _rows(reader, table)
     categories = table["category"]
-    done = _finished(rows.take(_is(categories, EventCategory.STEP.value)))
-    facts = [_facts(text) for text in details] or [{}]
     is_main = _is(table["lane"], MAIN_LANE)
     is_phase = _is(categories, EventCategory.PHASE.value, EventCategory.USER.value) & is_main
     is_forward = is_phase & _is(table["name"], Phase.FORWARD.value)
+    done = _finished(rows.take(_is(categories, EventCategory.STEP.value)))
+    facts = [_facts(text) for text in details] or [{}]
+    is_timed = np.array([bool(one.get("timed", True)) for one in facts])[done.details]
+    passes = np.bincount(_of_finished(done, rows.take(is_forward))[1], minlength=len(done.steps))
     return StepTable(
         worker=reader.rank,
         mode=mode,
         steps=done.steps,
         starts_ns=done.starts_ns,
         durations_ns=done.durations_ns,
-        phases_ns=_phases(done, rows.take(is_phase), names),
+        phases_ns=with_estimates(_phases(done, rows.take(is_phase), names), is_timed),
         device_seconds=_device(done, rows.take(_is(categories, EventCategory.DEVICE.value)), names),
         micro_steps=np.array([one.get("micro_steps", 1) for one in facts])[done.details],
-        passes=np.bincount(_of_finished(done, rows.take(is_forward))[1], minlength=len(done.steps)),
+        passes=passes[nearest_timed(is_timed)],
         is_skipped=np.array([bool(one.get("skipped")) for one in facts])[done.details],
         is_profiled=np.array([bool(one.get("profiled")) for one in facts])[done.details],
+        is_timed=is_timed,
     )
 
 

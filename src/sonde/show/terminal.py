@@ -21,7 +21,7 @@ from sonde.show.output import is_visible, readable_pieces, writing
 from sonde.show.seen import not_seen
 from sonde.show.styles import QUIET, state_style
 from sonde.show.training import phase_lines, training_rows, watching_cost
-from sonde.show.units import duration, local_hour, local_time, quantity, size
+from sonde.show.units import counted, duration, local_hour, local_time, quantity, size
 from sonde.show.verdict import reason, verdict
 
 _LABEL = 15
@@ -183,12 +183,17 @@ def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
         rows.append(("rules", standing(status["rules"], is_over=status["end_time"] is not None)))
         rows += [("rule failed", text) for text in broken(status["rules"])]
     rows += [("lost", _lost(gap)) for gap in status["lost"]]
+    rows += [("not sent yet", _unsent(one)) for one in status.get("unsent", ()) if one["files"]]
     rows += [("not collected", f"{o['what']}: {o['reason']}") for o in status["not_collected"]]
     rows += [
         ("note", f"{local_hour(n['time'])} {n['what']}: {n['text']}")
         for n in latest_notices(status["notices"])
     ]
     return rows
+
+
+def _unsent(one: Mapping[str, Any]) -> str:
+    return f"{size(one['bytes'])} in {counted(one['files'], 'file')} in {one['folder']}"
 
 
 def _lost(gap: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """The list of jobs: searched, filtered, sorted; a page of it is read, however long it is."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -179,3 +180,26 @@ def test_a_job_of_which_nothing_can_be_read_is_not_waited_for(tmp_path: Path) ->
     assert found.find("good", "", "name") == ["good"]
     assert found.find("", "broken", "name") == ["bad"]
     assert found.unread == 0
+
+
+def test_a_job_that_cannot_be_read_in_time_does_not_hold_up_the_list(
+    three: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = threading.Event()
+
+    def read(backend: Backend, now_ns: int) -> JobFacts:
+        if backend.uri.endswith("bert"):
+            held.wait()
+        return read_job(backend, now_ns)
+
+    monkeypatch.setattr(catalogue, "read_job", read)
+    monkeypatch.setattr(catalogue, "MOST_SECONDS", 0.5)
+    rows = {row["name"]: row for row in three.rows(three.find("", "", "name"))}
+    held.set()
+
+    assert {name: row["state"] for name, row in rows.items()} == {
+        "resnet-a": "completed",
+        "resnet-b": "completed",
+        "bert": "broken",
+    }
+    assert "longer than 0.5 s" in rows["bert"]["verdict"]

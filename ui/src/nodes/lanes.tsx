@@ -50,7 +50,7 @@ export function Lanes({ node, pixels }: { node: string; pixels: ReadonlySignal<n
 }
 
 function noSteps(worker: number | null): string {
-  return worker === null ? "No training process has been seen on this node." : `Worker ${worker} recorded no step in this window.`;
+  return worker === null ? job.value?.not_seen || "No training process has been seen on this node." : `Worker ${worker} recorded no step in this window.`;
 }
 
 function lanesTwin(data: LaneData | null): ReturnType<typeof tableSpec> {

@@ -9,6 +9,7 @@ import { formatCount } from "../format";
 import { JobsSource } from "../jobs_source";
 import { linkTo, route, setParameters } from "../router";
 import { rowsInSight, steppedTop } from "../scrolling";
+import { STATES } from "../state_chip";
 import { Notice } from "../states";
 import { toggled } from "../views/legend";
 import { isRunning, JobLine } from "./job_line";
@@ -16,7 +17,6 @@ import { COLUMNS, JobsHead } from "./jobs_head";
 import "./pages.css";
 
 const ROW = 44;
-const STATES = ["running", "completed", "failed", "stopped", "lost", "ended"];
 const REFRESH_MS = 3000;
 const SEARCHING_MS = 700; // while the server still reads what is searched
 const RESTING_MS = 80; // rows that only fly past are not asked for

@@ -63,7 +63,7 @@ function Summary({ document }: { document: JobDocument }): JSX.Element {
   return (
     <div class="card summary">
       <div>
-        <Chart job={document.job} name="stages" title="Job summary" className="part" empty="Nothing has trained in this job." />
+        <Chart job={document.job} name="stages" title="Job summary" className="part" empty="No training steps recorded." />
         <Chart job={document.job} name="progress" className="part" />
       </div>
       <Chart job={document.job} name="job_details" title="Job details" className="part" />

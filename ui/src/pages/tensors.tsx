@@ -31,6 +31,7 @@ function Nothing(): JSX.Element {
   return (
     <section class="card">
       <Notice state="empty">
+        {job.value?.not_seen && <p>{job.value.not_seen}</p>}
         No tensors were recorded. Sonde keeps statistics of weights, gradients and activations of a PyTorch model by itself once it trains;
         what is kept is chosen with <code>sonde run --save gradients:every=10 --save weights:every=100,values …</code>
       </Notice>

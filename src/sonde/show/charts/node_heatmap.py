@@ -27,6 +27,8 @@ class NodeHeatmap(Chart):
             if not series:
                 continue
             rollup = reader.buckets(series, _COLUMNS)
+            if not len(rollup.starts_ns):  # all samples are lost, the names of the series are not
+                continue
             width = rollup.width_ns / NANOSECONDS
             is_one = len(job.nodes) == 1
             title = self.title if series_of(reader, GPU) else "Every core"

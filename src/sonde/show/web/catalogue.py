@@ -15,8 +15,8 @@ from sonde.analyze.verdict import verdict as judged
 from sonde.clock import Clock
 from sonde.errors import KeyMissingError, StoreError
 from sonde.read.findings import read_evaluations
-from sonde.read.jobs import JobFacts, read_job
-from sonde.read.opening import BROKEN, read_guarded
+from sonde.read.jobs import JobFacts, has_begun, read_job
+from sonde.read.opening import BROKEN, MOST_SECONDS, read_guarded, read_in_time
 from sonde.read.scalars import Losses, ScalarQuestion, read_scalars
 from sonde.read.status import status_document
 from sonde.read.training import steps_done, steps_told
@@ -171,17 +171,26 @@ class Catalogue:
         now_ns = self._clock.now_ns()
         backend = open_backend(job_uri(self._store, name))
         try:
-            facts = read_job(backend, now_ns)
-            if facts.info is None and not holds_job(backend):  # it was removed just now
+            read = partial(_read_row, backend, now_ns, is_whole)
+            facts, row = read_in_time(backend, read, MOST_SECONDS)
+            if row is None:
                 return None
-            facts.refuse_nothing()
-            row = read_guarded(backend, lambda: _whole_row(backend, facts, now_ns, is_whole))
         except StoreError as error:  # the other jobs are there all the same
             text = without_paths(str(error), self._store)
             row = {**_EMPTY, "name": name, "state": BROKEN, "verdict": text}
             return _Known(row, is_over=True, seconds=self._clock.seconds(), is_whole=True)
         seconds = self._clock.seconds()
         return _Known({**row, "name": name}, facts.state.is_over, seconds, is_whole)
+
+
+def _read_row(backend: Backend, now_ns: int, is_whole: bool) -> tuple[JobFacts, Row | None]:
+    """What is known of a job, and its row; none where it was removed just now or never began."""
+    facts = read_job(backend, now_ns)
+    if facts.info is None and not holds_job(backend):
+        return facts, None
+    if not has_begun(backend, facts.refuse_nothing()):
+        return facts, None
+    return facts, read_guarded(backend, lambda: _whole_row(backend, facts, now_ns, is_whole))
 
 
 def _created_ns(store: str, name: str) -> int | None:
