@@ -94,7 +94,12 @@ QUESTIONS: Mapping[str, Callable[[Job], Any]] = {
 }
 
 
-def ask_all(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+Questions = Mapping[str, Callable[[Job], Any]]
+
+
+def ask_all(
+    folder: Path, clock: FakeClock, questions: Questions = QUESTIONS
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """All answers of a job, and what it says is lost after they were given.
 
     An answer that ends in a SondeError is that error's name; any other exception is raised.
@@ -104,7 +109,7 @@ def ask_all(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], list[dict[s
         job = Job(open_backend(str(folder)), clock)
     except SondeError as error:
         return {"open": type(error).__name__}, [{"what": str(error), "reason": "damaged"}]
-    for what, ask in QUESTIONS.items():
+    for what, ask in questions.items():
         try:
             answers[what] = json.dumps(ask(job), sort_keys=True, default=str)
         except SondeError as error:
@@ -127,17 +132,17 @@ def _empty(path: Path, _others: list[Path], _chance: random.Random) -> None:
 
 def _truncate(path: Path, _others: list[Path], chance: random.Random) -> None:
     data = path.read_bytes()
-    path.write_bytes(data[: chance.randrange(len(data))])
+    path.write_bytes(data[: chance.randrange(len(data) or 1)])
 
 
 def _flip(path: Path, _others: list[Path], chance: random.Random) -> None:
-    data = bytearray(path.read_bytes())
+    data = bytearray(path.read_bytes() or b"\0")
     data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     path.write_bytes(data)
 
 
 def _flip_first(path: Path, _others: list[Path], chance: random.Random) -> None:
-    data = bytearray(path.read_bytes())
+    data = bytearray(path.read_bytes() or b"\0")
     data[chance.randrange(min(64, len(data)))] ^= 1 << chance.randrange(8)
     path.write_bytes(data)
 
@@ -185,14 +190,28 @@ class Counts:
         return self.unharmed + self.reported + len(self.silent) + len(self.crashes)
 
 
+Ask = Callable[[Path, FakeClock], tuple[dict[str, Any], list[dict[str, Any]]]]
+
+
 class Intact:
     """A recorded job, to be damaged again and again in copies."""
 
-    def __init__(self, folder: Path, *, is_sealed: bool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        is_sealed: bool = False,
+        record: Callable[[Path], FakeClock] | None = None,
+        ask: Ask = ask_all,
+    ) -> None:
         self.folder = folder
-        self.clock = record_job(folder / "job", is_sealed=is_sealed)
+        self.ask = ask
+        if record is None:
+            self.clock = record_job(folder / "job", is_sealed=is_sealed)
+        else:
+            self.clock = record(folder / "job")
         self.clock.advance(3600)
-        self.answers, lost = ask_all(folder / "job", self.clock)
+        self.answers, lost = ask(folder / "job", self.clock)
         assert not any(one["reason"] in ("damaged", "missing") for one in lost), lost
         self.files = sorted(
             str(path.relative_to(folder / "job"))
@@ -210,7 +229,7 @@ class Intact:
         DAMAGES[kind](path, others, chance)
         label = f"{kind}: {file} (seed {seed})"
         try:
-            answers, lost = ask_all(copy, self.clock)
+            answers, lost = self.ask(copy, self.clock)
         except Exception as error:  # noqa: BLE001 — to count them is what this is for
             counts.crashes.append(f"{label}: {type(error).__name__}: {error}")
             return

@@ -21,16 +21,17 @@ class Damage:
                 Intact(Path(folder, name), is_sealed=name == "sealed")
                 for name in ("live", "sealed")
             ]
-            while monotonic() < deadline:
+            while True:
                 for job in jobs:
-                    yield from _damaged(job, seed, deadline)
+                    yield from damaged(job, seed, deadline)
                 seed += 1
+                if monotonic() > deadline:
+                    return
 
 
-def _damaged(job: Intact, seed: int, deadline: float) -> Iterator[Outcome]:
+def damaged(job: Intact, seed: int, deadline: float) -> Iterator[Outcome]:
+    """Yield one outcome per file and kind of damage, until all were tried or time is up."""
     for file, kind in cases(job, seed):
-        if monotonic() > deadline:
-            return
         counts = Counts()
         job.try_damage(file, kind, seed, counts)
         crash, silent = counts.crashes[:1], counts.silent[:1]
@@ -40,6 +41,8 @@ def _damaged(job: Intact, seed: int, deadline: float) -> Iterator[Outcome]:
             crash=crash[0] if crash else None,
             silent_loss=silent[0] if silent else None,
         )
+        if monotonic() > deadline:
+            return
 
 
 PROBES = (Damage(),)

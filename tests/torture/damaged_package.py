@@ -11,15 +11,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
 import sonde
 from tests.journeys.sonde_cli import plain_environment
+from tests.journeys.warm_python import WarmPython
 from tests.torture.probe import Outcome
 
 PACKAGE = Path(sonde.__file__).parent
 _SECONDS = 120.0
+_LONG_SECONDS = 20.0
 _NOT_CODE = shutil.ignore_patterns("assets", "__pycache__")
 
 
@@ -84,7 +87,14 @@ if __name__ == "__main__":
 }
 # What a light program loads of ours; whatever trains loads nearly everything in these folders.
 LIGHT = ("collect/injected.py", "collect/failure.py", "guard.py", "__init__.py", "clock.py")
-_TRAINED_WITH = ("collect", "settings", "store", "records")
+_TRAINED_WITH = ("collect", "settings", "store", "records", "masking")
+
+# As Python imports it at its start, where it was started with the folder on its path.
+_INJECTED = """import sys
+sys.path.insert(0, {folder!r})
+sys.modules.pop("sitecustomize", None)
+import sitecustomize
+"""
 
 # Moves the package away first, as an upgrade or a dropped privilege would.
 GONE = """
@@ -95,25 +105,70 @@ os.rename(package, package + "-moved")
 """
 
 
-def check(program: str, path: str | None, damage: str, seed: int = 0) -> Outcome:
-    """Run a program with one file damaged; without a path, the whole package moves away."""
-    case = f"{program}: {path or 'the package'} {damage}"
-    folder = Path(tempfile.mkdtemp(prefix="sonde-damaged-"))
-    try:
-        copy = folder / "lib" / "sonde"
-        shutil.copytree(PACKAGE, copy, ignore=_NOT_CODE)
+class Bench:
+    """A copy of the package, damaged in one file at a time, and programs that run with it.
+
+    Programs that train are forks of a Python that has PyTorch loaded: they differ from others only
+    in that it was imported before Sonde was.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._copy = folder / "lib" / "sonde"
+        shutil.copytree(PACKAGE, self._copy, ignore=_NOT_CODE)
+        self._bare: dict[str, subprocess.CompletedProcess[str]] = {}
+        self._warm = WarmPython(("torch", "torch.utils.data"), plain_environment())
+
+    def check(self, program: str, path: str | None, damage: str, seed: int) -> Outcome:
+        """Run a program with one file damaged; without a path, the whole package moves away."""
+        case = f"{program}: {path or 'the package'} {damage}"
         text = PROGRAMS[program]
-        bare = _run(folder, text, None)
+        if program not in self._bare:
+            self._bare[program] = self._run(program, text, is_injected=False)
+        try:
+            with self._damaged(path, damage):
+                text = text if path is not None else GONE + text
+                injected = self._run(program, text, is_injected=True)
+        except subprocess.TimeoutExpired:
+            return Outcome(case, seed, crash=f"not over after {_SECONDS:g} s")
+        return Outcome(case, seed, crash=_difference(self._bare[program], injected))
+
+    @contextmanager
+    def _damaged(self, path: str | None, damage: str) -> Iterator[None]:
         if path is None:
-            text = GONE + text
-        else:
-            DAMAGES[damage](copy / path)
-        injected = _run(folder, text, copy / "collect" / "inject")
-        return Outcome(case, seed, crash=_difference(bare, injected))
-    except subprocess.TimeoutExpired:
-        return Outcome(case, seed, crash=f"not over after {_SECONDS:g} s")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+            yield
+            moved = self._copy.with_name("sonde-moved")
+            if moved.exists():
+                moved.rename(self._copy)
+            return
+        file = self._copy / path
+        content = file.read_bytes()
+        DAMAGES[damage](file)
+        try:
+            yield
+        finally:
+            file.write_bytes(content)
+
+    def _run(
+        self, program: str, text: str, *, is_injected: bool
+    ) -> "subprocess.CompletedProcess[str]":
+        script, inject = self._folder / "script.py", str(self._copy / "collect" / "inject")
+        variables = {"SONDE_JOB_URI": str(self._folder / "job")} if is_injected else {}
+        if program.startswith("training"):
+            start = _INJECTED.format(folder=inject) if is_injected else ""
+            script.write_text(start + text)
+            return self._warm.run(script, self._folder, variables)
+        script.write_text(text)
+        variables |= {"PYTHONPATH": inject} if is_injected else {}
+        return subprocess.run(
+            [sys.executable, "-P", str(script)],
+            cwd=self._folder,
+            env=plain_environment() | variables,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
 
 
 def _difference(
@@ -130,23 +185,6 @@ def _difference(
     return f"a line of ours: {told[0]}" if told else None
 
 
-def _run(folder: Path, text: str, inject: Path | None) -> "subprocess.CompletedProcess[str]":
-    script = folder / "script.py"
-    script.write_text(text)
-    variables = plain_environment()
-    if inject is not None:
-        variables |= {"PYTHONPATH": str(inject), "SONDE_JOB_URI": str(folder / "job")}
-    return subprocess.run(
-        [sys.executable, "-P", str(script)],
-        cwd=folder,
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
-
-
 def light_cases() -> list[tuple[str, str | None, str]]:
     """Programs that start quickly, with every damage to what they load of ours."""
     programs = ("processes", "dies", "child dies")
@@ -156,39 +194,48 @@ def light_cases() -> list[tuple[str, str | None, str]]:
     return [*cases, *((program, None, "moved") for program in programs)]
 
 
-def heavy_cases() -> list[tuple[str, str | None, str]]:
-    """Training, with every damage to every file that it may load."""
-    paths = sorted(
+def heavy_cases(seed: int) -> list[tuple[str, str | None, str]]:
+    """Training, with every file that it may load damaged once before any is damaged again."""
+    chance = random.Random(seed)
+    paths: list[str | None] = [
         str(path.relative_to(PACKAGE))
         for folder in _TRAINED_WITH
-        for path in (PACKAGE / folder).rglob("*.py")
+        for path in sorted((PACKAGE / folder).rglob("*.py"))
         if path.name != "sitecustomize.py"
-    )
-    cases: list[tuple[str, str | None, str]] = [
-        (program, path, damage)
-        for program in ("training", "training dies")
-        for path in (*paths, "guard.py", "clock.py", "errors.py", "plugins.py")
-        for damage in DAMAGES
     ]
-    return [*cases, ("training", None, "moved")]
+    cases: list[tuple[str, str | None, str]] = []
+    ways = [(program, damage) for program in ("training", "training dies") for damage in DAMAGES]
+    chance.shuffle(ways)
+    for turn in range(len(ways)):
+        chance.shuffle(paths)
+        for number, path in enumerate(paths):
+            program, damage = ways[(turn + number) % len(ways)]
+            cases.append((program, path, damage))
+    cases.insert(0, ("training", None, "moved"))
+    return cases
 
 
 class DamagedPackage:
-    """Half the time for programs that start quickly, the rest for training."""
+    """A third of the time for programs that start quickly, the rest for training."""
 
     name = "damaged-package"
 
     def run(self, seed: int, deadline: float) -> Iterator[Outcome]:
         """Yield one outcome per program, file and damage."""
-        light, heavy = light_cases(), heavy_cases()
-        for cases in (light, heavy):
-            random.Random(seed).shuffle(cases)
-        half = monotonic() + (deadline - monotonic()) / 2
-        for cases, end in ((light, half), (heavy, deadline)):
-            for case in cases:
-                if monotonic() > end:
-                    break
-                yield check(*case, seed)
+        light, heavy = light_cases(), heavy_cases(seed)
+        random.Random(seed).shuffle(light)
+        if deadline - monotonic() < _LONG_SECONDS:  # to load PyTorch would take all of it
+            heavy = []
+        third = monotonic() + (deadline - monotonic()) / 3
+        with tempfile.TemporaryDirectory(
+            prefix="sonde-damaged-", ignore_cleanup_errors=True
+        ) as folder:
+            bench = Bench(Path(folder))
+            for cases, end in ((light, third), (heavy, deadline)):
+                for case in cases:
+                    if monotonic() > end:
+                        break
+                    yield bench.check(*case, seed)
 
 
 PROBES = (DamagedPackage(),)

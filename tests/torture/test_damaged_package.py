@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.torture.damaged_package import check
+from tests.torture.damaged_package import Bench
 
 CASES = (
     ("processes", "collect/injected.py", "deleted"),
@@ -16,9 +16,14 @@ CASES = (
 )
 
 
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return Bench(tmp_path_factory.mktemp("damaged"))
+
+
 @pytest.mark.parametrize(("program", "path", "damage"), CASES)
 def test_a_damaged_file_of_ours_never_reaches_the_program(
-    program: str, path: str | None, damage: str
+    bench: Bench, program: str, path: str | None, damage: str
 ) -> None:
-    outcome = check(program, path, damage)
+    outcome = bench.check(program, path, damage, 0)
     assert outcome.is_held, outcome.crash

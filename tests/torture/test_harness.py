@@ -12,7 +12,7 @@ from tests.torture.harness import find_probes, run_all, run_probe
 from tests.torture.probe import Outcome, Probe
 
 SEED = 1
-SECONDS_PER_PROBE = 5.0
+SECONDS_PER_PROBE = 2.0
 
 
 class Scripted:

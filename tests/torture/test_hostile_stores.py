@@ -1,7 +1,6 @@
 """A store with jobs of strangers: all are listed, none hangs, none takes the others down."""
 
 import json
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +10,8 @@ from sonde.cli._main import run_command_line
 from sonde.show.web.catalogue import Catalogue
 from tests.fakes.clock import FakeClock
 from tests.torture.damage import ask_all
+from tests.torture.hostile_probe import little_memory
 from tests.torture.hostile_stores import GOOD, HARMLESS, HOSTILE, make_store
-
-_MOST_MEMORY = 4 << 30
 
 # One job of each kind is asked everything; all of them are listed.
 _ASKED = (
@@ -50,14 +48,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def little_memory() -> Iterator[None]:
-    """A few gigabytes more than this process has: what needs more ends in a MemoryError."""
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * resource.getpagesize() + _MOST_MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_AS, before)
+def bounded_memory() -> Iterator[None]:
+    with little_memory():
+        yield
 
 
 def test_the_dashboard_lists_every_job_of_a_hostile_store(store: Path) -> None:

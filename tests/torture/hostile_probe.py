@@ -1,0 +1,131 @@
+"""Probe: stores with jobs of strangers, each hostile in one way or in several.
+
+All jobs are listed by the dashboard and the command line, within bounds on time and memory; every
+question to a hostile job is answered or refused, and what is damaged is reported.
+"""
+
+import io
+import json
+import random
+import resource
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
+from time import monotonic
+
+from sonde.cli._main import run_command_line
+from sonde.show.web.catalogue import Catalogue
+from tests.fakes.clock import FakeClock
+from tests.torture.damage import ask_all
+from tests.torture.hostile_stores import GOOD, HARMLESS, HOSTILE, make_store
+from tests.torture.probe import Outcome
+
+_MOST_MEMORY = 4 << 30
+_SLOW_SECONDS = 60.0
+_FEW = 12  # jobs of the store where there is little time
+
+
+@contextmanager
+def little_memory() -> Iterator[None]:
+    """A few gigabytes more than this process has: what needs more ends in a MemoryError."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + _MOST_MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+class HostileStores:
+    """Every kind of hostile job once, then jobs that are hostile in several ways."""
+
+    name = "hostile-stores"
+
+    def run(self, seed: int, deadline: float) -> Iterator[Outcome]:
+        """Yield one outcome per list and per job that is asked everything."""
+        numbers = random.Random(seed)
+        names = sorted(HOSTILE)
+        numbers.shuffle(names)
+        if deadline - monotonic() < _SLOW_SECONDS:
+            names = names[:_FEW]
+        folder = Path(tempfile.mkdtemp(prefix="sonde-torture-"))
+        try:
+            make_store(folder, names)
+            yield from _lists(folder, {GOOD, *names}, seed)
+            for name in names:
+                if monotonic() > deadline:
+                    return
+                yield _asked(folder / name, name, name in HARMLESS, seed)
+                shutil.rmtree(folder / name, ignore_errors=True)
+            while monotonic() < deadline:
+                yield _several(folder, numbers.randrange(1 << 32))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lists(folder: Path, expected: set[str], seed: int) -> Iterator[Outcome]:
+    with little_memory():
+        start = monotonic()
+        try:
+            catalogue = Catalogue(str(folder), FakeClock())
+            rows = {row["name"]: row for row in catalogue.rows(catalogue.find("", "", "name"))}
+        except Exception as error:  # noqa: BLE001 - whatever leaves the list is a crash
+            yield Outcome("the dashboard's list", seed, crash=f"{type(error).__name__}: {error}")
+            return
+        yield _listed("the dashboard's list", set(rows), expected, start, seed)
+        start, output = monotonic(), io.StringIO()
+        with redirect_stdout(output):
+            code = run_command_line(["jobs", "--store", str(folder), "--json"])
+        names = {job["job"] for job in json.loads(output.getvalue())} if code == 0 else set()
+        yield _listed("sonde jobs", names, expected, start, seed)
+
+
+def _listed(case: str, names: set[str], expected: set[str], start: float, seed: int) -> Outcome:
+    seconds = monotonic() - start
+    crash = f"took {seconds:.0f} s" if seconds > _SLOW_SECONDS else None
+    missing = sorted(expected - names)
+    return Outcome(case, seed, crash, silent_loss=f"not listed: {missing}" if missing else None)
+
+
+def _several(folder: Path, seed: int) -> Outcome:
+    """A job that is hostile in two or three ways; a way that the others leave no room for is not.
+
+    Damage is not asked for: one way may undo what another has damaged.
+    """
+    numbers = random.Random(seed)
+    names = numbers.sample(sorted(HOSTILE), k=numbers.randrange(2, 4))
+    names.sort(key=lambda name: "-as-" in name)  # pipes and devices last: nobody can edit them
+    job = folder / "several"
+    shutil.copytree(folder / GOOD, job)
+    try:
+        for name in names:
+            with suppress(OSError, ValueError, StopIteration, LookupError, AttributeError):
+                HOSTILE[name](job)
+        return _asked(job, "+".join(names), None, seed)
+    finally:
+        shutil.rmtree(job, ignore_errors=True)
+
+
+def _asked(job: Path, case: str, is_harmless: bool | None, seed: int) -> Outcome:
+    clock, start = FakeClock(), monotonic()
+    clock.advance(3600)
+    try:
+        with little_memory():
+            _, lost = ask_all(job, clock)
+    except (Exception, MemoryError) as error:  # noqa: BLE001 - counted, whatever it is
+        return Outcome(case, seed, crash=f"{type(error).__name__}: {str(error)[:300]}")
+    if monotonic() - start > _SLOW_SECONDS:
+        return Outcome(case, seed, crash=f"took {monotonic() - start:.0f} s")
+    is_reported = any(one["reason"] in ("damaged", "missing") for one in lost)
+    if is_harmless is None or is_reported != is_harmless:
+        return Outcome(case, seed)
+    if is_harmless:
+        return Outcome(case, seed, untrue_state=f"reported as lost: {lost}")
+    return Outcome(case, seed, silent_loss="no damage is reported")
+
+
+PROBES = (HostileStores(),)

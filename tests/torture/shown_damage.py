@@ -1,0 +1,167 @@
+"""Damage as people meet it: in the report, in the timeline, in every answer of the dashboard.
+
+The promise is the one of `damage.py`: an answer is that of the intact job, or the damage is
+reported; and nothing is answered with a 500. Besides the job of the other probe, one is damaged
+that a real `sonde run` has recorded, with tensors.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from sonde.client.job import Job
+from sonde.client.reports import report_of
+from sonde.show.web.answers import ANSWERS
+from sonde.store.backends import open_backend
+from tests.fakes.clock import FakeClock
+from tests.journeys.sonde_cli import plain_environment
+from tests.show.web.served import served
+from tests.torture.damage import GRADIENT, Intact, ask_all
+from tests.torture.damage_probe import damaged
+from tests.torture.probe import Outcome
+
+_REFUSED = 503  # with a sentence that names the damaged file
+_LONG_SECONDS = 60.0  # with less time, no real job is recorded
+_TRAINING = """
+import torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(40):
+    optimizer.zero_grad()
+    inputs = torch.randn(16, 4)
+    torch.nn.functional.cross_entropy(model(inputs), (inputs.sum(1) > 0).long()).backward()
+    optimizer.step()
+"""
+_SAVED = "all:every=4,values,histogram"
+# what says when it was written, how long it took or which build wrote it, not what was recorded
+_PASSING = re.compile(rb'"(?:seconds|written|etag|version|cost_seconds)": ?[^,}]*')
+# what a route needs to be told, where the defaults of a question do not do
+_QUERIES: Mapping[str, str] = {
+    "series": "?keys=cpu.user_percent&px=100",
+    "scalars": "?names=loss",
+    "tensors/histograms": f"?name={GRADIENT}",
+    "tensors/statistics": f"?names={GRADIENT}",
+    "tensors/value": f"?name={GRADIENT}&step=3",
+    "timeline/search": "?text=mm",
+    "timeline/slice": "?track=thread 1&lane=0&at=23.6",
+}
+
+Lost = list[dict[str, Any]]
+
+
+@cache
+def routes() -> tuple[str, ...]:
+    """The addresses of one job that can be read; the job itself last, when all has been read."""
+    found = sorted(
+        address.path.removeprefix("/jobs/{job}").removeprefix("/")
+        for name in ANSWERS.names()
+        for address in ANSWERS.load(name)().addresses()
+        if address.method == "GET" and address.path.startswith("/jobs/{job}")
+    )
+    return (*(path for path in found if path and "{" not in path), "")
+
+
+def ask_the_dashboard(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
+    """What every route answers; an error of the server is raised."""
+    client = served(str(folder.parent), clock)
+    answers: dict[str, Any] = {}
+    for route in routes():
+        reply = client.get(f"/api/jobs/{folder.name}/{route}".rstrip("/") + _QUERIES.get(route, ""))
+        if reply.status_code >= 500 and reply.status_code != _REFUSED:
+            raise RuntimeError(f"{route}: status {reply.status_code}: {reply.text[:300]}")
+        answers[route] = (reply.status_code, _PASSING.sub(b"", reply.content))
+    _, answers[""] = answers[""]
+    listed = [row for row in client.get("/api/jobs").json()["jobs"] if row["name"] == folder.name]
+    if not listed:
+        raise RuntimeError("the job is not in the list")
+    return answers, _lost(client.get(f"/api/jobs/{folder.name}").json())
+
+
+def _lost(document: Any) -> Lost:
+    """What an answer says is lost; of a job that cannot be read, that this is so."""
+    if "error" in document:
+        return [{"what": document["error"], "reason": "damaged"}]
+    lost: Lost = document["lost"] if "lost" in document else document["summary"]["lost"]
+    return lost
+
+
+def ask_for_the_report(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], Lost]:
+    """The report as data, and the timeline; a page that cannot be made is a crash."""
+
+    def report(job: Job) -> Any:
+        made = report_of(job, open_backend(str(folder)), clock)
+        assert made.html.startswith("<!doctype html>"), made.html[:100]
+        if made.document["failed"]:
+            raise RuntimeError(f"charts failed: {made.document['failed']}")
+        return made.document
+
+    def timeline(job: Job) -> Any:
+        return job.timeline().to_arrow().to_pylist()
+
+    return ask_all(folder, clock, {"report": report, "timeline": timeline})
+
+
+def record_real_job(folder: Path) -> FakeClock:
+    """A job of a real training with tensors, recorded by `sonde run`."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    script = folder.parent / "train.py"
+    script.write_text(_TRAINING)
+    words = ("run", "--quiet", "--no-report", "--store", str(folder.parent), "--name", folder.name)
+    subprocess.run(
+        [sys.executable, "-m", "sonde", *words, "--save", _SAVED, sys.executable, str(script)],
+        cwd=folder.parent,
+        env=plain_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=300,
+        check=True,
+    )
+    return FakeClock(time.time_ns())
+
+
+def _copied(folder: str, clock: FakeClock) -> Callable[[Path], FakeClock]:
+    def copy(job: Path) -> FakeClock:
+        shutil.copytree(Path(folder, "recorded", "job"), job)
+        return FakeClock(clock.now_ns())
+
+    return copy
+
+
+class ShownDamage:
+    """Reports, timelines and routes of damaged jobs, in turn."""
+
+    name = "shown-damage"
+
+    def run(self, seed: int, deadline: float) -> Iterator[Outcome]:
+        """Yield one outcome per damage."""
+        with tempfile.TemporaryDirectory(prefix="sonde-torture-") as folder:
+            jobs = [
+                Intact(Path(folder, "web"), is_sealed=True, ask=ask_the_dashboard),
+                Intact(Path(folder, "report"), ask=ask_for_the_report),
+            ]
+            if deadline - monotonic() > _LONG_SECONDS:
+                clock = record_real_job(Path(folder, "recorded", "job"))
+                jobs += [
+                    Intact(Path(folder, f"real-{number}"), record=_copied(folder, clock), ask=ask)
+                    for number, ask in enumerate((ask_the_dashboard, ask_for_the_report, ask_all))
+                ]
+            streams = [damaged(job, seed, deadline) for job in jobs]
+            while streams:
+                for stream in list(streams):
+                    outcome = next(stream, None)
+                    if outcome is None:
+                        streams.remove(stream)
+                    else:
+                        yield outcome
+
+
+PROBES = (ShownDamage(),)
