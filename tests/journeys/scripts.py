@@ -15,7 +15,7 @@ from tests.journeys.sonde_cli import COMMAND, PYTHON, STORE, plain_environment
 from tests.journeys.warm_python import WarmPython
 
 FOLDER = Path(__file__).parent / "training"
-_HELPERS = ("recorded_group", "telling")
+_HELPERS = ("recorded_group", "shows_everything", "telling")
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in _HELPERS)
 
 ALONE = "alone"
@@ -36,9 +36,9 @@ _ALSO_AS_USUAL = ("compiled_model", "ddp", "fsdp2_adamw", "loader_workers", "pla
 # forks of one that is warm
 _ALONE_ANEW = ("compiled_fullgraph", "plain_loop", "raises", "strict_settings")
 _OF_TWO_RANKS = ("ddp", "fsdp2", "fsdp2_adamw", "sharded_kinds")
-_LOADED = ("torch", "torch._dynamo", "sklearn.datasets")
+_LOADED = ("torch", "torch._dynamo")
 
-_TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+TWO_RANKS = (PYTHON, str(Path(__file__).parent / "two_ranks.py"))
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def command(name: str) -> tuple[str, ...]:
     """How a script is started."""
     script = str(FOLDER / f"{name}.py")
     if name in _OF_TWO_RANKS:
-        return (*_TORCHRUN, script)
+        return (*TWO_RANKS, script)
     if name == "checkpoint_resume":
         return ("sh", "-c", f"{PYTHON} {script} && {PYTHON} {script}")
     return (PYTHON, script)

@@ -1,4 +1,4 @@
-"""Two workers under torchrun, one of which comes 100 ms late to the collectives of some steps."""
+"""Two workers, one of which comes 100 ms late to the collectives of some steps."""
 
 import fcntl
 import json
@@ -11,8 +11,8 @@ import pytest
 from sonde.client.collectives import Collectives
 from sonde.client.job import Job, open_job
 from tests.fakes.perfetto import check_trace
-from tests.journeys.scripts import Scripts
-from tests.journeys.sonde_cli import PYTHON, Sonde
+from tests.journeys.scripts import TWO_RANKS, Scripts
+from tests.journeys.sonde_cli import Sonde
 
 DELAY = 0.100
 SCRIPT = """
@@ -49,8 +49,7 @@ COMMAND = (
     *("--profile", "none", "--profile", "operators:start_step=3,num_steps=2"),
     *("--profile", "distributed:start_step=7,num_steps=6"),
     *("--profile", "distributed:start_step=16,num_steps=6"),
-    *("--", PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"),
-    "script.py",
+    *("--", *TWO_RANKS, "script.py"),
 )
 
 

@@ -81,9 +81,10 @@ def test_steps_lost_to_a_full_disk_are_reported_at_the_end(
     (line,) = [line for line in done.stderr.splitlines() if "training steps" in line]
     assert line.startswith("sonde: lost: ")
     assert "no space left" in line or "is full" in line
-    # to record it takes a new file, which a disk without inodes has not got
-    lost = [loss["what"] for loss in json.loads(status)["lost"]]
-    assert kind == "inodes" or [what for what in lost if "training steps" in what]
+    document = json.loads(status)
+    lost = [loss["what"] for loss in document["lost"]]
+    assert [what for what in lost if "training steps" in what], lost
+    assert (document["state"], document["exit_code"]) == ("failed", 7)
 
 
 @needs_root

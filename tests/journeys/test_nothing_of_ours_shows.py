@@ -1,10 +1,13 @@
 """What a script prints when it dies, how deep it recurses and what its modes see: all as alone."""
 
+import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.journeys.scripts import FOLDER
 from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
 
 DEEP = """
@@ -129,3 +132,35 @@ def test_a_function_mode_of_the_script_sees_only_its_own_calls(sonde: Sonde) -> 
     done = sonde.run("run", "--name", "job", PYTHON, "script.py")
     assert bare.stdout
     assert done.stdout == bare.stdout
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a script shows that warns, fails and recurses everywhere: alone, and watched."""
+    folder = tmp_path_factory.mktemp("shows")
+    script = str(FOLDER / "shows_everything.py")
+    done = Sonde(folder).run("run", "--name", "job", PYTHON, script)
+    found = [alone(folder, script), done]
+    assert [one.returncode for one in found] == [0, 0]
+    assert lines(found[1].stderr) == lines(found[0].stderr)  # warnings of a child among them
+    bare, watched = (json.loads(one.stdout) for one in found)
+    return bare, watched
+
+
+def test_warnings_and_printed_tracebacks_name_what_they_name_alone(
+    shown: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    bare, watched = shown
+    assert len([line for line in bare["shown"] if "planted" in line]) > 100
+    assert watched["shown"] == bare["shown"]
+
+
+def test_recursion_through_prints_loaders_backward_and_saving_costs_a_frame_per_wrapper(
+    shown: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    bare, watched = shown
+    added = {way: watched["frames"][way] - count for way, count in bare["frames"].items()}
+    # a loader is wrapped where it gives and where it makes a batch, saving for time and for place,
+    # a backward pass for steps that are watched and for those that are only counted
+    wrappers = {"print": 1, "backward": 2, "loader": 2, "torch.save": 2}
+    assert added == {way: count * bare["levels"] for way, count in wrappers.items()}

@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -125,6 +126,7 @@ def _become(
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # this environment may name another one
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
