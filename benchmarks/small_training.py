@@ -18,7 +18,7 @@ import torch
 from benchmarks.small_programs import PROGRAMS
 
 _BLOCK_SECONDS = 0.2  # what else runs on the machine changes within seconds
-_WARM_UP_SECONDS = 2.0
+_WARM_UP_SECONDS = 6.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class PyTorch(Adapter):
         self.names, scalars = Names(), Scalars(session)
         records, looks, hooks = Records(session), Looks(session), Hooks()
         gather = Gather(session, self.names, records, looks)
-        rest, marks = Rest(session, hooks), Marks(session)
+        rest, marks = Rest(session, hooks, self._patches), Marks(session)
         quiet = Quiet(session, gather.steps_until_due, looks, rest)
         self.modules = Modules(session, self.names, marks, quiet, hooks)
         self.losses = losses = Losses(session, scalars)

@@ -14,6 +14,7 @@ from sonde.collect.session import Session
 from sonde.collect.torch.feeds import NO_FEED
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.quiet import DATA_WAIT, Quiet
+from sonde.collect.torch.resting import LONG_WAIT_NS
 from sonde.records.step import Phase
 
 _COLLECTIVES = (
@@ -96,7 +97,9 @@ class Waiting:
                     drop_frame(error)
                     raise
                 feeds.latest = feeds.by_iterator.get(id(iterator)) or NO_FEED
-                quiet.rest.waited(start_ns, now_ns())
+                end_ns = now_ns()
+                if end_ns - start_ns > LONG_WAIT_NS:
+                    quiet.rest.notes.append((start_ns, end_ns))
                 return batch
             start_ns, is_exhausted = now_ns(), True
             try:

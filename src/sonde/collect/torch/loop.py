@@ -34,6 +34,7 @@ from sonde.collect.torch.quiet import (
     Note,
     Quiet,
 )
+from sonde.collect.torch.step_hooks import StepHooks
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.collect.torch.unstepped import Unstepped
 from sonde.records.step import Phase
@@ -103,7 +104,7 @@ class TrainingLoop:
         self._unstepped.attach(patches)
         patches.wrap(torch.autograd, "backward", self._backward)
         for owner in (Optimizer, torch.nn.Module):
-            patches.wrap(owner, "zero_grad", self._zeroing)
+            patches.wrap(owner, "zero_grad", self._zeroing, is_removable=True)
         self._quiet.readers |= self._readers()
         self._quiet.rest.follow(self.optimizers, self._losses, self.loss_kinds)
         scalers = (self._session, self._losses, lambda: self._start_ns, self._step_skipped)
@@ -113,6 +114,7 @@ class TrainingLoop:
         leave_alone(post_hook)
         self._handles = [step_hooks.register_optimizer_step_pre_hook(pre_hook)]
         self._handles.append(step_hooks.register_optimizer_step_post_hook(post_hook))
+        self._quiet.rest.removable.append(StepHooks(self._handles, self._quiet.rest.counting()))
 
     def _before_steps(self) -> Callable[..., Any]:
         before = self._session.hook("optimizer steps", self._before_step, None)
@@ -120,7 +122,7 @@ class TrainingLoop:
         quiet, get_ident, session = self._quiet, threading.get_ident, self._session
 
         def pre_hook(optimizer: Optimizer, args: Any, kwargs: Any) -> Any:
-            if session.is_resting or is_compiling():
+            if is_compiling():
                 return None
             is_known = quiet.is_on and id(optimizer) == quiet.optimizer
             if is_known and len(args) == 1 and not kwargs and get_ident() == quiet.thread_id:
@@ -143,12 +145,9 @@ class TrainingLoop:
     def _after_steps(self) -> Callable[..., None]:
         after = self._session.hook("optimizer steps", self._after_step, None)
         is_compiling, now_ns = torch.compiler.is_compiling, self._session.clock.now_ns
-        quiet, session, count = self._quiet, self._session, self._quiet.rest.counting()
+        quiet = self._quiet
 
         def post_hook(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-            if session.is_resting:
-                count(optimizer)
-                return
             if is_compiling():
                 return
             if quiet.optimizer_ns and id(optimizer) == quiet.optimizer:
@@ -218,8 +217,8 @@ class TrainingLoop:
                 drop_frame(error)
                 raise
             if session.is_resting:
-                quiet.rest.cleared()
-            elif not is_compiling() and (self._backwards or quiet.ends_with(BACKWARD)):
+                return result
+            if not is_compiling() and (self._backwards or quiet.ends_with(BACKWARD)):
                 cleared()
             return result
 

@@ -15,9 +15,25 @@ class Patches:
 
     def __init__(self) -> None:
         self._replaced: list[tuple[Any, str, Any, Any]] = []
+        self._removable: list[tuple[Any, str, Any, Any]] = []
 
-    def wrap(self, owner: Any, name: str, make: Callable[[Any], Callable[..., Any]]) -> None:
-        """Replaces a function by one made from it; one that is not there is left alone."""
+    def wrap(
+        self,
+        owner: Any,
+        name: str,
+        make: Callable[[Any], Callable[..., Any]],
+        *,
+        is_removable: bool = False,
+    ) -> None:
+        """Replaces a function by one made from it; one that is not there is left alone.
+
+        Args:
+            owner: Class or module of the function.
+            name: Attribute of the function.
+            make: Makes the replacement.
+            is_removable: Whether the replacement can be taken out for a while. Not for functions
+                that models keep: they are pickled by name, which must lead to the same object.
+        """
         original = getattr(owner, name, None)
         if original is None:
             return
@@ -28,10 +44,24 @@ class Patches:
         own = vars(owner).get(name, _MISSING)
         setattr(owner, name, replacement)
         self._replaced.append((owner, name, own, replacement))
+        if is_removable:
+            self._removable.append(self._replaced[-1])
 
     def replaced(self) -> Iterator[tuple[Any, Any]]:
         """The original functions, and those that stand in their places."""
         return ((vars(one[3])["__wrapped__"], one[3]) for one in self._replaced)
+
+    def take_out(self) -> None:
+        """Restore the originals of removable replacements until `put_back`."""
+        for owner, name, own, replacement in self._removable:
+            if vars(owner).get(name) is replacement:
+                _restore(owner, name, own)
+
+    def put_back(self) -> None:
+        """Replace again what `take_out` has restored, unless someone else has replaced it since."""
+        for owner, name, own, replacement in self._removable:
+            if vars(owner).get(name, _MISSING) is own:
+                setattr(owner, name, replacement)
 
     def undo(self) -> None:
         """Puts everything back that is still as we left it."""
@@ -39,6 +69,7 @@ class Patches:
             if vars(owner).get(name) is replacement:
                 _restore(owner, name, own)
         self._replaced.clear()
+        self._removable.clear()
 
 
 def _restore(owner: Any, name: str, own: Any) -> None:

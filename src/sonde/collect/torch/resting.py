@@ -9,7 +9,7 @@ records in bulk. The hooks return when the overhead budget has room for the next
 from collections.abc import Callable
 from math import ceil, nan
 from threading import get_ident
-from typing import Any
+from typing import Any, Protocol
 
 from torch import Tensor
 from torch._C import (
@@ -24,7 +24,6 @@ from sonde.collect.budget import COUNTED_LOSS_NS, COUNTED_STEP_NS
 from sonde.collect.counted_steps import LANE
 from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
-from sonde.collect.torch.hooks import Hooks
 from sonde.collect.torch.losses import Losses, operation_of
 from sonde.collect.torch.numbers import number_in
 from sonde.collect.torch.optimizers import Optimizers
@@ -37,7 +36,7 @@ _LONGEST_NS = NANOSECONDS // 2  # readers do not wait longer for counts and loss
 _MOST_STEPS = 4096
 _NEVER = 1 << 62
 _LOSS_SHARE = 1.0  # of the budget, for the losses of counted steps
-_LONG_WAIT_NS = 2_000_000  # for data: recorded with a step that is only counted
+LONG_WAIT_NS = 2_000_000  # for data: recorded with a step that is only counted
 _SAID_AFTER_STEPS = 2000
 _STRETCHED = 4
 _LARGEST = 3.4e38  # of losses that are numbers
@@ -48,18 +47,28 @@ _TIMES_COUNTED = 2.0  # an inspected step is not taken for longer than so many c
 _TRAIN, _PHASE, _DATA_WAIT = Mode.TRAIN.value, EventCategory.PHASE.value, Phase.DATA_WAIT.value
 
 
+class Removable(Protocol):
+    """Hooks or replaced functions that can be taken out for a while."""
+
+    def take_out(self) -> None:
+        """Take everything out."""
+
+    def put_back(self) -> None:
+        """Put back what was taken out."""
+
+
 class Rest:
     """Whether the hooks are out of the way, and what was kept meanwhile."""
 
     __slots__ = (
         *("notes", "keeps_losses", "deadline_ns", "left", "rates", "is_allowed", "numbers"),
         *("_latest_rate", "_limit", "_usual", "_is_interrupted", "on_evaluation"),
-        *("_session", "_hooks", "_stepped", "_end_ns", "_due_in", "_turns", "_is_wanted"),
+        *("_session", "removable", "_stepped", "_end_ns", "_due_in", "_turns", "_is_wanted"),
         *("_counted", "_previous", "_inspected", "_said", "_said_losses", "_seconds"),
         *("on_begin", "on_counted", "_optimizers", "_losses", "_kinds", "_is_alone"),
     )
 
-    def __init__(self, session: Session, hooks: Hooks) -> None:
+    def __init__(self, session: Session, *removable: Removable) -> None:
         # in order: the number of a loss, the rates of an optimizer that have changed, a wait for
         # data (from, to), the end of an optimizer's step: when, and the optimizer's identity (when,
         # identity, None) where there are several
@@ -76,7 +85,7 @@ class Rest:
         self.on_begin: list[Callable[[], None]] = []
         self.on_counted: list[Callable[[int], None]] = []  # told how many steps were only counted
         self._session = session
-        self._hooks = hooks
+        self.removable: list[Removable] = [*removable]  # what is out of the way at rest
         self._stepped: list[tuple[int, int]] = []  # optimizers of the step under way, and when
         self._end_ns = 0
         self._previous: tuple[int, ...] = ()  # the optimizers of the step before
@@ -136,11 +145,11 @@ class Rest:
         self._stepped.clear()
         self._take_out()
 
-    def counting(self) -> Callable[[Optimizer], None]:
+    def counting(self) -> Callable[[Optimizer, Any, Any], None]:
         """What keeps the end of an optimizer's step: one function, since it is called so often."""
         session, now_ns = self._session, self._session.clock.now_ns
 
-        def count(optimizer: Optimizer) -> None:
+        def count(optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
             if get_ident() != session.thread_id:
                 return
             end_ns = now_ns()
@@ -159,11 +168,6 @@ class Rest:
         if rates != self.rates:
             self.rates = rates
             self.notes.append(rates)
-
-    def waited(self, start_ns: int, end_ns: int) -> None:
-        """Keep a wait for data, if it was a long one."""
-        if end_ns - start_ns > _LONG_WAIT_NS:
-            self.notes.append((start_ns, end_ns))
 
     def around(self, original: Callable[..., Any], awake: Callable[..., Any]) -> Callable[..., Any]:
         """A backward pass: while hooks rest the original one, and only its loss is kept."""
@@ -211,11 +215,6 @@ class Rest:
             self._usual.add(kind)
         return value
 
-    def cleared(self) -> None:
-        """Gradients were set to zero: if no optimizer has used them, their loss is no step's."""
-        if self.notes and type(self.notes[-1]) is float:
-            self.notes.pop()
-
     def evaluates(self) -> None:
         """An evaluation begins: it is seen, unless evaluations have cost too much before."""
         session = self._session
@@ -233,9 +232,14 @@ class Rest:
         self._previous = session.steps.latest_optimizers
         for prepare in self.on_begin:
             prepare()
-        self._hooks.take_out()
+        for removable in self.removable:
+            removable.take_out()
         self._is_wanted = False
         session.is_resting = session.is_behind = True
+
+    def _put_back(self) -> None:
+        for removable in self.removable:
+            removable.put_back()
 
     def _plan(self) -> None:
         """How many steps are counted before the next turn."""
@@ -272,7 +276,7 @@ class Rest:
             session.catch_up()
         else:
             self.keeps_losses = self.keeps_losses and self._may_keep_losses()
-            self._due_in = max(1, self._due_in)
+            self._due_in = max(0 if is_due else 1, self._due_in)
             self._plan()
 
     def _is_between_steps(self) -> bool:
@@ -359,7 +363,7 @@ class Rest:
         """Put the hooks back, and record what was kept."""
         session = self._session
         session.is_resting = session.is_behind = False
-        self._hooks.put_back()
+        self._put_back()
         self.flush()
         self.notes = []
         session.account(session.clock.now_ns(), session.clock.now_ns())
@@ -369,7 +373,7 @@ class Rest:
     def forget(self) -> None:
         """In a forked child, what was kept is the parent's."""
         self._session.is_resting = False
-        self._hooks.put_back()
+        self._put_back()
         self.notes, self._stepped = [], []
 
     def end_soon(self) -> None:
