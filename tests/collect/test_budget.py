@@ -115,16 +115,36 @@ def test_as_much_may_be_owed_at_the_beginning_behind_the_step_as_inside() -> Non
     assert (is_allowed, budget.has_credit) == (True, False)
 
 
-def test_what_the_beginning_has_cost_is_forgiven_but_for_a_little() -> None:
+def test_every_step_is_watched_until_that_has_cost_60_ms() -> None:
     budget = Budget(1.0)
 
-    budget.step_over(training_seconds=2.9, hook_seconds=0.3)
+    budget.step_over(training_seconds=1.0, hook_seconds=0.059)
+    is_watched = budget.watches_every_step
+    budget.step_over(training_seconds=0.01, hook_seconds=0.002)
+
+    assert (is_watched, budget.watches_every_step) == (True, False)
+    assert budget.inline.saved_seconds == 0.0  # inspections follow at once
+    assert budget.hook_seconds == pytest.approx(0.061)
+
+
+def test_every_step_is_watched_for_three_seconds_at_most() -> None:
+    budget = Budget(1.0)
+
+    budget.step_over(training_seconds=3.1, hook_seconds=0.001)
+
+    assert not budget.watches_every_step
+
+
+def test_inspections_of_the_beginning_are_forgiven_but_for_a_little() -> None:
+    budget = Budget(1.0)
+
+    budget.step_over(training_seconds=1.0, hook_seconds=0.061)
+    budget.step_over(training_seconds=1.9, hook_seconds=0.3)
     owed = -budget.inline.saved_seconds
     budget.step_over(training_seconds=0.2, hook_seconds=0.0)
 
-    assert 0.09 < owed < 0.11
+    assert 0.09 < owed < 0.12
     assert -budget.inline.saved_seconds == pytest.approx(0.02)
-    assert budget.hook_seconds == 0.3
 
 
 def test_calls_outside_of_training_are_seen_until_they_cost_too_much() -> None:

@@ -21,9 +21,11 @@ NOTE_NS = 12_000
 COUNTED_STEP_NS = 8_000
 COUNTED_LOSS_NS = 6_000
 
-# Most faults show at the beginning: so long every step is watched, whatever it costs, and what that
-# costs is charged by a part, since it must not end the looks that follow.
-_WATCHED_SECONDS = 3.0
+# Most faults show at the beginning. Every step is watched for three seconds, or until that has
+# cost 60 ms (at a budget of 1%), which is 3% of a job of two seconds. What the beginning costs is
+# charged in part, since it must not end the inspections that follow.
+_BEGINNING_SECONDS = 3.0
+_WATCHED_SECONDS = 6.0  # of training, at the whole budget: the cost of watching every step
 _CHARGED_EARLY = 0.4
 _CREDIT_SECONDS = 20.0  # of training, at the whole budget: may be owed at the beginning
 _OWED_LATER_SECONDS = 2.0  # at the whole budget: what is owed after the beginning, if no more than
@@ -126,7 +128,7 @@ class Budget:
 
     def step_over(self, training_seconds: float, hook_seconds: float) -> None:
         """A step took so long, of which the hook took so much."""
-        was_early = self.is_early
+        was_beginning, has_watched = self.is_beginning, self.watches_every_step
         self.training_seconds += training_seconds
         self.hook_seconds += hook_seconds
         self.inline.earn(training_seconds)
@@ -134,8 +136,10 @@ class Budget:
         self.looks.earn(training_seconds)
         self.outside.earn(training_seconds)
         self.behind.earn(training_seconds)
-        self.inline.spend(_CHARGED_EARLY * hook_seconds if was_early else hook_seconds)
-        if was_early and not self.is_early:
+        self.inline.spend(_CHARGED_EARLY * hook_seconds if was_beginning else hook_seconds)
+        if has_watched and not self.watches_every_step:
+            self.inline.forgive(self._of(_FORGIVEN_SECONDS), 0.0)
+        if was_beginning and not self.is_beginning:
             for allowance in (self.inline, self.outside):
                 allowance.forgive(self._of(_FORGIVEN_SECONDS), self._of(_OWED_LATER_SECONDS))
 
@@ -178,15 +182,21 @@ class Budget:
         return self.percent / 100 * training_seconds
 
     @property
-    def is_early(self) -> bool:
-        """Whether training has only begun: every step is watched."""
-        return self.training_seconds < _WATCHED_SECONDS
+    def is_beginning(self) -> bool:
+        """Whether training has only begun."""
+        return self.training_seconds < _BEGINNING_SECONDS
+
+    @property
+    def watches_every_step(self) -> bool:
+        """Whether training has only begun, and watching every step of it did not cost much yet."""
+        return self.is_beginning and self.hook_seconds < self._of(_WATCHED_SECONDS)
 
     @property
     def is_overdrawn(self) -> bool:
         """Whether calls outside of training have cost more than they may."""
         is_overdrawn = self.outside.owes_more_than(_OVERDRAWN_SECONDS * self.percent)
-        return is_overdrawn and self._calls_outside > _FIRST_CALLS and not self.is_early
+        is_seen = self.watches_every_step or self._calls_outside <= _FIRST_CALLS
+        return is_overdrawn and not is_seen
 
     def outside_took(self, seconds: float) -> None:
         """Calls outside of training took so much of what the hook takes in all."""

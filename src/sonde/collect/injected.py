@@ -4,6 +4,7 @@ It is loaded by its place on the disk, from whatever Python and environment the 
 Sonde in the same way: nothing of ours is on the user's path.
 """
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -66,11 +67,26 @@ def is_there(name: str, module: Any) -> None:
         if name in _NAMED:
             note_framework(name, str(getattr(module, "__version__", "")))
         if name not in _NOT_SEEN:
-            _load("entry").framework_loaded(name)
+            _attach_adapter(name)
     except BaseException as error:
         if not is_damage(error):
             raise
         _complain(error)
+
+
+def _attach_adapter(name: str) -> None:
+    """Load Sonde's adapter with automatic garbage collection switched off.
+
+    The modules it loads stay: they are no garbage, but they would make Python start its next full
+    collection in the first steps of a training, which takes a tenth of a second.
+    """
+    is_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        _load("entry").framework_loaded(name)
+    finally:
+        if is_collecting:
+            gc.enable()
 
 
 def note_framework(name: str, version: str) -> None:

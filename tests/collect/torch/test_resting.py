@@ -25,7 +25,7 @@ STEPS = 300
 @pytest.fixture(autouse=True)
 def spent_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks rest as soon as they may, and return when something is due."""
-    monkeypatch.setattr(Budget, "is_early", False)
+    monkeypatch.setattr(Budget, "watches_every_step", False)
     monkeypatch.setattr(Budget, "inspection_share", lambda *_: 1e9)
     monkeypatch.setattr(Budget, "steps_until_inspection", lambda *_: 20)
     monkeypatch.setattr(Budget, "has_room_for_inspection", True)

@@ -178,7 +178,7 @@ class Quiet:
         may_rest = rest.is_allowed and self.most_steps and self.fingerprints is None
         if not may_rest or step_seconds <= 0 or not steps.is_seen_alone:
             return False
-        if session.budget.is_early:
+        if session.budget.watches_every_step:
             return False
         budget = session.budget
         cost = _STEP_NS / NANOSECONDS / (budget.share * step_seconds) if is_plain else 0.0

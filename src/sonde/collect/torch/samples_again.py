@@ -88,7 +88,7 @@ class SamplesAgain:
         self._batch = max(self._batch, size)
         self._latest = [*self._latest, *marks[-_LATEST:]][-_LATEST:]
         rows = marks[marks <= self._limit]
-        found = np.unique(rows)
+        found = _distinct(rows)
         fresh = found[~_are_in(found, self._known)]
         self._rows += len(rows)
         self._again += len(rows) - len(fresh)
@@ -99,7 +99,7 @@ class SamplesAgain:
         self._known = known
 
     def _evaluate(self, size: int, marks: Marks, series: Any) -> None:
-        latest = np.unique(np.concatenate(self._latest)) if self._latest else marks[:0, 0]
+        latest = _distinct(np.concatenate(self._latest)) if self._latest else marks[:0, 0]
         is_latest = _are_in(marks, latest).mean(1) >= _IS_THE_SAME
         evaluated = self._evaluated.setdefault(id(series), _Evaluated(series))
         for own in marks[~is_latest][: _MOST_BATCHES - len(evaluated.batches)]:
@@ -129,7 +129,7 @@ class SamplesAgain:
 
 def _compared(batches: list[Marks], known: Marks) -> dict[str, int]:
     """How many samples there are, how many of them are known, and whether batches have both."""
-    rows, times = np.unique(np.concatenate(batches), return_counts=True)
+    rows, times = _counted(np.concatenate(batches))
     often = int(np.argmax(np.bincount(times))) if len(times) else 0  # passes over the same data
     pairs = mixed = 0
     for own in batches:
@@ -159,6 +159,23 @@ def _marks(batches: list[Given]) -> Marks:
         total ^= total >> np.uint64(shift)
         total *= _FACTORS[-1]
     return total ^ (total >> np.uint64(32))
+
+
+def _counted(marks: Marks) -> tuple[Marks, NDArray[np.int64]]:
+    """The distinct ones in order, and how often each occurs.
+
+    `np.unique` would import `numpy.ma` in the training process: tens of milliseconds, and the
+    objects it adds make Python collect garbage for 150 ms.
+    """
+    ordered = np.sort(marks)
+    is_first = np.ones(len(ordered), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    starts = np.flatnonzero(is_first)
+    return ordered[starts], np.diff(starts, append=len(ordered))
+
+
+def _distinct(marks: Marks) -> Marks:
+    return _counted(marks)[0]
 
 
 def _are_in(marks: Marks, known: Marks) -> NDArray[np.bool_]:

@@ -13,9 +13,11 @@ class StepHooks:
     """
 
     def __init__(self, handles: Sequence[Any], count: Callable[[Any, Any, Any], None]) -> None:
-        """Args:
-        handles: Of the hook before and of the hook after each optimizer step.
-        count: Called after each optimizer step meanwhile.
+        """Keep the hooks of both kinds.
+
+        Args:
+            handles: Of the hook before and of the hook after each optimizer step.
+            count: Called after each optimizer step while hooks rest.
         """
         leave_alone(_nothing)
         leave_alone(count)
