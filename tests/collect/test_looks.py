@@ -112,6 +112,17 @@ def test_training_that_goes_on_from_a_checkpoint_is_looked_at_as_from_the_beginn
     assert found == [1000, 1001, 1002, 1003, 1005, 1008, 1012]
 
 
+def test_steps_that_were_only_counted_are_not_taken_for_a_checkpoint() -> None:
+    session, looks = made()
+    looked_at(session, looks, 140, price=0.0001, step_seconds=0.001)
+
+    session.steps.counts["train"] += 500
+    looks.steps_counted(500)
+    looked_at(session, looks, 641, price=0.0001, step_seconds=0.001)
+
+    assert looks.steps_until_early() > 20
+
+
 def test_an_optimizer_that_is_made_later_is_looked_at_from_its_first_step_on() -> None:
     session, looks = made()
     looks.begins_anew()  # before the first step it is one of several, or the only one

@@ -18,8 +18,8 @@ _AFTER_THE_FIRST = 0.3
 COLD = 1.5  # times what a hook's own clock shows: the training finds its caches cold after it
 ENTRY_NS = 3_000
 NOTE_NS = 12_000
-COUNTED_STEP_NS = 8_000
-COUNTED_LOSS_NS = 6_000
+COUNTED_STEP_NS = 6_000
+COUNTED_LOSS_NS = 4_000
 
 # Most faults show at the beginning. Every step is watched for three seconds, or until that has
 # cost 60 ms (at a budget of 1%), which is 3% of a job of two seconds. What the beginning costs is
@@ -120,6 +120,7 @@ class Budget:
         self.outside = Allowance(share / 2)
         self.behind = Allowance(0.4 * share)
         self._inspection = Price()
+        self._is_compared = False  # the price of inspections with steps that had none
         self._calls_outside = 0
         self.latest_inspection_seconds = 0.0
         self.hook_seconds = 0.0
@@ -212,7 +213,17 @@ class Budget:
     def inspected(self, seconds: float) -> None:
         """A step was inspected, which took so much of it."""
         self.latest_inspection_seconds = seconds
+        if not self._is_compared:
+            self._inspection.learn(seconds)
+
+    def inspection_cost(self, seconds: float, timed_seconds: float) -> None:
+        """An inspection took so much in all, of which the hooks have timed a part themselves."""
+        self._is_compared = True
         self._inspection.learn(seconds)
+        missing = seconds - timed_seconds
+        if missing > 0:
+            self.hook_seconds += missing
+            self.inline.spend(missing)
 
     @property
     def has_room_for_inspection(self) -> bool:

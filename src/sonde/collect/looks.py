@@ -46,6 +46,11 @@ class Looks:
         self._evaluated_at = -1
         self._passes = 0
         self._unusual = 0
+        self._counted = 0  # steps since the last decision that no hook has seen
+
+    def steps_counted(self, steps: int) -> None:
+        """Steps were only counted: nobody has asked whether they are looked at."""
+        self._counted += steps
 
     @property
     def _steps_done(self) -> int:
@@ -134,8 +139,9 @@ class Looks:
         self.is_early = False
         if not self._session.plan.has_looks or self._session.windows.is_open:
             return False  # a profile shows what the training does
-        if step > self._early_due + _SLACK_STEPS:
+        if step > self._early_due + _SLACK_STEPS + self._counted:
             self._first = self._early_due = step  # it goes on from a checkpoint
+        self._counted = 0
         budget = self._session.budget
         if step >= self._early_due:
             self._early_due = self._after(step)

@@ -51,7 +51,7 @@ class Loading:
         """Wraps what starts an iterator, and what makes a batch in whichever process."""
         patches.wrap(DataLoader, "__iter__", self._starting)
         for kind in ("_MapDatasetFetcher", "_IterableDatasetFetcher"):
-            patches.wrap(getattr(fetchers, kind, None), "fetch", self._fetching)
+            patches.wrap(getattr(fetchers, kind, None), "fetch", self._fetching, is_removable=True)
 
     def open(self, batches: int | None) -> None:
         """Batches are watched closely from now on.

@@ -99,7 +99,7 @@ class Quiet:
         self.rest = rest
         rest.on_begin.append(self._start_over)
         rest.on_evaluation = self.evaluate
-        rest.on_counted.append(self.feeds.trained)
+        rest.on_counted += [self.feeds.trained, looks.steps_counted]
         session.catch_up, session.forget_notes = self.catch_up, self.forget
         session.windows.on_ask += [self.end_soon, rest.end_soon]
 

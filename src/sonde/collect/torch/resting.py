@@ -19,14 +19,16 @@ from torch._C import (
 )
 from torch.optim import Optimizer
 
-from sonde.clock import NANOSECONDS
-from sonde.collect.budget import COUNTED_LOSS_NS, COUNTED_STEP_NS
+from sonde.clock import NANOSECONDS, thread_cpu_ns
+from sonde.collect.budget import COLD, COUNTED_LOSS_NS, COUNTED_STEP_NS
 from sonde.collect.counted_steps import LANE
 from sonde.collect.own_frames import drop_frame
 from sonde.collect.session import Session
+from sonde.collect.torch.inspection_cost import InspectionCost
 from sonde.collect.torch.losses import Losses, operation_of
 from sonde.collect.torch.numbers import number_in
 from sonde.collect.torch.optimizers import Optimizers
+from sonde.collect.torch.step_ends import StepEnds
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.collect.torch.unseen import unseen
 from sonde.records.notice import NoticeKind
@@ -40,7 +42,6 @@ LONG_WAIT_NS = 2_000_000  # for data: recorded with a step that is only counted
 _SAID_AFTER_STEPS = 2000
 _STRETCHED = 4
 _LARGEST = 3.4e38  # of losses that are numbers
-_END = 3  # the length of a note of a step's end
 _LEAST_OWN = 0.2  # of an inspected step is the training's own work
 _TIMES_COUNTED = 2.0  # an inspected step is not taken for longer than so many counted ones
 
@@ -61,18 +62,15 @@ class Rest:
     """Whether the hooks are out of the way, and what was kept meanwhile."""
 
     __slots__ = (
-        *("notes", "keeps_losses", "deadline_ns", "left", "rates", "is_allowed", "numbers"),
+        *("notes", "keeps_losses", "deadline_ns", "left", "rates", "is_allowed"),
         *("_latest_rate", "_limit", "_usual", "_is_interrupted", "on_evaluation"),
-        *("_session", "removable", "_stepped", "_end_ns", "_due_in", "_turns", "_is_wanted"),
-        *("_counted", "_previous", "_inspected", "_said", "_said_losses", "_seconds"),
+        *("_session", "removable", "_cost", "_has_evaluated", "_ends", "_end_ns", "_due_in"),
+        *("_counted", "_inspected", "_said", "_said_losses", "_seconds", "_turns", "_is_wanted"),
         *("on_begin", "on_counted", "_optimizers", "_losses", "_kinds", "_is_alone"),
     )
 
     def __init__(self, session: Session, *removable: Removable) -> None:
-        # in order: the number of a loss, the rates of an optimizer that have changed, a wait for
-        # data (from, to), the end of an optimizer's step: when, and the optimizer's identity (when,
-        # identity, None) where there are several
-        self.notes: list[Any] = []
+        self.notes: list[Any] = []  # see StepEnds
         self.keeps_losses = False
         self.rates: list[Any] = []
         self._latest_rate: object = None  # of the last group
@@ -81,14 +79,14 @@ class Rest:
         self.deadline_ns = 0
         self.left = 0
         self.is_allowed = True  # not where a compiler has looked at what we replaced
-        self.numbers: dict[int, int] = {}  # of optimizers, by identity
         self.on_begin: list[Callable[[], None]] = []
         self.on_counted: list[Callable[[int], None]] = []  # told how many steps were only counted
         self._session = session
+        self._cost = InspectionCost(session)
+        self._has_evaluated = False  # since the hooks returned
         self.removable: list[Removable] = [*removable]  # what is out of the way at rest
-        self._stepped: list[tuple[int, int]] = []  # optimizers of the step under way, and when
+        self._ends = StepEnds()
         self._end_ns = 0
-        self._previous: tuple[int, ...] = ()  # the optimizers of the step before
         self._due_in = 0  # steps until something is due whatever it costs
         self._turns = 0
         self._is_wanted = False
@@ -133,7 +131,7 @@ class Rest:
         if self._is_interrupted:
             self._is_interrupted = False
             self._session.budget.interruption_took(self._session.budget.latest_inspection_seconds)
-        self._stepped.clear()
+        self._ends.stepped.clear()
         self.keeps_losses = keeps_losses and self._may_keep_losses()
         self._plan()
         self._take_out()
@@ -142,7 +140,7 @@ class Rest:
         """Take the hooks out until an optimizer steps: calls outside of training cost too much."""
         self.keeps_losses = False
         self.left, self.deadline_ns, self._due_in = 1, _NEVER, 0
-        self._stepped.clear()
+        self._ends.stepped.clear()
         self._take_out()
 
     def counting(self) -> Callable[[Optimizer, Any, Any], None]:
@@ -219,22 +217,25 @@ class Rest:
         """An evaluation begins: it is seen, unless evaluations have cost too much before."""
         session = self._session
         if session.is_training_thread() and not session.budget.is_overdrawn:
+            began_ns = thread_cpu_ns()
             session.catch_up()
             self._is_interrupted = True
             self.on_evaluation()
+            session.hook_ns += int(COLD * (thread_cpu_ns() - began_ns))
 
     def _take_out(self) -> None:
         session = self._session
-        self.numbers = self._optimizers.by_identity
-        self._is_alone = len(self.numbers) == 1
+        numbers = self._optimizers.by_identity
+        self._ends.begin(numbers, session.steps.latest_optimizers)
+        self._is_alone = len(numbers) == 1
         self.keeps_losses = self.keeps_losses and self._is_alone
         self._limit, self._latest_rate = min(self._losses.limit, _LARGEST), None
-        self._previous = session.steps.latest_optimizers
         for prepare in self.on_begin:
             prepare()
         for removable in self.removable:
             removable.take_out()
-        self._is_wanted = False
+        self._cost.hooks_leave(has_evaluated=self._has_evaluated)
+        self._is_wanted = self._has_evaluated = False
         session.is_resting = session.is_behind = True
 
     def _put_back(self) -> None:
@@ -272,60 +273,28 @@ class Rest:
         self._due_in -= self._counted - counted
         budget = session.budget
         is_due = self._due_in <= 0 or budget.has_room_for_inspection
-        if is_due and self._is_between_steps():
+        if is_due and self._ends.is_between_steps:
             session.catch_up()
         else:
             self.keeps_losses = self.keeps_losses and self._may_keep_losses()
             self._due_in = max(0 if is_due else 1, self._due_in)
             self._plan()
 
-    def _is_between_steps(self) -> bool:
-        stepped = {number for number, _ in self._stepped}
-        return not stepped or stepped == set(self._previous)
-
     def flush(self) -> None:
         """Record what was kept, and go on resting."""
+        self._cost.settle()
         notes, self.notes = self.notes, []
         session, first = self._session, self._session.steps.counts[_TRAIN]
-        ends_ns: list[int] = []
-        extras: list[tuple[int, Any]] = []  # by the place of their step
-        losses: list[tuple[int, float]] = []
-        pending: list[float] = []  # losses of the step under way
-        for note in notes:
-            kind = type(note)
-            if kind is float:
-                pending.append(note)
-            elif kind is not int and (kind is list or len(note) != _END):
-                extras.append((len(ends_ns), note))
-            elif self._ends_step(note, ends_ns):
-                losses += [(len(ends_ns) - 1, loss) for loss in pending if len(pending) == 1]
-                pending.clear()
-        self.notes[:0] = pending
+        counted = self._ends.sort(notes)
+        ends_ns = counted.ends_ns
+        self.notes[:0] = counted.pending
         if ends_ns:
             self._count(ends_ns, len(notes) - len(ends_ns))
-        for place, loss in losses:
-            session.scalar_at("loss", loss, ends_ns[place], (_TRAIN, first + place))
-        for place, extra in extras:
-            self._record(first + place, extra, [*ends_ns[place : place + 1], self._end_ns][0])
-
-    def _ends_step(self, note: Any, ends_ns: list[int]) -> bool:
-        """An optimizer has stepped: the end of a step, or one of several in it."""
-        if type(note) is int:
-            ends_ns.append(note)
-            return True
-        end_ns, optimizer, _ = note
-        number, numbers = self.numbers.get(optimizer, -1), [one for one, _ in self._stepped]
-        is_over = number in numbers
-        if is_over:
-            place = numbers.index(number)
-            if place and tuple(numbers[:place]) == self._previous:  # optimizers that take turns
-                ends_ns.append(self._stepped[place - 1][1])
-                numbers = numbers[place:]
-            ends_ns.append(self._stepped[-1][1])
-            self._previous = tuple(numbers)
-            self._stepped.clear()
-        self._stepped.append((number, end_ns))
-        return is_over
+        for position, loss in counted.losses:
+            session.scalar_at("loss", loss, ends_ns[position], (_TRAIN, first + position))
+        for position, extra in counted.extras:
+            end_ns = ends_ns[position] if position < len(ends_ns) else self._end_ns
+            self._record(first + position, extra, end_ns)
 
     def _count(self, ends_ns: list[int], others: int = 0) -> None:
         start_ns = self._session.steps.add_counted(ends_ns)
@@ -363,18 +332,19 @@ class Rest:
         """Put the hooks back, and record what was kept."""
         session = self._session
         session.is_resting = session.is_behind = False
-        self._put_back()
         self.flush()
+        self._cost.hooks_return()
+        self._put_back()
         self.notes = []
         session.account(session.clock.now_ns(), session.clock.now_ns())
-        stepped, self._stepped = self._stepped, []
+        stepped, self._ends.stepped = self._ends.stepped, []
         session.steps.carry(stepped)
 
     def forget(self) -> None:
         """In a forked child, what was kept is the parent's."""
         self._session.is_resting = False
         self._put_back()
-        self.notes, self._stepped = [], []
+        self.notes, self._ends.stepped = [], []
 
     def end_soon(self) -> None:
         """The step under way is the last one that is only counted; called by any thread."""
@@ -388,6 +358,7 @@ class Rest:
 
     def _step_over(self, step: Any) -> None:
         """After each step that was seen; of evaluations, too much may have been."""
+        self._has_evaluated = self._has_evaluated or step.mode != _TRAIN
         if step.mode != _TRAIN and self.is_allowed and self._session.budget.is_overdrawn:
             self._is_wanted = True
             if self._session.is_in_the_present:
