@@ -25,12 +25,20 @@ _LOGIN_OPTION = re.compile(
 _LOGIN = re.compile(r"([\"']?[^\s:/=]*):(?!//)(.+?)([\"']?)", re.DOTALL)
 _USER_AND_GROUP = re.compile(r"[\"']?\d+:\d+[\"']?")
 # NAME=value, "name": "value", Name: value
-_ASSIGNED_NAME = re.compile(r"(?<![\w.-])([\w.-]+)([\"']?\]?\s?(?!::)[=:]{1,2}\s*)")  # not a::b
+# Quotes may be escaped: a document inside of a string, or a line of source.
+_ASSIGNED_NAME = re.compile(  # not a::b
+    r"(?<![\w.-])([\w.-]+)((?:\\{0,7}[\"'])?\]?\s?(?!::)[=:]{1,2}\s*)"
+)
 _ASSIGNED_VALUE = re.compile(
-    r"\"[^\"]*\"|'[^']*'|(?:bearer |basic |token )?[^&;,\s]+", re.IGNORECASE
+    r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\\{1,7}\"[^\"]*\"|\\{1,7}'[^']*'"
+    r"|(?:bearer |basic |token )?[^&;,\s]+",
+    re.IGNORECASE | re.DOTALL,
 )
 _VALUE_START = re.compile(
-    r"\"[^\"]{0,1000}\"|'[^']{0,1000}'|(?:bearer |basic |token )?[^&;,\s]{1,1000}", re.IGNORECASE
+    r"\"(?:[^\"\\]|\\.){0,1000}\"|'(?:[^'\\]|\\.){0,1000}'"
+    r"|\\{1,7}\"[^\"]{0,1000}\"|\\{1,7}'[^']{0,1000}'"
+    r"|(?:bearer |basic |token )?[^&;,\s]{1,1000}",
+    re.IGNORECASE | re.DOTALL,
 )
 _PLAIN_VALUE = re.compile(r"(?:[-+]?\d[\d._]*(?:e[-+]?\d+)?|true|false|none|null)[)\]}.]*", re.I)
 # --password value, -p value, -pvalue
