@@ -97,6 +97,8 @@ def _ask(function: str, *arguments: "Any") -> None:
         _awaited.clear()
         if "torch" in arguments:  # who does not train need not hear of it
             _complain(type(error).__name__ + ": " + str(error))
+        elif "torch" not in sys.modules:
+            _awaited["torch"] = None
 
 
 def _complain(reason: str) -> None:
