@@ -61,7 +61,7 @@ def test_a_deleted_file_of_a_finished_job_is_reported_as_missing(part: str) -> N
     assert (key, "missing") in damage_of(job.job())
 
 
-@pytest.mark.parametrize("part", ["/events/", "/system/", "values/"])
+@pytest.mark.parametrize("part", ["/events/", "/system/", "values/", "tensors.json"])
 @pytest.mark.parametrize("share", [0.0, 0.6])
 def test_a_cut_file_of_a_finished_job_is_reported(part: str, share: float) -> None:
     job = recorded()
@@ -144,6 +144,15 @@ def test_a_bit_in_the_list_of_tensors_is_reported_to_whoever_asks_rules() -> Non
     opened = job.job()
     opened.check("VanishingGradient")
     assert (key, "damaged") in damage_of(opened)
+
+
+def test_a_damaged_list_of_tensors_is_reported_without_asking_and_not_shown_as_empty() -> None:
+    job = recorded()
+    key = key_of(job, "tensors.json")
+    job.backend.write(key, flipped(job.backend.read(key), 900))
+    opened = job.job()
+    assert (key, "damaged") in damage_of(opened)
+    assert f"{key} is damaged" in repr(opened.tensors())
 
 
 @pytest.mark.parametrize("byte", [7, 3, 0, 20, 100, 300])
