@@ -5,6 +5,7 @@ import pytest
 from sonde.client.reports import report_of
 from sonde.clock import NANOSECONDS
 from sonde.read.seen import seen_of
+from sonde.records.notice import Notice, NoticeKind
 from sonde.store.layout import frameworks_folder
 from tests.fakes.job import FakeJob
 
@@ -52,6 +53,21 @@ def test_pytorch_without_a_training_step_is_said_once_the_job_had_time_for_one()
 def test_a_python_that_cannot_be_looked_into_says_which_option_forbids_it() -> None:
     seen = seen_of({}, {}, ["python -I isolates it from its environment"])
     assert seen.why_not == "python -I isolates it from its environment."
+
+
+def test_steps_that_were_lost_are_not_reported_as_steps_that_never_ran() -> None:
+    job = FakeJob().record({"cpu.user_percent": [1, 2]})
+    job.backend.write(f"{frameworks_folder(job.node, 1)}/torch-2.13.0", b"")
+    now_ns = job.clock.now_ns()
+    what = "process 7: training steps"
+    loss = Notice(NoticeKind.LOST, what, "no space left on device", now_ns, now_ns + 1)
+    job.writer.report_lost(loss)
+    job.flush().end()
+
+    why_not = job.job().summary["seen"]["why_not"]
+
+    assert "no optimizer step" not in why_not
+    assert why_not.startswith("Training steps could not be recorded: no space left on device")
 
 
 def test_of_a_program_that_trains_nothing_nothing_is_said() -> None:

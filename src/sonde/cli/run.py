@@ -212,7 +212,7 @@ def _summary(
     lines = [f"{said}; watching took {took}"]
     if outcome.unsent is None:  # else the store need not be asked: it does not answer
         attempt = (registration.node, registration.number)
-        unseen = seen_at_end(registration.backend, verdict, attempt)
+        unseen = seen_at_end(registration.backend, verdict, attempt, outcome.lost)
         lines = [*filter(None, [unseen]), *lines]
     if exit_.left_running:
         lines.append(f"still running: {', '.join(exit_.left_running[:5])}")

@@ -41,6 +41,7 @@ def seen_of(
     shut: Sequence[str] = (),
     running_ns: int | None = None,
     damaged: Sequence[str] = (),
+    lost: Sequence[str] = (),
 ) -> Seen:
     """What was seen of a job.
 
@@ -50,6 +51,7 @@ def seen_of(
         shut: Why nobody could look into the process at all.
         running_ns: How long it has been running; None once it is over.
         damaged: Files of its workers that are damaged or missing, by name.
+        lost: Why training steps could not be recorded.
     """
     names = _named(frameworks, is_inside=bool(steps.get("train")))
     label = ", ".join(f"{name} {_short(frameworks[name])}".strip() for name in names) or None
@@ -57,10 +59,9 @@ def seen_of(
         return Seen(label, inside=True)
     if shut:
         return Seen(label, inside=False, why_not=f"{shut[0]}.")
-    if damaged:
-        files = "1 file" if len(damaged) == 1 else f"{len(damaged)} files"
-        why = f"The recording of its steps is damaged: {files} cannot be read, such as {damaged[0]}"
-        return Seen(label, False, f"{why}. `sonde status` lists them under `lost`.")
+    missing = _missing(damaged, lost)
+    if missing:
+        return Seen(label, False, f"{missing}. `sonde status` lists them under `lost`.")
     unhooked = [name for name in names if name != _HOOKED]
     if unhooked:
         said = " and ".join(
@@ -73,6 +74,15 @@ def seen_of(
     said = f"PyTorch {_short(frameworks[_HOOKED])}".strip()
     why = f"This job uses {said}, but no optimizer step and no backward pass was seen."
     return Seen(label, False, f"{why} If it trains: {_WAY_OUT[0].lower()}{_WAY_OUT[1:]}")
+
+
+def _missing(damaged: Sequence[str], lost: Sequence[str]) -> str:
+    """Why steps that ran are not recorded; empty where nothing says that any ran."""
+    if damaged:
+        files = "1 file" if len(damaged) == 1 else f"{len(damaged)} files"
+        why = f"{files} cannot be read, such as {damaged[0]}"
+        return f"The recording of its steps is damaged: {why}"
+    return f"Training steps could not be recorded: {lost[0]}" if lost else ""
 
 
 def _named(frameworks: Iterable[str], *, is_inside: bool) -> list[str]:
