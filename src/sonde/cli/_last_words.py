@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from sonde.errors import StoreError
-from sonde.read.seen import read_frameworks, seen_of
+from sonde.read.seen import read_markers, seen_of
 from sonde.records.finding import Episode, Verdict
 from sonde.records.notice import Notice
 from sonde.show.seen import not_seen
@@ -45,7 +45,8 @@ def seen_at_end(
     try:
         if backend.folders(WORKERS):  # something trains, and who reads it all has not done so
             return ""
-        return not_seen(asdict(seen_of(read_frameworks(backend, *attempt), {})))
+        markers = read_markers(backend, *attempt)
+        return not_seen(asdict(seen_of(markers.frameworks, {}, markers.hook_failures)))
     except StoreError:
         return ""
 

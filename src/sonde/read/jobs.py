@@ -1,6 +1,5 @@
 """What is known about a job: its attempts, its state, how it ended, what was lost."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -8,7 +7,7 @@ from sonde.clock import NANOSECONDS
 from sonde.errors import DamagedError, StoreError
 from sonde.read.documents import read_document
 from sonde.read.opening import read_guarded
-from sonde.read.seen import read_frameworks
+from sonde.read.seen import Markers, read_markers
 from sonde.read.workers import (
     WorkerLife,
     list_ranks,
@@ -26,7 +25,7 @@ from sonde.records.job import (
     Launcher,
     Surroundings,
 )
-from sonde.records.notice import Notice
+from sonde.records.notice import INSIDE, Notice, NoticeKind
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.closing import CLOSING, Closing
@@ -60,7 +59,7 @@ class NodeAttempt:
     exit: Exit | None
     heartbeat: Heartbeat | None
     surroundings: Surroundings | None
-    frameworks: Mapping[str, str] = field(default_factory=dict)  # imported, with their versions
+    markers: Markers = field(default_factory=lambda: Markers({}, ()))
     unsent: str = ""  # the folder of its node with what has not reached the store
 
     def end_ns(self, now_ns: int) -> int:
@@ -191,6 +190,7 @@ def _read_job(backend: Backend, now_ns: int) -> JobFacts:
         reader.refresh()
         notices += read_notices(reader)
     notices += read_worker_notices(backend, ranks)
+    notices += [notice for one in attempts for notice in _hook_failures(one)]
     return JobFacts(
         name=backend.uri.rstrip("/").rpartition("/")[2],
         info=info,
@@ -243,10 +243,10 @@ def _node_attempt(backend: Backend, place: tuple[str, int], now_ns: int) -> Node
         state = exit_.state
     else:
         state = JobState.LOST if exit_ is None else exit_.state
-    frameworks = read_frameworks(backend, *place)
+    markers = read_markers(backend, *place)
     is_lost = state is JobState.LOST and attempt.spool
     unsent = _unsent(backend, attempt) if is_lost else ""
-    return NodeAttempt(attempt, state, exit_, heartbeat, surroundings, frameworks, unsent)
+    return NodeAttempt(attempt, state, exit_, heartbeat, surroundings, markers, unsent)
 
 
 def _missing_attempts(
@@ -281,6 +281,15 @@ def _missing_attempts(
         info.created_by, number, start_ns, (), "", 0, Launcher(0, "", ""), interval_seconds=0.0
     )
     return (NodeAttempt(attempt, exit_.state, exit_, None, None),)
+
+
+def _hook_failures(attempt: NodeAttempt) -> list[Notice]:
+    """Notices of processes whose inside was not recorded because the hook failed in them."""
+    start_ns = attempt.attempt.start_ns
+    return [
+        Notice(NoticeKind.NOT_COLLECTED, INSIDE, reason, start_ns, start_ns)
+        for reason in attempt.markers.hook_failures
+    ]
 
 
 def _report_missing(backend: Backend, key: str) -> None:

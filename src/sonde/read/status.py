@@ -60,7 +60,7 @@ def seen_in(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen:
     """What was seen of a job from inside."""
     frameworks: dict[str, str] = {}
     for one in facts.latest:
-        frameworks |= one.frameworks
+        frameworks |= one.markers.frameworks
     for life in facts.lives:  # of a recording from before that was noted
         if life.info.framework:
             version = life.info.versions.get(life.info.framework, "")

@@ -62,7 +62,10 @@ def attempt_key(node: str, number: int, what: str) -> str:
 
 
 def frameworks_folder(node: str, number: int) -> str:
-    """An empty file for each framework that was imported: its name says which, and its version."""
+    """Files of processes that started: an empty one names an imported framework and its version.
+
+    One named `unrecorded-…` says why the inside of a process was not recorded.
+    """
     return f"{node_folder(node)}/attempt-{number:03d}/frameworks"
 
 

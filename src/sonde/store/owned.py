@@ -78,7 +78,7 @@ _FOLDERS = {
     "values": "tensor values",
     "profiles": "a profile",
     "decoded": "list of files decoded from a profile",
-    "frameworks": "a framework",
+    "frameworks": "a framework, or why the hook was not loaded",
 }
 
 
