@@ -6,7 +6,7 @@ import pytest
 
 from sonde.store.backends import open_backend
 from sonde.store.owned import describe, is_ours
-from sonde.store.removal import remove_job
+from sonde.store.removal import remove_job, remove_remains
 from tests.fakes.job import FakeJob
 
 
@@ -101,3 +101,11 @@ def test_files_of_the_layout_are_known_as_ours_and_described(key: str) -> None:
 )
 def test_other_files_are_not_ours(key: str) -> None:
     assert not is_ours(key)
+
+
+def test_a_job_that_lost_its_first_document_keeps_what_rules_wrote() -> None:
+    job = FakeJob().end()
+    job.backend.write("rules/verdict.json", b"{}")
+    job.backend.delete(["job.json"])
+    assert not remove_remains(job.backend)
+    assert job.backend.exists("rules/verdict.json")

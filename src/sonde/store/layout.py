@@ -13,6 +13,7 @@ NODES = "nodes"
 WORKERS = "workers"
 FINDINGS_FOLDER = "findings"
 RULES_FOLDER = "rules"
+REPORT_FOLDER = "report"
 SENT = "sent"  # the document that says that all of an attempt has reached its store
 
 _JOB_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
@@ -76,7 +77,7 @@ def reserve_key(node: str, number: int) -> str:
 
 def report_key(file: str) -> str:
     """A file of the job's report."""
-    return f"report/{file}"
+    return f"{REPORT_FOLDER}/{file}"
 
 
 def rules_key(what: str) -> str:

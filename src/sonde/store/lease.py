@@ -13,8 +13,9 @@ from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.job import Launcher
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts, encode_facts
-from sonde.store.layout import JOB, rules_key
+from sonde.store.layout import rules_key
 from sonde.store.presence import is_alive, this_process
+from sonde.store.removal import remove_remains
 
 LEASE = rules_key("lease")
 
@@ -93,6 +94,5 @@ class Leasing:
 
     def _write(self, lease: Lease) -> None:
         self._backend.write(LEASE, encode_facts(lease, LEASE))
-        if not self._backend.exists(JOB):  # the job was removed meanwhile: leave nothing behind
-            self._backend.delete([LEASE])
+        remove_remains(self._backend)
         self._renew_due = self._clock.seconds() + lease.every_seconds

@@ -119,6 +119,9 @@ class Backend(ABC):
         self.delete([key for key in keys if is_ours(key)])
         return [key for key in keys if not is_ours(key)]
 
+    def remove_if_empty(self) -> None:
+        """Removes the place itself if nothing is in it."""
+
     def is_link(self) -> bool:
         """Whether the place is only a link to another one."""
         return False

@@ -144,6 +144,10 @@ class Local(Backend):
         _remove_if_empty(self._root)
         return sorted(self._key(path) for path in self._root.rglob("*") if not _is_folder(path))
 
+    def remove_if_empty(self) -> None:
+        if not self.is_link():
+            _remove_if_empty(self._root)
+
     def is_link(self) -> bool:
         return self._root.is_symlink()
 
