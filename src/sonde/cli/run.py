@@ -227,4 +227,6 @@ def _summary(
     lines += verdict_lines(verdict, reference)
     if outcome.is_reported:
         lines.append(f"report: {report_place(registration.backend)}")
+    elif outcome.no_report is not None:
+        lines.append(f"no report: {outcome.no_report}. Write it with: sonde report {reference}")
     return [*lines, f"details: sonde status {reference}"]

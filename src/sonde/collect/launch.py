@@ -23,8 +23,9 @@ from sonde.collect.exits import (
 from sonde.collect.handover import INJECTED, Handover
 from sonde.collect.interpreter import why_unseen
 from sonde.collect.loss_report import LossListener
+from sonde.collect.outcome import Outcome
 from sonde.collect.process_tree import Process, multiprocessing_helpers, processes_marked
-from sonde.collect.recording import Outcome, Recording
+from sonde.collect.recording import Recording
 from sonde.collect.registration import Registration
 from sonde.collect.relay import relay_to
 from sonde.collect.surroundings import current_folder

@@ -80,6 +80,12 @@ class Leasing:
         if lease is not None and lease.holder == self._own.holder:
             self._write(replace(lease, is_released=True))
 
+    def release_dead(self) -> None:
+        """Lets go what a holder on this machine held that is gone."""
+        lease = self._read()
+        if lease is not None and not lease.is_released and is_alive(lease.process) is False:
+            self._write(replace(lease, is_released=True))
+
     @property
     def holder(self) -> str:
         """Who watches, in words."""

@@ -133,6 +133,14 @@ class Backend(ABC):
     def sweep(self, now_ns: int) -> None:
         """Removes what writers left half-written when they died, once it is old enough."""
 
+    def sweep_of(self, folder: str, is_gone: Callable[[int], bool]) -> None:
+        """Removes what processes left half-written in a folder and below, if they are gone.
+
+        Args:
+            folder: The folder; empty for everything.
+            is_gone: Whether a process of this number writes no more.
+        """
+
     def view(self, key: str) -> View:
         """A key that never changes again, to read parts of it.
 
