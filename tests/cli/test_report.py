@@ -9,6 +9,7 @@ import pytest
 
 from sonde.cli._main import run_command_line
 from sonde.clock import SystemClock
+from sonde.collect.reporting import RUNS_ELSEWHERE
 from sonde.records.finding import RuleStatus
 from sonde.rules import rule_names
 from sonde.store.layout import report_key
@@ -59,7 +60,7 @@ def test_at_the_end_rules_are_not_asked_again(job: FakeJob) -> None:
 def test_while_another_node_runs_it_is_left_to_that(tmp_path: Path) -> None:
     later = FakeClock(SystemClock().now_ns() + 10**15)  # what begins then is not over yet
     job = FakeJob(str(tmp_path / "job"), clock=later)
-    assert run_command_line(["report", job.backend.uri, "--at-end"]) == 1
+    assert run_command_line(["report", job.backend.uri, "--at-end"]) == RUNS_ELSEWHERE
     assert not job.backend.exists(report_key("report.html"))
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sonde.collect.interpreter import why_shut
+from sonde.collect.handover import INJECTED
+from sonde.collect.interpreter import why_shut, why_unseen
 
 FOLDER = Path("/ours/inject")
 
@@ -70,3 +71,19 @@ def test_programs_and_usual_scripts_are_open(tmp_path: Path, content: bytes) -> 
 
 def test_a_folder_that_cannot_be_on_a_path_is_said(tmp_path: Path) -> None:
     assert why_shut(["python", "x.py"], Path("/a:b/inject")) is not None
+
+
+@pytest.mark.parametrize("content", [None, "def (", "\0"])
+def test_a_missing_or_damaged_start_up_module_is_reported(
+    tmp_path: Path, content: str | None
+) -> None:
+    if content is not None:
+        (tmp_path / "sitecustomize.py").write_text(content)
+    reason = why_unseen(["python", "train.py"], tmp_path)
+    assert reason is not None
+    assert reason.startswith("Sonde's hook could not be loaded")
+    assert why_unseen(["true"], tmp_path) is None
+
+
+def test_an_intact_start_up_module_is_no_reason() -> None:
+    assert why_unseen(["python", "train.py"], INJECTED) is None

@@ -200,6 +200,28 @@ def test_a_folder_that_holds_something_else_is_refused_and_left_as_it_is(
     assert [path.name for path in (tmp_path / "src").iterdir()] == ["train.py"]
 
 
+@pytest.mark.parametrize("is_resume", [False, True])
+@pytest.mark.parametrize("content", ["an empty folder", "a job", "nothing"])
+def test_a_name_that_is_a_link_is_refused_and_never_written_through(
+    tmp_path: Path, wish: Wish, content: str, is_resume: bool
+) -> None:
+    target = tmp_path / "elsewhere"
+    if content != "nothing":
+        target.mkdir()
+    if content == "a job":
+        settings = replace(wish.settings, store=str(tmp_path), name="elsewhere")
+        start(register(replace(wish, settings=settings), COMMAND, FakeClock()))
+    before = sorted(target.rglob("*"))
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "link").symlink_to(target)
+    settings = replace(wish.settings, store=str(tmp_path / "store"), name="link")
+
+    with pytest.raises(JobExistsError, match=r"store/link is a link"):
+        register(replace(wish, settings=settings, is_resume=is_resume), COMMAND, FakeClock())
+
+    assert sorted(target.rglob("*")) == before
+
+
 def test_an_empty_folder_becomes_a_job(tmp_path: Path, wish: Wish) -> None:
     (tmp_path / "src").mkdir()
     settings = replace(wish.settings, store=str(tmp_path), name="src")

@@ -3,7 +3,7 @@
 import sys
 
 from sonde.clock import SystemClock
-from sonde.collect.reporting import Reporter, reporting_command
+from sonde.collect.reporting import RUNS_ELSEWHERE, Reporter, reporting_command
 
 
 def reporter(code: str, *, is_wanted: bool = True) -> Reporter:
@@ -14,12 +14,20 @@ def test_it_is_written_where_its_process_says_so() -> None:
     one = reporter("")
     one.write(60)
     assert one.is_written
+    assert one.problem is None
 
 
 def test_a_process_that_fails_hurts_nobody() -> None:
     one = reporter("raise SystemExit(1)")
     one.write(60)
     assert not one.is_written
+    assert one.problem == "its process ended with exit code 1"
+
+
+def test_a_report_that_is_left_to_another_node_is_no_problem() -> None:
+    one = reporter(f"raise SystemExit({RUNS_ELSEWHERE})")
+    one.write(60)
+    assert (one.is_written, one.problem) == (False, None)
 
 
 def test_a_process_that_takes_too_long_is_ended() -> None:
@@ -27,6 +35,7 @@ def test_a_process_that_takes_too_long_is_ended() -> None:
     one.write(0.6)
     assert not one.is_written
     assert not one._process.is_running()
+    assert one.problem == "no time was left at the end of the job"
 
 
 def test_nothing_is_started_where_nobody_wants_it_or_no_time_is_left() -> None:
@@ -35,6 +44,8 @@ def test_nothing_is_started_where_nobody_wants_it_or_no_time_is_left() -> None:
     late.write(0.1)
     assert not unwanted.is_written
     assert not late.is_written
+    assert unwanted.problem is None
+    assert late.problem == "no time was left at the end of the job"
 
 
 def test_the_command_names_the_job() -> None:

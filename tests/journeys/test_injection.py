@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -219,6 +220,18 @@ def test_the_start_up_module_of_a_person_runs_too(folder: Path) -> None:
     variables = {"PYTHONUSERBASE": str(folder / "person")}
     done = enter(folder, BASE_PYTHON, "script.py", variables=variables)
     assert done.stdout.split() == ["mine", "True"]
+
+
+@pytest.mark.parametrize("first", ["", "import multiprocessing.process\n"])
+def test_a_missing_file_of_ours_is_reported_whatever_was_imported_before_torch(
+    folder: Path, first: str
+) -> None:
+    inject = folder / "damaged" / "sonde" / "collect" / "inject"
+    shutil.copytree(INJECTED, inject)
+    variables = {"PYTHONPATH": str(inject), "SONDE_JOB_URI": str(folder / "job")}
+    done = run(folder, "-c", f"{first}import torch", variables=variables)
+    assert done.stderr.startswith(COMPLAINT)
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_launcher_inside_a_launcher_enters_once(folder: Path) -> None:

@@ -1,10 +1,13 @@
 """Jobs whose inside cannot be seen say so first, and name the framework."""
 
+import html
 import json
+import shutil
 import subprocess
 
 import pytest
 
+from sonde.collect.handover import INJECTED
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
 # stands in for a framework: what is looked at is its name and its version
@@ -41,6 +44,27 @@ def test_the_script_can_report_its_steps_itself(sonde: Sonde) -> None:
     status = sonde.status()
     assert status["seen"] == {"framework": "tensorflow 2.17", "inside": True, "why_not": None}
     assert status["steps"] == {"train": 3}
+
+
+@pytest.mark.parametrize("is_hook_damaged", [True, False])
+def test_a_hook_that_fails_is_reported_by_status_summary_and_report(
+    sonde: Sonde, is_hook_damaged: bool
+) -> None:
+    (sonde.folder / "torch.py").write_text(FRAMEWORK)  # no adapter can attach to it
+    inject = sonde.folder / "damaged" / "sonde" / "collect" / "inject"
+    shutil.copytree(INJECTED, inject)
+    path = inject if is_hook_damaged else INJECTED
+    command = ("env", f"PYTHONPATH={path}", PYTHON, "-c", "import torch")
+
+    done = sonde.run("run", "--name", "job", *command)
+
+    assert done.returncode == 0
+    failed = "Not seen from inside: Sonde's hook could not be loaded into the process: "
+    assert failed in done.stderr.decode()
+    assert sonde.run("status", "job").stdout.decode().startswith(failed)
+    sonde.run("report", "job")
+    report = next(sonde.folder.rglob("report.html")).read_text()
+    assert html.escape(failed) in report or failed in report
 
 
 def test_of_a_program_that_is_no_python_nothing_is_said(sonde: Sonde) -> None:

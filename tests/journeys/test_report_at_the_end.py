@@ -20,6 +20,7 @@ def test_a_job_ends_with_its_report_and_its_own_exit_code(sonde: Sonde) -> None:
     page = sonde.job_folder("job") / "report" / "report.html"
     # on a machine that is busy its ten seconds may be over before it is written
     assert (b"sonde: report: " in done.stderr) == page.exists()
+    assert (b"sonde: no report: no time was left" in done.stderr) == (not page.exists())
     if not page.exists():
         assert sonde.run("report", "job").returncode == 0
     document = json.loads(page.with_suffix(".json").read_text())

@@ -98,6 +98,9 @@ def test_what_secret_scanners_look_for_is_masked_wherever_it_stands(kind: str) -
         "authorization: Basic {}",
         "X-Api-Key: {}",
         "{{'api_key': '{}', 'lr': 0.1}}",
+        'raise ValueError("{{\\"pass' + 'word\\": \\"{}\\", \\"lr\\": 1}}")',
+        '{{"body": "{{\\\\\\"sec' + 'ret\\\\\\": \\\\\\"{}\\\\\\"}}"}}',
+        '{{"pass' + 'word": "a\\"{} b", "lr": 1}}',
         'client_secret: "{}"',
         "SSH_KEY_DATA={}",
         "KEY1={} MYKEY={} HF_TOKENS={}",
@@ -112,6 +115,18 @@ def test_what_secret_scanners_look_for_is_masked_wherever_it_stands(kind: str) -
         "Command '['mysql', '--password', '{}', 'db']' returned non-zero exit status 1.",
         '    subprocess.run(["sshpass", "-p", "{}", "ssh"], check=True)',
         "curl -u me:{} https://host",
+        "<pass" + "word>{}</pass" + "word>",
+        "<db:client-sec" + 'ret type="text"> {} </db:client-sec' + "ret>",
+        "<pass" + "word><![CDATA[{}]]></pass" + "word>",
+        "config.setPass" + 'word("{}");',
+        "keyring.set_pass" + "word('service', 'me', 'a) {}')",
+        'raise ValueError("setPass' + 'word(\\"{}\\")")',
+        "pass" + "word: |\n  {}\n\n  {}\nlr: 1",
+        "- db_pass" + "word: >-\n    first\n    {}\n  host: x",
+        "ValueError: 'pass" + "word: |\\n  {}\\nlr: 1'",
+        "pass" + "word => {}",
+        ":pass" + "word   => '{}', :host => 'x'",
+        "<token>{}</token> token => {}",
         "-----BEGIN RSA " + "PRIVATE KEY-----\n{}\n-----END RSA " + "PRIVATE KEY-----",
         "key='-----BEGIN OPENSSH " + "PRIVATE KEY-----\\n{}\\nno end",
     ],
@@ -135,6 +150,11 @@ def test_a_secret_is_masked_by_what_stands_before_it(text: str, secret: str) -> 
 )
 def test_a_word_is_a_password_after_the_p_of_a_program_that_takes_one(text: str) -> None:
     assert mask_text(text.format("hunter")).count("hunter") == 0
+
+
+def test_only_the_lines_of_a_secret_block_are_masked() -> None:
+    text = "db:\n  pass" + "word: |\n    hunter\n\n    two\n  host: x\nlr: 1"
+    assert mask_text(text) == f"db:\n  password: {MASK}\n  host: x\nlr: 1"
 
 
 def test_what_follows_a_private_key_is_kept() -> None:
@@ -186,6 +206,15 @@ def test_a_failed_subprocess_tells_its_arguments_without_secrets() -> None:
         "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>",
         "void cub::detail::unique_by_key::DeviceUniqueByKeySweepKernel<long const*, Policy1000>",
         "autograd::engine::evaluate_function: ScaledDotProductCudnnAttentionBackward0",
+        "the password is required",
+        "The password is required, the token is not: see the secret of the door",
+        "usage: login <user> <password> [options]",
+        "<key>CFBundleName</key><string>Sonde</string>",
+        "<token>the</token><token>cat</token>",
+        "items.map(token => token.id); key => value",
+        'getpass.getpass("User: ")',
+        'tokenizer.set_pad_token("<pad>"), model.set_token("the")',
+        "set_password(user, value) takes 2 arguments",
         "ampere_sgemm_128x64_tn, nvjet_hsh_192x192_64x4_2x1_v_bz_coopB_NNT",
     ],
 )
@@ -228,6 +257,13 @@ def test_the_pages_about_rules_and_metrics_stay_as_they_are() -> None:
         " " * 200_000,
         "[" * 200_000,
         "x= " * 60_000,
+        "<password>" * 20_000,
+        "<password><![CDATA[" * 20_000,
+        "setPassword(" * 20_000,
+        'setPassword("' * 20_000,
+        "password: |\n" * 20_000,
+        "password: |\n " * 20_000,
+        "password =" * 20_000,
     ],
     ids=lambda text: repr(text[:16]),
 )

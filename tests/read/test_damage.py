@@ -9,12 +9,13 @@ import pytest
 
 from sonde.client.job import Job
 from sonde.errors import DamagedError
-from sonde.records.job import JobState
+from sonde.records.job import Exit, ExitReason, JobState
 from sonde.records.notice import Notice, NoticeKind
 from sonde.store.backends import open_backend
+from sonde.store.facts import encode_facts
 from sonde.store.format import EVENTS, NOTICES
 from sonde.store.frames import FrameScan
-from sonde.store.layout import attempt_key
+from sonde.store.layout import EXIT, attempt_key
 from sonde.store.retention import keep_within
 from sonde.store.seal import Place, seal_folder
 from tests.fakes.damage import flipped
@@ -36,6 +37,13 @@ def recorded(uri: str = "") -> FakeJob:
 def gap(job: FakeJob) -> Notice:
     now_ns = job.clock.now_ns()
     return Notice(NoticeKind.LOST, "system samples", "disk full", now_ns, now_ns + 1)
+
+
+def end(job: FakeJob, state: JobState) -> None:
+    """Writes how the attempt of a job ended, and the same of the job as a whole."""
+    exit_ = Exit(state, ExitReason.EXIT, job.clock.now_ns(), code=0)
+    for key in (attempt_key("node-a", 1, "exit"), EXIT):
+        job.backend.write(key, encode_facts(exit_, key))
 
 
 def damage_of(job: Job) -> list[tuple[str, str]]:
@@ -61,7 +69,7 @@ def test_a_deleted_file_of_a_finished_job_is_reported_as_missing(part: str) -> N
     assert (key, "missing") in damage_of(job.job())
 
 
-@pytest.mark.parametrize("part", ["/events/", "/system/", "values/"])
+@pytest.mark.parametrize("part", ["/events/", "/system/", "values/", "tensors.json"])
 @pytest.mark.parametrize("share", [0.0, 0.6])
 def test_a_cut_file_of_a_finished_job_is_reported(part: str, share: float) -> None:
     job = recorded()
@@ -146,6 +154,15 @@ def test_a_bit_in_the_list_of_tensors_is_reported_to_whoever_asks_rules() -> Non
     assert (key, "damaged") in damage_of(opened)
 
 
+def test_a_damaged_list_of_tensors_is_reported_without_asking_and_not_shown_as_empty() -> None:
+    job = recorded()
+    key = key_of(job, "tensors.json")
+    job.backend.write(key, flipped(job.backend.read(key), 900))
+    opened = job.job()
+    assert (key, "damaged") in damage_of(opened)
+    assert f"{key} is damaged" in repr(opened.tensors())
+
+
 @pytest.mark.parametrize("byte", [7, 3, 0, 20, 100, 300])
 def test_a_damaged_tensor_file_costs_itself_and_is_reported(byte: int) -> None:
     job = recorded()
@@ -191,6 +208,51 @@ def test_a_job_that_lost_its_first_document_is_still_a_job(tmp_path: Path) -> No
     opened = Job(open_backend(str(tmp_path / "job")), job.clock)
     assert opened.state is JobState.COMPLETED
     assert ("job.json", "missing") in damage_of(opened)
+
+
+@pytest.mark.parametrize("state", [JobState.COMPLETED, JobState.FAILED])
+def test_a_deleted_node_is_reported_and_the_state_stays_that_of_the_job(state: JobState) -> None:
+    job = recorded()
+    end(job, state)
+    job.backend.delete([entry.key for entry in job.backend.entries("nodes")])
+
+    document = job.job().summary
+
+    assert (document["state"], document["exit_code"]) == (state.value, 0)
+    assert document["nodes"] == ["node-a"]
+    assert ("nodes/node-a", "missing") in damage_of(job.job())
+
+
+def test_a_deleted_node_of_several_is_reported_and_its_failure_counts() -> None:
+    job = recorded()
+    FakeJob(job.backend.uri, "node-b", job.clock).end()
+    end(job, JobState.FAILED)
+    job.backend.delete([entry.key for entry in job.backend.entries("nodes/node-a")])
+
+    assert job.job().summary["state"] == "failed"
+    assert ("nodes/node-a", "missing") in damage_of(job.job())
+
+
+def test_a_node_of_a_worker_without_any_file_of_its_launcher_is_reported() -> None:
+    job = recorded()
+    other = FakeJob(job.backend.uri, "node-b", job.clock)
+    other.worker(1, node="node-b").beat()
+    other.end()
+    end(job, JobState.COMPLETED)
+    job.backend.delete([entry.key for entry in job.backend.entries("nodes/node-b")])
+
+    assert job.job().summary["state"] == "completed"
+    assert ("nodes/node-b", "missing") in damage_of(job.job())
+
+
+def test_a_deleted_last_attempt_is_reported_and_the_state_stays_that_of_the_job() -> None:
+    job = recorded()
+    job.clock.advance(60)
+    exit_ = Exit(JobState.FAILED, ExitReason.EXIT, job.clock.now_ns(), code=3)
+    job.backend.write(EXIT, encode_facts(exit_, EXIT))
+
+    assert job.job().summary["state"] == "failed"
+    assert ("nodes/node-a/attempt-002", "missing") in damage_of(job.job())
 
 
 def test_copies_of_other_files_are_not_taken_for_the_files() -> None:

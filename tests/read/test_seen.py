@@ -1,10 +1,13 @@
 """What of a job was seen from inside, and what is said where it was not."""
 
+import zlib
+
 import pytest
 
 from sonde.client.reports import report_of
 from sonde.clock import NANOSECONDS
 from sonde.read.seen import seen_of
+from sonde.records.notice import INSIDE, Notice, NoticeKind
 from sonde.store.layout import frameworks_folder
 from tests.fakes.job import FakeJob
 
@@ -52,6 +55,46 @@ def test_pytorch_without_a_training_step_is_said_once_the_job_had_time_for_one()
 def test_a_python_that_cannot_be_looked_into_says_which_option_forbids_it() -> None:
     seen = seen_of({}, {}, ["python -I isolates it from its environment"])
     assert seen.why_not == "python -I isolates it from its environment."
+
+
+def test_steps_that_were_lost_are_not_reported_as_steps_that_never_ran() -> None:
+    job = FakeJob().record({"cpu.user_percent": [1, 2]})
+    job.backend.write(f"{frameworks_folder(job.node, 1)}/torch-2.13.0", b"")
+    now_ns = job.clock.now_ns()
+    what = "process 7: training steps"
+    loss = Notice(NoticeKind.LOST, what, "no space left on device", now_ns, now_ns + 1)
+    job.writer.report_lost(loss)
+    job.flush().end()
+
+    why_not = job.job().summary["seen"]["why_not"]
+
+    assert "no optimizer step" not in why_not
+    assert why_not.startswith("Training steps could not be recorded: no space left on device")
+
+
+def test_a_hook_that_failed_to_load_is_reported_with_its_reason() -> None:
+    job = FakeJob()
+    reason = b"No module named 'sonde.guard'"
+    folder = frameworks_folder(job.node, 1)
+    job.backend.write(f"{folder}/torch-2.13.0", b"")
+    job.backend.write(f"{folder}/unrecorded-{zlib.crc32(reason):08x}", reason)
+
+    summary = job.end().job().summary
+
+    text = f"Sonde's hook could not be loaded into the process: {reason.decode()}"
+    assert summary["seen"]["why_not"] == f"{text}."
+    assert {"what": INSIDE, "reason": text} in summary["not_collected"]
+    assert summary["lost"] == []
+
+
+def test_a_damaged_reason_of_a_failed_hook_is_reported() -> None:
+    job = FakeJob()
+    job.backend.write(f"{frameworks_folder(job.node, 1)}/unrecorded-00000001", b"No mod")
+
+    summary = job.end().job().summary
+
+    assert "could not be loaded" in summary["seen"]["why_not"]
+    assert "unrecorded-00000001 is damaged" in summary["lost"][0]["what"]
 
 
 def test_of_a_program_that_trains_nothing_nothing_is_said() -> None:

@@ -1,6 +1,7 @@
 """The lease: one watches, others take over when it is gone."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -140,3 +141,23 @@ def test_a_lease_renewed_while_the_job_is_removed_is_not_left_behind(
     leasing.is_held()
     assert not backend.exists(LEASE)
     assert not leasing.is_held()
+
+
+def test_a_lease_taken_of_a_removed_job_leaves_no_folder(tmp_path: Path) -> None:
+    Leasing(open_backend(str(tmp_path / "job")), FakeClock(), "node-a").take()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_dead_process_held_can_be_released_for_it(backend: Backend) -> None:
+    dead = Leasing(backend, FakeClock(), "node-a")
+    dead._own = replace(dead._own, process=replace(dead._own.process, started="long ago"))
+    dead.take()
+    live = Leasing(backend, FakeClock(), "node-a")
+    live.release_dead()
+    lease = live._read()
+    assert lease is not None
+    assert lease.is_released
+
+    live.take()
+    Leasing(backend, FakeClock(), "node-b").release_dead()
+    assert live.is_held()

@@ -6,7 +6,7 @@ import pytest
 
 from sonde.store.backends import open_backend
 from sonde.store.owned import describe, is_ours
-from sonde.store.removal import remove_job
+from sonde.store.removal import remove_job, remove_remains
 from tests.fakes.job import FakeJob
 
 
@@ -64,6 +64,12 @@ def test_removing_a_job_does_not_follow_links_inside_of_it(tmp_path: Path) -> No
         "job.json",
         "nodes/a.b-c/attempt-001/reserve",
         "nodes/a/attempt-012/failure-17.json",
+        "nodes/a/attempt-012/handed-on-17.json",
+        "nodes/a/attempt-001/claim.json",
+        "nodes/a/attempt-001/sent.json",
+        "workers/0/attempt-001.0/tensors.json",
+        "rules/progress.json",
+        "rules/verdict.json",
         "nodes/a/attempt-001/frameworks/torch-2.13.0+cpu",
         "nodes/a/system/01794856940754637297-1290a71e.frames",
         "workers/3/events/01794856940754637297-1290a71e-36.rollup.parquet",
@@ -82,7 +88,24 @@ def test_files_of_the_layout_are_known_as_ours_and_described(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["train.py", "nodes/a/system/notes.txt", "workers/0/values/a.txt", "report/thesis.html"]
+    "key",
+    [
+        "train.py",
+        "nodes/a/system/notes.txt",
+        "nodes/a/attempt-001/notes.json",
+        "workers/0/attempt-001.0/results.json",
+        "workers/0/values/a.txt",
+        "rules/mine.json",
+        "report/thesis.html",
+    ],
 )
 def test_other_files_are_not_ours(key: str) -> None:
     assert not is_ours(key)
+
+
+def test_a_job_that_lost_its_first_document_keeps_what_rules_wrote() -> None:
+    job = FakeJob().end()
+    job.backend.write("rules/verdict.json", b"{}")
+    job.backend.delete(["job.json"])
+    assert not remove_remains(job.backend)
+    assert job.backend.exists("rules/verdict.json")

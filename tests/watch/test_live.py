@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import count, pairwise
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,9 @@ from sonde.rules import Rule
 from sonde.store import lease as lease_module
 from sonde.store.layout import JOB
 from sonde.store.lease import LEASE, Leasing
+from sonde.store.removal import remove_job
 from sonde.watch.live import Watcher
-from sonde.watch.runner import Recorder
+from sonde.watch.runner import EVALUATIONS, Recorder
 from tests.fakes.job import FakeJob
 from tests.rules.own_rules import LossTooLarge
 
@@ -197,7 +199,7 @@ def test_what_a_look_writes_while_the_job_is_removed_is_taken_away() -> None:
     rules: tuple[Rule, ...] = (LossTooLarge(),)
 
     def removed(_changed: Sequence[Episode]) -> None:
-        backend.delete([JOB])
+        remove_job(backend)
 
     leasing = Leasing(backend, live.job.clock, live.job.node)
     watcher = Watcher(
@@ -209,3 +211,40 @@ def test_what_a_look_writes_while_the_job_is_removed_is_taken_away() -> None:
     )
     watcher.watch(lambda: True, lambda: FREE_OF_CHARGE)
     assert [one.key for one in backend.entries("rules")] == []
+
+
+@pytest.mark.parametrize("moment", ["between looks", "when findings are handed on", EVALUATIONS])
+def test_a_job_that_is_removed_beside_a_watcher_leaves_no_file_and_no_folder(
+    tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = FakeJob(str(tmp_path / "job"))
+    worker = job.worker()
+    for step in range(50):
+        worker.scalar("loss", step, 99.0).step(step, {"forward": 0.1})
+    worker.flush()
+    rules: tuple[Rule, ...] = (LossTooLarge(),)
+    write = job.backend.write
+
+    def remove_if(is_it: bool) -> None:
+        if is_it:
+            remove_job(job.backend)
+
+    def write_removed(key: str, data: bytes) -> None:
+        remove_if(key == moment)
+        write(key, data)
+
+    def is_enough() -> bool:
+        job.clock.advance(10.0)  # the lease has to be renewed
+        remove_if(moment == "between looks")
+        return False
+
+    monkeypatch.setattr(job.backend, "write", write_removed)
+    watcher = Watcher(
+        job.backend,
+        job.clock,
+        Leasing(job.backend, job.clock, job.node),
+        lambda: Recorder(job.backend, job.clock, rules),
+        lambda changed: remove_if(bool(changed) and moment == "when findings are handed on"),
+    )
+    assert watcher.watch(is_enough, lambda: FREE_OF_CHARGE)
+    assert list(tmp_path.rglob("*")) == []

@@ -1,10 +1,12 @@
 """What rules said about a job, as `sonde run` and `sonde attach` tell it at the end."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 
 from sonde.errors import StoreError
-from sonde.read.seen import read_frameworks, seen_of
+from sonde.read.seen import read_markers, seen_of
 from sonde.records.finding import Episode, Verdict
+from sonde.records.notice import Notice
 from sonde.show.seen import not_seen
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts
@@ -22,20 +24,29 @@ def read_verdict(backend: Backend) -> Verdict | None:
         return None
 
 
-def seen_at_end(backend: Backend, verdict: Verdict | None, attempt: tuple[str, int]) -> str:
+def seen_at_end(
+    backend: Backend,
+    verdict: Verdict | None,
+    attempt: tuple[str, int],
+    lost: Iterable[Notice] = (),
+) -> str:
     """That the inside of a job was not seen, and why; empty where it was, or nobody can tell.
 
     Args:
         backend: The job.
         verdict: What rules came to; they know what was recorded.
         attempt: The node and its attempt.
+        lost: Losses, which are printed too: lost training steps are no sign that none ran.
     """
+    if any(notice.is_loss_of_steps for notice in lost):
+        return ""
     if verdict is not None and verdict.is_final and verdict.seen is not None:
         return not_seen(asdict(verdict.seen))
     try:
         if backend.folders(WORKERS):  # something trains, and who reads it all has not done so
             return ""
-        return not_seen(asdict(seen_of(read_frameworks(backend, *attempt), {})))
+        markers = read_markers(backend, *attempt)
+        return not_seen(asdict(seen_of(markers.frameworks, {}, markers.hook_failures)))
     except StoreError:
         return ""
 

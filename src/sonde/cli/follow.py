@@ -15,6 +15,7 @@ from sonde.cli._rules import add_rules, names_in
 from sonde.clock import Clock, SystemClock, process_cpu_seconds
 from sonde.collect.side_process import SideProcess, sonde_command
 from sonde.errors import JobExistsError, StoreError
+from sonde.guard import Guard
 from sonde.read.documents import read_document
 from sonde.records.finding import Episode
 from sonde.records.job import Attempt
@@ -24,6 +25,7 @@ from sonde.store import layout
 from sonde.store.backends import Backend
 from sonde.store.lease import Leasing
 from sonde.store.places import find_job
+from sonde.store.removal import remove_remains
 from sonde.watch.action_plan import plan_actions
 from sonde.watch.course import MOST_SECONDS_OF_A_WINDOW
 from sonde.watch.dispatch import Dispatch
@@ -84,6 +86,7 @@ class Follow(Command):
         is_ours = watcher.watch(own.is_over, process_cpu_seconds)
         refreshing.close()
         dispatch.close(_LAST_ACTIONS_SECONDS)
+        Guard().attempt("files of a removed job", lambda: remove_remains(backend), default=False)
         if not is_ours and options.attempt is None:
             raise JobExistsError(f"{leasing.holder} watches the job already.")
         return 0

@@ -14,6 +14,7 @@ from sonde.cli._spools import send_spools_of
 from sonde.client.job import Job
 from sonde.client.reports import report_of
 from sonde.clock import SystemClock, process_cpu_seconds
+from sonde.collect.reporting import RUNS_ELSEWHERE
 from sonde.errors import SondeError, UsageError
 from sonde.read.jobs import read_job
 from sonde.show.report.build import Report, chart_count
@@ -32,7 +33,6 @@ _FLAGS = (
 )
 _PAPERS = ("A4", "Letter")
 _PRINT_SECONDS = 120
-_RUNS_ELSEWHERE = 1
 _REFRESH_SECONDS = 60  # of CPU time, after which the system ends it
 
 
@@ -94,7 +94,7 @@ def _at_end(job: Job, backend: Backend) -> int:
     clock = SystemClock()
     spent = read_job(backend, clock.now_ns()).report_seconds
     keep_report_cost(backend, clock, spent + process_cpu_seconds())
-    return 0 if is_ours else _RUNS_ELSEWHERE
+    return 0 if is_ours else RUNS_ELSEWHERE
 
 
 def _refresh(job: Job, backend: Backend) -> int:

@@ -212,7 +212,7 @@ def _summary(
     lines = [f"{said}; watching took {took}"]
     if outcome.unsent is None:  # else the store need not be asked: it does not answer
         attempt = (registration.node, registration.number)
-        unseen = seen_at_end(registration.backend, verdict, attempt)
+        unseen = seen_at_end(registration.backend, verdict, attempt, outcome.lost)
         lines = [*filter(None, [unseen]), *lines]
     if exit_.left_running:
         lines.append(f"still running: {', '.join(exit_.left_running[:5])}")
@@ -227,4 +227,6 @@ def _summary(
     lines += verdict_lines(verdict, reference)
     if outcome.is_reported:
         lines.append(f"report: {report_place(registration.backend)}")
+    elif outcome.no_report is not None:
+        lines.append(f"no report: {outcome.no_report}. Write it with: sonde report {reference}")
     return [*lines, f"details: sonde status {reference}"]

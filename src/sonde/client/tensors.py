@@ -105,7 +105,8 @@ class Tensors(Frame):
 
     def __repr__(self) -> str:
         if not self.holders:
-            return "no such tensor has been recorded"
+            damaged = self._damaged_lists()
+            return "; ".join(damaged) if damaged else "no such tensor has been recorded"
         titles = ("name", "collections", "dtype", "shape", "said")
         infos = [_first(by_rank) for by_rank in self.holders.values()]
         rows = [
@@ -113,6 +114,13 @@ class Tensors(Frame):
             for info in infos
         ]
         return aligned([titles, *rows], left=5)
+
+    def _damaged_lists(self) -> list[str]:
+        """Lists of tensors that cannot be read, and why."""
+        damages = (
+            damage for reader in self.readers[:1] for damage in reader.backend.ledger.damages
+        )
+        return [damage.text for damage in damages if damage.key.endswith("/tensors.json")]
 
 
 class Tensor(Frame):

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from sonde.clock import Clock
 from sonde.collect.loss_report import send_losses
 from sonde.errors import StoreError
-from sonde.records.notice import Notice, NoticeKind
+from sonde.records.notice import TRAINING_STEPS, Notice, NoticeKind
 from sonde.settings import WorkerPlace
 from sonde.store.writer import Writer
 
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 10.0
-_WHAT = "training steps"
 
 
 class Beginning:
@@ -68,7 +67,8 @@ class Beginning:
     def _loss(self) -> Notice | None:
         if not self._reason:
             return None
-        return Notice(NoticeKind.LOST, _WHAT, self._reason, self._since_ns, self._clock.now_ns())
+        now_ns = self._clock.now_ns()
+        return Notice(NoticeKind.LOST, TRAINING_STEPS, self._reason, self._since_ns, now_ns)
 
     def _report(self) -> None:
         loss = self._loss()

@@ -5,15 +5,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sonde.clock import SystemClock
-from sonde.collect.recording import END_SECONDS, Outcome, Recording
+from sonde.collect.bounded import within
+from sonde.collect.outcome import Outcome
+from sonde.collect.recording import END_SECONDS, Recording
 from sonde.collect.registration import Registration
 from sonde.collect.relay import Relay
 from sonde.collect.torch.loader_channel import sweep
 from sonde.guard import Guard
 from sonde.records.job import Exit
 from sonde.settings import RunSettings
+from sonde.store import layout
 
 INJECTED = Path(__file__).parent / "inject"
+_SWEEP_SECONDS = 1.0
 _LAST_SECONDS = 1.0  # to send what was written after everything else
 
 
@@ -48,6 +52,7 @@ class Handover:
         relay, clock = self.relay, self.clock
         deadline = clock.seconds() + END_SECONDS
         outcome = recording.finish(exit_)
+        within(_SWEEP_SECONDS, "half-written files", self._sweep, None)
         if relay is None:
             return outcome
         left = max(_LAST_SECONDS, deadline - clock.seconds())
@@ -55,3 +60,20 @@ class Handover:
         if relay.finish(left, keep=bool(exit_.left_running)):
             return outcome
         return replace(outcome, unsent=str(relay.spool.folder))
+
+    def _sweep(self) -> None:
+        """Removes what writes left that were interrupted by a kill or at a deadline."""
+        backend, node, own_pid = self.place.backend, self.place.node, os.getpid()
+        backend.sweep_of(layout.node_folder(node), lambda pid: pid == own_pid or not _runs(pid))
+        if backend.folders(layout.NODES) == [node]:  # else the number may be of another machine
+            backend.sweep_of("", lambda pid: not _runs(pid))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True

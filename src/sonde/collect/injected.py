@@ -34,6 +34,10 @@ def is_damage(error: BaseException) -> bool:
     return isinstance(error, Exception)
 
 
+def record_failure(reason: str) -> None:
+    """Leaves a file that says why nothing is recorded; the start-up module has the function."""
+
+
 def call_when_executed(loader: Any, name: str) -> None:
     """Changes this one loader for one call; afterwards nothing shows that it was changed."""
     if isinstance(loader, type) or not hasattr(loader, "__dict__"):
@@ -221,11 +225,27 @@ def _is_sonde(spec: ModuleSpec) -> bool:
 
 
 def _complain(error: BaseException) -> None:
-    """One line, once, for what would otherwise be missing in silence."""
+    """One line and one file, once, for what would otherwise be missing in silence."""
+    if _complaints:
+        return
+    _complaints.append("")
     try:
-        if not _complaints and sys.stderr is not None:
-            _complaints.append("")
-            text = str(error) or type(error).__name__
+        text = str(error) or type(error).__name__
+        record_failure(_without_secrets(error, text))
+        if sys.stderr is not None:
             sys.stderr.write("sonde: the inside of this process is not recorded: %s\n" % text)
     except Exception:  # a closed stream, or an exception that cannot be printed
         return
+
+
+def _without_secrets(error: BaseException, text: str) -> str:
+    """The text of an error, masked; only its type where the masking itself cannot be loaded."""
+    if isinstance(error, (ImportError, SyntaxError, OSError)):  # these name modules and files
+        return text
+    try:
+        _load("own_frames")
+        return str(import_module("sonde.masking").mask_text(text))
+    except BaseException as problem:
+        if not is_damage(problem):
+            raise
+        return type(error).__name__

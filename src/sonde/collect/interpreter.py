@@ -34,6 +34,28 @@ def why_shut(command: Sequence[str], injected: Path) -> str | None:
     return None
 
 
+def why_unseen(command: Sequence[str], injected: Path) -> str | None:
+    """Why the inside of the command cannot be recorded, as far as that is known beforehand."""
+    return why_shut(command, injected) or why_hook_fails(command, injected)
+
+
+def why_hook_fails(command: Sequence[str], injected: Path) -> str | None:
+    """Why no Python that the command starts can run the start-up module; None where it can.
+
+    Args:
+        command: The command and its arguments.
+        injected: The folder that is put on the path.
+    """
+    if not any(_is_python(word) for word in (*_first_line(command[0]), *command)):
+        return None
+    path = injected / "sitecustomize.py"
+    try:
+        compile(path.read_bytes(), str(path), "exec")
+    except (OSError, SyntaxError, ValueError) as error:
+        return f"Sonde's hook could not be loaded into the process: {error}"
+    return None
+
+
 def _is_python(word: str) -> bool:
     return _PYTHON.fullmatch(word.rpartition("/")[2]) is not None
 

@@ -21,10 +21,11 @@ from sonde.collect.exits import (
     shell_code,
 )
 from sonde.collect.handover import INJECTED, Handover
-from sonde.collect.interpreter import why_shut
+from sonde.collect.interpreter import why_unseen
 from sonde.collect.loss_report import LossListener
+from sonde.collect.outcome import Outcome
 from sonde.collect.process_tree import Process, multiprocessing_helpers, processes_marked
-from sonde.collect.recording import Outcome, Recording
+from sonde.collect.recording import Recording
 from sonde.collect.registration import Registration
 from sonde.collect.relay import relay_to
 from sonde.collect.surroundings import current_folder
@@ -166,7 +167,7 @@ class Launcher:
             spool=str(self._relay.spool.folder) if self._relay else "",
         )
         self._recording.start(attempt, collectors)
-        shut = Guard().call("the interpreter", lambda: why_shut(command, INJECTED), None)
+        shut = Guard().call("the interpreter", lambda: why_unseen(command, INJECTED), None)
         if shut is not None:
             self._recording.leave_out(INSIDE, shut)
 

@@ -5,7 +5,6 @@ Shared by the launcher, which started the job's process, and by `attach`, which 
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.collect.bounded import within
 from sonde.collect.decoding import Decoder, decoding_command
 from sonde.collect.disk_budget import DiskBudget
+from sonde.collect.outcome import Outcome
 from sonde.collect.registration import Registration
 from sonde.collect.relay import Relay
 from sonde.collect.reporting import Reporter, reporting_command
@@ -41,20 +41,10 @@ if TYPE_CHECKING:
 _HEARTBEAT_SECONDS = 5.0
 _FIRST_BEAT_SECONDS = 1.0
 _BEGIN_SECONDS = 0.5
+_LAST_BEAT_SECONDS = 0.5  # one that is given up half-written would be of no use
 END_SECONDS = 10.0  # all that the end of a job may wait for
 _ACTIONS_SECONDS = 30.0  # a mail about a finding at the very end is worth waiting for
 _CLOCK_JUMP_SECONDS = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What is left to say when a recording is over."""
-
-    lost: tuple[Notice, ...]
-    overhead: Overhead
-    is_exit_recorded: bool
-    is_reported: bool = False
-    unsent: str | None = None  # the folder of what has not reached the store
 
 
 class Recording:
@@ -199,26 +189,36 @@ class Recording:
         self._guard.attempt("losses of workers", lambda: self._take_losses(lost), None)
         within(self._left(deadline), "end", lambda: self._write_end(exit_), None)
         self._is_exit_recorded = self._is_exit_recorded and self._deliver(deadline)
-        if self._is_exit_recorded:
-            within(self._left(deadline), "list of files", lambda: self._write_closing(exit_), None)
-            left = self._left(deadline)
-            self._guard.attempt("decoding", lambda: self._decoder.finish(left), None)
-            left = self._left(deadline)
-            judging = max(left, _ACTIONS_SECONDS) if self._settings.has_actions else left
-            self._guard.attempt("rules", lambda: self._watching.finish(judging), None)
-            left = self._left(deadline)
-            self._guard.attempt("the report", lambda: self._reporter.write(left), None)
-        else:
-            self._guard.attempt("rules", self._watching.switch_off, None)
+        self._finish_beside(exit_, deadline)
         is_long = self._clock.seconds() - self._started_seconds >= SEGMENT_SECONDS
         if is_long and self._is_exit_recorded:  # a short job is small, and read as quickly
             left = self._left(deadline)
             self._guard.attempt("sealing", lambda: self._sealer.seal_all(left), None)
         if self._is_exit_recorded and any(one.cpu_seconds for one in self._beside):
             # now with what all of that cost
-            within(self._left(deadline), "heartbeat", self._write_heartbeat, None)
-        is_recorded, is_reported = self._is_exit_recorded, self._reporter.is_written
-        return Outcome(tuple(lost), self._overhead(), is_recorded, is_reported)
+            left = max(self._left(deadline), _LAST_BEAT_SECONDS)
+            within(left, "heartbeat", self._write_heartbeat, None)
+        return Outcome(
+            tuple(lost),
+            self._overhead(),
+            self._is_exit_recorded,
+            is_reported=self._reporter.is_written,
+            no_report=self._reporter.problem,
+        )
+
+    def _finish_beside(self, exit_: Exit, deadline: float) -> None:
+        """Lets the processes beside the job finish: decoding, rules, the report."""
+        if not self._is_exit_recorded:
+            self._guard.attempt("rules", self._watching.switch_off, None)
+            return
+        within(self._left(deadline), "list of files", lambda: self._write_closing(exit_), None)
+        left = self._left(deadline)
+        self._guard.attempt("decoding", lambda: self._decoder.finish(left), None)
+        left = self._left(deadline)
+        judging = max(left, _ACTIONS_SECONDS) if self._settings.has_actions else left
+        self._guard.attempt("rules", lambda: self._watching.finish(judging), None)
+        left = self._left(deadline)
+        self._guard.attempt("the report", lambda: self._reporter.write(left), None)
 
     def _stop_sampler(self, seconds: float) -> None:
         sampler = self._sampler

@@ -13,7 +13,7 @@ from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import decode_facts, encode_facts
 from sonde.store.layout import check_name
-from sonde.store.places import job_uri
+from sonde.store.places import job_uri, refuse_link
 from sonde.store.presence import is_present, this_process
 
 _MOST_SAME_NAMES = 1000
@@ -130,7 +130,8 @@ def _create(name: str, wish: Wish, clock: Clock) -> Registration | None:
 
 
 def _refuse_other_content(backend: Backend, name: str, store: str) -> None:
-    """Raises where the job's folder holds something else: it would be mixed with our files."""
+    """Raises where the job's folder is a link, or holds something else: its owner's files."""
+    refuse_link(backend)
     # a job's own document is there before anything else of it
     if not backend.is_empty() and not backend.exists(layout.JOB):
         raise JobExistsError(

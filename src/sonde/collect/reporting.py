@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from sonde.clock import Clock
 from sonde.collect.side_process import SideProcess, sonde_command
 
+RUNS_ELSEWHERE = 3  # exit code: another node of the job still runs, and writes it
+_NO_TIME = "no time was left at the end of the job"
 _LEAST_SECONDS = 0.5  # with less it would not even start
 
 
@@ -23,10 +25,20 @@ class Reporter:
         self._process = SideProcess(command, clock)
         self._is_wanted = is_wanted
         self.is_written = False
+        self.problem: str | None = None  # why one that is wanted is not written
 
     def write(self, seconds: float) -> None:
         """Writes it within that time; what is not done by then, `sonde report` does."""
-        if not self._is_wanted or seconds < _LEAST_SECONDS:
+        if not self._is_wanted:
             return
+        if seconds < _LEAST_SECONDS:
+            self.problem = _NO_TIME
+            return
+        self.problem = "its process could not be started"
         self._process.start()
-        self.is_written = self._process.finish(seconds) and self._process.code == 0
+        has_ended, code = self._process.finish(seconds), self._process.code
+        self.is_written = has_ended and code == 0
+        is_failure = code not in (0, RUNS_ELSEWHERE)
+        self.problem = f"its process ended with exit code {code}" if is_failure else None
+        if not has_ended:
+            self.problem = _NO_TIME

@@ -89,7 +89,8 @@ class Watching:
         self._end(0.0)
 
     def _end(self, seconds: float) -> None:
-        self._process.finish(seconds)
+        if not self._process.finish(seconds):  # killed at the deadline, and its lease with it
+            self._leasing.release_dead()
         if self._errors is not None:
             self._errors.close()
             self._errors = None

@@ -3,6 +3,7 @@
 import re
 
 from sonde.masking.names import is_perhaps_secret_name, is_secret_name
+from sonde.masking.notations import block_end, is_ambiguous, mask_elements, mask_setters
 from sonde.masking.shapes import is_opaque, mask_private_keys, mask_shapes
 
 MASK = "***"
@@ -24,13 +25,21 @@ _LOGIN_OPTION = re.compile(
 )
 _LOGIN = re.compile(r"([\"']?[^\s:/=]*):(?!//)(.+?)([\"']?)", re.DOTALL)
 _USER_AND_GROUP = re.compile(r"[\"']?\d+:\d+[\"']?")
-# NAME=value, "name": "value", Name: value
-_ASSIGNED_NAME = re.compile(r"(?<![\w.-])([\w.-]+)([\"']?\]?\s?(?!::)[=:]{1,2}\s*)")  # not a::b
+# NAME=value, "name": "value", Name: value, name => value
+# Quotes may be escaped: a document inside of a string, or a line of source.
+_ASSIGNED_NAME = re.compile(  # not a::b
+    r"(?<![\w.-])([\w.-]+)((?:\\{0,7}[\"'])?\]?(?:\s{0,20}=>|\s?(?!::)[=:]{1,2})\s*)"
+)
 _ASSIGNED_VALUE = re.compile(
-    r"\"[^\"]*\"|'[^']*'|(?:bearer |basic |token )?[^&;,\s]+", re.IGNORECASE
+    r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\\{1,7}\"[^\"]*\"|\\{1,7}'[^']*'"
+    r"|(?:bearer |basic |token )?[^&;,\s]+",
+    re.IGNORECASE | re.DOTALL,
 )
 _VALUE_START = re.compile(
-    r"\"[^\"]{0,1000}\"|'[^']{0,1000}'|(?:bearer |basic |token )?[^&;,\s]{1,1000}", re.IGNORECASE
+    r"\"(?:[^\"\\]|\\.){0,1000}\"|'(?:[^'\\]|\\.){0,1000}'"
+    r"|\\{1,7}\"[^\"]{0,1000}\"|\\{1,7}'[^']{0,1000}'"
+    r"|(?:bearer |basic |token )?[^&;,\s]{1,1000}",
+    re.IGNORECASE | re.DOTALL,
 )
 _PLAIN_VALUE = re.compile(r"(?:[-+]?\d[\d._]*(?:e[-+]?\d+)?|true|false|none|null)[)\]}.]*", re.I)
 # --password value, -p value, -pvalue
@@ -72,6 +81,8 @@ def mask_text(text: str) -> str:
     text = _PROGRAM_PASSWORD.sub(rf"\1{MASK}", text)
     text = _OPTION_VALUE.sub(_mask_option_value, text)
     text = _GLUED_OPTION.sub(lambda match: mask_glued(match[0]), text)
+    text = mask_elements(text, MASK)
+    text = mask_setters(text, MASK)
     text = _mask_assigned(text)
     return mask_shapes(text, MASK)
 
@@ -148,11 +159,13 @@ def _mask_assigned(text: str) -> str:
         value = _ASSIGNED_VALUE.match(text, name.end())
         assert value is not None
         parts += [text[done : name.end()], MASK]
-        done = value.end()
+        done = block_end(text, name.start(), name.end()) or value.end()
     return "".join([*parts, text[done:]])
 
 
 def _is_assigned_secret(name: str, sign: str, value: str) -> bool:
+    if "=>" in sign and is_ambiguous(name):
+        return is_opaque(value)
     if is_secret_name(name):
         # `attention.key: 0.5` is a number of a network, `key=1234` may be a secret
         return "=" in sign or not _PLAIN_VALUE.fullmatch(value)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sonde.read.documents import read_document
 from sonde.read.jobs import JobFacts
+from sonde.records.worker import TensorIndex
 from sonde.store import layout
 from sonde.store.backends import Backend, Entry
 from sonde.store.closing import Closing, LaterFiles, WrittenFile, closing_key
@@ -36,10 +37,18 @@ def check_files(backend: Backend, facts: JobFacts) -> None:
                 _check(backend, closing.files, entries, closing.time_ns)
     if facts.state.is_over:
         _check_later(backend, facts.end_ns)
+        _check_tensor_lists(backend, facts)
 
 
 def _entries(backend: Backend, folders: Sequence[str]) -> Mapping[str, Entry]:
     return {entry.key: entry for folder in folders for entry in backend.entries(folder)}
+
+
+def _check_tensor_lists(backend: Backend, facts: JobFacts) -> None:
+    """Reads the lists of tensors: reading a damaged one reports it to the ledger."""
+    for life in facts.lives:
+        key = layout.worker_key(life.info.rank, life.info.attempt, life.info.restart, "tensors")
+        read_document(TensorIndex, backend, key, [])
 
 
 def _check_later(backend: Backend, time_ns: int | None) -> None:

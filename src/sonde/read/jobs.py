@@ -1,6 +1,5 @@
 """What is known about a job: its attempts, its state, how it ended, what was lost."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -8,7 +7,7 @@ from sonde.clock import NANOSECONDS
 from sonde.errors import DamagedError, StoreError
 from sonde.read.documents import read_document
 from sonde.read.opening import read_guarded
-from sonde.read.seen import read_frameworks
+from sonde.read.seen import Markers, read_markers
 from sonde.read.workers import (
     WorkerLife,
     list_ranks,
@@ -23,9 +22,10 @@ from sonde.records.job import (
     Heartbeat,
     JobInfo,
     JobState,
+    Launcher,
     Surroundings,
 )
-from sonde.records.notice import Notice
+from sonde.records.notice import INSIDE, Notice, NoticeKind
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.closing import CLOSING, Closing
@@ -59,7 +59,7 @@ class NodeAttempt:
     exit: Exit | None
     heartbeat: Heartbeat | None
     surroundings: Surroundings | None
-    frameworks: Mapping[str, str] = field(default_factory=dict)  # imported, with their versions
+    markers: Markers = field(default_factory=lambda: Markers({}, ()))
     unsent: str = ""  # the folder of its node with what has not reached the store
 
     def end_ns(self, now_ns: int) -> int:
@@ -181,20 +181,23 @@ def _read_job(backend: Backend, now_ns: int) -> JobFacts:
         for node in backend.folders(layout.NODES)
         for attempt in _node_attempts(backend, node, now_ns)
     )
+    ranks = list_ranks(backend)
+    lives = read_lives(backend, ranks)
+    attempts += _missing_attempts(backend, info, attempts, lives)
     notices: list[Notice] = []
     for node in backend.folders(layout.NODES):
         reader = FolderReader(backend, layout.node_folder(node), NOTICES)
         reader.refresh()
         notices += read_notices(reader)
-    ranks = list_ranks(backend)
     notices += read_worker_notices(backend, ranks)
+    notices += [notice for one in attempts for notice in _hook_failures(one)]
     return JobFacts(
         name=backend.uri.rstrip("/").rpartition("/")[2],
         info=info,
         state=_job_state(attempts, info, now_ns),
         attempts=attempts,
         workers=ranks,
-        lives=read_lives(backend, ranks),
+        lives=lives,
         notices=tuple(notices),
         ledger=backend.ledger,
         report_seconds=report_cost_since(backend, _start_ns(_latest(attempts))),
@@ -204,7 +207,7 @@ def _read_job(backend: Backend, now_ns: int) -> JobFacts:
 def _info(backend: Backend) -> JobInfo | None:
     info = read_document(JobInfo, backend, layout.JOB, [])
     if info is None and not backend.exists(layout.JOB):
-        backend.ledger.report(layout.JOB, f"{layout.JOB} is missing", reason=MISSING)
+        _report_missing(backend, layout.JOB)
     return info
 
 
@@ -240,10 +243,57 @@ def _node_attempt(backend: Backend, place: tuple[str, int], now_ns: int) -> Node
         state = exit_.state
     else:
         state = JobState.LOST if exit_ is None else exit_.state
-    frameworks = read_frameworks(backend, *place)
+    markers = read_markers(backend, *place)
     is_lost = state is JobState.LOST and attempt.spool
     unsent = _unsent(backend, attempt) if is_lost else ""
-    return NodeAttempt(attempt, state, exit_, heartbeat, surroundings, frameworks, unsent)
+    return NodeAttempt(attempt, state, exit_, heartbeat, surroundings, markers, unsent)
+
+
+def _missing_attempts(
+    backend: Backend,
+    info: JobInfo | None,
+    attempts: tuple[NodeAttempt, ...],
+    lives: tuple[WorkerLife, ...],
+) -> tuple[NodeAttempt, ...]:
+    """The attempt that ended the job, from the job's own exit document, if its files are gone.
+
+    Reports every missing node of a job that is over.
+    """
+    if info is None or any(not one.state.is_over for one in attempts):
+        return ()
+    exit_ = read_document(Exit, backend, layout.EXIT, [])
+    if exit_ is None:
+        return ()
+    nodes = {one.attempt.node for one in attempts}
+    for node in sorted({info.created_by, *(life.info.node for life in lives)} - nodes):
+        _report_missing(backend, layout.node_folder(node))
+    numbers = [one.attempt.number for one in attempts if one.attempt.node == info.created_by]
+    is_recorded = any(one.exit is None or one.exit.end_ns >= exit_.end_ns for one in attempts)
+    if numbers and is_recorded:
+        return ()
+    number = max([1, *(life.info.attempt for life in lives), *(last + 1 for last in numbers)])
+    if numbers:
+        key = layout.attempt_key(info.created_by, number, "start")
+        _report_missing(backend, key.rpartition("/")[0])
+    starts = [life.info.start_ns for life in lives if life.info.attempt == number]
+    start_ns = min([*starts, exit_.end_ns]) if number > 1 else info.created_ns
+    attempt = Attempt(
+        info.created_by, number, start_ns, (), "", 0, Launcher(0, "", ""), interval_seconds=0.0
+    )
+    return (NodeAttempt(attempt, exit_.state, exit_, None, None),)
+
+
+def _hook_failures(attempt: NodeAttempt) -> list[Notice]:
+    """Notices of processes whose inside was not recorded because the hook failed in them."""
+    start_ns = attempt.attempt.start_ns
+    return [
+        Notice(NoticeKind.NOT_COLLECTED, INSIDE, reason, start_ns, start_ns)
+        for reason in attempt.markers.hook_failures
+    ]
+
+
+def _report_missing(backend: Backend, key: str) -> None:
+    backend.ledger.report(key, f"{key} is missing", reason=MISSING)
 
 
 def _unsent(backend: Backend, attempt: Attempt) -> str:
@@ -291,7 +341,7 @@ class _Documents:
         """Reports that one of them is gone, if it is."""
         key = self._key(what)
         if not self._backend.exists(key):
-            self._backend.ledger.report(key, f"{key} is missing", reason=MISSING)
+            _report_missing(self._backend, key)
 
     def _key(self, what: str) -> str:
         return layout.attempt_key(*self._place, what)

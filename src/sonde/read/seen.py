@@ -1,8 +1,12 @@
 """What of a job was seen from inside, and if it was not, why and what to do about it."""
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from sonde.clock import NANOSECONDS
+from sonde.errors import DamagedError, KeyMissingError
+from sonde.masking import mask_text
 from sonde.records.seen import Seen
 from sonde.store import layout
 from sonde.store.backends import Backend
@@ -17,6 +21,9 @@ _NAMES = {
     "sklearn": "scikit-learn",
 }
 _HOOKED = "torch"
+_UNRECORDED = "unrecorded"
+_LONGEST_REASON_BYTES = 4000
+_HOOK_FAILED = "Sonde's hook could not be loaded into the process"
 _OFTEN_BESIDE = "sklearn"  # imported for a metric or a split by jobs that train something else
 _FIRST_STEP_SECONDS = 60.0  # so long a job that runs may take to come to its first step
 _WAY_OUT = (
@@ -24,15 +31,37 @@ _WAY_OUT = (
 )
 
 
-def read_frameworks(backend: Backend, node: str, attempt: int) -> dict[str, str]:
-    """The frameworks that processes of an attempt have imported, and their versions."""
-    prefix = layout.frameworks_folder(node, attempt)
-    found = {}
-    for entry in backend.entries(prefix):
-        name, _, version = entry.key.rpartition("/")[2].partition("-")
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """What processes of an attempt left beside its documents as they started."""
+
+    frameworks: Mapping[str, str]  # imported, with their versions
+    hook_failures: tuple[str, ...]  # why the inside of a process was not recorded
+
+
+def read_markers(backend: Backend, node: str, attempt: int) -> Markers:
+    """Reads which frameworks were imported, and where the hook could not be loaded."""
+    frameworks, failures = {}, []
+    for entry in backend.entries(layout.frameworks_folder(node, attempt)):
+        name, _, rest = entry.key.rpartition("/")[2].partition("-")
         if name in _NAMES:
-            found[name] = version
-    return found
+            frameworks[name] = rest
+        elif name == _UNRECORDED:
+            failures.append(_hook_failure(backend, entry.key, rest))
+    return Markers(frameworks, tuple(failures))
+
+
+def _hook_failure(backend: Backend, key: str, checksum: str) -> str:
+    try:
+        content = backend.read(key, 0, _LONGEST_REASON_BYTES)
+    except (KeyMissingError, DamagedError):
+        content = b""
+    if f"{zlib.crc32(content):08x}" != checksum:
+        backend.ledger.report(key, f"{key} is damaged: its checksum does not match")
+        return f"{_HOOK_FAILED} for a reason that cannot be read"
+    backend.ledger.clear(key)
+    reason = mask_text(" ".join(content.decode(errors="replace").split()))
+    return f"{_HOOK_FAILED}: {reason.rstrip('.')}"
 
 
 def seen_of(
@@ -41,6 +70,7 @@ def seen_of(
     shut: Sequence[str] = (),
     running_ns: int | None = None,
     damaged: Sequence[str] = (),
+    lost: Sequence[str] = (),
 ) -> Seen:
     """What was seen of a job.
 
@@ -50,6 +80,7 @@ def seen_of(
         shut: Why nobody could look into the process at all.
         running_ns: How long it has been running; None once it is over.
         damaged: Files of its workers that are damaged or missing, by name.
+        lost: Why training steps could not be recorded.
     """
     names = _named(frameworks, is_inside=bool(steps.get("train")))
     label = ", ".join(f"{name} {_short(frameworks[name])}".strip() for name in names) or None
@@ -57,10 +88,9 @@ def seen_of(
         return Seen(label, inside=True)
     if shut:
         return Seen(label, inside=False, why_not=f"{shut[0]}.")
-    if damaged:
-        files = "1 file" if len(damaged) == 1 else f"{len(damaged)} files"
-        why = f"The recording of its steps is damaged: {files} cannot be read, such as {damaged[0]}"
-        return Seen(label, False, f"{why}. `sonde status` lists them under `lost`.")
+    missing = _missing(damaged, lost)
+    if missing:
+        return Seen(label, False, f"{missing}. `sonde status` lists them under `lost`.")
     unhooked = [name for name in names if name != _HOOKED]
     if unhooked:
         said = " and ".join(
@@ -73,6 +103,15 @@ def seen_of(
     said = f"PyTorch {_short(frameworks[_HOOKED])}".strip()
     why = f"This job uses {said}, but no optimizer step and no backward pass was seen."
     return Seen(label, False, f"{why} If it trains: {_WAY_OUT[0].lower()}{_WAY_OUT[1:]}")
+
+
+def _missing(damaged: Sequence[str], lost: Sequence[str]) -> str:
+    """Why steps that ran are not recorded; empty where nothing says that any ran."""
+    if damaged:
+        files = "1 file" if len(damaged) == 1 else f"{len(damaged)} files"
+        why = f"{files} cannot be read, such as {damaged[0]}"
+        return f"The recording of its steps is damaged: {why}"
+    return f"Training steps could not be recorded: {lost[0]}" if lost else ""
 
 
 def _named(frameworks: Iterable[str], *, is_inside: bool) -> list[str]:

@@ -60,7 +60,7 @@ def seen_in(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen:
     """What was seen of a job from inside."""
     frameworks: dict[str, str] = {}
     for one in facts.latest:
-        frameworks |= one.frameworks
+        frameworks |= one.markers.frameworks
     for life in facts.lives:  # of a recording from before that was noted
         if life.info.framework:
             version = life.info.versions.get(life.info.framework, "")
@@ -68,7 +68,8 @@ def seen_in(facts: JobFacts, steps: Mapping[str, int], now_ns: int) -> Seen:
     shut = [one.reason for one in facts.notices if one.what == INSIDE]
     running_ns = None if facts.state.is_over else now_ns - (facts.start_ns or now_ns)
     damaged = [one.key for one in facts.ledger.damages if f"/{EVENTS.name}/" in one.key]
-    return seen_of(frameworks, steps, shut, running_ns, damaged)
+    lost = [notice.reason for notice in facts.notices if notice.is_loss_of_steps]
+    return seen_of(frameworks, steps, shut, running_ns, damaged, lost)
 
 
 def _about_the_recording(facts: JobFacts, more_damages: Sequence[str]) -> dict[str, Any]:

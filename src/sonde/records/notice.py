@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 INSIDE = "the inside of the job"  # what is not collected where nobody can look into the process
+TRAINING_STEPS = "training steps"  # what is lost where a worker cannot begin its recording
 
 
 class NoticeKind(StrEnum):
@@ -25,3 +26,8 @@ class Notice:
     reason: str
     start_ns: int
     end_ns: int
+
+    @property
+    def is_loss_of_steps(self) -> bool:
+        """Whether training steps were lost because a worker could not begin its recording."""
+        return self.kind is NoticeKind.LOST and TRAINING_STEPS in self.what

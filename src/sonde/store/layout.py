@@ -13,6 +13,7 @@ NODES = "nodes"
 WORKERS = "workers"
 FINDINGS_FOLDER = "findings"
 RULES_FOLDER = "rules"
+REPORT_FOLDER = "report"
 SENT = "sent"  # the document that says that all of an attempt has reached its store
 
 _JOB_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
@@ -62,7 +63,10 @@ def attempt_key(node: str, number: int, what: str) -> str:
 
 
 def frameworks_folder(node: str, number: int) -> str:
-    """An empty file for each framework that was imported: its name says which, and its version."""
+    """Files of processes that started: an empty one names an imported framework and its version.
+
+    One named `unrecorded-…` says why the inside of a process was not recorded.
+    """
     return f"{node_folder(node)}/attempt-{number:03d}/frameworks"
 
 
@@ -73,7 +77,7 @@ def reserve_key(node: str, number: int) -> str:
 
 def report_key(file: str) -> str:
     """A file of the job's report."""
-    return f"report/{file}"
+    return f"{REPORT_FOLDER}/{file}"
 
 
 def rules_key(what: str) -> str:

@@ -13,8 +13,9 @@ from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.job import Launcher
 from sonde.store.backends import Backend
 from sonde.store.facts import decode_facts, encode_facts
-from sonde.store.layout import JOB, rules_key
+from sonde.store.layout import rules_key
 from sonde.store.presence import is_alive, this_process
+from sonde.store.removal import remove_remains
 
 LEASE = rules_key("lease")
 
@@ -79,6 +80,12 @@ class Leasing:
         if lease is not None and lease.holder == self._own.holder:
             self._write(replace(lease, is_released=True))
 
+    def release_dead(self) -> None:
+        """Lets go what a holder on this machine held that is gone."""
+        lease = self._read()
+        if lease is not None and not lease.is_released and is_alive(lease.process) is False:
+            self._write(replace(lease, is_released=True))
+
     @property
     def holder(self) -> str:
         """Who watches, in words."""
@@ -93,6 +100,5 @@ class Leasing:
 
     def _write(self, lease: Lease) -> None:
         self._backend.write(LEASE, encode_facts(lease, LEASE))
-        if not self._backend.exists(JOB):  # the job was removed meanwhile: leave nothing behind
-            self._backend.delete([LEASE])
+        remove_remains(self._backend)
         self._renew_due = self._clock.seconds() + lease.every_seconds

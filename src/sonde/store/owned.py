@@ -23,33 +23,6 @@ _SEGMENT = (
     + ")"
 )
 _PROFILE = r"[a-z_]+--?\d+-\w+(\.[\w.]+)?"
-_FAMILY = "(?P<family>" + "|".join(FAMILIES) + ")"
-_NODE = r"nodes/(?P<node>[^/]+)"
-_WORKER = r"workers/(?P<worker>\d+)"
-
-_FILES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"(?P<document>job|exit|removed)\.json",
-        rf"{_NODE}/attempt-\d+/((?P<document>[a-z]+)(-[\w.-]+)?\.json|reserve(-\d)?)",
-        rf"{_NODE}/attempt-\d+/(?P<folder>frameworks)/[a-z]+-[^/]*",
-        rf"{_NODE}/{_FAMILY}/{_SEGMENT}",
-        rf"{_WORKER}/attempt-\d+\.\d+/(?P<document>[a-z]+)(-[\w.-]+)?\.json",
-        rf"{_WORKER}/(?P<document>checkpoints)\.json",
-        rf"{_WORKER}/{_FAMILY}/{_SEGMENT}",
-        rf"{_WORKER}/(?P<folder>values)/[a-z]+--?\d+-\w+\.safetensors",
-        rf"{_WORKER}/(?P<folder>profiles)/{_PROFILE}",
-        rf"{_WORKER}/(?P<folder>decoded)/[0-9a-f]{{8}}\.json",
-        r"rules/(?P<document>[a-z]+)\.json",
-        rf"findings/{_FAMILY}/{_SEGMENT}",
-        r"control/(requests|replies)/[\w.-]+\.json",
-        r"report/report\.(html|json)",
-        r"report/(?P<document>cost)\.json",
-        r"report/rules/[\w.-]+\.json",
-    )
-)
-_FOLDER = re.compile(r"((nodes|workers|rules|findings|control|report)(/.*)?)?/")
-
 _DOCUMENTS = {
     "job": "name and creation time of the job",
     "exit": "exit state",
@@ -65,13 +38,47 @@ _DOCUMENTS = {
     "evaluations": "results of the rules",
     "actions": "actions taken",
     "written": "list of recorded findings",
+    "claim": "claim of the attempt",
+    "handed-on": "exception handed on to another process",
+    "checkpoints": "list of saved checkpoints",
+    "lease": "lease of the rules engine",
+    "progress": "progress of the rules",
+    "verdict": "verdict of the rules",
     "cost": "cost of the reports",
 }
+_DOCUMENT = "(?P<document>" + "|".join(_DOCUMENTS) + r")(-[\w.-]+)?\.json"
+_FAMILY = "(?P<family>" + "|".join(FAMILIES) + ")"
+_NODE = r"nodes/(?P<node>[^/]+)"
+_WORKER = r"workers/(?P<worker>\d+)"
+
+_FILES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?P<document>job|exit|removed)\.json",
+        rf"{_NODE}/attempt-\d+/({_DOCUMENT}|reserve(-\d)?)",
+        rf"{_NODE}/attempt-\d+/(?P<folder>frameworks)/[a-z]+-[^/]*",
+        rf"{_NODE}/{_FAMILY}/{_SEGMENT}",
+        rf"{_WORKER}/attempt-\d+\.\d+/{_DOCUMENT}",
+        rf"{_WORKER}/(?P<document>checkpoints)\.json",
+        rf"{_WORKER}/{_FAMILY}/{_SEGMENT}",
+        rf"{_WORKER}/(?P<folder>values)/[a-z]+--?\d+-\w+\.safetensors",
+        rf"{_WORKER}/(?P<folder>profiles)/{_PROFILE}",
+        rf"{_WORKER}/(?P<folder>decoded)/[0-9a-f]{{8}}\.json",
+        rf"rules/{_DOCUMENT}",
+        rf"findings/{_FAMILY}/{_SEGMENT}",
+        r"control/(requests|replies)/[\w.-]+\.json",
+        r"report/report\.(html|json)",
+        r"report/(?P<document>cost)\.json",
+        r"report/rules/[\w.-]+\.json",
+    )
+)
+_FOLDER = re.compile(r"((nodes|workers|rules|findings|control|report)(/.*)?)?/")
+
 _FOLDERS = {
     "values": "tensor values",
     "profiles": "a profile",
     "decoded": "list of files decoded from a profile",
-    "frameworks": "a framework",
+    "frameworks": "a framework, or why the hook was not loaded",
 }
 
 

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from sonde.errors import JobNotFoundError, StoreError, did_you_mean
+from sonde.errors import JobExistsError, JobNotFoundError, StoreError, did_you_mean
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.backends.local import expand_home
@@ -49,6 +49,15 @@ def holds_job(backend: Backend) -> bool:
         for node in backend.folders(layout.NODES)
         for name in backend.folders(layout.node_folder(node))
     )
+
+
+def refuse_link(backend: Backend) -> None:
+    """Raises where the folder of a job is a link: nothing is written through it."""
+    if backend.is_link():
+        raise JobExistsError(
+            f"{backend.uri} is a link, and Sonde writes no job through a link. "
+            "Choose another --name or another --store."
+        )
 
 
 def check_store(store: str) -> None:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from sonde.store.backends import Backend
+from sonde.store.layout import FINDINGS_FOLDER, REPORT_FOLDER, RULES_FOLDER
 from sonde.store.owned import is_ours
+from sonde.store.places import holds_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +26,18 @@ def remove_job(backend: Backend) -> Removed:
         return Removed(0, ())
     freed = sum(entry.size for entry in backend.entries("") if is_ours(entry.key))
     return Removed(freed, tuple(backend.erase(is_ours)))
+
+
+def remove_remains(backend: Backend) -> bool:
+    """Removes what rules and reports wrote into a job that was removed meanwhile; whether it was.
+
+    Raises:
+        StoreError: The store cannot be reached: that does not mean that the job is gone.
+    """
+    if holds_job(backend):  # also one that has lost its first document
+        return False
+    for folder in (RULES_FOLDER, FINDINGS_FOLDER, REPORT_FOLDER):
+        keys = [entry.key for entry in backend.entries(folder)]
+        backend.delete([key for key in keys if is_ours(key)])
+    backend.remove_if_empty()
+    return True

@@ -13,8 +13,9 @@ from sonde.errors import StoreError
 from sonde.guard import log
 from sonde.records.finding import Episode
 from sonde.store.backends import Backend
-from sonde.store.layout import FINDINGS_FOLDER, JOB, RULES_FOLDER
+from sonde.store.layout import JOB
 from sonde.store.lease import Leasing
+from sonde.store.removal import remove_remains
 from sonde.watch.runner import Recorder
 
 # Is told at every look which episodes opened, went on or recovered, if any; after a restart, every
@@ -101,16 +102,11 @@ class Watcher:
             log.warning("a look at the job failed; the next one is made as usual", exc_info=True)
 
     def _tidy(self) -> None:
-        """Takes away what was written into a job that somebody has removed meanwhile."""
-        if self._is_gone():
-            for folder in (RULES_FOLDER, FINDINGS_FOLDER):
-                self._backend.delete([entry.key for entry in self._backend.entries(folder)])
-
-    def _is_gone(self) -> bool:
+        """Removes what was written into a job that somebody has removed meanwhile."""
         try:
-            return not self._backend.exists(JOB)
+            remove_remains(self._backend)
         except StoreError:  # that it cannot be reached does not mean that it is gone
-            return False
+            log.debug("whether the job was removed is not known", exc_info=True)
 
     def _let_go(self) -> None:
         try:

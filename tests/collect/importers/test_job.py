@@ -49,6 +49,13 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_read(tmp_path: Path)
         JobDraft(str(tmp_path), "trace", FakeClock())
 
 
+def test_a_name_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "trace").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(JobExistsError, match="is a link"):
+        JobDraft(str(tmp_path), "trace", FakeClock())
+
+
 def test_a_job_that_took_the_name_meanwhile_is_left_alone(tmp_path: Path) -> None:
     with JobDraft(str(tmp_path), "trace", FakeClock()) as draft:
         fill(draft)

@@ -251,3 +251,17 @@ def test_no_key_leads_out_of_the_store(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="not a key"):
             backend.delete([key])
     assert (tmp_path / "secret").exists()
+
+
+def test_half_written_files_of_processes_that_are_gone_are_removed(tmp_path: Path) -> None:
+    backend = open_backend(str(tmp_path))
+    backend.write("nodes/a/heartbeat.json", b"{}")
+    gone, alive = "nodes/a/.heartbeat.json.7-0123abcd", "nodes/a/.heartbeat.json.8-0123abcd"
+    elsewhere = "nodes/b/.heartbeat.json.7-0123abcd"
+    (tmp_path / "nodes" / "b").mkdir()
+    for name in (gone, alive, elsewhere, "nodes/a/.heartbeat.json"):
+        (tmp_path / name).write_bytes(b"")
+    backend.sweep_of("nodes/a", lambda pid: pid == 7)
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    kept = {"nodes/a/heartbeat.json", "nodes/a/.heartbeat.json"}
+    assert left == kept | {alive, elsewhere}

@@ -21,7 +21,7 @@ from sonde.store.backends import Backend, open_backend
 from sonde.store.closing import write_closing
 from sonde.store.facts import encode_facts
 from sonde.store.format import FAMILIES, INTEGER, NOTICES, Family
-from sonde.store.places import absolute_store, job_uri
+from sonde.store.places import absolute_store, job_uri, refuse_link
 from sonde.store.seal import Place, seal_folder
 from sonde.store.writer import Writer
 
@@ -142,6 +142,7 @@ class JobDraft:
         self._backend = open_backend(job_uri(store, f"{_DRAFT}{name}-{os.urandom(4).hex()}"))
         self._final = open_backend(job_uri(store, name))
         self._parts: list[WorkerRows] = []
+        refuse_link(self._final)
         if self._final.exists(layout.JOB):
             raise self._name_is_taken()
 

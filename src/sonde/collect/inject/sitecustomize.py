@@ -59,6 +59,7 @@ def _injected() -> "Any":
         place = os.path.join(_PACKAGE, "collect", "injected.py")
         module = _run(name, spec_from_file_location(name, place))
         module.attempt_folder, module.is_damage = attempt_folder, _is_damage
+        module.record_failure = record_failure
     return sys.modules[name]
 
 
@@ -97,9 +98,30 @@ def _ask(function: str, *arguments: "Any") -> None:
         _awaited.clear()
         if "torch" in arguments:  # who does not train need not hear of it
             _complain(type(error).__name__ + ": " + str(error))
+        elif "torch" not in sys.modules:
+            _awaited["torch"] = None
+
+
+def record_failure(reason: str) -> None:
+    """Leaves a file that says why the inside of this process is not recorded.
+
+    Its name ends in a checksum of its content: each reason is written once, and damage is seen.
+    """
+    try:
+        from zlib import crc32
+
+        folder, content = attempt_folder(), reason[:500].encode("utf-8", "replace")
+        if folder:
+            folder = os.path.join(folder, "frameworks")
+            os.makedirs(folder, exist_ok=True)
+            with open(os.path.join(folder, f"unrecorded-{crc32(content):08x}"), "wb") as file:
+                file.write(content)
+    except (ImportError, OSError, ValueError):  # a full disk, no zlib; the line on stderr remains
+        return
 
 
 def _complain(reason: str) -> None:
+    record_failure(reason)
     try:
         sys.stderr.write("sonde: the inside of this process is not recorded: " + reason + "\n")
     except (AttributeError, OSError, ValueError):  # a closed stream

@@ -9,6 +9,7 @@ from sonde.show.report.build import Report
 from sonde.show.whole_file import write_whole
 from sonde.store.backends import Backend
 from sonde.store.layout import report_key
+from sonde.store.removal import remove_remains
 
 PAGE = "report.html"
 DATA = "report.json"
@@ -23,6 +24,7 @@ def keep_report(report: Report, backend: Backend) -> str:
     backend.write(report_key(DATA), _json(report.document))
     # last: where a page stands, the rest is as new
     backend.write(report_key(PAGE), report.html.encode())
+    remove_remains(backend)  # where the job was removed meanwhile
     return f"{backend.uri.rstrip('/')}/{report_key(PAGE)}"
 
 

@@ -119,6 +119,9 @@ class Backend(ABC):
         self.delete([key for key in keys if is_ours(key)])
         return [key for key in keys if not is_ours(key)]
 
+    def remove_if_empty(self) -> None:
+        """Removes the place itself if nothing is in it."""
+
     def is_link(self) -> bool:
         """Whether the place is only a link to another one."""
         return False
@@ -129,6 +132,14 @@ class Backend(ABC):
 
     def sweep(self, now_ns: int) -> None:
         """Removes what writers left half-written when they died, once it is old enough."""
+
+    def sweep_of(self, folder: str, is_gone: Callable[[int], bool]) -> None:
+        """Removes what processes left half-written in a folder and below, if they are gone.
+
+        Args:
+            folder: The folder; empty for everything.
+            is_gone: Whether a process of this number writes no more.
+        """
 
     def view(self, key: str) -> View:
         """A key that never changes again, to read parts of it.

@@ -22,7 +22,7 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 # How `_write_beside` names its copies, and when nobody can be at one any more.
-_TEMPORARY = re.compile(r"\..+\.\d+-[0-9a-f]{8}")
+_TEMPORARY = re.compile(r"\..+\.(\d+)-[0-9a-f]{8}")
 _HALF_WRITTEN_SECONDS = 3600
 
 
@@ -144,6 +144,10 @@ class Local(Backend):
         _remove_if_empty(self._root)
         return sorted(self._key(path) for path in self._root.rglob("*") if not _is_folder(path))
 
+    def remove_if_empty(self) -> None:
+        if not self.is_link():
+            _remove_if_empty(self._root)
+
     def is_link(self) -> bool:
         return self._root.is_symlink()
 
@@ -158,6 +162,12 @@ class Local(Backend):
 
     def sweep(self, now_ns: int) -> None:
         self._remove_temporary_files(now_ns - _HALF_WRITTEN_SECONDS * NANOSECONDS)
+
+    def sweep_of(self, folder: str, is_gone: Callable[[int], bool]) -> None:
+        for path in self._path(folder).rglob(".*"):
+            name = _TEMPORARY.fullmatch(path.name)
+            if name and is_gone(int(name[1])) and path.is_file():
+                _discard(path)
 
     def view(self, key: str) -> View:
         # not a memory map: a file that is cut short under one ends the process
