@@ -41,7 +41,7 @@ _NOWHERE = -1
 _SETS_VARIABLES = ("STORE_", "UNPACK_", "EXTENDED_ARG")
 _IS_SNAPSHOT = sys.version_info < (3, 13)  # of the variables of a function, kept by its frame
 
-Chain = tuple[tuple[int, int], ...]  # code objects by identity, and the instruction in each
+Chain = tuple[tuple[int, int], ...]  # code objects by key, and the instruction in each
 
 
 class Frame(NamedTuple):
@@ -66,6 +66,7 @@ class _Script(NamedTuple):
     """A code object of the script."""
 
     code: CodeType  # kept, so that its identity stays its own
+    key: int  # the same for equal code: a notebook cell that runs again is compiled again
     splits: Splits  # names of splits that it mentions together
     loops: tuple[_Loop, ...]  # that may run over them
     is_outermost: bool  # no frame around it belongs to the loop
@@ -76,6 +77,7 @@ class CallSites:
 
     def __init__(self) -> None:
         self._scripts: dict[int, _Script | None] = {}  # by code object; None: of a library
+        self._keys: dict[tuple[str, CodeType], int] = {}  # of code in a file
         self._libraries: list[CodeType] = []  # kept for the same reason
         self._described: dict[Chain, list[Frame]] = {}
 
@@ -88,6 +90,7 @@ class CallSites:
             key = id(code)
             script = scripts[key] if key in scripts else self._learn(code)
             if script is not None:
+                key = script.key
                 if script.loops:
                     keys.append((~key, _position(frame, script)))
                 keys.append((key, frame.f_lasti))
@@ -109,11 +112,11 @@ class CallSites:
         frame = currentframe()
         while frame is not None and len(frames) < len(chain):
             script = self._scripts.get(id(frame.f_code))
-            if script is not None and id(script.code) in keys:
-                position = keys.get(~id(script.code), _NOWHERE)
-                described = _described(frame)
+            if script is not None and script.key in keys:
+                position = keys.get(~script.key, _NOWHERE)
+                described = _described(frame, script.key)
                 if position != _NOWHERE:  # before it, the split that it is at in a loop over splits
-                    key = (~id(script.code), position)
+                    key = (~script.key, position)
                     expression = script.splits[position]
                     frames.append(described._replace(key=key, expression=expression))
                 frames.append(described)
@@ -124,12 +127,25 @@ class CallSites:
         if _is_of_script(code.co_filename):
             splits = _mentioned_splits(code)
             loops = tuple(_loops(code)) if splits else ()
-            script = _Script(code, splits, loops, code.co_name == "<module>")
+            key = self._keys.setdefault((code.co_filename, code), id(code))
+            script = _Script(code, key, splits, loops, code.co_name == "<module>")
             self._scripts[id(code)] = script
             return script
         self._libraries.append(code)
         self._scripts[id(code)] = None
         return None
+
+
+def site_within(chain: Chain, trainings: Iterable[Chain]) -> Chain:
+    """The call site up to the innermost function that training passes through as well.
+
+    A function that trains and evaluates does so wherever it is called from.
+    """
+    functions = {key for training in trainings for key, _ in training}
+    for depth, (key, _) in enumerate(chain, 1):
+        if key > 0 and key in functions:
+            return chain[:depth]
+    return chain
 
 
 def _is_of_script(file: str) -> bool:
@@ -218,11 +234,11 @@ def _position(frame: FrameType, script: _Script) -> int:
     return _NOWHERE
 
 
-def _described(frame: FrameType) -> Frame:
+def _described(frame: FrameType, key: int) -> Frame:
     code = frame.f_code
     positions = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
     return Frame(
-        (id(code), frame.f_lasti),
+        (key, frame.f_lasti),
         code.co_name,
         Path(code.co_filename).name,
         frame.f_lineno or code.co_firstlineno,

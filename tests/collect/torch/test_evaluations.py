@@ -139,6 +139,65 @@ def test_one_data_set_evaluated_in_two_phases_of_training_is_one_series(closely:
     assert [(one["name"], one["step"]) for one in found] == [("validation", 5), ("validation", 10)]
 
 
+def test_an_epoch_function_called_from_several_lines_evaluates_one_series(closely: bool) -> None:
+    points = torch.randn(12, 4)
+    labels = (points[:, 0] > 0).long()
+
+    def epoch(script: Script) -> None:
+        script.epoch()
+        with torch.no_grad():
+            for inputs, targets in script.val_loader:
+                functional.cross_entropy(script.model(inputs), targets)
+            functional.cross_entropy(script.model(points), labels)
+
+    def run(script: Script) -> None:
+        epoch(script)
+        epoch(script)
+        epoch(script)
+
+    found = recorded_of(run, closely)
+    assert [(one["name"], one["step"], one["samples"]) for one in found] == [
+        *(("validation", 5, 20), ("evaluation", 5, 12)),
+        *(("validation", 10, 20), ("evaluation", 10, 12)),
+        *(("validation", 15, 20), ("evaluation", 15, 12)),
+    ]
+
+
+def test_an_epoch_function_that_trains_another_model_begins_a_series(closely: bool) -> None:
+    points = torch.randn(12, 4)
+    labels = (points[:, 0] > 0).long()
+
+    def epoch(script: Script) -> None:
+        script.epoch()
+        with torch.no_grad():
+            functional.cross_entropy(script.model(points), labels)
+
+    def run(script: Script) -> None:
+        epoch(script)
+        other = Script()
+        epoch(other)
+
+    found = recorded_of(run, closely)
+    assert [one["name"] for one in found] == ["evaluation", "evaluation 2"]
+
+
+def test_a_notebook_cell_that_runs_again_goes_on_with_its_series(closely: bool) -> None:
+    cell = (
+        "script.epoch()\nwith torch.no_grad():\n"
+        "    cross_entropy(script.model(points), labels)\nscript.evaluate(script.val_loader)\n"
+    )
+    points = torch.randn(12, 4)
+    space = {"points": points, "labels": (points[:, 0] > 0).long(), "torch": torch}
+
+    def run(script: Script) -> None:
+        for _ in range(2):
+            code = compile(cell, "/tmp/ipykernel_1/12345.py", "exec")
+            exec(code, space | {"script": script, "cross_entropy": functional.cross_entropy})
+
+    found = recorded_of(run, closely)
+    assert [one["name"] for one in found] == ["evaluation", "evaluation 2"] * 2
+
+
 def test_one_data_set_evaluated_twice_in_a_pause_gives_two_series(closely: bool) -> None:
     def check(script: Script) -> None:
         script.evaluate(script.val_loader)

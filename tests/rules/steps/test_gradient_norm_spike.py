@@ -32,6 +32,13 @@ def test_a_norm_far_out_of_range_is_found(seed: int) -> None:
     assert not episode.is_open
 
 
+def test_a_spike_is_resolved_by_one_window_of_usual_norms_at_the_end_of_the_job() -> None:
+    values = norms()
+    values[STEPS - 60] = 500.0
+    [episode] = judged(values).episodes
+    assert not episode.is_open
+
+
 def test_a_norm_that_was_clipped_is_worth_a_word_only() -> None:
     values = norms()
     values[321] = 500.0

@@ -162,6 +162,19 @@ def test_a_refused_optimizer_step_is_a_critical_finding_wherever_it_falls(
     )
 
 
+def test_a_step_that_all_workers_refuse_is_reported_of_the_first_worker() -> None:
+    job = FakeJob()
+    workers = [job.worker(rank=rank) for rank in (0, 1)]
+    for worker in reversed(workers):
+        worker.step(0, {"forward": 0.1})
+        worker.observation("refused-step", "weight", 1, "", value=1.0)
+        worker.beat(is_over=True)
+        worker.flush()
+        job.clock.advance(0.1)
+    [episode] = judged(job.end()).episodes
+    assert episode.finding.worker == 0
+
+
 def test_a_refused_step_is_found_once_however_often_one_looks() -> None:
     job = FakeJob()
     worker = job.worker()

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import nn
 
-from sonde.collect.call_site import TRAIN, CallSites, Chain, Frame, split_of
+from sonde.collect.call_site import TRAIN, CallSites, Chain, Frame, site_within, split_of
 from sonde.collect.session import At, Session
 from sonde.collect.steps import FinishedStep, Pass
 from sonde.collect.torch.copies import Copies
@@ -43,6 +43,7 @@ class Series:
     is_loader: bool
     model: str
     title: str  # given by a framework
+    module: Callable[[], Any] = no_data_set  # that is evaluated, where no loader feeds it
     name: str = ""
     data: str = ""
     is_training_data: bool = False
@@ -238,7 +239,7 @@ class Evaluations:
         elif not feeds.latest.pass_chain:
             feeds.latest.pass_chain = self._sites.chain()
         if feed is None:
-            series = self._series_of_call(chain, model)
+            series = self._series_of_call(chain, model, module)
         elif latest is not None and latest.feed is feed and latest.series.model == model:
             series = latest.series
         else:
@@ -284,18 +285,31 @@ class Evaluations:
         for series in self._series:
             is_like = (series.model, series.title) == (model, self._title) and series.is_loader
             is_same_code = len(inner) == _INNER_KEYS and series.chain[:_INNER_KEYS] == inner
+            is_same_code = is_same_code or self._is_same_site(series.chain, feed.chain)
             is_same_data = data_set is not None and series.data_set() is data_set
             if is_like and is_same_code and is_same_data and series not in used:
                 return series
         return None
 
-    def _series_of_call(self, chain: Chain, model: str) -> Series:
-        for series in self._series:
-            key = (series.chain, series.model, series.title, series.is_loader)
-            if key == (chain, model, self._title, False):
+    def _series_of_call(self, chain: Chain, model: str, module: nn.Module) -> Series:
+        key = (model, self._title, False)
+        candidates = [one for one in self._series if (one.model, one.title, one.is_loader) == key]
+        for series in candidates:
+            if series.chain == chain:
                 return series
-        frames = self._sites.describe(chain)
-        return self._add(Series(chain, frames, no_data_set, False, model, self._title))
+        used = [tally.series for tally in self._open]
+        for series in candidates:
+            is_same_site = self._is_same_site(series.chain, chain)
+            if is_same_site and series.module() is module and series not in used:
+                series.chain = chain
+                return series
+        frames, module_of = self._sites.describe(chain), reference(module)
+        return self._add(Series(chain, frames, no_data_set, False, model, self._title, module_of))
+
+    def _is_same_site(self, chain: Chain, other: Chain) -> bool:
+        """Whether two call sites differ only in who called a function that also trains."""
+        trainings = self._training_sites
+        return site_within(chain, trainings) == site_within(other, trainings)
 
     def _add(self, series: Series) -> Series:
         if len(self._series) >= _MAX_SERIES:

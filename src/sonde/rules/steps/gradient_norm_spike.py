@@ -47,7 +47,7 @@ class GradientNormSpike(Rule):
 
     needs = (Scalars(_NAME),)
     window_steps: ClassVar[int] = 50
-    recovers_after: ClassVar[int] = 2
+    recovers_after: ClassVar[int] = 1
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks for norms that are out of range."""

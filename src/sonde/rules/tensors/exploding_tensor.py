@@ -99,7 +99,7 @@ class ExplodingTensor(Rule):
 
     def _refused(self, refused: Sequence[Observation], origin: str) -> Finding:
         """The job was stopped before an optimizer used non-finite gradients."""
-        first = next((one for one in refused if one.subject), refused[0])
+        first = min(refused, key=lambda one: (not one.subject, one.step, one.worker))
         names = first.subject.split(", ") if first.subject else []
         whose = f" of {first.subject}" if names else ""
         come = f" They came from the {origin}." if origin else ""
