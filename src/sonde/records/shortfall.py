@@ -17,6 +17,7 @@ class DataUnit(StrEnum):
         return member
 
     STEPS = "steps", "step"
+    SETTLED_STEPS = "steps after the first 10", "step after the first 10"
     CLIPPED_STEPS = "steps with clipped gradients", "step with clipped gradients"
     COMMON_STEPS = "steps recorded in both jobs", "step recorded in both jobs"
     INSPECTIONS = "inspections", "inspection"
