@@ -46,6 +46,18 @@ def test_reasons_are_grouped_by_what_is_lacking_the_commonest_first() -> None:
     )
 
 
+def test_the_number_recorded_is_true_for_every_rule_of_a_group() -> None:
+    answers = [
+        lacking("A", Shortfall(38, 150, DataUnit.STEPS)),
+        lacking("B", Shortfall(40, 5000, DataUnit.STEPS)),
+        lacking("C", Shortfall(28, 60, DataUnit.SETTLED_STEPS)),
+    ]
+    assert counted(*answers).reasons == (
+        "2 need up to 5,000 steps (up to 40 recorded)",
+        "C needs 60 steps after the first 10 (28 recorded)",
+    )
+
+
 def test_rules_without_losses_or_steps_lack_data_where_something_trains() -> None:
     blind = Answer("LossSpike", UNFIT, 0, "no loss recorded", ("Losses",))
     no_embedding = Answer("NLPSequenceRatio", UNFIT, 0, "none recorded", ("Observations",))

@@ -152,8 +152,9 @@ def _reason(group: Sequence[Answer]) -> str:
         )
     needs = {one.needs for one in amounts}
     limit = "up to " if len(needs) > 1 else ""
-    has = min(one.has for one in amounts)
-    return f"{who} {limit}{amounts[0].unit.amount(max(needs))} ({has:,} recorded)"
+    counts = {one.has for one in amounts}
+    recorded = f"{'up to ' if len(counts) > 1 else ''}{max(counts):,} recorded"
+    return f"{who} {limit}{amounts[0].unit.amount(max(needs))} ({recorded})"
 
 
 def _shortfall(document: Mapping[str, Any] | None) -> Shortfall | None:

@@ -146,15 +146,14 @@ class Rule(ABC):
             message: What is wrong, with the numbers and the name of the culprit.
             severity: How much it matters.
             step: Where: one step, or the first and the last.
-            evidence: The numbers that made the rule fire, by name.
+            evidence: The numbers that made the rule fire, by name; None is left out.
             about: Whom it means: `node`, `worker`, `device`, `tensor`; and `advice` where it is
                 more to the point than the docstring's, `time_ns`, `cause`, `subject`.
         """
         about.setdefault("advice", self.pages().advice)
         steps = (step, step) if isinstance(step, int) else step
-        return Finding(
-            self.name(), severity, message, steps=steps, evidence=evidence or {}, **about
-        )
+        known = {name: value for name, value in (evidence or {}).items() if value is not None}
+        return Finding(self.name(), severity, message, steps=steps, evidence=known, **about)
 
     def recovered(self, subject: str) -> Finding:
         """Says that what was found about a subject is over; of nothing open, nothing."""

@@ -21,12 +21,13 @@ def waiting(
     starts: tuple[int, ...] = (0,),
     processes: int = 0,
     device: str = "cpu",
+    steps: int = STEPS,
 ) -> FakeJob:
     """A job whose steps wait so long; iterators start at some of them."""
     job = FakeJob()
     worker = job.worker(device=device)
     facts = {"num_workers": processes, "cores": 8}
-    for step in range(STEPS):
+    for step in range(steps):
         if step in starts:
             lane = "loader 1"
             worker.operation("iterator start", "loading", 0.0, 0.001, lane=lane, detail=facts)
@@ -115,6 +116,7 @@ def test_a_short_job_is_told_what_is_missing() -> None:
     worker.flush()
     found = judged(job.end())
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    assert found.reason == "Not enough data: 20 of 60 steps after the first 10"
 
 
 @pytest.mark.parametrize(("pressure", "is_found"), [(95.0, False), (10.0, True)])
@@ -184,3 +186,41 @@ def test_a_loader_that_takes_most_of_a_loop_of_milliseconds_is_a_hint() -> None:
 @pytest.mark.parametrize(("wait", "computing"), [(0.002, 0.0002), (0.003, 0.004)])
 def test_short_waits_of_little_time_or_share_are_healthy(wait: float, computing: float) -> None:
     assert judged(waiting(lambda _: wait, computing=computing)).episodes == ()
+
+
+@pytest.mark.parametrize(("steps", "wait", "starts"), [(40, 0.275, (0,)), (60, 0.16, (0, 30))])
+def test_a_short_job_that_waits_for_seconds_from_the_start_is_reported(
+    steps: int, wait: float, starts: tuple[int, ...]
+) -> None:
+    job = waiting(lambda _: wait, computing=0.003, starts=starts, processes=1, steps=steps)
+    [episode] = judged(job).episodes
+    assert episode.severity is Severity.WARNING
+    assert "Its loader has num_workers=1." in episode.finding.message
+    assert float(str(episode.finding.evidence["lost_seconds"])) >= 3
+
+
+SHORT_HEALTHY: dict[str, FakeJob] = {
+    "slow first steps": waiting(lambda step: 2.0 if step < 10 else 0.001, steps=40),
+    "two processes start slowly in each epoch": waiting(
+        lambda step: 3.0 if step % 20 < 2 else 0.001, starts=(0, 20), processes=2, steps=40
+    ),
+    "one stall": waiting(lambda step: 9.0 if step == 25 else 0.001, steps=40),
+    "waits of less than half of the time": waiting(lambda _: 0.01, computing=0.05, steps=40),
+}
+
+
+@pytest.mark.parametrize("name", SHORT_HEALTHY)
+def test_a_short_job_whose_loader_only_starts_slowly_is_left_alone(name: str) -> None:
+    found = judged(SHORT_HEALTHY[name])
+    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_seconds_of_waiting_that_begin_later_need_three_windows() -> None:
+    job = waiting(lambda step: 0.3 if 60 <= step < 95 else 0.001, steps=95)
+    assert judged(job).episodes == ()
+
+
+def test_a_number_of_windows_that_is_set_holds_in_short_jobs() -> None:
+    job = waiting(lambda _: 0.3, computing=0.003, steps=40).job()
+    assert not job.check("DataLoaderStarvation", in_a_row=3)["DataLoaderStarvation"].episodes
+    assert job.check("DataLoaderStarvation", in_a_row=1)["DataLoaderStarvation"].episodes

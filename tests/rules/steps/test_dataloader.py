@@ -1,6 +1,7 @@
 """Dataloader: planted faults and their healthy twins."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -122,11 +123,44 @@ def test_a_job_without_a_loader_is_not_applicable() -> None:
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(trained(0, 0.06, 30))
+    found = judged(trained(0, 0.06, 20))
     assert (found.status, found.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "Not enough data: 20 of 50 steps",
+        "Not enough data: 10 of 15 steps after the first 10",
     )
+
+
+def short(waits: Callable[[int], float], processes: int, starts: tuple[int, ...]) -> FakeJob:
+    """A job of 40 steps of a few milliseconds that wait for data; on 8 cores."""
+    job = FakeJob()
+    worker = job.worker()
+    facts = {"num_workers": processes, "cores": 8}
+    for step in range(40):
+        if step in starts:
+            lane = "loader 0"
+            worker.operation("iterator start", "loading", 0.0, 0.01, lane=lane, detail=facts)
+        worker.step(step, {"data_wait": waits(step), "forward": 0.003})
+    worker.flush()
+    return job.end()
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_a_short_job_that_waits_for_seconds_is_reported(processes: int) -> None:
+    [episode] = judged(short(lambda _: 0.275, processes, (0,))).episodes
+    assert f"too few loader processes: {processes} for 8 cores" in episode.finding.message
+
+
+SHORT_HEALTHY = {
+    "slow first steps": short(lambda step: 2.0 if step < 10 else 0.001, 1, (0,)),
+    "processes start slowly": short(lambda step: 9.0 if step % 20 < 2 else 0.001, 2, (0, 20)),
+    "too many start slowly": short(lambda step: 9.0 if step == 20 else 0.001, 20, (0, 20)),
+    "one stall": short(lambda step: 9.0 if step == 25 else 0.001, 1, (0,)),
+}
+
+
+@pytest.mark.parametrize("name", SHORT_HEALTHY)
+def test_a_short_job_whose_loader_only_starts_slowly_is_left_alone(name: str) -> None:
+    assert judged(SHORT_HEALTHY[name]).episodes == ()
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:

@@ -39,6 +39,33 @@ def test_a_spike_is_resolved_by_one_window_of_usual_norms_at_the_end_of_the_job(
     assert not episode.is_open
 
 
+@pytest.mark.parametrize(("before_end", "is_open"), [(20, False), (4, False), (1, True)])
+def test_a_spike_in_the_last_window_is_resolved_by_usual_norms_after_it(
+    before_end: int, is_open: bool
+) -> None:
+    values = norms()
+    values[STEPS - before_end] = 500.0
+    [episode] = judged(values).episodes
+    assert (episode.first_step, episode.is_open) == (STEPS - before_end, is_open)
+
+
+@pytest.mark.parametrize("after", [30.0, np.inf])
+def test_a_spike_in_the_last_window_is_ongoing_if_norms_stay_large(after: float) -> None:
+    values = norms()
+    values[STEPS - 20] = 500.0
+    values[STEPS - 19 :] *= after
+    [episode] = judged(values).episodes
+    assert episode.is_open
+
+
+def test_a_spike_between_inspections_in_the_last_window_is_resolved() -> None:
+    values = norms()
+    values[400] = 4000.0  # the last inspection is at step 450
+    assert max(looks(STEPS)) == 450
+    [episode] = judged_by_looks(values).episodes
+    assert not episode.is_open
+
+
 def test_a_norm_that_was_clipped_is_worth_a_word_only() -> None:
     values = norms()
     values[321] = 500.0

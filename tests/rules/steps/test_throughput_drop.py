@@ -283,7 +283,8 @@ def test_a_drop_that_ends_is_over() -> None:
     assert not episode.is_open
 
 
-def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(trained({"rest": np.ones(120)}))
+@pytest.mark.parametrize("steps", [40, 120])
+def test_a_short_job_is_told_what_is_missing(steps: int) -> None:
+    found = judged(trained({"rest": np.ones(steps)}))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 150 of 250 steps"
+    assert found.reason == f"Not enough data: {steps} of 250 steps"

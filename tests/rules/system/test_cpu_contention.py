@@ -54,6 +54,13 @@ def test_neighbors_from_the_start_or_for_a_short_time_are_advice() -> None:
     assert "Steps take 2.0 times as long as before." in episode.finding.message
 
 
+def test_evidence_leaves_out_the_usual_step_where_it_is_unknown() -> None:
+    [episode] = judged(shared((90, 50, 60, 100))).episodes
+    assert "times_usual_step" not in episode.finding.evidence
+    [episode] = judged(shared((20, 2, 100, 55), (90, 50, 60, 100))).episodes
+    assert episode.finding.evidence["times_usual_step"] == pytest.approx(2.0, rel=0.1)
+
+
 def test_neighbors_that_leave_are_over() -> None:
     parts = ((20.0, 2.0, 100.0, 55.0), (30.0, 50.0, 60.0, 100.0))
     [episode] = judged(shared(*parts, parts[0])).episodes

@@ -123,7 +123,7 @@ def test_a_layer_that_is_left_out_now_and_then_is_left_alone() -> None:
 def test_a_short_job_is_told_what_is_missing() -> None:
     found = judged(with_gradients({"first": lambda _: 1e-12, "last": lambda _: 1e-2}, 6))
     assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    said = "Not enough data: 5 of 35 steps"
+    said = "Not enough data: 5 of 35 steps between inspections"
     assert found.reason == said
 
 

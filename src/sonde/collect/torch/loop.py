@@ -37,6 +37,7 @@ from sonde.collect.torch.quiet import (
 from sonde.collect.torch.step_hooks import StepHooks
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.collect.torch.unstepped import Unstepped
+from sonde.collect.torch.weight_changes import WeightChanges
 from sonde.records.step import Phase
 
 _BACKWARD, _OPTIMIZER = Phase.BACKWARD.value, Phase.OPTIMIZER.value
@@ -82,6 +83,7 @@ class TrainingLoop:
         self.was_cleared = False  # right before the step under way
         self._backwards = 0  # since an optimizer has stepped
         self._has_passes = False  # several of them in the step before
+        self._weights = WeightChanges()
         self._sites = CallSites()
         self._unstepped = Unstepped(session)
         self._has_stepped = False  # some optimizer, in the thread that is recorded
@@ -178,6 +180,7 @@ class TrainingLoop:
         self.optimizers.number_of(optimizer)
         if self._session.is_training_thread():
             self._steps.optimizer_made()
+        self._weights.follow(optimizer)
         self._modules.refresh()
         self._modules.owned.update(id(parameter) for parameter in parameters_of(optimizer))
 
@@ -198,6 +201,7 @@ class TrainingLoop:
                 return None
             origin = (divisor_of(args[0]), self._call_site() if self._has_passes else ())
             quiet.depth, quiet.is_in_backward, quiet.inputs = 0, True, []
+            self._weights.backward_begins()
             return value, origin
 
         leave_alone(noted)
@@ -230,8 +234,9 @@ class TrainingLoop:
             self._losses.gradients_cleared()
         elif self._has_closure:  # the passes before count, not those at weights further on
             self._in_closure = max(1, self._in_closure)
-        is_alone = self.optimizers.alive == 1 and not self._steps.is_explicit
-        self._is_cleared = is_between and is_alone
+        is_own = is_between and not self._steps.is_explicit
+        is_unused = is_own and not self._weights.gradients_cleared()
+        self._is_cleared = is_unused and self.optimizers.alive == 1
 
     def _discard(self) -> None:
         """Another backward pass begins where gradients were thrown away: no step used them."""
@@ -264,8 +269,8 @@ class TrainingLoop:
 
     def _stepped(self, number: int, start_ns: int, *, is_skipped: bool = False) -> None:
         """An optimizer has stepped, or was kept from it."""
-        self._has_passes = self._backwards > 1
-        self._backwards = 0
+        self._has_passes, self._backwards = self._backwards > 1, 0
+        self._weights.optimizer_stepped()
         self._steps.join_backwards(self._losses.optimizer_stepped(number))
         self._steps.optimizer_ends(number, start_ns, is_skipped=is_skipped)
 
@@ -290,7 +295,8 @@ class TrainingLoop:
         self._is_in_backward = True
         for look in self.at_backward:
             look(tensors)
-        if self._stepping is None or not self._in_closure:
+        self._weights.backward_begins()
+        if not self._is_further_on():
             self._losses.root(tensors, self._call_site())
         self._marks.begin(_BACKWARD)
 
@@ -299,13 +305,18 @@ class TrainingLoop:
         for look in self.after_backward:
             look()
         self._marks.end(_BACKWARD)
-        if self._in_closure and self._stepping is not None:  # the same step looks again
+        if self._is_further_on():
             self._steps.span(_BACKWARD, start_ns)
-            return
-        self._backwards += 1
-        self._steps.backward(start_ns)
+        else:
+            self._backwards += 1
+            self._steps.backward(start_ns)
         self._by_backward.backward_ends()
-        self._unstepped.computed()
+        if self._stepping is None:
+            self._unstepped.computed()
+
+    def _is_further_on(self) -> bool:
+        """Whether the step under way has its loss: what follows is computed at other weights."""
+        return self._weights.is_ahead or (self._in_closure > 0 and self._stepping is not None)
 
     def _before_step(
         self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]

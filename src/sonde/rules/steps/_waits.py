@@ -60,3 +60,9 @@ class Waits:
             first = int(np.searchsorted(ends_ns, time_ns))
             is_first[first : first + max(1, facts.processes)] = True
         return self.take(~is_first)
+
+    def without_longest(self) -> "Waits":
+        """Without the step that waits longest: a single stall is another matter."""
+        if not len(self.steps):
+            return self
+        return self.take(np.arange(len(self.steps)) != self.seconds.argmax())

@@ -61,7 +61,7 @@ class DataLoaderStall(Rule):
     def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""
         seen = max((one.get("seen", 0) for one in state.of("workers").values()), default=0)
-        return "" if seen >= _LEAST else Shortfall(seen, _LEAST, DataUnit.STEPS)
+        return "" if seen >= _LEAST else Shortfall(seen, _LEAST, DataUnit.SETTLED_STEPS)
 
     def _limit(self, state: State) -> float:
         """What is out of line for this worker."""

@@ -15,6 +15,8 @@ from sonde.rules.steps._processes import cores_wanted, loader_of
 from sonde.rules.steps._waits import Waits
 
 _LEAST_STEPS = 15  # of a window
+_CLEAR_SECONDS = 3.0  # of waiting since the first step that counts: no need for more windows
+_CLEAR_PERCENT = 50.0  # of the time of these steps
 _LEAST_SECONDS = 0.005  # of waiting in a step: what is shorter may be handing over, not loading
 _SHORT_SECONDS = 0.0025  # a hint where half of the time and more is waited for: in quick loops
 _MOST_OF_A_STEP = 50.0  # percent
@@ -27,10 +29,10 @@ class DataLoaderStarvation(Rule):
     Why it matters: for that part of the time the device has nothing to do, and you pay for it.
     How it decides: over windows of 20 steps, `in_a_row` of them, more than `threshold` percent of
     the time goes into waiting for batches, and at least 5 ms of each step (on a busy machine, of
-    the time that the job had a core for). On a machine with free cores, waits of 2.5 to 5 ms that
-    take half of the time and more are `info`. The longest wait of each window, the first batches
-    of an iterator, the first ten steps, steps under a profiler, and time for evaluation and
-    checkpoints do not count.
+    the time that the job had a core for). If it is so from the start, 15 steps with 3 seconds of
+    waiting, half of their time, are enough. With free cores, waits of 2.5 to 5 ms that take half
+    of the time are `info`. The first ten steps, the first batches of an iterator, the longest wait
+    of each window, profiled steps, evaluation and checkpoints do not count.
     What to do: give the loader as many processes (`num_workers`) as `sonde dataloader` advises,
     prefetch, keep processes alive (`persistent_workers`), move work out of `__getitem__`;
     `sonde dataloader` shows where its time goes.
@@ -55,25 +57,38 @@ class DataLoaderStarvation(Rule):
             if self._percent(waits, core) > self.threshold:  # else nobody need look at the machine
                 core = own["core"] = _share_of_a_core(window, table, own)
                 waits = waits.without_starts(window)
-            if len(waits.steps) < _LEAST_STEPS:
-                continue
-            own["windows"] = own.get("windows", 0) + 1
-            if self._percent(waits, core) <= self.threshold:
-                own |= {"run": 0, "waited": 0.0, "whole": 0.0, "steps": 0}
-                continue
-            own["run"] = own.get("run", 0) + 1
-            own["waited"] = own.get("waited", 0.0) + float(waits.seconds.sum())
-            own["whole"] = own.get("whole", 0.0) + float(waits.whole.sum())
-            own["steps"] = own.get("steps", 0) + len(waits.steps)
-            own.setdefault("since", int(waits.steps[0]))
-            if own["run"] >= self.in_a_row:
-                yield self._found(window, waits, own)
+            own["timed"] = own.get("timed", 0) + len(waits.steps)
+            is_whole = len(waits.steps) >= _LEAST_STEPS
+            own["windows"] = own.get("windows", 0) + is_whole
+            if self._percent(waits, core) > self.threshold:
+                own["run"] = own.get("run", 0) + is_whole
+                _add_waits(own, waits)
+                if own["run"] >= self.in_a_row or self._is_clear(own):
+                    yield self._found(window, waits, own)
+            elif is_whole:
+                own |= {"run": 0, "waited": 0.0, "longest": 0.0, "whole": 0.0, "steps": 0}
+                own["has_kept_up"] = True
+                own.pop("since", None)
 
     def lacks(self, state: State) -> str | Shortfall:
-        """How many windows are missing."""
-        seen = max((one.get("windows", 0) for one in state.of("workers").values()), default=0)
-        needed = self.in_a_row
-        return "" if seen >= needed else Shortfall(20 * seen, 20 * needed, DataUnit.STEPS)
+        """How many steps are missing."""
+        workers = state.of("workers").values()
+        own = max(workers, key=lambda worker: worker.get("timed", 0), default=State())
+        timed, waiting = int(own.get("timed", 0)), int(own.get("steps", 0))
+        if own.get("windows", 0) >= self.in_a_row:
+            return ""
+        if timed < _LEAST_STEPS:
+            return Shortfall(timed, _LEAST_STEPS, DataUnit.SETTLED_STEPS)
+        needed = self.window_steps * self.in_a_row
+        return Shortfall(waiting, needed, DataUnit.SETTLED_STEPS) if waiting else ""
+
+    def _is_clear(self, own: State) -> bool:
+        """Whether a job has waited for so long from the start that few steps are enough."""
+        if self.is_classic or "in_a_row" in self.given or own.get("has_kept_up"):
+            return False
+        waited, whole = own["waited"] - own["longest"], own["whole"] - own["longest"]
+        is_long = waited >= _CLEAR_SECONDS and 100 * waited >= _CLEAR_PERCENT * whole
+        return bool(is_long and own["steps"] >= _LEAST_STEPS)
 
     def _percent(self, waits: Waits, core: float) -> float:
         """The share of waiting, without the longest wait; 0 where nobody would feel it."""
@@ -115,6 +130,15 @@ class DataLoaderStarvation(Rule):
                 **hours,
             },
         )
+
+
+def _add_waits(own: State, waits: Waits) -> None:
+    """Adds a window to those in a row in which a worker waits."""
+    own["waited"] = own.get("waited", 0.0) + float(waits.seconds.sum())
+    own["longest"] = own.get("longest", 0.0) + float(waits.seconds.max(initial=0.0))
+    own["whole"] = own.get("whole", 0.0) + float(waits.whole.sum())
+    own["steps"] = own.get("steps", 0) + len(waits.steps)
+    own.setdefault("since", int(waits.steps[0]))
 
 
 def _share_of_a_core(window: Window, table: StepTable, own: State) -> float:

@@ -27,7 +27,8 @@ from sonde.rules.steps._processes import (
 from sonde.rules.steps._waits import Waits
 
 _LOADING = OperationCategory.LOADING.value
-_LEAST_STEPS = 50
+_LEAST_STEPS = 15
+_FEW_STEPS = 50  # of fewer, the first batches and a single stall would be too large a share
 _WAITING = 0.3  # of the time of the steps: less is hidden by what goes on meanwhile
 _LEAST_SECONDS = 0.005  # of waiting in a step: what is shorter is handing over, not loading
 _LEAST_WAITED = 5.0  # seconds in all: with less nobody would win anything
@@ -43,9 +44,11 @@ class Dataloader(Rule):
     other's way. From memory that is not pinned, copies to a GPU are slow and hold up the host.
     How it decides: the loader processes of all workers of a node are fewer than min_threshold or
     more than max_threshold percent of the cores that are available. Calibrated says so only where
-    it hurts: steps wait for data for 30 % of their time, and where processes are too few, 5 ms
-    each and 5 s in all (on a busy machine, of the time that the job had a core for). That memory is
-    not pinned is told where a GPU is used; calibrated, where copies to it take 5 % of the steps.
+    it hurts: at least 15 steps after the first ten wait for data for 30% of their time, and where
+    processes are too few, 5 s in all and 5 ms each (on a busy machine, of the time that the job had
+    a core for). Of fewer than 50 steps, the first batches of an iterator and the longest wait do
+    not count. That memory is not pinned is told where a GPU is used; calibrated, where copies to it
+    take 5% of the steps.
     What to do: set `num_workers` to what `sonde dataloader` advises, which is no more than there
     are cores for, and `pin_memory=True`; the command also shows where the time of loading goes.
     """
@@ -77,7 +80,7 @@ class Dataloader(Rule):
         seen = max((int(own.get("steps", 0)) for own in state.of("workers").values()), default=0)
         if self.is_classic or seen >= _LEAST_STEPS:
             return ""
-        return Shortfall(seen, _LEAST_STEPS, DataUnit.STEPS)
+        return Shortfall(seen, _LEAST_STEPS, DataUnit.SETTLED_STEPS)
 
     def summary(self, state: State) -> Evidence:
         """The distributions of loading times, in seconds: median, 95th percentile, longest."""
@@ -168,6 +171,8 @@ def _note_steps(window: Window, table: StepTable, own: State) -> None:
     """Keeps how much of its latest steps a worker waits, and copies."""
     waits = Waits.of(table)
     own["steps"] = own.get("steps", 0) + len(waits.steps)
+    if len(waits.steps) < _FEW_STEPS:
+        waits = waits.without_starts(window).without_longest()
     whole = float(waits.whole.sum())
     if len(waits.steps) < _LEAST_STEPS or whole <= 0:
         return
@@ -178,7 +183,7 @@ def _note_steps(window: Window, table: StepTable, own: State) -> None:
     core = own.get("core", 1.0)
     own["wait_seconds"] = core * float(waits.seconds.mean())
     own["step_seconds"] = float((waits.whole - waits.seconds).mean())
-    own["waited"] = own.get("waited", 0.0) + core * float(waits.seconds.sum())
+    own["waited"] = own.get("waited", 0.0) + float(waits.seconds.sum())
     copied_ns = float(table.phases_ns[Phase.HOST_TO_DEVICE.value].sum())
     own["copying"] = copied_ns / max(1.0, float(table.durations_ns.sum()))
 

@@ -59,7 +59,7 @@ class GradientNormSpike(Rule):
             own = state.of("norms", name)
             between = curves.get(name + _BETWEEN)
             if between is not None:
-                yield from self._judge_between(curve, between, own)
+                yield from self._judge_between(window, curve, between, own)
             yield from self._judge(window, curve, own)
 
     def lacks(self, state: State) -> str | Shortfall:
@@ -90,10 +90,14 @@ class GradientNormSpike(Rule):
                 top = int(places[values[places].argmax()])
                 norm = float(values[top])
                 yield self._found(window, curve.name, int(steps[top]), norm, usual)
+                if window.is_last and _has_settled(curve, int(steps[places[-1]]), usual):
+                    yield self.recovered(curve.name)
         state["recent"] = (recent + values.tolist())[-_RECENT:]
         state["largest"] = max(state.get("largest", 0.0), float(values.max()))
 
-    def _judge_between(self, curve: Curve, between: Curve, state: State) -> Iterator[Finding]:
+    def _judge_between(
+        self, window: Window, curve: Curve, between: Curve, state: State
+    ) -> Iterator[Finding]:
         """Judges what was between the steps whose norms are known."""
         recent, first = state.get("recent", []), state.get("between", 0)
         at = dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
@@ -106,6 +110,8 @@ class GradientNormSpike(Rule):
                 was_seen = any(at.get(one, 0.0) >= value for one in range(first, step))
                 if value > limit and is_back and not was_seen:
                     yield self._found_between(curve.name, (first, step - 1), value, usual)
+                    if window.is_last and _has_settled(curve, step - 1, usual):
+                        yield self.recovered(curve.name)
             first, largest = step, max(largest, value)
         state["between"], state["largest"] = first, largest
 
@@ -132,6 +138,13 @@ class GradientNormSpike(Rule):
             subject=name,
             evidence=_evidence(norm, usual, is_clipped=was_cut),
         )
+
+
+def _has_settled(curve: Curve, step: int, usual: Usual) -> bool:
+    """Whether the norms after a step are as usual."""
+    after = curve.values[curve.steps > step]
+    is_known = len(after) > 0 and bool(np.isfinite(after).all())
+    return is_known and float(np.median(after)) <= usual.upper
 
 
 def _evidence(norm: float, usual: Usual, *, is_clipped: bool) -> dict[str, float]:

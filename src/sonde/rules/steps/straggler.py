@@ -60,6 +60,7 @@ class Straggler(Rule):
         if len(tables) < 2 or len(steps) < _LEAST_STEPS:
             return
         state["windows"] = state.get("windows", 0) + 1
+        state["steps"] = state.get("steps", 0) + len(steps)
         devices = {life.info.rank: life.info.device for life in window.leg.lives}
         found = self._slow(tables, steps, on_device="cpu" not in devices.values())
         if found is None or found.worker != state.get("worker"):
@@ -73,10 +74,10 @@ class Straggler(Rule):
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many windows are missing."""
-        seen, width = state.get("windows", 0), self.window_steps
-        if seen >= self.in_a_row:
+        if state.get("windows", 0) >= self.in_a_row:
             return ""
-        return Shortfall(width * seen, width * self.in_a_row, DataUnit.STEPS)
+        needed = self.window_steps * self.in_a_row
+        return Shortfall(state.get("steps", 0), needed, DataUnit.WORKER_STEPS)
 
     def unfit(self, state: State) -> str:
         """Jobs of one worker."""

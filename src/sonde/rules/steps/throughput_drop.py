@@ -91,10 +91,11 @@ class ThroughputDrop(Rule):
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many windows are missing."""
-        counts = [one.get("seen", 0) for one in state.of("workers").values()]
-        seen, needed = max(counts, default=0), _BEFORE + self.in_a_row
-        width = self.window_steps
-        return "" if seen >= needed else Shortfall(width * seen, width * needed, DataUnit.STEPS)
+        workers, needed = state.of("workers").values(), _BEFORE + self.in_a_row
+        if any(own.get("seen", 0) >= needed for own in workers):
+            return ""
+        steps = max((own.get("steps", 0) for own in workers), default=0)
+        return Shortfall(steps, self.window_steps * needed, DataUnit.STEPS)
 
     def _note(
         self, window: Window, table: StepTable, is_usable: Marks, state: State, *, is_slow: bool
@@ -113,6 +114,7 @@ class ThroughputDrop(Rule):
     def _compare(self, table: StepTable, now: dict[str, float], state: State) -> bool:
         """Whether steps are slow, and how they were before; one quick window ends nothing."""
         state["seen"] = state.get("seen", 0) + 1
+        state["steps"] = state.get("steps", 0) + len(table.steps)
         state["spent"] = state.get("spent", 0.0) + float(table.durations_ns.sum()) / NANOSECONDS
         history = state.setdefault("history", [])
         state["usual"] = _usual(history) if len(history) >= _BEFORE else now

@@ -75,7 +75,7 @@ class VanishingGradient(Rule):
             return ""
         if seen < _IN_A_ROW:
             return Shortfall(seen, _IN_A_ROW, DataUnit.INSPECTIONS)
-        return Shortfall(last - first, _SPAN, DataUnit.STEPS)
+        return Shortfall(last - first, _SPAN, DataUnit.STEPS_BETWEEN)
 
     def _classic(self, tensors: tuple[WindowTensor, ...]) -> Iterator[Finding]:
         for tensor in tensors:

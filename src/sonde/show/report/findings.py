@@ -35,7 +35,11 @@ def death(status: Mapping[str, Any]) -> Element | None:
 
 
 def _card(one: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Element:
-    evidence = [element("li", evidence_text(*pair)) for pair in one["evidence"].items()]
+    evidence = [
+        element("li", evidence_text(name, value))
+        for name, value in one["evidence"].items()
+        if value is not None  # recorded by a version that kept what was not measured
+    ]
     cause = known.get(one["cause"] or "")
     return element(
         "article",
