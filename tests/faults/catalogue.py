@@ -8,7 +8,7 @@ Then they are for calibration too, and fresh ones are written.
 from collections.abc import Iterator
 
 from tests.faults import held_out
-from tests.faults.labels import set_1, set_2, set_3, set_4, set_5, short_runs
+from tests.faults.labels import set_1, set_2, set_3, set_4, set_5, set_6, short_runs
 from tests.faults.labels._labels import Labels
 from tests.faults.program import Part, Program
 
@@ -17,6 +17,7 @@ _SETS = (
     (Part.CALIBRATION, short_runs.LABELS),
     (Part.CALIBRATION, set_4.LABELS),
     (Part.CALIBRATION, set_5.LABELS),
+    (Part.CALIBRATION, set_6.LABELS),
     (Part.HELD_OUT, held_out.LABELS),
     (Part.EARLIER, set_2.LABELS),
     (Part.EARLIER, set_1.LABELS),
