@@ -1,7 +1,7 @@
 """Programs that no rule author has looked at: judged once, at the end."""
 
 from tests.faults.labels._labels import Labels
-from tests.faults.program import DOES_NOT_LEARN, Fault, NOT_A_NUMBER, OVER_SIX_STEPS, STARTS_BADLY
+from tests.faults.program import DOES_NOT_LEARN, NOT_A_NUMBER, OVER_SIX_STEPS, STARTS_BADLY, Fault
 
 _FAULTS: dict[str, Fault] = {
     # Jobs 560, 561, 563 and 564 have stiffer springs.
