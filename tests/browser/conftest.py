@@ -23,6 +23,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 # No connection of its own, no profile of anybody, and root may start it.
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    # else a frame of a page without scripts may run some before it learns that it must not
+    "--disable-features=IsolateSandboxedIframes",
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 WIDE = (1440, 1000)

@@ -191,6 +191,48 @@ def test_a_loss_that_is_not_finite_ends_the_rest_and_is_explained() -> None:
     assert recorded.observations("first-non-finite")
 
 
+def test_inputs_that_are_not_finite_are_named_though_no_hook_has_seen_them() -> None:
+    with watched_script() as (script, recorded):
+        script.train(50)
+        assert recorded.session.is_resting
+        batch = torch.randn(5, 4)
+        batch[2, 1] = torch.nan
+        loss: Any = functional.cross_entropy(script.model(batch), torch.randint(0, 3, (5,)))
+        loss.backward()
+        script.optimizer.zero_grad()
+
+    (origin,) = recorded.observations("first-non-finite")
+    assert '"in":"input"' in origin["detail"]
+
+
+def test_clipped_gradient_norms_are_recorded_at_every_step() -> None:
+    norms = []
+    with watched_script() as (script, recorded):
+        for _ in range(100):
+            script.loss().backward()
+            norms.append(nn.utils.clip_grad_norm_(script.model.parameters(), 0.01).item())
+            script.optimizer.step()
+            script.optimizer.zero_grad()
+
+    assert recorded.scalars("gradient_norm") == dict(enumerate(norms))
+    factors = recorded.scalars("clip_factor")
+    assert factors == {step: min(1.0, 0.01 / (norm + 1e-6)) for step, norm in enumerate(norms)}
+
+
+def test_other_hooks_and_functions_are_the_originals_while_hooks_rest() -> None:
+    zero_grad = torch.optim.Optimizer.zero_grad
+    with watched_script() as (script, recorded):
+        replaced = torch.optim.Optimizer.zero_grad
+        script.train(9)
+        assert recorded.session.is_resting
+        resting = torch.optim.Optimizer.zero_grad
+        recorded.session.catch_up()
+        awake = torch.optim.Optimizer.zero_grad
+
+    assert replaced is awake is not zero_grad
+    assert resting is zero_grad
+
+
 def test_a_loss_of_another_kind_ends_the_rest_and_is_observed_at_its_step() -> None:
     with watched(closely=False, rests=True, needed=("loss-kind",)) as recorded:
         script: Any = Script()

@@ -71,7 +71,7 @@ class PyTorch(Adapter):
         self.losses = losses = Losses(session, scalars)
         watch = Watch(session, quiet, self.modules, self.names, losses, marks)
         self._loop = TrainingLoop(watch)
-        norms = Norms(session, scalars, self._loop.optimizers, gather)
+        norms = Norms(session, scalars, self._loop.optimizers, gather, rest)
         checks = Checks(watch, self._loop, looks)
         losses.on_jump.append(session.guard.shield("losses out of range", looks.inspect_now, None))
         self._loop.listen("tensors", gather, needs_optimizer=False)

@@ -19,24 +19,31 @@ from sonde.collect.torch.optimizers import Optimizers, parameters_of
 from sonde.collect.torch.patches import Patches
 from sonde.collect.torch.records import Listener
 from sonde.collect.torch.remembered import Remembered
+from sonde.collect.torch.resting import Rest
 from sonde.collect.torch.scalars import Scalars
 from sonde.collect.torch.shards import local
 from sonde.collect.torch.statistics import Measured
+from sonde.collect.torch.step_ends import ClippedNorm
 from sonde.records.step import Mode
 from sonde.store.statistics import COLUMNS
 
 _TRAIN = Mode.TRAIN.value
 _MOST_GROUPS = 16
-_SLACK = 1e-6  # what clip_grad_norm_ adds to a norm before it divides
 
 
 class Norms:
     """Numbers that sum up what an optimizer is about to do."""
 
     def __init__(
-        self, session: Session, scalars: Scalars, optimizers: Optimizers, gather: Gather
+        self,
+        session: Session,
+        scalars: Scalars,
+        optimizers: Optimizers,
+        gather: Gather,
+        rest: Rest,
     ) -> None:
         self._session = session
+        self._rest = rest
         self._scalars = scalars
         self._optimizers = optimizers
         self._gather = gather
@@ -123,6 +130,8 @@ class Norms:
     def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
         noted = self._session.hook("clipping", self._clipped, None, Resting.SKIPS)
+        kept = self._session.guard.shield("clipping", self._rest.clipped, None)
+        session = self._session
 
         def clip_grad_norm_(parameters: Any, max_norm: Any, *args: Any, **kwargs: Any) -> Any:
             try:
@@ -130,7 +139,9 @@ class Norms:
             except BaseException as error:
                 drop_frame(error)
                 raise
-            if not is_compiling():
+            if session.is_resting:
+                kept(total, max_norm)
+            elif not is_compiling():
                 noted(total, max_norm)
             return total
 
@@ -145,7 +156,7 @@ class Norms:
         most = float(max_norm)
         self._scalars.record("gradient_norm", [(value, 1.0)], at)
         self._scalars.record(
-            "clip_factor", [(value, 1.0)], at, lambda norm: min(1.0, most / (norm + _SLACK))
+            "clip_factor", [(value, 1.0)], at, lambda norm: ClippedNorm(norm, most).factor
         )
         self._gather.gradients_were_clipped()
 

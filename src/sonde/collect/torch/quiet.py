@@ -19,7 +19,9 @@ from sonde.collect.budget import NOTE_NS
 from sonde.collect.looks import Looks
 from sonde.collect.session import Session
 from sonde.collect.torch.feeds import Feeds
+from sonde.collect.torch.graph_inputs import inputs_in_graph
 from sonde.collect.torch.resting import Rest
+from sonde.collect.torch.unseen import unseen
 from sonde.records.step import Mode
 
 DATA_WAIT, FORWARD, EVALUATION, LOSS, BACKWARD, OPTIMIZER, RATES, FINGERPRINTS = range(8)
@@ -97,11 +99,16 @@ class Quiet:
         self._steps_until_due = steps_until_due
         self._looks = looks
         self.rest = rest
-        rest.on_begin.append(self._start_over)
-        rest.on_evaluation = self.evaluate
-        rest.on_counted += [self.feeds.trained, looks.steps_counted]
+        self._listen_to_rest()
         session.catch_up, session.forget_notes = self.catch_up, self.forget
         session.windows.on_ask += [self.end_soon, rest.end_soon]
+
+    def _listen_to_rest(self) -> None:
+        rest, shield = self.rest, self._session.guard.shield
+        rest.on_begin.append(self._start_over)
+        rest.on_evaluation = self.evaluate
+        rest.on_bad_loss = shield("inputs of losses", unseen(self._tell_bad_graph), None)
+        rest.on_counted += [self.feeds.trained, self._looks.steps_counted]
 
     def forget(self) -> None:
         """In a forked child, what was noted is the parent's."""
@@ -122,6 +129,13 @@ class Quiet:
         """The loss of the step under way is no number, or cannot be looked at."""
         for tell in self.on_bad:
             tell(self.inputs)
+
+    def _tell_bad_graph(self, root: Tensor) -> list[Tensor]:
+        """The loss of a step that no hook has seen is out of range: report what went into it."""
+        inputs = inputs_in_graph(root)
+        self.inputs = references(enumerate(inputs))
+        self.tell_bad()
+        return inputs
 
     def ends_with(self, what: int) -> bool:
         """Whether the latest note is of that kind."""

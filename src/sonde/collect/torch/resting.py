@@ -28,7 +28,7 @@ from sonde.collect.torch.inspection_cost import InspectionCost
 from sonde.collect.torch.losses import Losses, operation_of
 from sonde.collect.torch.numbers import number_in
 from sonde.collect.torch.optimizers import Optimizers
-from sonde.collect.torch.step_ends import StepEnds
+from sonde.collect.torch.step_ends import ClippedNorm, StepEnds
 from sonde.collect.torch.uncompiled import leave_alone
 from sonde.collect.torch.unseen import unseen
 from sonde.records.notice import NoticeKind
@@ -63,7 +63,7 @@ class Rest:
 
     __slots__ = (
         *("notes", "keeps_losses", "deadline_ns", "left", "rates", "is_allowed"),
-        *("_latest_rate", "_limit", "_usual", "_is_interrupted", "on_evaluation"),
+        *("_latest_rate", "_limit", "_usual", "_is_interrupted", "on_evaluation", "on_bad_loss"),
         *("_session", "removable", "_cost", "_has_evaluated", "_ends", "_end_ns", "_due_in"),
         *("_counted", "_inspected", "_said", "_said_losses", "_seconds", "_turns", "_is_wanted"),
         *("on_begin", "on_counted", "_optimizers", "_losses", "_kinds", "_is_alone"),
@@ -92,6 +92,8 @@ class Rest:
         self._is_wanted = False
         self._is_interrupted = False  # by an evaluation
         self.on_evaluation: Callable[[], None] = lambda: None
+        # reports what went into a loss out of range, and returns it
+        self.on_bad_loss: Callable[[Tensor], list[Tensor] | None] = lambda _root: None
         self._counted = self._inspected = 0
         self._said = self._said_losses = 0.0  # what was said: one of so many
         self._seconds = 0.0  # a step
@@ -160,6 +162,14 @@ class Rest:
 
         return count
 
+    def clipped(self, norm: Any, limit: Any) -> None:
+        """Keep the gradient norm that somebody has computed to clip it, where losses are kept."""
+        is_usual = type(norm) is Tensor and not (
+            _len_torch_function_stack() or _len_torch_dispatch_stack()
+        )
+        if is_usual and self.keeps_losses and self._session.is_training_thread():
+            self.notes.append(ClippedNorm(norm.item(), float(limit)))
+
     def _rates_changed(self, optimizer: Optimizer) -> None:
         rates = [group["lr"] for group in optimizer.param_groups]
         self._latest_rate = rates[-1]
@@ -190,7 +200,10 @@ class Rest:
                     return original(*args, **kwargs)
                 limit = self._limit
                 if not -limit <= value <= limit:
-                    return awake(*args, **kwargs)
+                    inputs = self.on_bad_loss(root)
+                    result = awake(*args, **kwargs)
+                    del inputs  # whoever looks for the origin has only weak references
+                    return result
                 result = original(*args, **kwargs)
                 self.notes.append(value)
                 return result
@@ -320,7 +333,10 @@ class Rest:
 
     def _record(self, number: int, extra: Any, end_ns: int) -> None:
         at = (_TRAIN, number)
-        if type(extra) is list:
+        if type(extra) is ClippedNorm:
+            self._session.scalar_at("gradient_norm", extra.norm, end_ns, at)
+            self._session.scalar_at("clip_factor", extra.factor, end_ns, at)
+        elif type(extra) is list:
             for group, rate in enumerate(extra):
                 self._session.scalar_at(f"learning_rate/{group}", rate, end_ns, at)
         else:

@@ -1,9 +1,22 @@
 """Notes of steps that were only counted: where each step ends, its loss, and what came with it."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+_SLACK = 1e-6  # what clip_grad_norm_ adds to a norm before it divides
 _OPTIMIZER_STEP = 3  # the length of a note of an optimizer's step, where there are several
+
+
+class ClippedNorm(NamedTuple):
+    """A gradient norm, and the limit that it was clipped to."""
+
+    norm: float
+    limit: float
+
+    @property
+    def factor(self) -> float:
+        """What the gradients were multiplied by."""
+        return min(1.0, self.limit / (self.norm + _SLACK))
 
 
 @dataclass(slots=True)
@@ -12,16 +25,16 @@ class CountedNotes:
 
     ends_ns: list[int] = field(default_factory=list)
     losses: list[tuple[int, float]] = field(default_factory=list)  # by position of their step
-    extras: list[tuple[int, Any]] = field(default_factory=list)  # learning rates, waits for data
+    extras: list[tuple[int, Any]] = field(default_factory=list)  # all other notes
     pending: list[float] = field(default_factory=list)  # losses of the step under way
 
 
 class StepEnds:
     """Finds the ends of steps in which one optimizer steps, or several.
 
-    Notes are in order: the value of a loss; a list of learning rates that have changed; a wait for
-    data (start, end); the end of an optimizer step, or (end, identity of the optimizer, None) where
-    there are several optimizers.
+    Notes are in order: the value of a loss; a list of learning rates that have changed; a clipped
+    gradient norm; a wait for data (start, end); the end of an optimizer step, or (end, identity of
+    the optimizer, None) where there are several optimizers.
     """
 
     def __init__(self) -> None:
