@@ -41,6 +41,19 @@ def test_weights_that_jump_are_found_and_named() -> None:
     assert not episode.is_open
 
 
+@pytest.mark.parametrize(("per_step", "is_found"), [(0.01, False), (0.03, False), (0.3, True)])
+def test_small_weights_jump_only_where_the_step_is_large_for_usual_ones(
+    per_step: float, is_found: bool
+) -> None:
+    """Tables begin with a thousandth; a usual step of Adam is many times that from the first."""
+
+    def table(step: int) -> Reals:
+        return np.asarray(6e-4 * BEGIN + per_step * min(step, 5) * np.sign(MOVES))
+
+    found = judged(trained({"table": table, "body": moving})).episodes
+    assert [one.finding.tensor for one in found] == ["table"] * is_found
+
+
 def test_a_jump_between_two_looks_that_are_far_apart_is_found() -> None:
     def jumping(step: int) -> Reals:
         return np.asarray(0.05 * BEGIN + (MOVES if step >= 50 else 0.0))

@@ -22,9 +22,10 @@ from sonde.rules.tensors._streaks import Streaks
 from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
 
 _COLLECTION = "weights"
+_USUAL = 1e-2  # the root mean square: what is no jump of such weights is none of smaller ones
 # A jump is what happens between two looks that are so many steps apart, to weights whose root mean
 # square was at least so large: layers that begin at (nearly) nought grow by any factor, in time.
-_JUMPS = ((3, 1e-4), (100, 1e-2))
+_JUMPS = ((3, 1e-4), (100, _USUAL))
 _FEW = 16  # elements: single numbers may go anywhere
 _IN_A_ROW = 3  # recorded steps without movement
 _SPAN = 50  # steps: longer than the end of a schedule that falls to nought
@@ -69,11 +70,11 @@ class WeightUpdateRatio(Rule):
     num_steps recorded steps before): the change of their norm, sum, magnitudes and extremes, of
     which the largest is a lower bound for the norm of the update. Classic fires wherever its ratio
     to the weights' norm is above large_threshold or below small_threshold. Calibrated takes as a
-    jump what happens within three steps to weights that are not nearly nought, or within a hundred
-    to weights of usual size (later, if recorded steps are few, within 400: where they grow 20 times
-    as fast as ever before), and as standstill only that of all weights together, with a ratio per
-    step (of up to 100 steps between two records) below small_threshold over three recorded steps,
-    50 steps and a quarter of all steps in a row, while they have gradients.
+    jump what happens within a hundred steps to weights of usual size (0.01), or within three to
+    smaller ones, if it is as large against that size (later, if recorded steps are few, within 400:
+    where they grow 20 times as fast as ever before), and as standstill only that of all weights
+    together, with a ratio per step (of up to 100 steps between two records) below small_threshold
+    over three recorded steps, 50 steps and a quarter of all steps in a row, with gradients.
     What to do: change the learning rate, down for jumps and up for standstill; look at its
     schedule; check that the optimizer owns the parameters and that the scaler does not skip steps.
     """
@@ -140,7 +141,8 @@ class WeightUpdateRatio(Rule):
         self, tensors: Sequence[WindowTensor], moves: _Moves, pace: Pace
     ) -> Iterator[Finding]:
         found: dict[int, tuple[tuple[int, int], float]] = {}
-        for place in np.flatnonzero(moves.ratios > self.large_threshold).tolist():
+        against_usual = moves.ratios * np.minimum(moves.sizes / _USUAL, 1.0)
+        for place in np.flatnonzero(against_usual > self.large_threshold).tolist():
             which, steps, ratio = moves.at(place)
             if _is_jump(steps[1] - steps[0], float(moves.sizes[place])):
                 found.setdefault(which, (steps, ratio))
