@@ -45,7 +45,7 @@ class HookSwitch:
             raise SystemExit("no session records this process: was it started by sonde run?")
         self.session = session
         self._out: list[Callable[[], None]] = []
-        self._since_ns = 0
+        self._since_ns = self._since_cpu_ns = 0
 
     def __call__(self, is_on: bool) -> None:
         """Hooks in, or out."""
@@ -54,10 +54,20 @@ class HookSwitch:
             while self._out:
                 self._out.pop()()
             clock.anchor_ns -= clock.now_ns() - self._since_ns
+            self._leave_out(time.thread_time_ns() - self._since_cpu_ns)
         elif not is_on and not self._out:
-            self._since_ns = clock.now_ns()
+            self._since_ns, self._since_cpu_ns = clock.now_ns(), time.thread_time_ns()
             for take_out in self._parts():
                 self._out.append(take_out())
+
+    def _leave_out(self, cpu_ns: int) -> None:
+        """CPU time that no comparison of steps with and without hooks may count."""
+        cost = getattr(
+            _private(self.session.adapters["torch"], "_loop", "_quiet").rest, "_cost", None
+        )
+        if cost is not None:
+            since = _private(cost, "_since")
+            vars(cost)["_since"] = since._replace(cpu_ns=since.cpu_ns + cpu_ns)
 
     def _parts(self) -> Iterator[Callable[[], Callable[[], None]]]:
         for adapter in self.session.adapters.values():
