@@ -205,8 +205,15 @@ class Budget:
         if self._calls_outside > _FIRST_CALLS:
             self.outside.spend(seconds)
 
-    def interruption_took(self, seconds: float) -> None:
-        """After an evaluation a step was watched closely, since its hooks were there."""
+    def interruption_took(self, timed_seconds: float) -> None:
+        """After an evaluation a step was watched closely, since its hooks were there.
+
+        Args:
+            timed_seconds: What the hooks have timed themselves; an inspection is known to take more.
+        """
+        price = self._inspection.seconds if self._is_compared else None
+        seconds = max(timed_seconds, price or 0.0)
+        self.hook_seconds += seconds - timed_seconds
         if self._calls_outside > _FIRST_CALLS:
             self.outside.spend(seconds)
 
