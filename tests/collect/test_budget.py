@@ -172,9 +172,7 @@ def test_calls_outside_of_training_are_seen_again_when_training_has_earned_them(
     assert (was_overdrawn, budget.is_overdrawn) == (True, False)
 
 
-def test_an_evaluation_that_interrupts_a_rest_costs_what_inspections_were_measured_to_cost() -> (
-    None
-):
+def test_an_evaluation_that_interrupts_a_rest_costs_what_inspections_cost() -> None:
     budget = Budget(1.0)
     budget.inspection_cost(0.010, timed_seconds=0.010)
     price = 0.3 * 0.010

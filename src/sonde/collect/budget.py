@@ -209,7 +209,7 @@ class Budget:
         """After an evaluation a step was watched closely, since its hooks were there.
 
         Args:
-            timed_seconds: What the hooks have timed themselves; an inspection is known to take more.
+            timed_seconds: What the hooks have timed; an inspection is known to take more.
         """
         price = self._inspection.seconds if self._is_compared else None
         seconds = max(timed_seconds, price or 0.0)
