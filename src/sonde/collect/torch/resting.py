@@ -202,7 +202,7 @@ class Rest:
                 if not -limit <= value <= limit:
                     inputs = self.on_bad_loss(root)
                     result = awake(*args, **kwargs)
-                    del inputs  # whoever looks for the origin has only weak references
+                    del inputs  # kept alive until here: the origin check holds weak references
                     return result
                 result = original(*args, **kwargs)
                 self.notes.append(value)
