@@ -1,20 +1,22 @@
-// Builds the two bundles (app: dashboard; report: inlined in the report) into the Python package,
-// or into the folder given as the first argument. The same sources give the same bytes.
-import { readFile, mkdir, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+// Builds the two bundles into the Python package, or into the folder given as the first argument:
+// the dashboard's into web/, the one that reports and notebooks inline into drawing/.
+// The same sources give the same bytes.
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const target = resolve(process.argv[2] ?? join(here, "../src/sonde/show/assets"));
+const root = resolve(process.argv[2] ?? join(here, "../src/sonde"));
+const folders = { app: join(root, "web/assets"), report: join(root, "drawing/assets") };
 const shipped = ["preact", "@preact/signals", "@preact/signals-core", "uplot"];
 
 async function bundle(name) {
   const result = await build({
     absWorkingDir: here,
     entryPoints: { [name]: `src/${name}.tsx` },
-    outdir: target,
+    outdir: folders[name],
     bundle: true,
     minify: true,
     format: "iife",
@@ -29,11 +31,11 @@ async function bundle(name) {
   for (const file of result.outputFiles) {
     await writeFile(file.path, file.contents);
     const kilobytes = (gzipSync(file.contents).length / 1000).toFixed(1);
-    console.log(`${file.path.slice(target.length + 1)}  ${kilobytes} KB gzipped`);
+    console.log(`${relative(root, file.path)}  ${kilobytes} KB gzipped`);
   }
 }
 
-async function licenses() {
+async function writeLicenses() {
   const parts = ["The dashboard and the report contain these packages:"];
   for (const name of shipped) {
     const folder = join(here, "node_modules", name);
@@ -41,8 +43,8 @@ async function licenses() {
     const text = (await readFile(join(folder, "LICENSE"), "utf8")).trim();
     parts.push(`${name} ${version} (${license})\n\n${text}`);
   }
-  await writeFile(join(target, "LICENSES.txt"), parts.join("\n\n----\n\n") + "\n");
+  await writeFile(join(folders.app, "LICENSES.txt"), `${parts.join("\n\n----\n\n")}\n`);
 }
 
-await mkdir(target, { recursive: true });
-await Promise.all([bundle("app"), bundle("report"), licenses()]);
+await Promise.all(Object.values(folders).map((folder) => mkdir(folder, { recursive: true })));
+await Promise.all([bundle("app"), bundle("report"), writeLicenses()]);

@@ -5,67 +5,185 @@ import { decodeFrame, type Frame, type Part } from "./frames";
 export type Severity = "critical" | "warning" | "info";
 
 export type Finding = {
-  id: string; rule: string; message: string; severity: Severity; advice: string | null;
-  step: [number, number] | null; time: [string, string] | null;
-  node: string | null; worker: number | null; device: string | null; tensor: string | null; cause: string | null;
-  triggered: number; is_open: boolean; outcome: string; evidence: Record<string, unknown>; actions: unknown[];
+  id: string;
+  rule: string;
+  message: string;
+  severity: Severity;
+  advice: string | null;
+  step: [number, number] | null;
+  time: [string, string] | null;
+  node: string | null;
+  worker: number | null;
+  device: string | null;
+  tensor: string | null;
+  cause: string | null;
+  triggered: number;
+  is_open: boolean;
+  outcome: string;
+  evidence: Record<string, unknown>;
+  actions: unknown[];
 };
 
 export type RuleDocument = {
-  rule: string; status: string; setting: string; triggered: number; datapoints: number;
-  parameters: Record<string, unknown>; description: string; recommendation: string;
-  reason: string | null; traceback: string | null; seconds: number; summary: Record<string, unknown>; findings: Finding[];
+  rule: string;
+  status: string;
+  setting: string;
+  triggered: number;
+  datapoints: number;
+  parameters: Record<string, unknown>;
+  description: string;
+  recommendation: string;
+  reason: string | null;
+  traceback: string | null;
+  seconds: number;
+  summary: Record<string, unknown>;
+  findings: Finding[];
 };
 
 export type NodeDocument = { name: string; cores: number; gpus: string[]; has_gpu: boolean };
 export type Stage = { seconds: number; percent: number; start_time?: string; end_time?: string };
 export type WorkerDocument = { rank: number; node: string | null; device: string | null };
-export type FindingsDocument = { findings: Finding[]; counts: Partial<Record<Severity, number>>; worst: Severity | null; sentence: string | null };
+export type FindingsDocument = {
+  findings: Finding[];
+  counts: Partial<Record<Severity, number>>;
+  worst: Severity | null;
+  sentence: string | null;
+};
 
 export type ExitDocument = {
-  code: number | null; signal: string | null; reason: string | null; message: string | null; traceback: string | null; worker: number | null;
+  code: number | null;
+  signal: string | null;
+  reason: string | null;
+  message: string | null;
+  traceback: string | null;
+  worker: number | null;
   left_running: number[];
 };
 export type RunDocument = {
-  node: string; attempt: number; state: string; exit: ExitDocument | null; start_time: string; command: string[]; folder: string; pid: number | null;
-  interval_seconds: number; git: Record<string, unknown>; versions: Record<string, string>; machine: Record<string, string>;
-  packages: Record<string, string>; environment: Record<string, string>;
+  node: string;
+  attempt: number;
+  state: string;
+  exit: ExitDocument | null;
+  start_time: string;
+  command: string[];
+  folder: string;
+  pid: number | null;
+  interval_seconds: number;
+  git: Record<string, unknown>;
+  versions: Record<string, string>;
+  machine: Record<string, string>;
+  packages: Record<string, string>;
+  environment: Record<string, string>;
 };
-export type LifeDocument = { worker: number; node: string; attempt: number; restart: number; pid: number; framework: string | null; device: string | null; versions: Record<string, string>; failure: string | null };
-export type Overhead = { percent: number | null; hook_percent: number | null; launcher_percent: number | null; cpu_seconds: number; bytes_written: number };
+export type LifeDocument = {
+  worker: number;
+  node: string;
+  attempt: number;
+  restart: number;
+  pid: number;
+  framework: string | null;
+  device: string | null;
+  versions: Record<string, string>;
+  failure: string | null;
+};
+export type Overhead = {
+  percent: number | null;
+  hook_percent: number | null;
+  launcher_percent: number | null;
+  cpu_seconds: number;
+  bytes_written: number;
+};
 
 /** What `sonde status --json` says, and what the dashboard needs beside it. */
 export type JobDocument = {
-  job: string; state: string; attempts: number; verdict: string; not_seen: string; now: number; t0: number; t1: number;
-  start_time: string; end_time: string | null; duration_seconds: number;
+  job: string;
+  state: string;
+  attempts: number;
+  verdict: string;
+  not_seen: string;
+  now: number;
+  t0: number;
+  t1: number;
+  start_time: string;
+  end_time: string | null;
+  duration_seconds: number;
   exit: ExitDocument | null;
-  stages: Record<string, Stage>; steps: Record<string, number>;
-  phases: Record<string, { steps: number; seconds: { mean: number; p50: number; p95: number; maximum: number }; percent: Record<string, number> }>;
+  stages: Record<string, Stage>;
+  steps: Record<string, number>;
+  phases: Record<
+    string,
+    {
+      steps: number;
+      seconds: { mean: number; p50: number; p95: number; maximum: number };
+      percent: Record<string, number>;
+    }
+  >;
   losses: Record<string, { step: number; value: number }>;
-  nodes: NodeDocument[]; workers: WorkerDocument[]; rules: RuleDocument[]; findings: FindingsDocument;
+  nodes: NodeDocument[];
+  workers: WorkerDocument[];
+  rules: RuleDocument[];
+  findings: FindingsDocument;
   notices: { time: string; kind: string; what: string; text: string }[];
-  lost: { what: string; from: string | null; to: string | null; reason: string }[]; not_collected: { what: string; reason: string }[];
-  profiles: { kind: string; first_step: number; last_step: number; by: string; workers: number; cost_seconds: number }[];
-  runs: RunDocument[]; lives: LifeDocument[];
-  overhead: Overhead | null; interval_seconds: number | null; is_monitoring: boolean;
-  has: Record<string, boolean>; controls: { stop: boolean; set: boolean; profile: boolean; delete: boolean };
+  lost: { what: string; from: string | null; to: string | null; reason: string }[];
+  not_collected: { what: string; reason: string }[];
+  profiles: {
+    kind: string;
+    first_step: number;
+    last_step: number;
+    by: string;
+    workers: number;
+    cost_seconds: number;
+  }[];
+  runs: RunDocument[];
+  lives: LifeDocument[];
+  overhead: Overhead | null;
+  interval_seconds: number | null;
+  is_monitoring: boolean;
+  has: Record<string, boolean>;
+  controls: { stop: boolean; set: boolean; profile: boolean; delete: boolean };
 };
 
 export type JobRow = {
-  name: string; state: string; start_time: string; end_time: string | null; finding: string | null; duration_seconds: number; verdict: string;
-  worst: Severity | null; findings: Partial<Record<Severity, number>>; steps: Record<string, number>;
-  nodes: number; workers: number; spark: { label: string; values: (number | null)[] } | null;
+  name: string;
+  state: string;
+  start_time: string;
+  end_time: string | null;
+  finding: string | null;
+  duration_seconds: number;
+  verdict: string;
+  worst: Severity | null;
+  findings: Partial<Record<Severity, number>>;
+  steps: Record<string, number>;
+  nodes: number;
+  workers: number;
+  spark: { label: string; values: (number | null)[] } | null;
 };
-export type JobList = { jobs: JobRow[]; total: number; unread?: number; version: string; store: string; now: number };
+export type JobList = {
+  jobs: JobRow[];
+  total: number;
+  unread?: number;
+  version: string;
+  store: string;
+  now: number;
+};
 
-export type MetricDocument = { metric: string; unit: string; help: string; devices: string[]; has_whole: boolean };
+export type MetricDocument = {
+  metric: string;
+  unit: string;
+  help: string;
+  devices: string[];
+  has_whole: boolean;
+};
 
 export type SeriesPart = { key: string; unit: string; parts: Record<"min" | "mean" | "max", Part> };
 export type SeriesHeader = { t0: number; t1: number; width: number; x: Part; series: SeriesPart[] };
 
 /** What went wrong, as a sentence that a person can act on. */
 export class ApiError extends Error {
-  constructor(message: string, readonly status: number) {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
     super(message);
   }
 }
@@ -81,7 +199,9 @@ export function address(path: string, query: Query = {}): string {
 
 /** The path below one job: jobPath("a", "charts", "losses"). */
 export function jobPath(job: string, ...parts: string[]): string {
-  return ["/api/jobs", job, ...parts].map((part, i) => (i ? encodeURIComponent(part) : part)).join("/");
+  return ["/api/jobs", job, ...parts]
+    .map((part, i) => (i ? encodeURIComponent(part) : part))
+    .join("/");
 }
 
 async function ask(url: string, init: RequestInit): Promise<Response> {
@@ -107,18 +227,30 @@ async function errorText(response: Response): Promise<string> {
   return `The server answered ${response.status} ${response.statusText}.`;
 }
 
-export async function getJson<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+export async function getJson<T>(
+  path: string,
+  query: Query = {},
+  signal?: AbortSignal,
+): Promise<T> {
   const response = await ask(address(path, query), signal ? { signal } : {});
   return (await response.json()) as T;
 }
 
-export async function getFrame<Header>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Frame<Header>> {
+export async function getFrame<Header>(
+  path: string,
+  query: Query = {},
+  signal?: AbortSignal,
+): Promise<Frame<Header>> {
   const response = await ask(address(path, query), signal ? { signal } : {});
   return decodeFrame<Header>(await response.arrayBuffer());
 }
 
 /** Changes something; the header tells the server that no other site's form sent it. */
-export async function send<T>(method: "POST" | "DELETE", path: string, body: unknown = {}): Promise<T> {
+export async function send<T>(
+  method: "POST" | "DELETE",
+  path: string,
+  body: unknown = {},
+): Promise<T> {
   const response = await ask(path, {
     method,
     headers: { "Content-Type": "application/json", "X-Sonde": "1" },
@@ -127,7 +259,8 @@ export async function send<T>(method: "POST" | "DELETE", path: string, body: unk
   return (await response.json().catch(() => ({}))) as T;
 }
 
-export const unixOf = (stamp: string | null | undefined): number | null => (stamp ? Date.parse(stamp) / 1000 : null);
+export const unixOf = (stamp: string | null | undefined): number | null =>
+  stamp ? Date.parse(stamp) / 1000 : null;
 
 /** What was found, as the server ranks it: causes before consequences, the worst first. */
 export const allFindings = (document: JobDocument): Finding[] => document.findings?.findings ?? [];

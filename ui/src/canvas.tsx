@@ -3,12 +3,12 @@
 import { effect, type ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { attachGestures, GUTTER, RIGHT, xAt, type DragMeans, type Point } from "./gestures";
+import { color } from "./colors";
+import { attachGestures, type DragMeans, GUTTER, type Point, RIGHT, xAt } from "./gestures";
 import { exposeChart } from "./inspect";
+import type { Range } from "./range";
 import { useVisible, useWidth } from "./resource";
 import { hover, selection, shownTheme, view } from "./state";
-import type { Range } from "./range";
-import { color } from "./colors";
 
 /** Where to draw: the plot lies between `left` and `left + plot`. */
 export type Area = { width: number; height: number; left: number; plot: number; window: Range };
@@ -31,7 +31,11 @@ type CanvasProps = {
 };
 
 /** Gives a canvas the size of its box in device pixels, and a context in CSS pixels. */
-export function sharpContext(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+export function sharpContext(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+): CanvasRenderingContext2D {
   const ratio = devicePixelRatio || 1;
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== h) {
@@ -56,8 +60,11 @@ export function TimeCanvas(props: CanvasProps): JSX.Element {
   const isVisible = useVisible(box);
   const width = useWidth(box);
   const area = (): Area => ({
-    width: width.peek(), height: latest.current.height, left: GUTTER,
-    plot: Math.max(1, width.peek() - GUTTER - RIGHT), window: view.peek(),
+    width: width.peek(),
+    height: latest.current.height,
+    left: GUTTER,
+    plot: Math.max(1, width.peek() - GUTTER - RIGHT),
+    window: view.peek(),
   });
   useEffect(() => {
     const element = canvas.current;
@@ -73,12 +80,21 @@ export function TimeCanvas(props: CanvasProps): JSX.Element {
     const [tipBox, brushBox] = [tip.current!, brush.current!]; // a pointer may leave when they are gone already
     return attachGestures(box.current!, {
       dragMeans: props.dragMeans ?? "zoom",
-      onHover: (point) => placeTip(tipBox, point, point && point.isInside ? latest.current.tip?.(point, area()) ?? null : null, width.peek()),
+      onHover: (point) =>
+        placeTip(
+          tipBox,
+          point,
+          point?.isInside ? (latest.current.tip?.(point, area()) ?? null) : null,
+          width.peek(),
+        ),
       onClick: (point) => latest.current.onClick?.(point, area()),
       onDrag: (range) => placeBrush(brushBox, range, width.peek()),
     });
   }, [props.dragMeans]);
-  useEffect(() => (props.data ? exposeChart(props.name, () => latest.current.data?.()) : undefined), [props.name]);
+  useEffect(
+    () => (props.data ? exposeChart(props.name, () => latest.current.data?.()) : undefined),
+    [props.name],
+  );
   return (
     <div class="panel" ref={box} data-chart={props.name} style={{ height: `${props.height}px` }}>
       <canvas ref={canvas} role="img" aria-label={props.label} tabIndex={0} />
@@ -117,9 +133,11 @@ export function placeBrush(element: HTMLElement, range: Range | null, width: num
 export function Crosshair(): JSX.Element {
   const line = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const element = line.current!, chart = element.parentElement!;
+    const element = line.current!,
+      chart = element.parentElement!;
     return effect(() => {
-      const at = hover.value, window = view.value;
+      const at = hover.value,
+        window = view.value;
       const isShown = at !== null && at >= window[0] && at <= window[1];
       element.hidden = !isShown;
       if (isShown) element.style.transform = `translateX(${xAt(at, chart.clientWidth, window)}px)`;

@@ -20,7 +20,8 @@ export function tableCell(columns: readonly Column[], row: readonly Cell[], inde
   const column = columns[index];
   const value = row[index];
   if (column?.name === "unit") return unitLabel(String(value ?? ""));
-  const unit = column?.unit === "row" ? row[columns.findIndex((one) => one.name === "unit")] : column?.unit;
+  const unit =
+    column?.unit === "row" ? row[columns.findIndex((one) => one.name === "unit")] : column?.unit;
   // below each other, shares are compared: all have one decimal
   if (unit === "percent" && typeof value === "number") return `${value.toFixed(1)}\u202f%`;
   return cellText(value, String(unit ?? ""));

@@ -26,8 +26,21 @@ export function startColors(): void {
 export const LINES = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c7", "--c8", "--c6"] as const;
 
 const PHASES: Record<string, string> = {
-  data_wait: "--c2", forward: "--c1", backward: "--c3", optimizer: "--c4", checkpoint: "--c5",
-  evaluation: "--c7", eval: "--c7", collective: "--c6", communication: "--c6", host_to_device: "--c8", between: "--base", step: "--grid", other: "--base", others: "--base", train: "--c1",
+  data_wait: "--c2",
+  forward: "--c1",
+  backward: "--c3",
+  optimizer: "--c4",
+  checkpoint: "--c5",
+  evaluation: "--c7",
+  eval: "--c7",
+  collective: "--c6",
+  communication: "--c6",
+  host_to_device: "--c8",
+  between: "--base",
+  step: "--grid",
+  other: "--base",
+  others: "--base",
+  train: "--c1",
 };
 
 /** The style variable of a phase; phases of one's own get one by their name. */
@@ -41,4 +54,8 @@ export function phaseColor(phase: string): string {
 
 export const phaseName = (phase: string): string => phase.replaceAll("_", " ");
 
-export const SEVERITY: Record<string, string> = { critical: "--bad", warning: "--warn", info: "--c1" };
+export const SEVERITY: Record<string, string> = {
+  critical: "--bad",
+  warning: "--warn",
+  info: "--c1",
+};

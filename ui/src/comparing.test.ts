@@ -6,36 +6,90 @@ import { toneVariable } from "./tones";
 
 function line(x: number[], values: (number | null)[]): LineSpec {
   return {
-    mark: "line", title: "Losses", note: "Last: 1", coarsened: "", x, x_title: "step", x_unit: "", unit: "", is_logarithmic: false, low: null, high: null,
+    mark: "line",
+    title: "Losses",
+    note: "Last: 1",
+    coarsened: "",
+    x,
+    x_title: "step",
+    x_unit: "",
+    unit: "",
+    is_logarithmic: false,
+    low: null,
+    high: null,
     curves: [{ label: "train", values, low: values, high: values, tone: "" }],
   };
 }
 
 function document(job: string, more: Partial<JobDocument> = {}): JobDocument {
   return {
-    job, state: "completed", start_time: "2026-11-15T08:00:00Z", duration_seconds: 100, nodes: [], workers: [], steps: { train: 10 }, losses: {},
-    phases: { train: { steps: 10, seconds: { mean: 2, p50: 2, p95: 3, maximum: 4 }, percent: { forward: 25, backward: 75 } } }, stages: {},
-    overhead: null, rules: [], findings: { findings: [], counts: {}, worst: null, sentence: null }, ...more,
+    job,
+    state: "completed",
+    start_time: "2026-11-15T08:00:00Z",
+    duration_seconds: 100,
+    nodes: [],
+    workers: [],
+    steps: { train: 10 },
+    losses: {},
+    phases: {
+      train: {
+        steps: 10,
+        seconds: { mean: 2, p50: 2, p95: 3, maximum: 4 },
+        percent: { forward: 25, backward: 75 },
+      },
+    },
+    stages: {},
+    overhead: null,
+    rules: [],
+    findings: { findings: [], counts: {}, worst: null, sentence: null },
+    ...more,
   } as unknown as JobDocument;
 }
 
 test("curves of several jobs lie on one axis, with gaps where a job has nothing", () => {
-  const found = mergedLines("Loss", [{ job: "a", spec: line([0, 2], [4, 2]) }, { job: "b", spec: line([0, 1, 2], [5, null, 3]) }], ["a", "b"]);
+  const found = mergedLines(
+    "Loss",
+    [
+      { job: "a", spec: line([0, 2], [4, 2]) },
+      { job: "b", spec: line([0, 1, 2], [5, null, 3]) },
+    ],
+    ["a", "b"],
+  );
   expect(found?.x).toEqual([0, 1, 2]);
-  expect(found?.curves.map((one) => [one.label, one.values])).toEqual([["a", [4, null, 2]], ["b", [5, null, 3]]]);
+  expect(found?.curves.map((one) => [one.label, one.values])).toEqual([
+    ["a", [4, null, 2]],
+    ["b", [5, null, 3]],
+  ]);
   expect(found?.note).toBe("");
 });
 
 test("a job has the same color in every chart, whoever else is in it", () => {
   const two = { ...line([0], [1]), curves: [...line([0], [1]).curves, ...line([0], [2]).curves] };
-  const tones = (found: LineSpec | null): string[] => found?.curves.map((one) => toneVariable(one.tone, 0)) ?? [];
-  expect(tones(mergedLines("Loss", [{ job: "b", spec: line([0], [1]) }], ["a", "b"]))).toEqual(["--c2"]);
-  expect(tones(mergedLines("Loss", [{ job: "a", spec: two }, { job: "b", spec: line([0], [1]) }], ["a", "b"]))).toEqual(["--c1", "--c3", "--c2"]);
+  const tones = (found: LineSpec | null): string[] =>
+    found?.curves.map((one) => toneVariable(one.tone, 0)) ?? [];
+  expect(tones(mergedLines("Loss", [{ job: "b", spec: line([0], [1]) }], ["a", "b"]))).toEqual([
+    "--c2",
+  ]);
+  expect(
+    tones(
+      mergedLines(
+        "Loss",
+        [
+          { job: "a", spec: two },
+          { job: "b", spec: line([0], [1]) },
+        ],
+        ["a", "b"],
+      ),
+    ),
+  ).toEqual(["--c1", "--c3", "--c2"]);
 });
 
 test("figures that no job has are left out, and changes are against the first", () => {
   const rows = figureRows([document("a"), document("b", { duration_seconds: 150 })]);
-  expect(rows.find((one) => one.title === "Duration")).toMatchObject({ values: [100, 150], changes: [null, 50] });
+  expect(rows.find((one) => one.title === "Duration")).toMatchObject({
+    values: [100, 150],
+    changes: [null, 50],
+  });
   expect(rows.find((one) => one.title === "Last eval loss")).toBeUndefined();
   expect(rows.find((one) => one.title === "State")?.changes).toEqual([null, null]);
 });
@@ -43,15 +97,28 @@ test("figures that no job has are left out, and changes are against the first", 
 test("the mean step is divided as its phases are", () => {
   const bars = stepBars([document("a"), document("b", { phases: {} })]);
   expect(bars?.labels).toEqual(["a"]);
-  expect(bars?.parts.map((one) => [one.label, one.values])).toEqual([["forward", [0.5]], ["backward", [1.5]]]);
+  expect(bars?.parts.map((one) => [one.label, one.values])).toEqual([
+    ["forward", [0.5]],
+    ["backward", [1.5]],
+  ]);
 });
 
 test("utilization is the median over the nodes", () => {
   const column = (name: string) => ({ name, title: name, unit: "", is_number: false, tone: "" });
   const spec: TableSpec = {
-    mark: "table", title: "", note: "", coarsened: "", total: null, is_quiet: false,
+    mark: "table",
+    title: "",
+    note: "",
+    coarsened: "",
+    total: null,
+    is_quiet: false,
     columns: ["metric", "unit", "p50"].map(column),
-    rows: [["Total CPU", "percent", 10], ["Total CPU", "percent", 90], ["Total CPU", "percent", 30], ["Network in", "bytes_per_second", 5]],
+    rows: [
+      ["Total CPU", "percent", 10],
+      ["Total CPU", "percent", 90],
+      ["Total CPU", "percent", 30],
+      ["Network in", "bytes_per_second", 5],
+    ],
   };
   const bars = utilizationBars([{ job: "a", spec }], ["a"]);
   expect(bars?.labels).toEqual(["Total CPU"]);
@@ -60,13 +127,16 @@ test("utilization is the median over the nodes", () => {
 
 test("rules that found something in most jobs come first", () => {
   const finding = (rule: string) => ({ rule, severity: "warning" }) as Finding;
-  const rule = (name: string, findings: Finding[]) => ({ rule: name, findings, triggered: findings.length }) as unknown as RuleDocument;
+  const rule = (name: string, findings: Finding[]) =>
+    ({ rule: name, findings, triggered: findings.length }) as unknown as RuleDocument;
   const make = (job: string, ...names: string[]): JobDocument =>
     document(job, {
       rules: ["A", "B"].map((name) => rule(name, names.includes(name) ? [finding(name)] : [])),
       findings: { findings: names.map(finding), counts: {}, worst: null, sentence: null },
     });
-  expect(findingRows([make("a", "A", "B"), make("b", "B")]).map((one) => [one.rule, one.worst])).toEqual([
+  expect(
+    findingRows([make("a", "A", "B"), make("b", "B")]).map((one) => [one.rule, one.worst]),
+  ).toEqual([
     ["B", ["warning", "warning"]],
     ["A", ["warning", null]],
   ]);

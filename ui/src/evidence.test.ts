@@ -22,7 +22,12 @@ test("what would have the same name keeps its whole name", () => {
 });
 
 test("long lists are cut, and what is nothing is a dash", () => {
-  expect(valueText(Array.from({ length: 10 }, (_, index) => `layer${index}`), "")).toMatch(/layer7 and 2 more$/);
+  expect(
+    valueText(
+      Array.from({ length: 10 }, (_, index) => `layer${index}`),
+      "",
+    ),
+  ).toMatch(/layer7 and 2 more$/);
   expect(valueText(null, "seconds")).toBe("–");
   expect(valueText([], "")).toBe("–");
 });

@@ -7,7 +7,8 @@ const MOST = 8;
 
 /** What a name like `lost_percent` is called, and in which unit its number is. */
 export function nameAndUnit(name: string): [string, string] {
-  const unit = UNITS.find((one) => name.endsWith(`_${one}`)) ?? (name.startsWith("seconds_") ? "seconds" : "");
+  const unit =
+    UNITS.find((one) => name.endsWith(`_${one}`)) ?? (name.startsWith("seconds_") ? "seconds" : "");
   const words = name.endsWith(`_${unit}`) ? name.slice(0, -unit.length - 1) : name;
   return [words.replaceAll("_", " "), unit];
 }
@@ -18,7 +19,10 @@ export function valueText(value: unknown, unit: string): string {
   if (typeof value === "number") return formatValue(value, unit);
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (Array.isArray(value)) {
-    const shown = value.slice(0, MOST).map((one) => valueText(one, unit)).join(", ");
+    const shown = value
+      .slice(0, MOST)
+      .map((one) => valueText(one, unit))
+      .join(", ");
     return value.length > MOST ? `${shown} and ${value.length - MOST} more` : shown || "–";
   }
   return typeof value === "object" ? JSON.stringify(value) : String(value);

@@ -1,18 +1,19 @@
 // The worst findings under the header; each leads to the time it speaks of.
 
 import type { JSX } from "preact";
-import { allFindings, unixOf, type Finding } from "./api";
+import { allFindings, type Finding, unixOf } from "./api";
 import { formatElapsed } from "./format";
 import type { Range } from "./range";
+import { rangeText } from "./range";
 import { linkTo, route } from "./router";
 import { job, jobStart } from "./state";
-import { rangeText } from "./range";
 
 const SHOWN = 3;
 
 /** When a finding was seen, in seconds since the start. */
 export function findingRange(finding: Finding, start: number): Range | null {
-  const from = unixOf(finding.time?.[0]), to = unixOf(finding.time?.[1]);
+  const from = unixOf(finding.time?.[0]),
+    to = unixOf(finding.time?.[1]);
   if (from === null || to === null) return null;
   return [Math.max(0, from - start), Math.max(Math.max(0, from - start) + 0.001, to - start)];
 }
@@ -23,7 +24,11 @@ export function findingLink(finding: Finding, start: number, end: number): strin
   if (!range) return linkTo("rules", undefined, { rule: finding.rule });
   const room = Math.max((range[1] - range[0]) * 0.5, 1);
   const shown: Range = [Math.max(0, range[0] - room), Math.min(end, range[1] + room)];
-  return linkTo("nodes", undefined, { t: rangeText(shown), sel: rangeText(range), ...(finding.node ? { node: finding.node } : {}) });
+  return linkTo("nodes", undefined, {
+    t: rangeText(shown),
+    sel: rangeText(range),
+    ...(finding.node ? { node: finding.node } : {}),
+  });
 }
 
 export function FindingsStrip(): JSX.Element | null {
@@ -36,7 +41,9 @@ export function FindingsStrip(): JSX.Element | null {
   const end = document.t1 - document.t0;
   return (
     <section class="strip" aria-label="Findings">
-      <a class={`count ${findings[0]!.severity}`} href={linkTo("rules")}>{findings.length === 1 ? "1 finding" : `${findings.length} findings`}</a>
+      <a class={`count ${findings[0]!.severity}`} href={linkTo("rules")}>
+        {findings.length === 1 ? "1 finding" : `${findings.length} findings`}
+      </a>
       <ul>
         {findings.slice(0, SHOWN).map((finding) => {
           const range = findingRange(finding, start);
@@ -44,13 +51,22 @@ export function FindingsStrip(): JSX.Element | null {
             <li key={finding.id}>
               <a href={findingLink(finding, start, end)} title={finding.message}>
                 <span class={`mark ${finding.severity}`}>{finding.severity}</span> {finding.rule}
-                {range && <span class="when"> {formatElapsed(range[0])}–{formatElapsed(range[1])}</span>}
+                {range && (
+                  <span class="when">
+                    {" "}
+                    {formatElapsed(range[0])}–{formatElapsed(range[1])}
+                  </span>
+                )}
               </a>
             </li>
           );
         })}
       </ul>
-      {findings.length > SHOWN && <a class="more" href={linkTo("rules")}>{findings.length - SHOWN} more</a>}
+      {findings.length > SHOWN && (
+        <a class="more" href={linkTo("rules")}>
+          {findings.length - SHOWN} more
+        </a>
+      )}
     </section>
   );
 }

@@ -25,7 +25,8 @@ describe("numbers", () => {
   });
 
   it("that are not known are a dash", () => {
-    for (const value of [null, undefined, NaN, Infinity]) expect(format.formatValue(value, "percent")).toBe("–");
+    for (const value of [null, undefined, NaN, Infinity])
+      expect(format.formatValue(value, "percent")).toBe("–");
   });
 
   it("are counted in groups of three", () => {
@@ -45,8 +46,15 @@ describe("numbers", () => {
 describe("durations", () => {
   it("are read in the unit people would use", () => {
     const cases: [number, string][] = [
-      [0, "0 s"], [42e-9, "42.0 ns"], [4.66e-5, "46.6 µs"], [0.0466, "46.6 ms"], [8.14, "8.14 s"], [75, "75.0 s"],
-      [312, "5.2 min"], [12000, "3 h 20 min"], [187200, "2 d 4 h"],
+      [0, "0 s"],
+      [42e-9, "42.0 ns"],
+      [4.66e-5, "46.6 µs"],
+      [0.0466, "46.6 ms"],
+      [8.14, "8.14 s"],
+      [75, "75.0 s"],
+      [312, "5.2 min"],
+      [12000, "3 h 20 min"],
+      [187200, "2 d 4 h"],
     ];
     for (const [seconds, text] of cases) expect(plain(format.formatDuration(seconds))).toBe(text);
   });

@@ -10,16 +10,31 @@ function digits(value: number): string {
 
 function scaled(value: number, steps: [number, string][]): string {
   const size = Math.abs(value);
-  const [factor, prefix] = steps.find(([from]) => size >= from * 0.9995) ?? steps[steps.length - 1]!;
+  const [factor, prefix] =
+    steps.find(([from]) => size >= from * 0.9995) ?? steps[steps.length - 1]!;
   return `${digits(value / factor)}${NARROW}${prefix}`;
 }
 
-const SI: [number, string][] = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
-const SECONDS: [number, string][] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
+const SI: [number, string][] = [
+  [1e15, "P"],
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+  [1, ""],
+];
+const SECONDS: [number, string][] = [
+  [1, "s"],
+  [1e-3, "ms"],
+  [1e-6, "µs"],
+  [1e-9, "ns"],
+];
 
 /** A whole number, its thousands set off as in all sentences: 1,615. */
 export function formatCount(value: number): string {
-  return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 export function formatPercent(value: number): string {
@@ -44,16 +59,28 @@ export function formatDuration(seconds: number): string {
   if (size < 5400) return `${(seconds / 60).toFixed(1)}${NARROW}min`;
   const minutes = Math.round(size / 60);
   const sign = seconds < 0 ? "-" : "";
-  if (minutes < 2880) return `${sign}${Math.floor(minutes / 60)}${NARROW}h ${minutes % 60}${NARROW}min`;
+  if (minutes < 2880)
+    return `${sign}${Math.floor(minutes / 60)}${NARROW}h ${minutes % 60}${NARROW}min`;
   const hours = Math.round(minutes / 60);
   return `${sign}${Math.floor(hours / 24)}${NARROW}d ${hours % 24}${NARROW}h`;
 }
 
-const UNIT_SIGNS: Record<string, string> = { watts: "W", celsius: "°C", mhz: "MHz", per_second: "/s", count: "" };
+const UNIT_SIGNS: Record<string, string> = {
+  watts: "W",
+  celsius: "°C",
+  mhz: "MHz",
+  per_second: "/s",
+  count: "",
+};
 
 /** What a unit of the store is called on the screen, without a prefix. */
 export function unitLabel(unit: string): string {
-  const named: Record<string, string> = { percent: "%", bytes: "bytes", bytes_per_second: "bytes/s", seconds: "s" };
+  const named: Record<string, string> = {
+    percent: "%",
+    bytes: "bytes",
+    bytes_per_second: "bytes/s",
+    seconds: "s",
+  };
   return named[unit] ?? UNIT_SIGNS[unit] ?? unit;
 }
 
@@ -61,12 +88,18 @@ export function unitLabel(unit: string): string {
 export function formatValue(value: number | null | undefined, unit: string): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   switch (unit) {
-    case "percent": return formatPercent(value);
-    case "bytes": return formatBytes(value);
-    case "bytes_per_second": return `${formatBytes(value)}/s`;
-    case "seconds": return formatDuration(value);
-    case "celsius": return `${value.toFixed(0)}${NARROW}°C`;
-    default: return formatPlain(value, UNIT_SIGNS[unit] ?? unit);
+    case "percent":
+      return formatPercent(value);
+    case "bytes":
+      return formatBytes(value);
+    case "bytes_per_second":
+      return `${formatBytes(value)}/s`;
+    case "seconds":
+      return formatDuration(value);
+    case "celsius":
+      return `${value.toFixed(0)}${NARROW}°C`;
+    default:
+      return formatPlain(value, UNIT_SIGNS[unit] ?? unit);
   }
 }
 
@@ -90,9 +123,13 @@ export function formatElapsed(seconds: number, span: number = Infinity): string 
   const whole = Math.floor(units / factor);
   const fraction = places ? `.${(units % factor).toString().padStart(places, "0")}` : "";
   const two = (value: number): string => value.toString().padStart(2, "0");
-  const s = whole % 60, m = Math.floor(whole / 60) % 60, h = Math.floor(whole / 3600) % 24, d = Math.floor(whole / 86400);
+  const s = whole % 60,
+    m = Math.floor(whole / 60) % 60,
+    h = Math.floor(whole / 3600) % 24,
+    d = Math.floor(whole / 86400);
   const sign = seconds < 0 && units > 0 ? "\u2212" : "";
-  if (d) return `${sign}${d}${NARROW}d ${two(h)}:${two(m)}${s || fraction ? `:${two(s)}${fraction}` : ""}`;
+  if (d)
+    return `${sign}${d}${NARROW}d ${two(h)}:${two(m)}${s || fraction ? `:${two(s)}${fraction}` : ""}`;
   if (h) return `${sign}${h}:${two(m)}:${two(s)}${fraction}`;
   return `${sign}${m}:${two(s)}${fraction}`;
 }
@@ -103,8 +140,14 @@ function zoneFormat(zone: string): Intl.DateTimeFormat {
   let found = zones.get(zone);
   if (!found) {
     found = new Intl.DateTimeFormat("en-CA", {
-      timeZone: zone, hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit",
-      hour: "2-digit", minute: "2-digit", second: "2-digit",
+      timeZone: zone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
     });
     zones.set(zone, found);
   }
@@ -114,7 +157,11 @@ function zoneFormat(zone: string): Intl.DateTimeFormat {
 /** How many seconds the clocks of a zone are ahead of UTC at a moment. */
 export function zoneOffset(unix: number, zone: string): number {
   if (zone === "UTC") return 0;
-  const at = Object.fromEntries(zoneFormat(zone).formatToParts(new Date(unix * 1000)).map((p) => [p.type, Number(p.value)]));
+  const at = Object.fromEntries(
+    zoneFormat(zone)
+      .formatToParts(new Date(unix * 1000))
+      .map((p) => [p.type, Number(p.value)]),
+  );
   const there = Date.UTC(at.year!, at.month! - 1, at.day!, at.hour!, at.minute!, at.second!) / 1000;
   return there - Math.floor(unix);
 }

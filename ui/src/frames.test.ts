@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { frameOf } from "./fakes/frames";
-import { decodeFrame, partValues, rawPart, type Part } from "./frames";
+import { decodeFrame, type Part, partValues, rawPart } from "./frames";
 
 describe("frames", () => {
   it("hold arrays at offsets that count from the end of the header", () => {

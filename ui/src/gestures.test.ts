@@ -20,13 +20,23 @@ describe("pointers", () => {
   });
 
   it("that are two and move together move the window", () => {
-    const window = pinched([0, 100], [GUTTER + 400, GUTTER + 600], [GUTTER + 300, GUTTER + 500], WIDTH);
+    const window = pinched(
+      [0, 100],
+      [GUTTER + 400, GUTTER + 600],
+      [GUTTER + 300, GUTTER + 500],
+      WIDTH,
+    );
     expect(window[0]).toBeCloseTo(10);
     expect(window[1]).toBeCloseTo(110);
   });
 
   it("that are two above each other change nothing, whichever stands left", () => {
-    const window = pinched([0, 100], [GUTTER + 500, GUTTER + 503], [GUTTER + 504, GUTTER + 499], WIDTH);
+    const window = pinched(
+      [0, 100],
+      [GUTTER + 500, GUTTER + 503],
+      [GUTTER + 504, GUTTER + 499],
+      WIDTH,
+    );
     expect(window[0]).toBeCloseTo(0);
     expect(window[1]).toBeCloseTo(100);
   });

@@ -1,7 +1,17 @@
 // What mouse, wheel, touch and keys do to the time window: the same on every chart over time.
 
-import { extent, hover, panBy, selection, setSelection, setView, showAll, view, zoomBy } from "./state";
-import { clampRange, ordered, zoomRange, type Range } from "./range";
+import { clampRange, ordered, type Range, zoomRange } from "./range";
+import {
+  extent,
+  hover,
+  panBy,
+  selection,
+  setSelection,
+  setView,
+  showAll,
+  view,
+  zoomBy,
+} from "./state";
 
 /** Left and right margins of every chart over time, in pixels, so that all share one time axis. */
 export const GUTTER = 76;
@@ -33,15 +43,22 @@ function pointOf(element: HTMLElement, event: PointerEvent | MouseEvent): Point 
   const x = event.clientX - box.left;
   const time = timeAt(x, box.width, view.peek());
   const [from, to] = view.peek();
-  return { x, y: event.clientY - box.top, time: Math.min(to, Math.max(from, time)), isInside: x >= GUTTER && x <= box.width - RIGHT };
+  return {
+    x,
+    y: event.clientY - box.top,
+    time: Math.min(to, Math.max(from, time)),
+    isInside: x >= GUTTER && x <= box.width - RIGHT,
+  };
 }
 
 /** The window after two fingers moved from one pair of places to another: what lay between them stays there. */
 export function pinched(window: Range, before: Range, after: Range, width: number): Range {
-  const spread = (places: Range): number => Math.max(FINGER_PIXELS, Math.abs(places[1] - places[0]));
+  const spread = (places: Range): number =>
+    Math.max(FINGER_PIXELS, Math.abs(places[1] - places[0]));
   const held = timeAt((before[0] + before[1]) / 2, width, window);
   const span = ((window[1] - window[0]) * spread(before)) / spread(after);
-  const start = held - (((after[0] + after[1]) / 2 - GUTTER) / Math.max(1, width - GUTTER - RIGHT)) * span;
+  const start =
+    held - (((after[0] + after[1]) / 2 - GUTTER) / Math.max(1, width - GUTTER - RIGHT)) * span;
   return [start, start + span];
 }
 
@@ -54,7 +71,11 @@ class Gestures {
   private isDragging = false;
   private isTapped = false;
 
-  constructor(private element: HTMLElement, private options: GestureOptions, private signal: AbortSignal) {}
+  constructor(
+    private element: HTMLElement,
+    private options: GestureOptions,
+    private signal: AbortSignal,
+  ) {}
 
   down(event: PointerEvent): void {
     if (event.button !== 0) return;
@@ -64,14 +85,23 @@ class Gestures {
     this.pressed = this.fingers.size === 1 ? point : null;
     this.pinch = this.fingers.size === 2 ? { window: view.peek(), places: this.places() } : null;
     this.selectedBefore = selection.peek();
-    this.means = event.shiftKey ? (this.options.dragMeans === "zoom" ? "select" : "zoom") : this.options.dragMeans;
+    this.means = event.shiftKey
+      ? this.options.dragMeans === "zoom"
+        ? "select"
+        : "zoom"
+      : this.options.dragMeans;
     if (point.isInside) this.element.setPointerCapture(event.pointerId);
   }
 
   move(event: PointerEvent): void {
     const point = pointOf(this.element, event);
     if (this.fingers.has(event.pointerId)) this.fingers.set(event.pointerId, point.x);
-    if (this.pinch) return setView(pinched(this.pinch.window, this.pinch.places, this.places(), this.element.clientWidth));
+    if (this.pinch) {
+      setView(
+        pinched(this.pinch.window, this.pinch.places, this.places(), this.element.clientWidth),
+      );
+      return;
+    }
     this.show(point);
     if (!this.pressed?.isInside || Math.abs(point.x - this.pressed.x) < CLICK_PIXELS) return;
     this.isDragging = true;
@@ -86,7 +116,10 @@ class Gestures {
     const { pressed } = this;
     this.pressed = null;
     if (!pressed) return;
-    if (event.type === "pointercancel") return this.giveUpDrag();
+    if (event.type === "pointercancel") {
+      this.giveUpDrag();
+      return;
+    }
     const point = pointOf(this.element, event);
     if (!this.isDragging) {
       this.options.onClick?.(point);
@@ -119,7 +152,11 @@ class Gestures {
   private tapped(point: Point): void {
     this.show(point);
     this.isTapped = true;
-    document.addEventListener("pointerdown", () => this.forget(), { capture: true, once: true, signal: this.signal });
+    document.addEventListener("pointerdown", () => this.forget(), {
+      capture: true,
+      once: true,
+      signal: this.signal,
+    });
   }
 
   /** A second finger, or a page that scrolls instead, makes a drag one that never was. */
@@ -139,7 +176,11 @@ class Gestures {
     const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
     if (!isZoom && Math.abs(sideways) <= (event.shiftKey ? 0 : Math.abs(event.deltaY))) return;
     event.preventDefault();
-    if (isZoom) zoomBy(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.004), pointOf(this.element, event).time);
+    if (isZoom)
+      zoomBy(
+        Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.004),
+        pointOf(this.element, event).time,
+      );
     else panBy(sideways / this.element.clientWidth);
   }
 }
@@ -163,7 +204,10 @@ export function attachGestures(element: HTMLElement, options: GestureOptions): (
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName))
+  );
 }
 
 /** Moves the hover time, for people without a pointer. */
@@ -180,24 +224,44 @@ export function onKey(event: KeyboardEvent): void {
   const role = event.target instanceof HTMLElement ? event.target.getAttribute("role") : null;
   if (role === "slider" || role === "option" || role === "tab") return;
   switch (event.key) {
-    case "ArrowLeft": panBy(-0.2); break;
-    case "ArrowRight": panBy(0.2); break;
-    case "+": case "=": zoomBy(0.5, hover.peek() ?? undefined); break;
-    case "-": case "_": zoomBy(2, hover.peek() ?? undefined); break;
-    case "0": showAll(); break;
-    case ",": moveHover(-0.005); break;
-    case ".": moveHover(0.005); break;
+    case "ArrowLeft":
+      panBy(-0.2);
+      break;
+    case "ArrowRight":
+      panBy(0.2);
+      break;
+    case "+":
+    case "=":
+      zoomBy(0.5, hover.peek() ?? undefined);
+      break;
+    case "-":
+    case "_":
+      zoomBy(2, hover.peek() ?? undefined);
+      break;
+    case "0":
+      showAll();
+      break;
+    case ",":
+      moveHover(-0.005);
+      break;
+    case ".":
+      moveHover(0.005);
+      break;
     case "s": {
       const at = hover.peek();
-      if (at !== null) setSelection(clampRange(zoomRange(view.peek(), 0.1, at, extent.peek()), extent.peek()));
+      if (at !== null)
+        setSelection(clampRange(zoomRange(view.peek(), 0.1, at, extent.peek()), extent.peek()));
       break;
     }
-    case "z": if (selection.peek()) setView(selection.peek()!); break;
+    case "z":
+      if (selection.peek()) setView(selection.peek()!);
+      break;
     case "Escape":
       if (selection.peek() === null) return;
       setSelection(null);
       break;
-    default: return;
+    default:
+      return;
   }
   event.preventDefault();
 }

@@ -16,14 +16,30 @@ export function exposeChart(name: string, read: () => unknown): () => void {
 /** Chart names by which questions can be asked now. */
 export function startInspection(): void {
   const state = {
-    get view() { return view.peek(); },
-    get extent() { return extent.peek(); },
-    get selection() { return selection.peek(); },
-    get hover() { return hover.peek(); },
-    get theme() { return shownTheme.peek(); },
-    get connection() { return connection.peek(); },
-    get job() { return job.peek(); },
-    get names() { return [...charts.keys()]; },
+    get view() {
+      return view.peek();
+    },
+    get extent() {
+      return extent.peek();
+    },
+    get selection() {
+      return selection.peek();
+    },
+    get hover() {
+      return hover.peek();
+    },
+    get theme() {
+      return shownTheme.peek();
+    },
+    get connection() {
+      return connection.peek();
+    },
+    get job() {
+      return job.peek();
+    },
+    get names() {
+      return [...charts.keys()];
+    },
     chart: (name: string): unknown => charts.get(name)?.() ?? null,
   };
   Object.defineProperty(window, "__sonde", { value: state, configurable: true });

@@ -4,11 +4,17 @@ import { JobsSource } from "./jobs_source";
 
 const query = { search: "", state: "", sort: "-start" };
 
-function store(total: number, asked: number[] = []): (offset: number, limit: number) => Promise<JobList> {
+function store(
+  total: number,
+  asked: number[] = [],
+): (offset: number, limit: number) => Promise<JobList> {
   return async (offset, limit) => {
     asked.push(offset);
     const count = Math.max(0, Math.min(limit, total - offset));
-    const jobs = Array.from({ length: count }, (_, index) => ({ name: `job ${offset + index}` }) as JobRow);
+    const jobs = Array.from(
+      { length: count },
+      (_, index) => ({ name: `job ${offset + index}` }) as JobRow,
+    );
     return { jobs, total, version: "", store: "", now: 0 };
   };
 }
@@ -26,7 +32,10 @@ test("only the pages in sight are asked for", async () => {
 test("how many jobs are still to be read is told until all are", async () => {
   let unread = 40;
   const ask = store(3);
-  const source = new JobsSource(query, async (offset, limit) => ({ ...(await ask(offset, limit)), unread }));
+  const source = new JobsSource(query, async (offset, limit) => ({
+    ...(await ask(offset, limit)),
+    unread,
+  }));
   await source.want(0, 3);
   expect(source.unread.value).toBe(40);
   unread = 0;
@@ -47,7 +56,9 @@ test("rows on their way are empty until they are there", async () => {
 test("a store that cannot be read says why, and a list that was there stays", async () => {
   let isBroken = true;
   const ask = store(3);
-  const source = new JobsSource(query, (offset, limit) => (isBroken ? Promise.reject(new Error("gone")) : ask(offset, limit)));
+  const source = new JobsSource(query, (offset, limit) =>
+    isBroken ? Promise.reject(new Error("gone")) : ask(offset, limit),
+  );
   await source.want(0, 3);
   expect(source.error.value).toBe("gone");
   isBroken = false;

@@ -21,7 +21,10 @@ export class JobsSource {
   private readonly asked = new Set<number>();
   private wanted: number[] = [0];
 
-  constructor(query: JobsQuery, private readonly ask: Ask = asking(query)) {}
+  constructor(
+    query: JobsQuery,
+    private readonly ask: Ask = asking(query),
+  ) {}
 
   /** The rows between two indices; null for those still on their way. */
   rows(first: number, end: number): (JobRow | null)[] {
@@ -35,7 +38,9 @@ export class JobsSource {
   /** These rows are in sight. */
   async want(first: number, end: number): Promise<void> {
     this.wanted = pagesOf({ first, end }, PAGE);
-    await Promise.all(this.wanted.filter((page) => !this.pages.has(page)).map((page) => this.load(page)));
+    await Promise.all(
+      this.wanted.filter((page) => !this.pages.has(page)).map((page) => this.load(page)),
+    );
   }
 
   /** Asks again for what is in sight; what is out of sight is forgotten. */
@@ -57,7 +62,8 @@ export class JobsSource {
       this.changed.value += 1;
     } catch (problem) {
       // A list that is there stays; the next look may find the server again.
-      if (this.total.peek() === null) this.error.value = problem instanceof Error ? problem.message : String(problem);
+      if (this.total.peek() === null)
+        this.error.value = problem instanceof Error ? problem.message : String(problem);
     } finally {
       this.asked.delete(page);
     }

@@ -23,9 +23,13 @@ export function worstOf(findings: readonly Finding[]): Severity | null {
 }
 
 /** Rules that found something, in the order of the verdict (causes before what they explain), then those that failed. */
-export function loudRules(rules: readonly RuleDocument[], findings: readonly Finding[]): RuleDocument[] {
+export function loudRules(
+  rules: readonly RuleDocument[],
+  findings: readonly Finding[],
+): RuleDocument[] {
   const order = [...new Set(findings.map((one) => one.rule))];
-  const place = (one: RuleDocument): number => (order.includes(one.rule) ? order.indexOf(one.rule) : order.length);
+  const place = (one: RuleDocument): number =>
+    order.includes(one.rule) ? order.indexOf(one.rule) : order.length;
   return rules
     .filter((one) => one.findings.length > 0 || !QUIET.includes(one.status))
     .sort((one, other) => place(one) - place(other) || one.rule.localeCompare(other.rule));

@@ -8,7 +8,7 @@ import "uplot/dist/uPlot.min.css";
 import { Crosshair, FONT, placeBrush } from "./canvas";
 import { color } from "./colors";
 import { formatValue } from "./format";
-import { attachGestures, GUTTER, RIGHT, type DragMeans } from "./gestures";
+import { attachGestures, type DragMeans, GUTTER, RIGHT } from "./gestures";
 import { exposeChart } from "./inspect";
 import { useVisible, useWidth } from "./resource";
 import { hover, selection, shownTheme, timeStyle, view, zone } from "./state";
@@ -17,8 +17,12 @@ import { shownTicks } from "./time_axis";
 
 /** One line; with `low` and `high` a band is drawn behind it. NaN is a gap. */
 export type Line = {
-  key: string; label: string; color: string;
-  mean: Float64Array; low?: Float64Array | undefined; high?: Float64Array | undefined;
+  key: string;
+  label: string;
+  color: string;
+  mean: Float64Array;
+  low?: Float64Array | undefined;
+  high?: Float64Array | undefined;
 };
 /** `x` in seconds since the start, rising. */
 export type LineData = { x: Float64Array; lines: Line[]; unit: string };
@@ -40,7 +44,8 @@ const EMPTY: LineData = { x: new Float64Array(0), lines: [], unit: "" };
 
 /** Index of the last x at or before a time; −1 before the first. */
 export function indexAt(x: ArrayLike<number>, time: number): number {
-  let low = 0, high = x.length;
+  let low = 0,
+    high = x.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (x[middle]! <= time) low = middle + 1;
@@ -54,12 +59,17 @@ export function nearestIndex(x: ArrayLike<number>, time: number): number {
   const before = indexAt(x, time);
   const candidates = [before, before + 1].filter((i) => i >= 0 && i < x.length);
   let best = -1;
-  for (const i of candidates) if (best < 0 || Math.abs(x[i]! - time) < Math.abs(x[best]! - time)) best = i;
+  for (const i of candidates)
+    if (best < 0 || Math.abs(x[i]! - time) < Math.abs(x[best]! - time)) best = i;
   return best;
 }
 
 function shapeOf(data: LineData, hasBands: boolean): string {
-  return JSON.stringify([hasBands, data.unit, ...data.lines.map((line) => [line.key, line.color, line.low !== undefined])]);
+  return JSON.stringify([
+    hasBands,
+    data.unit,
+    ...data.lines.map((line) => [line.key, line.color, line.low !== undefined]),
+  ]);
 }
 
 /** uPlot draws a gap at null, and a line over NaN. */
@@ -69,7 +79,8 @@ function withGaps(values: Float64Array): (number | null)[] {
 
 function columnsOf(data: LineData): uPlot.AlignedData {
   const columns: (Float64Array | (number | null)[])[] = [data.x];
-  for (const line of data.lines) if (line.low && line.high) columns.push(withGaps(line.high), withGaps(line.low));
+  for (const line of data.lines)
+    if (line.low && line.high) columns.push(withGaps(line.high), withGaps(line.low));
   for (const line of [...data.lines].reverse()) columns.push(withGaps(line.mean));
   return columns as uPlot.AlignedData;
 }
@@ -80,33 +91,65 @@ function seriesOf(data: LineData, hasBands: boolean): Pick<uPlot.Options, "serie
   const bands: uPlot.Band[] = [];
   for (const line of data.lines) {
     if (!line.low || !line.high) continue;
-    if (hasBands) bands.push({ series: [series.length, series.length + 1], fill: () => `color-mix(in srgb, ${color(line.color)} 16%, transparent)` });
+    if (hasBands)
+      bands.push({
+        series: [series.length, series.length + 1],
+        fill: () => `color-mix(in srgb, ${color(line.color)} 16%, transparent)`,
+      });
     series.push(invisible, invisible);
   }
-  for (const line of [...data.lines].reverse()) series.push({ stroke: () => color(line.color), width: line === data.lines[0] ? 2 : 1.4, points: { show: false } });
+  for (const line of [...data.lines].reverse())
+    series.push({
+      stroke: () => color(line.color),
+      width: line === data.lines[0] ? 2 : 1.4,
+      points: { show: false },
+    });
   return { series, bands };
 }
 
 function highest(data: LineData): number {
   let top = 0;
-  for (const line of data.lines) for (const values of [line.mean, line.high]) {
-    if (values) for (let i = 0; i < values.length; i++) if (values[i]! > top) top = values[i]!;
-  }
+  for (const line of data.lines)
+    for (const values of [line.mean, line.high]) {
+      if (values) for (let i = 0; i < values.length; i++) if (values[i]! > top) top = values[i]!;
+    }
   return top;
 }
 
 function optionsOf(data: LineData, props: LineProps, width: number): uPlot.Options {
-  const axis = { stroke: () => color("--muted"), grid: { stroke: () => color("--grid"), width: 1 }, ticks: { show: false }, font: FONT };
+  const axis = {
+    stroke: () => color("--muted"),
+    grid: { stroke: () => color("--grid"), width: 1 },
+    ticks: { show: false },
+    font: FONT,
+  };
   const height = props.height ?? 110;
   return {
-    width, height, padding: [8, RIGHT, 4, 0], legend: { show: false }, cursor: { show: false },
+    width,
+    height,
+    padding: [8, RIGHT, 4, 0],
+    legend: { show: false },
+    cursor: { show: false },
     scales: {
       x: { time: false, min: view.peek()[0], max: view.peek()[1] },
       y: { range: (u) => [0, props.top ?? niceCeiling(highest((u as Plot).shown ?? data))] },
     },
     axes: [
-      { ...axis, size: 0, splits: (u) => shownTicks([u.scales.x!.min!, u.scales.x!.max!], u.width - GUTTER - RIGHT).map((tick) => tick.at), values: (_u, splits) => splits.map(() => "") },
-      { ...axis, size: GUTTER, splits: (_u, _i, low, high) => niceTicks(low, high, height < 90 ? 2 : 4), values: (_u, splits) => splits.map((value) => formatValue(value, data.unit)) },
+      {
+        ...axis,
+        size: 0,
+        splits: (u) =>
+          shownTicks([u.scales.x!.min!, u.scales.x!.max!], u.width - GUTTER - RIGHT).map(
+            (tick) => tick.at,
+          ),
+        values: (_u, splits) => splits.map(() => ""),
+      },
+      {
+        ...axis,
+        size: GUTTER,
+        splits: (_u, _i, low, high) => niceTicks(low, high, height < 90 ? 2 : 4),
+        values: (_u, splits) => splits.map((value) => formatValue(value, data.unit)),
+      },
     ],
     ...seriesOf(data, props.hasBands ?? true),
     hooks: { drawClear: [shadeSelection] },
@@ -132,7 +175,8 @@ export function LineChart(props: LineProps): JSX.Element {
   const width = useWidth(box);
   useEffect(() => {
     let plot: Plot | null = null;
-    let shape = "", shown: LineData | null = null;
+    let shape = "",
+      shown: LineData | null = null;
     const stop = effect(() => {
       const data = props.data.value ?? EMPTY;
       void [shownTheme.value, selection.value];
@@ -145,7 +189,8 @@ export function LineChart(props: LineProps): JSX.Element {
         plot = new uPlot(optionsOf(data, props, width.value), columnsOf(data), stage.current!);
         shape = wanted;
       } else {
-        if (plot.width !== width.value) plot.setSize({ width: width.value, height: props.height ?? 110 });
+        if (plot.width !== width.value)
+          plot.setSize({ width: width.value, height: props.height ?? 110 });
         plot.batch(() => {
           plot!.shown = data;
           if (shown !== data) plot!.setData(columnsOf(data), false);
@@ -162,11 +207,19 @@ export function LineChart(props: LineProps): JSX.Element {
   }, [props.top, props.hasBands, props.data]);
   useEffect(() => {
     const brushBox = brush.current!;
-    return attachGestures(box.current!, { dragMeans: props.dragMeans ?? "zoom", onDrag: (range) => placeBrush(brushBox, range, width.peek()) });
+    return attachGestures(box.current!, {
+      dragMeans: props.dragMeans ?? "zoom",
+      onDrag: (range) => placeBrush(brushBox, range, width.peek()),
+    });
   }, [props.dragMeans]);
   useEffect(() => exposeChart(props.name, () => props.data.peek()), [props.name, props.data]);
   return (
-    <div class="panel" ref={box} data-chart={props.name} style={{ height: `${props.height ?? 110}px` }}>
+    <div
+      class="panel"
+      ref={box}
+      data-chart={props.name}
+      style={{ height: `${props.height ?? 110}px` }}
+    >
       <div ref={stage} role="img" aria-label={`${props.title} over time`} tabIndex={0} />
       <div class="brush" ref={brush} hidden />
       <Crosshair />
@@ -194,10 +247,16 @@ function Readout({ data }: { data: ReadonlySignal<LineData | null> }): JSX.Eleme
       while (list.children.length > current.lines.length) list.lastElementChild!.remove();
       current.lines.forEach((line, i) => {
         let row = list.children[i] as HTMLLIElement | undefined;
-        if (!row) list.append((row = document.createElement("li")));
+        if (!row) {
+          row = document.createElement("li");
+          list.append(row);
+        }
         row.style.setProperty("--swatch", `var(${line.color})`);
         row.title = line.label;
-        row.textContent = formatValue(at === null ? lastKnown(line.mean, index) : line.mean[index], current.unit);
+        row.textContent = formatValue(
+          at === null ? lastKnown(line.mean, index) : line.mean[index],
+          current.unit,
+        );
         if (current.lines.length > 1) row.dataset.label = line.label;
         else delete row.dataset.label;
       });

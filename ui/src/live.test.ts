@@ -34,7 +34,10 @@ beforeEach(() => {
   vi.useFakeTimers();
   vi.stubGlobal("EventSource", FakeSource);
   vi.stubGlobal("document", { hidden: false });
-  vi.stubGlobal("fetch", async () => new Response(JSON.stringify(jobDocument({ state: "running" }))));
+  vi.stubGlobal(
+    "fetch",
+    async () => new Response(JSON.stringify(jobDocument({ state: "running" }))),
+  );
   vi.stubGlobal("location", { hash: "" });
   FakeSource.opened = [];
   job.value = null;

@@ -1,7 +1,7 @@
 // News of a running job: server-sent events, with a pause, and nothing while nobody looks.
 
 import { signal } from "@preact/signals";
-import { getJson, jobPath, type JobDocument } from "./api";
+import { getJson, type JobDocument, jobPath } from "./api";
 import { extendTo, isLive, job, jobStart, showJob } from "./state";
 
 export { isRunning } from "./state";
@@ -15,7 +15,12 @@ export const lastUpdate = signal<number | null>(null);
 /** Counts up when the server is there again: what failed is asked anew. */
 export const returns = signal(0);
 /** Each counts up when there is news of its kind; views that show the end depend on it. */
-export const news = { samples: signal(0), steps: signal(0), findings: signal(0), status: signal(0) };
+export const news = {
+  samples: signal(0),
+  steps: signal(0),
+  findings: signal(0),
+  status: signal(0),
+};
 
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 15000;
@@ -150,4 +155,3 @@ export function startLive(): void {
     }
   });
 }
-

@@ -19,18 +19,22 @@ export function enliven(block: HTMLScriptElement): void {
   place.className = "live";
   figure.insertBefore(place, block);
   render(<MarkView spec={spec} />, place);
-  for (const still of figure.querySelectorAll<HTMLElement>(":scope > .static, :scope > .legend")) still.hidden = true;
+  for (const still of figure.querySelectorAll<HTMLElement>(":scope > .static, :scope > .legend"))
+    still.hidden = true;
 }
 
 function enlivenInSight(): void {
-  const observer = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      observer.unobserve(target);
-      const block = target.querySelector<HTMLScriptElement>("script[data-spec]");
-      if (block) enliven(block);
-    }
-  }, { rootMargin: "400px" });
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        observer.unobserve(target);
+        const block = target.querySelector<HTMLScriptElement>("script[data-spec]");
+        if (block) enliven(block);
+      }
+    },
+    { rootMargin: "400px" },
+  );
   for (const block of document.querySelectorAll("script[data-spec]")) {
     const figure = block.closest("figure");
     if (figure) observer.observe(figure);

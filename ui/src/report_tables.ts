@@ -6,7 +6,9 @@ const MARKS = { ascending: "▲", descending: "▼" } as const;
 
 /** What a row is sorted by: the number behind a cell, else its text. */
 function cellsOf(row: HTMLTableRowElement): Cell[] {
-  return [...row.cells].map((cell) => (cell.dataset.value === undefined ? (cell.textContent ?? "") : Number(cell.dataset.value)));
+  return [...row.cells].map((cell) =>
+    cell.dataset.value === undefined ? (cell.textContent ?? "") : Number(cell.dataset.value),
+  );
 }
 
 export function sortableTable(table: HTMLTableElement): void {
@@ -27,9 +29,17 @@ export function sortableTable(table: HTMLTableElement): void {
     button.append(mark);
     head.replaceChildren(button);
     button.addEventListener("click", () => {
-      order = nextOrder(order, column, cells.some((row) => typeof row[column] === "number"));
-      body.append(...sortedIndices(cells, order).map((index) => rows[index] as HTMLTableRowElement));
-      heads.forEach((other, index) => showOrder(other, index === column ? order : null));
+      order = nextOrder(
+        order,
+        column,
+        cells.some((row) => typeof row[column] === "number"),
+      );
+      body.append(
+        ...sortedIndices(cells, order).map((index) => rows[index] as HTMLTableRowElement),
+      );
+      heads.forEach((other, index) => {
+        showOrder(other, index === column ? order : null);
+      });
     });
   });
 }

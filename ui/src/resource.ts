@@ -1,8 +1,8 @@
 // Data of a view: asked for when what it depends on changes, and only while the view is on the screen.
 
-import { effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { RefObject } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { returns } from "./live";
 
 /** While `state` is loading, `value` may still hold what was shown before. */
@@ -14,7 +14,11 @@ type Load<T> = (signal: AbortSignal) => Promise<T>;
  * Runs `load` now and whenever a signal that it reads before its first await changes; the answer to an
  * older question never replaces a newer one. `isWanted` holds the questions back (off-screen, paused).
  */
-export function loadWhile<T>(load: Load<T>, isWanted: ReadonlySignal<boolean>, into: Signal<Resource<T>>): () => void {
+export function loadWhile<T>(
+  load: Load<T>,
+  isWanted: ReadonlySignal<boolean>,
+  into: Signal<Resource<T>>,
+): () => void {
   return effect(() => {
     if (!isWanted.value) return;
     void returns.value;
@@ -26,7 +30,12 @@ export function loadWhile<T>(load: Load<T>, isWanted: ReadonlySignal<boolean>, i
         if (!abort.signal.aborted) into.value = { state: "ready", value, error: "" };
       },
       (error: unknown) => {
-        if (!abort.signal.aborted) into.value = { state: "error", value: into.peek().value, error: error instanceof Error ? error.message : String(error) };
+        if (!abort.signal.aborted)
+          into.value = {
+            state: "error",
+            value: into.peek().value,
+            error: error instanceof Error ? error.message : String(error),
+          };
       },
     );
     return () => abort.abort();
@@ -34,7 +43,11 @@ export function loadWhile<T>(load: Load<T>, isWanted: ReadonlySignal<boolean>, i
 }
 
 /** A resource for as long as the component lives; `keys` are plain values that `load` closes over. */
-export function useResource<T>(load: Load<T>, isWanted: ReadonlySignal<boolean>, keys: readonly unknown[] = []): ReadonlySignal<Resource<T>> {
+export function useResource<T>(
+  load: Load<T>,
+  isWanted: ReadonlySignal<boolean>,
+  keys: readonly unknown[] = [],
+): ReadonlySignal<Resource<T>> {
   const into = useMemo(() => signal<Resource<T>>({ state: "loading", value: null, error: "" }), []);
   const latest = useRef(load);
   latest.current = load;
@@ -49,7 +62,10 @@ export function useVisible(element: RefObject<Element | null>): ReadonlySignal<b
   const isVisible = useMemo(() => signal(false), []);
   useEffect(() => {
     if (!element.current) return;
-    const observer = new IntersectionObserver((entries) => (isVisible.value = entries.some((entry) => entry.isIntersecting)), { rootMargin: "1000px" });
+    const observer = new IntersectionObserver(
+      (entries) => (isVisible.value = entries.some((entry) => entry.isIntersecting)),
+      { rootMargin: "1000px" },
+    );
     observer.observe(element.current);
     return () => observer.disconnect();
   }, []);
@@ -61,7 +77,9 @@ export function useWidth(element: RefObject<Element | null>): ReadonlySignal<num
   const width = useMemo(() => signal(0), []);
   useEffect(() => {
     if (!element.current) return;
-    const observer = new ResizeObserver((entries) => (width.value = Math.round(entries[0]!.contentRect.width)));
+    const observer = new ResizeObserver(
+      (entries) => (width.value = Math.round(entries[0]!.contentRect.width)),
+    );
     observer.observe(element.current);
     return () => observer.disconnect();
   }, []);

@@ -4,14 +4,22 @@ import { formatHash, parseHash } from "./router";
 describe("addresses", () => {
   it("name a page of a job and what it shows", () => {
     const route = parseHash("#/jobs/gpt2/nodes?t=420-700&sel=480-630&cores=0-3,11");
-    expect(route).toEqual({ page: "nodes", job: "gpt2", parameters: { t: "420-700", sel: "480-630", cores: "0-3,11" } });
+    expect(route).toEqual({
+      page: "nodes",
+      job: "gpt2",
+      parameters: { t: "420-700", sel: "480-630", cores: "0-3,11" },
+    });
     expect(formatHash(route)).toBe("#/jobs/gpt2/nodes?t=420-700&sel=480-630&cores=0-3,11");
   });
 
   it("lead to the list of jobs, to a comparison, and to a job's overview", () => {
     expect(parseHash("")).toEqual({ page: "jobs", job: "", parameters: {} });
     expect(parseHash("#/?search=a%20b").parameters).toEqual({ search: "a b" });
-    expect(parseHash("#/compare?jobs=a,b")).toEqual({ page: "compare", job: "", parameters: { jobs: "a,b" } });
+    expect(parseHash("#/compare?jobs=a,b")).toEqual({
+      page: "compare",
+      job: "",
+      parameters: { jobs: "a,b" },
+    });
     expect(parseHash("#/jobs/x").page).toBe("overview");
   });
 

@@ -24,7 +24,8 @@ export function parseHash(hash: string): Route {
     parameters[decode(name)] = decode(rest.join("="));
   }
   const parts = path.split("/").filter(Boolean).map(decode);
-  if (parts[0] === "jobs" && parts[1]) return { page: parts[2] ?? "overview", job: parts[1], parameters };
+  if (parts[0] === "jobs" && parts[1])
+    return { page: parts[2] ?? "overview", job: parts[1], parameters };
   if (parts[0] && parts[0] !== "jobs") return { page: parts[0], job: "", parameters };
   return { ...HOME, parameters };
 }
@@ -32,10 +33,15 @@ export function parseHash(hash: string): Route {
 export function formatHash(route: Route): string {
   const path = route.job
     ? `#/jobs/${encodeURIComponent(route.job)}/${encodeURIComponent(route.page)}`
-    : route.page === "jobs" ? "#/" : `#/${encodeURIComponent(route.page)}`;
+    : route.page === "jobs"
+      ? "#/"
+      : `#/${encodeURIComponent(route.page)}`;
   const query = Object.entries(route.parameters)
     .filter(([, value]) => value !== "")
-    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":")}`)
+    .map(
+      ([name, value]) =>
+        `${encodeURIComponent(name)}=${encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":")}`,
+    )
     .join("&");
   return query ? `${path}?${query}` : path;
 }
@@ -72,7 +78,11 @@ export function setParameters(changes: Record<string, string | null>): void {
 }
 
 /** The address of another place; time window, selection, node and worker go along within a job. */
-export function linkTo(page: string, job: string = route.value.job, parameters: Parameters = {}): string {
+export function linkTo(
+  page: string,
+  job: string = route.value.job,
+  parameters: Parameters = {},
+): string {
   const here = route.value;
   const kept: Record<string, string> = {};
   if (job && job === here.job) {

@@ -21,7 +21,8 @@ test("a list that has become shorter is seen at its end", () => {
 test("a list is drawn anew every few rows, and what is in sight is always among them", () => {
   expect([0, 100, 159, 160, 1000].map((top) => steppedTop(top, 40))).toEqual([0, 0, 0, 160, 960]);
   for (let top = 0; top < 2000; top += 7) {
-    const drawn = rowsInSight(steppedTop(top, 40), 400, 40, 5000), seen = rowsInSight(top, 400, 40, 5000, 0);
+    const drawn = rowsInSight(steppedTop(top, 40), 400, 40, 5000),
+      seen = rowsInSight(top, 400, 40, 5000, 0);
     expect(drawn.first <= seen.first && drawn.end >= seen.end).toBe(true);
   }
 });

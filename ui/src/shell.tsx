@@ -3,7 +3,7 @@
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { getJson, jobPath, type JobDocument } from "./api";
+import { getJson, type JobDocument, jobPath } from "./api";
 import { HeaderControls } from "./controls";
 import { Said } from "./controls/said";
 import { FindingsStrip } from "./findings_strip";
@@ -12,7 +12,17 @@ import { connection, follow, isPaused, lastUpdate, setPaused, unfollow } from ".
 import { pages } from "./pages";
 import type { Resource } from "./resource";
 import { linkTo, route } from "./router";
-import { isLive, isOpened, job, localZone, showJob, theme, timeStyle, zone, type Theme } from "./state";
+import {
+  isLive,
+  isOpened,
+  job,
+  localZone,
+  showJob,
+  type Theme,
+  theme,
+  timeStyle,
+  zone,
+} from "./state";
 import { StateChip } from "./state_chip";
 import { Notice } from "./states";
 import { TimeBar } from "./time_bar";
@@ -43,7 +53,12 @@ async function load(name: string, signal: AbortSignal): Promise<void> {
     loaded.value = { state: "ready", value: document, error: "" };
     follow(name);
   } catch (error) {
-    if (!signal.aborted) loaded.value = { state: "error", value: null, error: error instanceof Error ? error.message : String(error) };
+    if (!signal.aborted)
+      loaded.value = {
+        state: "error",
+        value: null,
+        error: error instanceof Error ? error.message : String(error),
+      };
   }
 }
 
@@ -56,11 +71,22 @@ export function Shell(): JSX.Element {
   const { page, job: name } = route.value;
   const shown = pages[page];
   useEffect(() => {
-    document.title = name ? `${name} · ${shown?.title ?? page} · Sonde` : `Sonde · ${shown?.title ?? page}`;
+    document.title = name
+      ? `${name} · ${shown?.title ?? page} · Sonde`
+      : `Sonde · ${shown?.title ?? page}`;
   }, [name, page]);
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+      >
+        Skip to content
+      </a>
       <Top />
       {isOpened.value && <FindingsStrip />}
       {isOpened.value && shown && ["nodes", "timeline"].includes(page) && <TimeBar />}
@@ -77,9 +103,18 @@ function Body(): JSX.Element {
   const { page, job: name } = route.value;
   const shown = pages[page];
   if (!shown || shown.ofJob !== Boolean(name)) {
-    return <Notice state="error">There is no page named “{page}”. <a href="#/">See all jobs</a></Notice>;
+    return (
+      <Notice state="error">
+        There is no page named “{page}”. <a href="#/">See all jobs</a>
+      </Notice>
+    );
   }
-  if (name && loaded.value.state === "error") return <Notice state="error">{loaded.value.error} <a href="#/">See all jobs</a></Notice>;
+  if (name && loaded.value.state === "error")
+    return (
+      <Notice state="error">
+        {loaded.value.error} <a href="#/">See all jobs</a>
+      </Notice>
+    );
   if (name && !isOpened.value) return <Notice state="loading">Opening {name}…</Notice>;
   const Component = shown.component;
   return <Component key={`${page}/${name}`} />;
@@ -90,13 +125,27 @@ function Top(): JSX.Element {
   return (
     <header class="top">
       <div class="where">
-        <div class="crumb"><a href="#/">Sonde</a>{name ? <> / <a href="#/">jobs</a></> : null}</div>
+        <div class="crumb">
+          <a href="#/">Sonde</a>
+          {name ? (
+            <>
+              {" "}
+              / <a href="#/">jobs</a>
+            </>
+          ) : null}
+        </div>
         <Preferences />
       </div>
       <div class="what">
-        <h1>{name || pages[page]?.title || "Sonde"} {isOpened.value && <Standing />}</h1>
+        <h1>
+          {name || pages[page]?.title || "Sonde"} {isOpened.value && <Standing />}
+        </h1>
         {name && loaded.value.state !== "error" && <Tabs />}
-        {isOpened.value && <div class="acts"><HeaderControls /></div>}
+        {isOpened.value && (
+          <div class="acts">
+            <HeaderControls />
+          </div>
+        )}
       </div>
     </header>
   );
@@ -107,11 +156,15 @@ function Standing(): JSX.Element | null {
   const document = job.value;
   if (!document) return null;
   const running = isLive.value;
-  const seconds = running ? Math.max(document.duration_seconds, now.value - document.t0) : document.duration_seconds;
+  const seconds = running
+    ? Math.max(document.duration_seconds, now.value - document.t0)
+    : document.duration_seconds;
   return (
     <span class="facts">
       <StateChip state={document.state} />
-      <span class="fact">{running ? formatElapsed(Math.floor(seconds)) : formatDuration(seconds)}</span>
+      <span class="fact">
+        {running ? formatElapsed(Math.floor(seconds)) : formatDuration(seconds)}
+      </span>
       {running && <LiveState />}
     </span>
   );
@@ -119,13 +172,30 @@ function Standing(): JSX.Element | null {
 
 function LiveState(): JSX.Element {
   const age = lastUpdate.value === null ? null : Math.max(0, now.value - lastUpdate.value);
-  const words = { none: "", connecting: "connecting…", live: "live", lost: "connection lost", paused: "paused", ended: "" }[connection.value];
+  const words = {
+    none: "",
+    connecting: "connecting…",
+    live: "live",
+    lost: "connection lost",
+    paused: "paused",
+    ended: "",
+  }[connection.value];
   return (
     <>
       <span class={`fact live ${connection.value}`} title="News of the job, as they come">
-        {words}{age !== null && age >= 3 && connection.value !== "connecting" ? ` · updated ${formatAgo(age)}` : ""}
+        {words}
+        {age !== null && age >= 3 && connection.value !== "connecting"
+          ? ` · updated ${formatAgo(age)}`
+          : ""}
       </span>
-      <button class="quiet" aria-pressed={isPaused.value} onClick={() => setPaused(!isPaused.value)}>{isPaused.value ? "Resume" : "Pause"}</button>
+      <button
+        type="button"
+        class="quiet"
+        aria-pressed={isPaused.value}
+        onClick={() => setPaused(!isPaused.value)}
+      >
+        {isPaused.value ? "Resume" : "Pause"}
+      </button>
     </>
   );
 }
@@ -133,34 +203,68 @@ function LiveState(): JSX.Element {
 function Tabs(): JSX.Element {
   return (
     <nav aria-label="Pages of this job">
-      {Object.entries(pages).filter(([, page]) => page.ofJob).map(([key, page]) => (
-        <a key={key} href={linkTo(key)} aria-current={route.value.page === key ? "page" : undefined}>{page.title}</a>
-      ))}
+      {Object.entries(pages)
+        .filter(([, page]) => page.ofJob)
+        .map(([key, page]) => (
+          <a
+            key={key}
+            href={linkTo(key)}
+            aria-current={route.value.page === key ? "page" : undefined}
+          >
+            {page.title}
+          </a>
+        ))}
     </nav>
   );
 }
 
 function LostConnection(): JSX.Element | null {
   if (connection.value !== "lost") return null;
-  return <div class="lost" role="status" data-state="lost">The connection to the server is lost; trying again. Shown is what was known before.</div>;
+  return (
+    <div class="lost" role="status" data-state="lost">
+      The connection to the server is lost; trying again. Shown is what was known before.
+    </div>
+  );
 }
 
 /** Theme and how time is shown. */
 function Preferences(): JSX.Element {
-  const times = [["elapsed", "time since start"], ["local", localZone()], ["utc", "UTC"]] as const;
-  const current = timeStyle.value === "elapsed" ? "elapsed" : zone.value === "UTC" ? "utc" : "local";
+  const times = [
+    ["elapsed", "time since start"],
+    ["local", localZone()],
+    ["utc", "UTC"],
+  ] as const;
+  const current =
+    timeStyle.value === "elapsed" ? "elapsed" : zone.value === "UTC" ? "utc" : "local";
   const setTime = (value: string): void => {
     timeStyle.value = value === "elapsed" ? "elapsed" : "clock";
     if (value !== "elapsed") zone.value = value === "utc" ? "UTC" : localZone();
   };
   return (
     <div class="preferences">
-      <label class="choice"><span class="unseen">How time is shown</span><select value={current} onChange={(event) => setTime(event.currentTarget.value)}>
-        {times.filter(([key], i) => key !== "local" || times[i]![1] !== "UTC").map(([key, text]) => <option key={key} value={key}>{text}</option>)}
-      </select></label>
-      <label class="choice"><span class="unseen">Theme</span><select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as Theme)}>
-        <option value="system">system theme</option><option value="light">light</option><option value="dark">dark</option>
-      </select></label>
+      <label class="choice">
+        <span class="unseen">How time is shown</span>
+        <select value={current} onChange={(event) => setTime(event.currentTarget.value)}>
+          {times
+            .filter(([key], i) => key !== "local" || times[i]![1] !== "UTC")
+            .map(([key, text]) => (
+              <option key={key} value={key}>
+                {text}
+              </option>
+            ))}
+        </select>
+      </label>
+      <label class="choice">
+        <span class="unseen">Theme</span>
+        <select
+          value={theme.value}
+          onChange={(event) => (theme.value = event.currentTarget.value as Theme)}
+        >
+          <option value="system">system theme</option>
+          <option value="light">light</option>
+          <option value="dark">dark</option>
+        </select>
+      </label>
     </div>
   );
 }

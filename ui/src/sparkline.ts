@@ -21,7 +21,11 @@ export function sparkPath(values: Values, width: number, height: number): string
 }
 
 /** What a reader who sees no curve is told. */
-export function sparkWords(label: string, values: Values, write: (value: number) => string): string {
+export function sparkWords(
+  label: string,
+  values: Values,
+  write: (value: number) => string,
+): string {
   const known = values.filter((value): value is number => value !== null && Number.isFinite(value));
   const first = known[0];
   const last = known[known.length - 1];

@@ -1,4 +1,4 @@
-// Charts as data, as `show/specs.py` writes them: one interface per mark.
+// Charts as data, as `records/chart.py` writes them: one interface per mark.
 
 export type Cell = string | number | boolean | null;
 export type Reals = (number | null)[];

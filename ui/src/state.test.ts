@@ -1,7 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { jobDocument } from "./fakes/job";
 import { parseHash, route } from "./router";
-import { extendTo, extent, isOpened, job, panBy, readAddress, selection, setSelection, setView, showAll, showJob, showRange, view, windowMode, zoomBy } from "./state";
+import {
+  extendTo,
+  extent,
+  isOpened,
+  job,
+  panBy,
+  readAddress,
+  selection,
+  setSelection,
+  setView,
+  showAll,
+  showJob,
+  showRange,
+  view,
+  windowMode,
+  zoomBy,
+} from "./state";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -3,7 +3,15 @@
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { JobDocument } from "./api";
-import { clampRange, isSame, panRange, parseRange, rangeText, zoomRange, type Range } from "./range";
+import {
+  clampRange,
+  isSame,
+  panRange,
+  parseRange,
+  type Range,
+  rangeText,
+  zoomRange,
+} from "./range";
 import { route, setParameters } from "./router";
 
 export type Theme = "system" | "light" | "dark";
@@ -28,7 +36,9 @@ function keep(name: string, value: string): void {
 
 export const theme = signal<Theme>("system");
 export const isSystemDark = signal(false);
-export const shownTheme = computed<"light" | "dark">(() => (theme.value === "system" ? (isSystemDark.value ? "dark" : "light") : theme.value));
+export const shownTheme = computed<"light" | "dark">(() =>
+  theme.value === "system" ? (isSystemDark.value ? "dark" : "light") : theme.value,
+);
 export const timeStyle = signal<TimeStyle>("elapsed");
 export const zone = signal("UTC");
 
@@ -39,7 +49,8 @@ export const jobStart = computed(() => job.value?.t0 ?? 0);
 /** From the start to the last sample, or to now. */
 export const extent = signal<Range>([0, 1]);
 export const view = signal<Range>([0, 1]);
-export const isRunning = (state: string | undefined): boolean => state === "running" || state === "starting" || state === "stopping";
+export const isRunning = (state: string | undefined): boolean =>
+  state === "running" || state === "starting" || state === "stopping";
 export const isLive = computed(() => isRunning(job.value?.state));
 export const selection = signal<Range | null>(null);
 export const hover = signal<number | null>(null);

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { clockTicks, elapsedLabel, elapsedTicks, logarithmicTicks, niceCeiling, niceTicks, timeStep } from "./ticks";
+import {
+  clockTicks,
+  elapsedLabel,
+  elapsedTicks,
+  logarithmicTicks,
+  niceCeiling,
+  niceTicks,
+  timeStep,
+} from "./ticks";
 
 describe("ticks of time", () => {
   it("stand at steps that people count in, and never twice with one label", () => {
@@ -9,11 +17,30 @@ describe("ticks of time", () => {
       expect(ticks.length).toBeLessThanOrEqual(10);
       expect(new Set(ticks.map((tick) => tick.label)).size).toBe(ticks.length);
     }
-    expect(elapsedTicks(0, 1200, 10).map((tick) => tick.label)).toEqual(["0:00", "2:00", "4:00", "6:00", "8:00", "10:00", "12:00", "14:00", "16:00", "18:00", "20:00"]);
+    expect(elapsedTicks(0, 1200, 10).map((tick) => tick.label)).toEqual([
+      "0:00",
+      "2:00",
+      "4:00",
+      "6:00",
+      "8:00",
+      "10:00",
+      "12:00",
+      "14:00",
+      "16:00",
+      "18:00",
+      "20:00",
+    ]);
   });
 
   it("show fractions only when they need them", () => {
-    expect(elapsedTicks(1, 2, 5).map((tick) => tick.label)).toEqual(["0:01.0", "0:01.2", "0:01.4", "0:01.6", "0:01.8", "0:02.0"]);
+    expect(elapsedTicks(1, 2, 5).map((tick) => tick.label)).toEqual([
+      "0:01.0",
+      "0:01.2",
+      "0:01.4",
+      "0:01.6",
+      "0:01.8",
+      "0:02.0",
+    ]);
     expect(timeStep(3600, 8)).toBe(600);
     expect([14.5, 15].map((at) => elapsedLabel(at, 0.5))).toEqual(["0:14.5", "0:15.0"]);
     expect(elapsedLabel(15, 5)).toBe("0:15");
@@ -22,14 +49,29 @@ describe("ticks of time", () => {
   it("by the clock begin a day with its date", () => {
     const start = Date.UTC(2026, 10, 14, 20, 30) / 1000;
     const ticks = clockTicks(0, 8 * 3600, 8, start, "UTC");
-    expect(ticks.map((tick) => tick.label)).toEqual(["21:00", "22:00", "23:00", "Nov 15", "01:00", "02:00", "03:00", "04:00"]);
+    expect(ticks.map((tick) => tick.label)).toEqual([
+      "21:00",
+      "22:00",
+      "23:00",
+      "Nov 15",
+      "01:00",
+      "02:00",
+      "03:00",
+      "04:00",
+    ]);
     expect(ticks.find((tick) => tick.isMajor)?.label).toBe("Nov 15");
     expect(ticks[0]!.at).toBe(1800);
   });
 
   it("by the clock stand at whole hours of the zone", () => {
     const start = Date.UTC(2026, 10, 14, 20, 0) / 1000;
-    expect(clockTicks(0, 3 * 3600, 4, start, "Asia/Kolkata").map((tick) => [tick.at, tick.label])).toEqual([[1800, "02:00"], [5400, "03:00"], [9000, "04:00"]]);
+    expect(
+      clockTicks(0, 3 * 3600, 4, start, "Asia/Kolkata").map((tick) => [tick.at, tick.label]),
+    ).toEqual([
+      [1800, "02:00"],
+      [5400, "03:00"],
+      [9000, "04:00"],
+    ]);
   });
 
   it("by the clock survive the end of summer time", () => {

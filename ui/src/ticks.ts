@@ -5,8 +5,9 @@ import { formatElapsed, wallClock, zoneOffset } from "./format";
 export type Tick = { at: number; label: string; isMajor: boolean };
 
 const STEPS = [
-  1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30,
-  60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000,
+  1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1,
+  0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
+  86400, 172800, 604800, 2592000,
 ];
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
@@ -37,7 +38,13 @@ export function elapsedLabel(at: number, step: number): string {
 }
 
 /** Ticks of the same window labeled with a zone's time of day; where a day begins, its date. */
-export function clockTicks(from: number, to: number, count: number, origin: number, zone: string): Tick[] {
+export function clockTicks(
+  from: number,
+  to: number,
+  count: number,
+  origin: number,
+  zone: string,
+): Tick[] {
   const step = timeStep(to - from, count);
   const offset = zoneOffset(origin + from, zone);
   const ticks: Tick[] = [];
@@ -45,7 +52,11 @@ export function clockTicks(from: number, to: number, count: number, origin: numb
     const isMidnight = wall % 86400 === 0;
     // A clock change inside the window moves what follows.
     const at = wall - zoneOffset(wall - offset, zone) - origin;
-    ticks.push({ at, label: clockLabel(origin + at, zone, step, isMidnight), isMajor: isMidnight || (step < 60 && wall % 60 === 0) });
+    ticks.push({
+      at,
+      label: clockLabel(origin + at, zone, step, isMidnight),
+      isMajor: isMidnight || (step < 60 && wall % 60 === 0),
+    });
   }
   return ticks.filter((tick) => tick.at >= from && tick.at <= to);
 }
@@ -73,7 +84,8 @@ export function logarithmicTicks(low: number, high: number, count: number): numb
   const every = Math.max(1, Math.ceil((last - first) / Math.max(1, count)));
   const factors = last - first <= 2 ? [1, 2, 5] : [1];
   const found: number[] = [];
-  for (let power = first; power <= last; power += every) found.push(...factors.map((factor) => Number(`${factor}e${power}`)));
+  for (let power = first; power <= last; power += every)
+    found.push(...factors.map((factor) => Number(`${factor}e${power}`)));
   return found.filter((at) => at >= low && at <= high);
 }
 
@@ -82,5 +94,7 @@ export function niceCeiling(high: number): number {
   if (!(high > 0)) return 1;
   const wanted = high * 1.05;
   const power = 10 ** Math.floor(Math.log10(wanted));
-  return ([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((factor) => factor * power >= wanted) ?? 10) * power;
+  return (
+    ([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((factor) => factor * power >= wanted) ?? 10) * power
+  );
 }

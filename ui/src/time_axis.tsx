@@ -3,7 +3,7 @@
 import { effect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { FONT, TimeCanvas, type Area } from "./canvas";
+import { type Area, FONT, TimeCanvas } from "./canvas";
 import { color } from "./colors";
 import { formatClock, formatElapsed, formatStamp, wallClock, zoneName } from "./format";
 import { xAt } from "./gestures";
@@ -23,7 +23,9 @@ export function shownTicks(window: readonly [number, number], plot: number): Tic
 /** A moment in the style that is shown, as fine as the window. */
 export function shownTime(at: number): string {
   const span = view.value[1] - view.value[0];
-  return timeStyle.value === "elapsed" ? formatElapsed(at, span) : formatClock(jobStart.value + at, zone.value, span);
+  return timeStyle.value === "elapsed"
+    ? formatElapsed(at, span)
+    : formatClock(jobStart.value + at, zone.value, span);
 }
 
 /** A moment in both styles, exactly. */
@@ -35,7 +37,10 @@ export function exactTime(at: number): string {
 export function shownRange(from: number, to: number): string {
   if (timeStyle.value === "elapsed") return `${shownTime(from)} – ${shownTime(to)}`;
   const [first, last] = [jobStart.value + from, jobStart.value + to];
-  const [firstDay, lastDay] = [wallClock(first, zone.value).slice(0, 10), wallClock(last, zone.value).slice(0, 10)];
+  const [firstDay, lastDay] = [
+    wallClock(first, zone.value).slice(0, 10),
+    wallClock(last, zone.value).slice(0, 10),
+  ];
   return `${firstDay} ${shownTime(from)} – ${lastDay === firstDay ? "" : `${lastDay} `}${shownTime(to)} ${zoneName(last, zone.value)}`;
 }
 
@@ -57,9 +62,11 @@ function drawAxis(g: CanvasRenderingContext2D, area: Area): void {
 export function TimeAxis({ name }: { name: string }): JSX.Element {
   const label = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const element = label.current!, axis = element.parentElement!;
+    const element = label.current!,
+      axis = element.parentElement!;
     return effect(() => {
-      const at = hover.value, [from, to] = view.value;
+      const at = hover.value,
+        [from, to] = view.value;
       const isShown = at !== null && at >= from && at <= to;
       element.hidden = !isShown;
       if (!isShown) return;
@@ -68,7 +75,13 @@ export function TimeAxis({ name }: { name: string }): JSX.Element {
     });
   }, []);
   return (
-    <TimeCanvas name={name} label="Time axis" height={HEIGHT} draw={drawAxis} depends={() => [timeStyle.value, zone.value]}>
+    <TimeCanvas
+      name={name}
+      label="Time axis"
+      height={HEIGHT}
+      draw={drawAxis}
+      depends={() => [timeStyle.value, zone.value]}
+    >
       <div class="time-label" ref={label} hidden />
     </TimeCanvas>
   );

@@ -2,8 +2,19 @@
 
 import { Fragment, type JSX } from "preact";
 import { formatDuration } from "./format";
-import { extent, isFollowing, isLive, isWhole, selection, setSelection, setView, showAll, view, zoomBy } from "./state";
 import { Popover } from "./popover";
+import {
+  extent,
+  isFollowing,
+  isLive,
+  isWhole,
+  selection,
+  setSelection,
+  setView,
+  showAll,
+  view,
+  zoomBy,
+} from "./state";
 import { shownRange } from "./time_axis";
 
 const WIDTHS = [86400, 3600, 900, 300, 60, 10, 1];
@@ -22,25 +33,63 @@ function showWidth(width: number): void {
 export function TimeBar(): JSX.Element {
   const [from, to] = view.value;
   const whole = extent.value[1];
-  const short = (width: number): string => formatDuration(width).replace(/\.0+(?=\D)/, "").replace(/ 0\u202fmin$/, "");
+  const short = (width: number): string =>
+    formatDuration(width)
+      .replace(/\.0+(?=\D)/, "")
+      .replace(/ 0\u202fmin$/, "");
   return (
     <div class="time-bar" role="toolbar" aria-label="Time window">
-      <span class="shown"><b>{shownRange(from, to)}</b> <span class="sub">{isWhole.value ? "the whole job" : `${formatDuration(to - from)} of ${formatDuration(whole)}`}</span></span>
+      <span class="shown">
+        <b>{shownRange(from, to)}</b>{" "}
+        <span class="sub">
+          {isWhole.value
+            ? "the whole job"
+            : `${formatDuration(to - from)} of ${formatDuration(whole)}`}
+        </span>
+      </span>
       {selection.value && (
-        <span class="selected">selected {shownRange(...selection.value)} ({formatDuration(selection.value[1] - selection.value[0])})
-          <button onClick={() => setView(selection.value!)}>Zoom to it</button>
-          <button onClick={() => setSelection(null)}>Clear</button>
+        <span class="selected">
+          selected {shownRange(...selection.value)} (
+          {formatDuration(selection.value[1] - selection.value[0])})
+          <button type="button" onClick={() => setView(selection.value!)}>
+            Zoom to it
+          </button>
+          <button type="button" onClick={() => setSelection(null)}>
+            Clear
+          </button>
         </span>
       )}
       <span class="buttons">
-        {isLive.value && !isFollowing.value && <button onClick={() => setView([extent.value[1] - (to - from), extent.value[1]])}>Go to now</button>}
-        <button aria-label="Zoom in" onClick={() => zoomBy(0.5)}>+</button>
-        <button aria-label="Zoom out" onClick={() => zoomBy(2)}>−</button>
-        <button aria-pressed={isWhole.value} onClick={showAll}>All</button>
+        {isLive.value && !isFollowing.value && (
+          <button
+            type="button"
+            onClick={() => setView([extent.value[1] - (to - from), extent.value[1]])}
+          >
+            Go to now
+          </button>
+        )}
+        <button type="button" aria-label="Zoom in" onClick={() => zoomBy(0.5)}>
+          +
+        </button>
+        <button type="button" aria-label="Zoom out" onClick={() => zoomBy(2)}>
+          −
+        </button>
+        <button type="button" aria-pressed={isWhole.value} onClick={showAll}>
+          All
+        </button>
         {usefulWidths(whole).map((width) => (
-          <button key={width} aria-pressed={Math.abs(to - from - width) < width * 1e-3} onClick={() => showWidth(width)}>{short(width)}</button>
+          <button
+            type="button"
+            key={width}
+            aria-pressed={Math.abs(to - from - width) < width * 1e-3}
+            onClick={() => showWidth(width)}
+          >
+            {short(width)}
+          </button>
         ))}
-        <Popover label="Keys" title="What mouse, fingers and keys do" isRight><KeysHelp /></Popover>
+        <Popover label="Keys" title="What mouse, fingers and keys do" isRight>
+          <KeysHelp />
+        </Popover>
       </span>
     </div>
   );
@@ -57,5 +106,14 @@ const HELP: [string, string][] = [
 ];
 
 function KeysHelp(): JSX.Element {
-  return <dl class="keys">{HELP.map(([keys, what]) => <Fragment key={keys}><dt>{keys}</dt><dd>{what}</dd></Fragment>)}</dl>;
+  return (
+    <dl class="keys">
+      {HELP.map(([keys, what]) => (
+        <Fragment key={keys}>
+          <dt>{keys}</dt>
+          <dd>{what}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
 }

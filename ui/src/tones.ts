@@ -4,8 +4,15 @@ import { LINES, phaseColor, SEVERITY } from "./colors";
 
 const TONES: Record<string, string> = {
   ...SEVERITY,
-  initialization: "--c4", training_loop: "--c1", finalization: "--c7", interruption: "--base",
-  cpu: "--c1", gpu: "--c3", memory: "--c7", good: "--ok", quiet: "--base",
+  initialization: "--c4",
+  training_loop: "--c1",
+  finalization: "--c7",
+  interruption: "--base",
+  cpu: "--c1",
+  gpu: "--c3",
+  memory: "--c7",
+  good: "--ok",
+  quiet: "--base",
 };
 
 /** The tone of a place that is the same in several charts. */

@@ -15,7 +15,16 @@ type Props = {
 };
 
 /** A dialog that is open as long as it is there; Escape closes it, and the focus goes back. */
-export function Dialog({ title, action, isDangerous, isBusy, error, onAct, onClose, children }: Props) {
+export function Dialog({
+  title,
+  action,
+  isDangerous,
+  isBusy,
+  error,
+  onAct,
+  onClose,
+  children,
+}: Props) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
@@ -38,10 +47,20 @@ export function Dialog({ title, action, isDangerous, isBusy, error, onAct, onClo
       <form onSubmit={submit}>
         <h2 id={heading}>{title}</h2>
         <div class="dialog-body">{children}</div>
-        {error && <p class="error-text" role="alert">{error}</p>}
+        {error && (
+          <p class="error-text" role="alert">
+            {error}
+          </p>
+        )}
         <div class="dialog-buttons">
-          <button type="button" onClick={onClose}>Cancel</button>
-          <button type="submit" class={isDangerous ? "danger" : "primary"} disabled={Boolean(isBusy)}>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            class={isDangerous ? "danger" : "primary"}
+            disabled={Boolean(isBusy)}
+          >
             {isBusy ? "Waiting for an answer…" : action}
           </button>
         </div>

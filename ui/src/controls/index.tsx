@@ -16,11 +16,18 @@ export function HeaderControls(): JSX.Element | null {
     <div class="controls" role="group" aria-label="Controls of the job">
       {isLive.value && (
         <>
-          <MonitoringSelect job={name} interval={document.interval_seconds} isMonitoring={document.is_monitoring} isRunning={controls.set} />
+          <MonitoringSelect
+            job={name}
+            interval={document.interval_seconds}
+            isMonitoring={document.is_monitoring}
+            isRunning={controls.set}
+          />
           <ProfileButton job={name} isRunning={controls.profile} />
         </>
       )}
-      <a class="button" href={jobPath(name, "report")} download data-control="report">Download report</a>
+      <a class="button" href={jobPath(name, "report")} download data-control="report">
+        Download report
+      </a>
       {isLive.value && <StopButton job={name} isRunning={controls.stop} />}
     </div>
   );

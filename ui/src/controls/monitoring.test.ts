@@ -7,7 +7,13 @@ test("an interval that is not offered is shown among the others", () => {
 });
 
 test("intervals read as people say them", () => {
-  expect([0.1, 0.5, 1, 5, 60].map(intervalWords)).toEqual(["100 ms", "500 ms", "1 s", "5 s", "1 min"]);
+  expect([0.1, 0.5, 1, 5, 60].map(intervalWords)).toEqual([
+    "100 ms",
+    "500 ms",
+    "1 s",
+    "5 s",
+    "1 min",
+  ]);
 });
 
 test("monitoring that is off is switched on with its interval", () => {

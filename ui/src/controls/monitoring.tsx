@@ -40,10 +40,18 @@ export function MonitoringSelect({ job, interval, isMonitoring, isRunning }: Pro
   return (
     <label class="control">
       Monitoring{" "}
-      <select value={asked ?? current} disabled={!isRunning || isBusy} aria-busy={isBusy} data-control="monitoring" onChange={(event) => void change(event.currentTarget.value)}>
+      <select
+        value={asked ?? current}
+        disabled={!isRunning || isBusy}
+        aria-busy={isBusy}
+        data-control="monitoring"
+        onChange={(event) => void change(event.currentTarget.value)}
+      >
         <option value="off">off</option>
         {known.map((seconds) => (
-          <option key={seconds} value={String(seconds)}>every {intervalWords(seconds)}</option>
+          <option key={seconds} value={String(seconds)}>
+            every {intervalWords(seconds)}
+          </option>
         ))}
       </select>
     </label>
@@ -59,11 +67,17 @@ export function intervalChoices(interval: number | null): number[] {
 
 export function intervalWords(seconds: number): string {
   if (seconds === 60) return "1 min";
-  return seconds < 1 ? `${Math.round(seconds * 1000)} ms` : Number.isInteger(seconds) ? `${seconds} s` : formatDuration(seconds);
+  return seconds < 1
+    ? `${Math.round(seconds * 1000)} ms`
+    : Number.isInteger(seconds)
+      ? `${seconds} s`
+      : formatDuration(seconds);
 }
 
 /** What has to be asked so that it becomes so. */
 export function changeFor(value: string, isMonitoring: boolean): Record<string, number | boolean> {
   if (value === "off") return { monitoring: false };
-  return isMonitoring ? { interval_seconds: Number(value) } : { monitoring: true, interval_seconds: Number(value) };
+  return isMonitoring
+    ? { interval_seconds: Number(value) }
+    : { monitoring: true, interval_seconds: Number(value) };
 }

@@ -1,8 +1,8 @@
 // Profile now: for how many steps or seconds, and what to look at.
 
 import { useState } from "preact/hooks";
-import { Dialog } from "./dialog";
 import { toggled } from "../views/legend";
+import { Dialog } from "./dialog";
 import { say } from "./notice";
 import { errorWords, isDone, replyWords, request } from "./request";
 
@@ -23,7 +23,12 @@ export function ProfileButton({ job, isRunning }: { job: string; isRunning: bool
   const [isAsking, setAsking] = useState(false);
   return (
     <>
-      <button type="button" disabled={!isRunning} onClick={() => setAsking(true)} data-control="profile">
+      <button
+        type="button"
+        disabled={!isRunning}
+        onClick={() => setAsking(true)}
+        data-control="profile"
+      >
         Profile now
       </button>
       {isAsking && <ProfileDialog job={job} onClose={() => setAsking(false)} />}
@@ -52,11 +57,25 @@ function ProfileDialog({ job, onClose }: { job: string; onClose: () => void }) {
     }
   };
   return (
-    <Dialog title="Profile now" action="Profile" isBusy={isBusy} error={error} onAct={() => void profile()} onClose={onClose}>
+    <Dialog
+      title="Profile now"
+      action="Profile"
+      isBusy={isBusy}
+      error={error}
+      onAct={() => void profile()}
+      onClose={onClose}
+    >
       <div class="field-row">
         <label>
           For{" "}
-          <input type="number" min="1" max={MOST[unit]} required value={amount} onInput={(event) => setAmount(event.currentTarget.value)} />
+          <input
+            type="number"
+            min="1"
+            max={MOST[unit]}
+            required
+            value={amount}
+            onInput={(event) => setAmount(event.currentTarget.value)}
+          />
         </label>
         <label>
           <span class="visually-hidden">Unit</span>
@@ -70,11 +89,19 @@ function ProfileDialog({ job, onClose }: { job: string; onClose: () => void }) {
         <legend>What to look at</legend>
         {KINDS.map(([kind, words]) => (
           <label key={kind} class="check">
-            <input type="checkbox" checked={kinds.has(kind)} onChange={() => setKinds(toggled(kinds, kind))} /> {words}
+            <input
+              type="checkbox"
+              checked={kinds.has(kind)}
+              onChange={() => setKinds(toggled(kinds, kind))}
+            />{" "}
+            {words}
           </label>
         ))}
       </fieldset>
-      <p class="sub">Kinds follow each other from the next step on. The steps they slow down do not count for how long steps take.</p>
+      <p class="sub">
+        Kinds follow each other from the next step on. The steps they slow down do not count for how
+        long steps take.
+      </p>
     </Dialog>
   );
 }

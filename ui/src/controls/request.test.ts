@@ -4,11 +4,15 @@ import { isDone, replyWords } from "./request";
 const done = { done: true, message: "samples every 100 ms" };
 
 test("those who say the same say it together", () => {
-  expect(replyWords({ replies: { a: done, b: done }, waiting: [] })).toBe("a, b: samples every 100 ms");
+  expect(replyWords({ replies: { a: done, b: done }, waiting: [] })).toBe(
+    "a, b: samples every 100 ms",
+  );
 });
 
 test("who has not answered is named", () => {
-  expect(replyWords({ replies: { a: done }, waiting: ["b"] })).toBe("a: samples every 100 ms; b: no answer yet");
+  expect(replyWords({ replies: { a: done }, waiting: ["b"] })).toBe(
+    "a: samples every 100 ms; b: no answer yet",
+  );
 });
 
 test("many names are counted", () => {

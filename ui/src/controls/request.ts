@@ -11,7 +11,11 @@ const PATIENCE_MS = 15_000;
 const PAUSE_MS = 300;
 
 /** Sends it and comes back with the answers; who has not answered in time is named. */
-export async function request(job: string, kind: "stop" | "set" | "profile", body: Record<string, unknown>): Promise<Replies> {
+export async function request(
+  job: string,
+  kind: "stop" | "set" | "profile",
+  body: Record<string, unknown>,
+): Promise<Replies> {
   const { request: id } = await send<{ request: string }>("POST", jobPath(job, kind), body);
   const end = Date.now() + PATIENCE_MS;
   for (;;) {
@@ -24,7 +28,8 @@ export async function request(job: string, kind: "stop" | "set" | "profile", bod
 /** What was answered, in one sentence; those who say the same say it together. */
 export function replyWords({ replies, waiting }: Replies): string {
   const by = new Map<string, string[]>();
-  for (const [name, reply] of Object.entries(replies)) by.set(reply.message, [...(by.get(reply.message) ?? []), name]);
+  for (const [name, reply] of Object.entries(replies))
+    by.set(reply.message, [...(by.get(reply.message) ?? []), name]);
   const said = [...by].map(([message, names]) => `${someNames(names)}: ${message}`);
   if (waiting.length > 0) said.push(`${someNames(waiting)}: no answer yet`);
   return said.join("; ") || "Nobody was there to answer.";
@@ -40,5 +45,7 @@ export const errorWords = (error: unknown): string =>
   error instanceof ApiError || error instanceof Error ? error.message : String(error);
 
 function someNames(names: readonly string[]): string {
-  return names.length <= 3 ? names.join(", ") : `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`;
+  return names.length <= 3
+    ? names.join(", ")
+    : `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`;
 }

@@ -5,5 +5,9 @@ import { notice } from "./notice";
 
 export function Said(): JSX.Element {
   const said = notice.value;
-  return <p class={`said${said?.isError ? " error" : ""}`} role="status" hidden={said === null}>{said?.text}</p>;
+  return (
+    <p class={`said${said?.isError ? " error" : ""}`} role="status" hidden={said === null}>
+      {said?.text}
+    </p>
+  );
 }

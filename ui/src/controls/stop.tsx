@@ -24,12 +24,28 @@ export function StopButton({ job, isRunning }: { job: string; isRunning: boolean
   };
   return (
     <>
-      <button type="button" class="danger" disabled={!isRunning} onClick={() => setAsking(true)} data-control="stop">
+      <button
+        type="button"
+        class="danger"
+        disabled={!isRunning}
+        onClick={() => setAsking(true)}
+        data-control="stop"
+      >
         Stop training
       </button>
       {isAsking && (
-        <Dialog title={`Stop ${job}?`} action="Stop training" isDangerous isBusy={isBusy} error={error} onAct={() => void stop()} onClose={() => setAsking(false)}>
-          <p>Every process of the job gets SIGTERM, and SIGKILL after 10 s. What was recorded stays.</p>
+        <Dialog
+          title={`Stop ${job}?`}
+          action="Stop training"
+          isDangerous
+          isBusy={isBusy}
+          error={error}
+          onAct={() => void stop()}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            Every process of the job gets SIGTERM, and SIGKILL after 10 s. What was recorded stays.
+          </p>
         </Dialog>
       )}
     </>

@@ -14,18 +14,38 @@ import { shownRange } from "../time_axis";
 import { toggled } from "../views/legend";
 import { chosenWorker } from "./workers";
 
-type Totals = { count: number; seconds: number; mean: number | null; p95: number | null; share: number };
-export type PhaseRow = Totals & { name: string; run_share?: number; children?: (Partial<Totals> & { name: string; seconds: number; share: number })[] };
+type Totals = {
+  count: number;
+  seconds: number;
+  mean: number | null;
+  p95: number | null;
+  share: number;
+};
+export type PhaseRow = Totals & {
+  name: string;
+  run_share?: number;
+  children?: (Partial<Totals> & { name: string; seconds: number; share: number })[];
+};
 type SystemMean = { unit: string; mean: number | null; devices?: Record<string, number | null> };
 export type BreakdownDocument = {
-  worker: number | null; node?: string; t0: number; t1: number; seconds: number;
-  phases: PhaseRow[]; other_seconds?: number; steps?: Totals;
+  worker: number | null;
+  node?: string;
+  t0: number;
+  t1: number;
+  seconds: number;
+  phases: PhaseRow[];
+  other_seconds?: number;
+  steps?: Totals;
   system?: { range: Record<string, SystemMean>; run: Record<string, SystemMean> };
 };
 
 const FIGURES: [string, string][] = [
-  ["gpu.utilization_percent", "GPU busy"], ["cpu.utilization_percent", "CPU busy"], ["gpu.memory_used_percent", "GPU memory"],
-  ["gpu.memory_used_bytes", "GPU memory"], ["memory.used_percent", "memory"], ["cpu.iowait_percent", "I/O wait"],
+  ["gpu.utilization_percent", "GPU busy"],
+  ["cpu.utilization_percent", "CPU busy"],
+  ["gpu.memory_used_percent", "GPU memory"],
+  ["gpu.memory_used_bytes", "GPU memory"],
+  ["memory.used_percent", "memory"],
+  ["cpu.iowait_percent", "I/O wait"],
 ];
 
 /** Sums over many steps are dear: charts that were zoomed come first, and of a drag only where it rests is counted. */
@@ -37,21 +57,48 @@ export function Breakdown({ node }: { node: string }): JSX.Element {
   const range = useComputed(() => selection.value ?? askedView.value);
   const worker = useComputed(() => chosenWorker(node));
   const isFirst = useRef(true);
-  const data = useResource(async (signal) => {
-    const [from, to] = range.value;
-    const question = { t0: jobStart.value + from, t1: jobStart.value + to, worker: worker.value, node };
-    if (!isFirst.current) await new Promise((resolve) => setTimeout(resolve, AFTER_CHARTS_MS));
-    isFirst.current = false;
-    return getJson<BreakdownDocument>(jobPath(job.peek()?.job ?? "", "breakdown"), question, signal);
-  }, isVisible, [node]);
+  const data = useResource(
+    async (signal) => {
+      const [from, to] = range.value;
+      const question = {
+        t0: jobStart.value + from,
+        t1: jobStart.value + to,
+        worker: worker.value,
+        node,
+      };
+      if (!isFirst.current) await new Promise((resolve) => setTimeout(resolve, AFTER_CHARTS_MS));
+      isFirst.current = false;
+      return getJson<BreakdownDocument>(
+        jobPath(job.peek()?.job ?? "", "breakdown"),
+        question,
+        signal,
+      );
+    },
+    isVisible,
+    [node],
+  );
   useEffect(() => exposeChart("breakdown", () => data.peek().value), []);
   const [from, to] = range.value;
   return (
     <section class="card" ref={box} data-chart="breakdown" aria-label="Breakdown">
       <header>
-        <h2>What happened {selection.value ? "in the selection" : isWhole.value ? "in the whole job" : "in view"}</h2>
-        <span class="sub">{shownRange(from, to)} · {formatDuration(to - from)}</span>
-        {selection.value && <span class="end"><button onClick={() => setView(selection.value!)}>Zoom to it</button><button onClick={() => setSelection(null)}>Clear</button></span>}
+        <h2>
+          What happened{" "}
+          {selection.value ? "in the selection" : isWhole.value ? "in the whole job" : "in view"}
+        </h2>
+        <span class="sub">
+          {shownRange(from, to)} · {formatDuration(to - from)}
+        </span>
+        {selection.value && (
+          <span class="end">
+            <button type="button" onClick={() => setView(selection.value!)}>
+              Zoom to it
+            </button>
+            <button type="button" onClick={() => setSelection(null)}>
+              Clear
+            </button>
+          </span>
+        )}
       </header>
       <Waiting resource={data.value}>{(value) => <Figures data={value} />}</Waiting>
     </section>
@@ -61,18 +108,27 @@ export function Breakdown({ node }: { node: string }): JSX.Element {
 function Figures({ data }: { data: BreakdownDocument }): JSX.Element {
   const isPart = selection.value !== null || !isWhole.value;
   const { range = {}, run = {} } = data.system ?? {};
-  const shown = FIGURES.filter(([metric]) => range[metric]?.mean !== null && range[metric] !== undefined).slice(0, 5);
+  const shown = FIGURES.filter(
+    ([metric]) => range[metric]?.mean !== null && range[metric] !== undefined,
+  ).slice(0, 5);
   return (
     <>
       <dl class="figures">
         {shown.map(([metric, label]) => (
           <div key={metric}>
             <dt>{label}</dt>
-            <dd><b>{formatValue(range[metric]!.mean, range[metric]!.unit)}</b>{isPart && <span class="sub">{changeText(range[metric]!, run[metric])}</span>}</dd>
+            <dd>
+              <b>{formatValue(range[metric]!.mean, range[metric]!.unit)}</b>
+              {isPart && <span class="sub">{changeText(range[metric]!, run[metric])}</span>}
+            </dd>
           </div>
         ))}
       </dl>
-      {data.phases.length ? <PhaseTable data={data} isPart={isPart} /> : <p class="sub">No step was recorded in this range.</p>}
+      {data.phases.length ? (
+        <PhaseTable data={data} isPart={isPart} />
+      ) : (
+        <p class="sub">No step was recorded in this range.</p>
+      )}
     </>
   );
 }
@@ -83,9 +139,13 @@ export function changeText(here: SystemMean, run: SystemMean | undefined): strin
   const difference = here.mean - run.mean;
   if (here.unit === "percent") {
     const points = Math.round(difference);
-    return points === 0 ? "as in the whole run" : `${points > 0 ? "▲" : "▼"} ${Math.abs(points)} pt against the run`;
+    return points === 0
+      ? "as in the whole run"
+      : `${points > 0 ? "▲" : "▼"} ${Math.abs(points)} pt against the run`;
   }
-  return Math.abs(difference) < Math.abs(run.mean) * 0.005 ? "as in the whole run" : `${difference > 0 ? "▲" : "▼"} ${formatValue(Math.abs(difference), here.unit)} against the run`;
+  return Math.abs(difference) < Math.abs(run.mean) * 0.005
+    ? "as in the whole run"
+    : `${difference > 0 ? "▲" : "▼"} ${formatValue(Math.abs(difference), here.unit)} against the run`;
 }
 
 function PhaseTable({ data, isPart }: { data: BreakdownDocument; isPart: boolean }): JSX.Element {
@@ -96,35 +156,95 @@ function PhaseTable({ data, isPart }: { data: BreakdownDocument; isPart: boolean
   return (
     <div class="scroll-x">
       <table class="phases">
-        <thead><tr><th>Phase</th><th class="r">Share of time</th><th aria-hidden="true" /><th class="r">Total</th><th class="r">Count</th><th class="r">Mean</th><th class="r">p95</th></tr></thead>
+        <thead>
+          <tr>
+            <th>Phase</th>
+            <th class="r">Share of time</th>
+            <th aria-hidden="true" />
+            <th class="r">Total</th>
+            <th class="r">Count</th>
+            <th class="r">Mean</th>
+            <th class="r">p95</th>
+          </tr>
+        </thead>
         <tbody>
           {rows.map((row) => (
             <Fragment key={row.name}>
               <tr data-phase={row.name}>
                 <td class="name">
-                  {row.children?.length
-                    ? <button class="expand" aria-expanded={open.has(row.name)} aria-label={`Parts of ${phaseName(row.name)}`} onClick={() => toggle(row.name)}>{open.has(row.name) ? "▾" : "▸"}</button>
-                    : <span class="expand" />}
-                  <i class="swatch" style={{ background: `var(${phaseColor(row.name)})` }} />{phaseName(row.name)}
+                  {row.children?.length ? (
+                    <button
+                      type="button"
+                      class="expand"
+                      aria-expanded={open.has(row.name)}
+                      aria-label={`Parts of ${phaseName(row.name)}`}
+                      onClick={() => toggle(row.name)}
+                    >
+                      {open.has(row.name) ? "▾" : "▸"}
+                    </button>
+                  ) : (
+                    <span class="expand" />
+                  )}
+                  <i class="swatch" style={{ background: `var(${phaseColor(row.name)})` }} />
+                  {phaseName(row.name)}
                 </td>
-                <td class="r">{formatPercent(row.share * 100)}{isPart && row.run_share !== undefined && <span class="sub run">run {formatPercent(row.run_share * 100)}</span>}</td>
-                <td class="bar" aria-hidden="true"><i style={{ width: `${Math.min(100, row.share * 100)}%`, background: `var(${phaseColor(row.name)})` }} /></td>
-                <td class="r">{formatDuration(row.seconds)}</td><td class="r">{formatCount(row.count)}</td>
-                <td class="r">{row.mean === null ? "–" : formatDuration(row.mean)}</td><td class="r">{row.p95 === null ? "–" : formatDuration(row.p95)}</td>
+                <td class="r">
+                  {formatPercent(row.share * 100)}
+                  {isPart && row.run_share !== undefined && (
+                    <span class="sub run">run {formatPercent(row.run_share * 100)}</span>
+                  )}
+                </td>
+                <td class="bar" aria-hidden="true">
+                  <i
+                    style={{
+                      width: `${Math.min(100, row.share * 100)}%`,
+                      background: `var(${phaseColor(row.name)})`,
+                    }}
+                  />
+                </td>
+                <td class="r">{formatDuration(row.seconds)}</td>
+                <td class="r">{formatCount(row.count)}</td>
+                <td class="r">{row.mean === null ? "–" : formatDuration(row.mean)}</td>
+                <td class="r">{row.p95 === null ? "–" : formatDuration(row.p95)}</td>
               </tr>
-              {open.has(row.name) && row.children?.map((child) => (
-                <tr class="child" key={child.name}>
-                  <td class="name">{child.name}</td><td class="r">{formatPercent(child.share * 100)}</td>
-                  <td class="bar" aria-hidden="true"><i style={{ width: `${Math.min(100, child.share * 100)}%`, background: `var(${phaseColor(row.name)})`, opacity: "0.55" }} /></td>
-                  <td class="r">{formatDuration(child.seconds)}</td><td class="r">{child.count === undefined ? "" : formatCount(child.count)}</td>
-                  <td class="r">{child.mean == null ? "" : formatDuration(child.mean)}</td><td class="r">{child.p95 == null ? "" : formatDuration(child.p95)}</td>
-                </tr>
-              ))}
+              {open.has(row.name) &&
+                row.children?.map((child) => (
+                  <tr class="child" key={child.name}>
+                    <td class="name">{child.name}</td>
+                    <td class="r">{formatPercent(child.share * 100)}</td>
+                    <td class="bar" aria-hidden="true">
+                      <i
+                        style={{
+                          width: `${Math.min(100, child.share * 100)}%`,
+                          background: `var(${phaseColor(row.name)})`,
+                          opacity: "0.55",
+                        }}
+                      />
+                    </td>
+                    <td class="r">{formatDuration(child.seconds)}</td>
+                    <td class="r">{child.count === undefined ? "" : formatCount(child.count)}</td>
+                    <td class="r">{child.mean == null ? "" : formatDuration(child.mean)}</td>
+                    <td class="r">{child.p95 == null ? "" : formatDuration(child.p95)}</td>
+                  </tr>
+                ))}
             </Fragment>
           ))}
           {other > data.seconds * 0.001 && (
-            <tr><td class="name"><span class="expand" /><i class="swatch none" />outside of phases</td><td class="r">{formatPercent((other / data.seconds) * 100)}</td>
-              <td class="bar" aria-hidden="true"><i class="none" style={{ width: `${(other / data.seconds) * 100}%` }} /></td><td class="r">{formatDuration(other)}</td><td /><td /><td /></tr>
+            <tr>
+              <td class="name">
+                <span class="expand" />
+                <i class="swatch none" />
+                outside of phases
+              </td>
+              <td class="r">{formatPercent((other / data.seconds) * 100)}</td>
+              <td class="bar" aria-hidden="true">
+                <i class="none" style={{ width: `${(other / data.seconds) * 100}%` }} />
+              </td>
+              <td class="r">{formatDuration(other)}</td>
+              <td />
+              <td />
+              <td />
+            </tr>
           )}
         </tbody>
       </table>

@@ -23,18 +23,45 @@ export function ChartBlock({ title, sub, controls, twin, children }: Props): JSX
         {sub && <span class="sub">{sub}</span>}
         {controls}
         <span class="end">
-          <button class="quiet faint" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{isOpen ? "Hide table" : "Show as table"}</button>
+          <button
+            type="button"
+            class="quiet faint"
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {isOpen ? "Hide table" : "Show as table"}
+          </button>
         </span>
       </div>
       {children}
-      {isOpen && <div class="twin"><Table spec={twin()} /></div>}
+      {isOpen && (
+        <div class="twin">
+          <Table spec={twin()} />
+        </div>
+      )}
     </section>
   );
 }
 
-export function tableSpec(title: string, columns: TableSpec["columns"], rows: TableSpec["rows"]): TableSpec {
+export function tableSpec(
+  title: string,
+  columns: TableSpec["columns"],
+  rows: TableSpec["rows"],
+): TableSpec {
   return { mark: "table", title, note: "", coarsened: "", columns, rows, total: null };
 }
 
-export const numberColumn = (title: string, unit: string): TableSpec["columns"][number] => ({ name: title, title, unit, is_number: true, tone: "" });
-export const textColumn = (title: string): TableSpec["columns"][number] => ({ name: title, title, unit: "", is_number: false, tone: "" });
+export const numberColumn = (title: string, unit: string): TableSpec["columns"][number] => ({
+  name: title,
+  title,
+  unit,
+  is_number: true,
+  tone: "",
+});
+export const textColumn = (title: string): TableSpec["columns"][number] => ({
+  name: title,
+  title,
+  unit: "",
+  is_number: false,
+  tone: "",
+});

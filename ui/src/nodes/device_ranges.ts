@@ -22,7 +22,9 @@ export function formatDevices(devices: readonly number[]): string {
     const first = ordered[i]!;
     while (ordered[i + 1] === ordered[i]! + 1) i += 1;
     const last = ordered[i]!;
-    parts.push(first === last ? `${first}` : last === first + 1 ? `${first},${last}` : `${first}-${last}`);
+    parts.push(
+      first === last ? `${first}` : last === first + 1 ? `${first},${last}` : `${first}-${last}`,
+    );
   }
   return parts.join(",");
 }

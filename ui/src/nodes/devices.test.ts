@@ -23,7 +23,9 @@ describe("devices by number", () => {
 
 describe("rows of a heatmap", () => {
   const devices: HeatRow[] = [
-    { device: "cpu0", kind: "cpu" }, { device: "cpu1", kind: "cpu" }, { device: "gpu0", kind: "gpu" },
+    { device: "cpu0", kind: "cpu" },
+    { device: "cpu1", kind: "cpu" },
+    { device: "gpu0", kind: "gpu" },
   ];
 
   it("lie below each other with a gap between cores and GPUs", () => {

@@ -1,19 +1,36 @@
 // All nodes of a job over time: codes to draw, and who stands out.
 
 import { getFrame, jobPath } from "../api";
-import { rawPart, type Frame, type Numbers, type Part } from "../frames";
+import { type Frame, type Numbers, type Part, rawPart } from "../frames";
 import { job, jobStart } from "../state";
 import { niceCeiling } from "../ticks";
-import { MISSING, type Heat } from "./heat_image";
+import { type Heat, MISSING } from "./heat_image";
 import { askedWindow, type By } from "./source";
 
-export type Ranked = { node: string; reason: string | null; mean: number | null; state: string | null; is_outlier: boolean };
+export type Ranked = {
+  node: string;
+  reason: string | null;
+  mean: number | null;
+  state: string | null;
+  is_outlier: boolean;
+};
 /** `top` is the value of the highest code. */
-export type FleetData = { heat: Heat; nodes: string[]; ranking: Ranked[]; metric: string; unit: string; top: number };
+export type FleetData = {
+  heat: Heat;
+  nodes: string[];
+  ranking: Ranked[];
+  metric: string;
+  unit: string;
+  top: number;
+};
 
 type Header = {
-  metric: string; unit: string | null; columns: { start: number; width: number; count: number };
-  rows: { node: string }[]; values: Part; ranking: Ranked[];
+  metric: string;
+  unit: string | null;
+  columns: { start: number; width: number; count: number };
+  rows: { node: string }[];
+  values: Part;
+  ranking: Ranked[];
 };
 
 /** Numbers as codes 0..200 from nought to `top`; what is not known is 255. */
@@ -21,7 +38,9 @@ export function toCodes(values: Numbers, top: number): Uint8Array {
   const codes = new Uint8Array(values.length);
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
-    codes[i] = Number.isNaN(value) ? MISSING : Math.round(Math.min(1, Math.max(0, value / top)) * 200);
+    codes[i] = Number.isNaN(value)
+      ? MISSING
+      : Math.round(Math.min(1, Math.max(0, value / top)) * 200);
   }
   return codes;
 }
@@ -39,14 +58,33 @@ export function decodeFleet(frame: Frame<Header>, start: number): FleetData {
   const top = isPercent ? 100 : niceCeiling(highest(raw));
   const codes = isPercent ? (raw as Uint8Array) : toCodes(raw, top);
   return {
-    heat: { rows: rows.length, columns: columns.count, start: columns.start - start, width: columns.width, codes },
-    nodes: rows.map((row) => row.node), ranking, metric, unit: unit ?? "", top,
+    heat: {
+      rows: rows.length,
+      columns: columns.count,
+      start: columns.start - start,
+      width: columns.width,
+      codes,
+    },
+    nodes: rows.map((row) => row.node),
+    ranking,
+    metric,
+    unit: unit ?? "",
+    top,
   };
 }
 
-export async function loadFleet(metric: string, by: By, pixels: number, signal: AbortSignal): Promise<FleetData> {
+export async function loadFleet(
+  metric: string,
+  by: By,
+  pixels: number,
+  signal: AbortSignal,
+): Promise<FleetData> {
   const start = jobStart.peek();
-  const frame = await getFrame<Header>(jobPath(job.peek()?.job ?? "", "fleet"), { metric, by, ...askedWindow(), px: pixels }, signal);
+  const frame = await getFrame<Header>(
+    jobPath(job.peek()?.job ?? "", "fleet"),
+    { metric, by, ...askedWindow(), px: pixels },
+    signal,
+  );
   return decodeFleet(frame, start);
 }
 

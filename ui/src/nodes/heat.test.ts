@@ -2,9 +2,23 @@ import { describe, expect, it } from "vitest";
 import { frameOf } from "../fakes/frames";
 import { decodeFrame } from "../frames";
 import { decodeFleet, fleetOrder, fleetRowHeight, toCodes } from "./fleet_data";
-import { codeExtent, heatAt, paintCodes, parseColor, rampTable, rowMeans, type Heat } from "./heat_image";
+import {
+  codeExtent,
+  type Heat,
+  heatAt,
+  paintCodes,
+  parseColor,
+  rampTable,
+  rowMeans,
+} from "./heat_image";
 
-const heat: Heat = { rows: 2, columns: 4, start: 10, width: 2, codes: new Uint8Array([0, 100, 200, 255, 20, 20, 20, 20]) };
+const heat: Heat = {
+  rows: 2,
+  columns: 4,
+  start: 10,
+  width: 2,
+  codes: new Uint8Array([0, 100, 200, 255, 20, 20, 20, 20]),
+};
 
 describe("a heatmap", () => {
   it("knows the value of a cell", () => {
@@ -20,7 +34,13 @@ describe("a heatmap", () => {
   });
 
   it("is painted by a ramp, what is missing in a color of its own", () => {
-    const table = rampTable([[0, 0, 0], [255, 0, 0]], [1, 2, 3]);
+    const table = rampTable(
+      [
+        [0, 0, 0],
+        [255, 0, 0],
+      ],
+      [1, 2, 3],
+    );
     const pixels = new Uint32Array(8);
     paintCodes(heat, [1, 0], table, pixels);
     expect(pixels[4]).toBe(0xff000000);
@@ -38,15 +58,31 @@ describe("a heatmap", () => {
 
 describe("a fleet", () => {
   const ranking = [
-    { node: "b", reason: "55 %, below the 92 % of most nodes", mean: 55, state: null, is_outlier: true },
+    {
+      node: "b",
+      reason: "55 %, below the 92 % of most nodes",
+      mean: 55,
+      state: null,
+      is_outlier: true,
+    },
     { node: "a", reason: null, mean: 92, state: null, is_outlier: false },
   ];
   const columns = { start: 1000, width: 5, count: 2 };
   const rows = [{ node: "a" }, { node: "b" }];
 
   it("in percent comes as codes", () => {
-    const header = { metric: "gpu", unit: "percent", columns, rows, ranking, values: { offset: 0, length: 4, type: "u8", scale: 0.5 } };
-    const fleet = decodeFleet(decodeFrame(frameOf(header, new Uint8Array([180, 190, 110, 255, 0, 0, 0, 0]))), 900);
+    const header = {
+      metric: "gpu",
+      unit: "percent",
+      columns,
+      rows,
+      ranking,
+      values: { offset: 0, length: 4, type: "u8", scale: 0.5 },
+    };
+    const fleet = decodeFleet(
+      decodeFrame(frameOf(header, new Uint8Array([180, 190, 110, 255, 0, 0, 0, 0]))),
+      900,
+    );
     expect(fleet.heat.start).toBe(100);
     expect([...fleet.heat.codes]).toEqual([180, 190, 110, 255]);
     expect(fleetOrder(fleet, true)).toEqual([1, 0]);

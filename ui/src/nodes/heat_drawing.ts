@@ -1,9 +1,9 @@
 // Draws a heatmap onto a canvas over time, with its color bar.
 
-import { FONT, type Area } from "../canvas";
+import { type Area, FONT } from "../canvas";
 import { color } from "../colors";
 import { xAt } from "../gestures";
-import { paintCodes, parseColor, rampTable, type Heat } from "./heat_image";
+import { type Heat, paintCodes, parseColor, rampTable } from "./heat_image";
 
 export type HeatScale = { low: number; high: number };
 const STOPS = ["--heat-0", "--heat-1", "--heat-2", "--heat-3", "--heat-4", "--heat-5"];
@@ -15,7 +15,12 @@ export function heatTable(scale: HeatScale): Uint32Array {
   const key = [color("--heat-0"), scale.low, scale.high].join();
   let table = tables.get(key);
   if (!table) {
-    table = rampTable(STOPS.map((name) => parseColor(color(name))), parseColor(color("--heat-none")), scale.low, scale.high);
+    table = rampTable(
+      STOPS.map((name) => parseColor(color(name))),
+      parseColor(color("--heat-none")),
+      scale.low,
+      scale.high,
+    );
     if (tables.size > 64) tables.clear();
     tables.set(key, table);
   }
@@ -30,7 +35,8 @@ export class Sheet {
   paint(heat: Heat, order: readonly number[], table: Uint32Array): HTMLCanvasElement {
     const { painted } = this;
     this.canvas ??= document.createElement("canvas");
-    if (painted?.heat === heat && painted.order === order && painted.table === table) return this.canvas;
+    if (painted?.heat === heat && painted.order === order && painted.table === table)
+      return this.canvas;
     this.painted = { heat, order, table };
     const { canvas } = this;
     canvas.width = heat.columns;
@@ -43,7 +49,13 @@ export class Sheet {
   }
 }
 
-export type Rows = { heat: Heat; order: readonly number[]; table: Uint32Array; top: number; rowHeight: number };
+export type Rows = {
+  heat: Heat;
+  order: readonly number[];
+  table: Uint32Array;
+  top: number;
+  rowHeight: number;
+};
 
 /** Rows from `top`, `rowHeight` pixels each; the time axis is the area's. */
 export function drawHeat(g: CanvasRenderingContext2D, area: Area, sheet: Sheet, rows: Rows): void {
@@ -61,8 +73,14 @@ export function drawHeat(g: CanvasRenderingContext2D, area: Area, sheet: Sheet, 
 }
 
 /** The color bar in the right margin: which color means which value. */
-export function drawColorBar(g: CanvasRenderingContext2D, area: Area, table: Uint32Array, labels: readonly [string, string, string]): void {
-  const x = area.left + area.plot + 12, top = 8;
+export function drawColorBar(
+  g: CanvasRenderingContext2D,
+  area: Area,
+  table: Uint32Array,
+  labels: readonly [string, string, string],
+): void {
+  const x = area.left + area.plot + 12,
+    top = 8;
   const height = Math.min(120, Math.max(24, area.height - 20));
   for (let y = 0; y < height; y++) {
     const packed = table[Math.round((1 - y / (height - 1)) * 200)]!;
@@ -76,5 +94,7 @@ export function drawColorBar(g: CanvasRenderingContext2D, area: Area, table: Uin
   g.textAlign = "left";
   g.textBaseline = "middle";
   const shown = height < 60 ? [labels[0], "", labels[2]] : labels;
-  shown.forEach((label, i) => g.fillText(label, x + 16, top + height - (height * i) / 2));
+  shown.forEach((label, i) => {
+    g.fillText(label, x + 16, top + height - (height * i) / 2);
+  });
 }

@@ -5,7 +5,13 @@ export const CODES_PER_PERCENT = 2;
 
 export type Rgb = readonly [number, number, number];
 /** Rows of `columns` codes each, 0..200 for 0..100 %; column i covers `width` seconds from `start` + i × width. */
-export type Heat = { rows: number; columns: number; start: number; width: number; codes: Uint8Array };
+export type Heat = {
+  rows: number;
+  columns: number;
+  start: number;
+  width: number;
+  codes: Uint8Array;
+};
 
 export function parseColor(text: string): Rgb {
   const hex = /^#([0-9a-f]{6})$/i.exec(text.trim())?.[1];
@@ -17,20 +23,28 @@ export function parseColor(text: string): Rgb {
 /** A color for each code: `stops` spread from `low` to `high` (codes), and one for what is missing. */
 export function rampTable(stops: readonly Rgb[], missing: Rgb, low = 0, high = 200): Uint32Array {
   const table = new Uint32Array(256);
-  const pack = ([r, g, b]: Rgb): number => (255 << 24 | Math.round(b) << 16 | Math.round(g) << 8 | Math.round(r)) >>> 0;
+  const pack = ([r, g, b]: Rgb): number =>
+    ((255 << 24) | (Math.round(b) << 16) | (Math.round(g) << 8) | Math.round(r)) >>> 0;
   for (let code = 0; code < 255; code++) {
     const share = Math.min(1, Math.max(0, (code - low) / Math.max(1, high - low)));
     const at = share * (stops.length - 1);
     const i = Math.min(stops.length - 2, Math.floor(at));
     const [from, to] = [stops[i]!, stops[i + 1]!];
-    table[code] = pack([0, 1, 2].map((c) => from[c]! + (to[c]! - from[c]!) * (at - i)) as unknown as Rgb);
+    table[code] = pack(
+      [0, 1, 2].map((c) => from[c]! + (to[c]! - from[c]!) * (at - i)) as unknown as Rgb,
+    );
   }
   table[MISSING] = pack(missing);
   return table;
 }
 
 /** Writes rows in a given order as pixels, one per cell. */
-export function paintCodes(heat: Heat, order: readonly number[], table: Uint32Array, into: Uint32Array): void {
+export function paintCodes(
+  heat: Heat,
+  order: readonly number[],
+  table: Uint32Array,
+  into: Uint32Array,
+): void {
   const { columns, codes } = heat;
   for (let y = 0; y < order.length; y++) {
     const from = order[y]! * columns;
@@ -53,10 +67,14 @@ export function rowMeans(heat: Heat, from: number, to: number): Float64Array {
   const last = Math.min(heat.columns, Math.ceil((to - heat.start) / heat.width));
   const means = new Float64Array(heat.rows);
   for (let row = 0; row < heat.rows; row++) {
-    let sum = 0, count = 0;
+    let sum = 0,
+      count = 0;
     for (let column = first; column < last; column++) {
       const code = heat.codes[row * heat.columns + column]!;
-      if (code !== MISSING) { sum += code; count += 1; }
+      if (code !== MISSING) {
+        sum += code;
+        count += 1;
+      }
     }
     means[row] = count ? sum / count / CODES_PER_PERCENT : NaN;
   }
@@ -65,7 +83,8 @@ export function rowMeans(heat: Heat, from: number, to: number): Float64Array {
 
 /** The lowest and the highest code that occur. */
 export function codeExtent(codes: Uint8Array): [number, number] {
-  let low = 200, high = 0;
+  let low = 200,
+    high = 0;
   for (const code of codes) {
     if (code === MISSING) continue;
     if (code < low) low = code;

@@ -1,9 +1,9 @@
 // Every core and GPU over time: a row each, a column per pixel, color is how busy it was.
 
-import { useComputed, type ReadonlySignal } from "@preact/signals";
+import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useCallback, useMemo } from "preact/hooks";
-import { drawSelectionFrame, FONT, TimeCanvas, type Area } from "../canvas";
+import { type Area, drawSelectionFrame, FONT, TimeCanvas } from "../canvas";
 import { color } from "../colors";
 import { formatDuration, formatPercent } from "../format";
 import type { Point } from "../gestures";
@@ -14,28 +14,58 @@ import { shownTime } from "../time_axis";
 import { ChartBlock, numberColumn, tableSpec, textColumn } from "./chart_block";
 import { drawColorBar, drawHeat, heatTable, Sheet } from "./heat_drawing";
 import { codeExtent, heatAt } from "./heat_image";
-import { labelStep, layoutRows, rowAt, type RowLayout } from "./heat_layout";
-import { picks, pickColor, togglePick } from "./picks";
+import { labelStep, layoutRows, type RowLayout, rowAt } from "./heat_layout";
+import { pickColor, picks, togglePick } from "./picks";
 import type { By, NodeHeat } from "./source";
 
-type Props = { data: ReadonlySignal<Resource<NodeHeat>>; by: ReadonlySignal<By>; means: ReadonlySignal<Float64Array | null> };
+type Props = {
+  data: ReadonlySignal<Resource<NodeHeat>>;
+  by: ReadonlySignal<By>;
+  means: ReadonlySignal<Float64Array | null>;
+};
 
 export function HeatmapChart({ data, by, means }: Props): JSX.Element {
   const isByLoad = useComputed(() => route.value.parameters.order === "load");
   const isRelative = useComputed(() => route.value.parameters.scale === "relative");
-  const layout = useComputed(() => layoutRows(data.value.value?.devices ?? [], isByLoad.value ? means.value : null));
+  const layout = useComputed(() =>
+    layoutRows(data.value.value?.devices ?? [], isByLoad.value ? means.value : null),
+  );
   const choices = (
     <>
-      <Choice label="of each column" value={by.value} options={["mean", "max", "min"]} onChange={(value) => setParameters({ by: value === "mean" ? null : value })} />
-      <Choice label="rows by" value={isByLoad.value ? "load" : "number"} options={["number", "load"]} onChange={(value) => setParameters({ order: value === "load" ? value : null })} />
-      <Choice label="scale" value={isRelative.value ? "relative" : "0–100 %"} options={["0–100 %", "relative"]} onChange={(value) => setParameters({ scale: value === "relative" ? value : null })} />
+      <Choice
+        label="of each column"
+        value={by.value}
+        options={["mean", "max", "min"]}
+        onChange={(value) => setParameters({ by: value === "mean" ? null : value })}
+      />
+      <Choice
+        label="rows by"
+        value={isByLoad.value ? "load" : "number"}
+        options={["number", "load"]}
+        onChange={(value) => setParameters({ order: value === "load" ? value : null })}
+      />
+      <Choice
+        label="scale"
+        value={isRelative.value ? "relative" : "0–100 %"}
+        options={["0–100 %", "relative"]}
+        onChange={(value) => setParameters({ scale: value === "relative" ? value : null })}
+      />
     </>
   );
   const heat = data.value.value;
   return (
-    <ChartBlock title="Every core and GPU" sub={heat ? `one column is ${formatDuration(heat.heat.width)}; click a row to draw it above` : ""} controls={choices}
-      twin={() => heatTwin(heat, means.value)}>
-      <Waiting resource={data.value} empty={(one) => (one.devices.length ? null : "No core or GPU was sampled.")}>
+    <ChartBlock
+      title="Every core and GPU"
+      sub={
+        heat ? `one column is ${formatDuration(heat.heat.width)}; click a row to draw it above` : ""
+      }
+      controls={choices}
+      twin={() => heatTwin(heat, means.value)}
+    >
+      <Waiting
+        resource={data.value}
+        empty={(one) => (one.devices.length ? null : "No core or GPU was sampled.")}
+      >
         {() => <HeatCanvas data={data} layout={layout} isRelative={isRelative} />}
       </Waiting>
     </ChartBlock>
@@ -43,11 +73,25 @@ export function HeatmapChart({ data, by, means }: Props): JSX.Element {
 }
 
 function heatTwin(heat: NodeHeat | null, means: Float64Array | null): ReturnType<typeof tableSpec> {
-  const rows = heat && means ? heat.devices.map(({ device }, row) => [device, Number.isNaN(means[row]!) ? null : means[row]!]) : [];
-  return tableSpec("Every core and GPU", [textColumn("device"), numberColumn("mean in view", "percent")], rows);
+  const rows =
+    heat && means
+      ? heat.devices.map(({ device }, row) => [
+          device,
+          Number.isNaN(means[row]!) ? null : means[row]!,
+        ])
+      : [];
+  return tableSpec(
+    "Every core and GPU",
+    [textColumn("device"), numberColumn("mean in view", "percent")],
+    rows,
+  );
 }
 
-type CanvasProps = { data: Props["data"]; layout: ReadonlySignal<RowLayout>; isRelative: ReadonlySignal<boolean> };
+type CanvasProps = {
+  data: Props["data"];
+  layout: ReadonlySignal<RowLayout>;
+  isRelative: ReadonlySignal<boolean>;
+};
 
 function HeatCanvas({ data, layout, isRelative }: CanvasProps): JSX.Element {
   const sheets = useMemo(() => ({ cpu: new Sheet(), gpu: new Sheet() }), []);
@@ -60,28 +104,51 @@ function HeatCanvas({ data, layout, isRelative }: CanvasProps): JSX.Element {
       drawHeat(g, area, sheets[group.kind], { heat: shown.heat, table, ...group });
       drawLabels(g, area, group, shown);
     }
-    drawColorBar(g, area, heatTable({ low: 0, high: 200 }), [low, (low + high) / 2, high].map((code) => formatPercent(code / 2)) as [string, string, string]);
+    drawColorBar(
+      g,
+      area,
+      heatTable({ low: 0, high: 200 }),
+      [low, (low + high) / 2, high].map((code) => formatPercent(code / 2)) as [
+        string,
+        string,
+        string,
+      ],
+    );
     drawSelectionFrame(g, area);
   }, []);
   const deviceAt = (point: Point): number => rowAt(layout.peek(), point.y);
   return (
-    <TimeCanvas name="heatmap" label="How busy every core and GPU was over time" height={layout.value.height} draw={draw}
+    <TimeCanvas
+      name="heatmap"
+      label="How busy every core and GPU was over time"
+      height={layout.value.height}
+      draw={draw}
       depends={() => [data.value, layout.value, isRelative.value, picks.cpu.value, picks.gpu.value]}
       tip={(point) => {
-        const shown = data.peek().value, row = deviceAt(point);
-        return shown && row >= 0 ? `${shown.devices[row]!.device} · ${shownTime(point.time)} · ${formatPercent(heatAt(shown.heat, row, point.time))}` : null;
+        const shown = data.peek().value,
+          row = deviceAt(point);
+        return shown && row >= 0
+          ? `${shown.devices[row]!.device} · ${shownTime(point.time)} · ${formatPercent(heatAt(shown.heat, row, point.time))}`
+          : null;
       }}
       onClick={(point) => {
-        const shown = data.peek().value, row = deviceAt(point);
+        const shown = data.peek().value,
+          row = deviceAt(point);
         if (!shown || row < 0) return;
         const { kind } = shown.devices[row]!;
         togglePick(kind, shown.devices.slice(0, row).filter((one) => one.kind === kind).length);
       }}
-      data={() => ({ ...data.peek().value, layout: layout.peek() })} />
+      data={() => ({ ...data.peek().value, layout: layout.peek() })}
+    />
   );
 }
 
-function drawLabels(g: CanvasRenderingContext2D, area: Area, group: RowLayout["groups"][number], shown: NodeHeat): void {
+function drawLabels(
+  g: CanvasRenderingContext2D,
+  area: Area,
+  group: RowLayout["groups"][number],
+  shown: NodeHeat,
+): void {
   g.font = FONT;
   g.textAlign = "right";
   g.textBaseline = "middle";
@@ -96,16 +163,32 @@ function drawLabels(g: CanvasRenderingContext2D, area: Area, group: RowLayout["g
     }
     if (y % every) return;
     g.fillStyle = color("--muted");
-    g.fillText(shown.devices[row]!.device, area.left - 8, Math.min(area.height - 6, Math.max(6, middle)));
+    g.fillText(
+      shown.devices[row]!.device,
+      area.left - 8,
+      Math.min(area.height - 6, Math.max(6, middle)),
+    );
   });
 }
 
-type ChoiceProps = { label: string; value: string; options: readonly string[]; onChange: (value: string) => void };
+type ChoiceProps = {
+  label: string;
+  value: string;
+  options: readonly string[];
+  onChange: (value: string) => void;
+};
 
 export function Choice({ label, value, options, onChange }: ChoiceProps): JSX.Element {
   return (
-    <label class="choice">{label} <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-      {options.map((option) => <option key={option} value={option}>{option}</option>)}
-    </select></label>
+    <label class="choice">
+      {label}{" "}
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {options.map((option) => (
+          <option key={option} value={option}>
+            {option}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

@@ -1,48 +1,97 @@
 // What the framework did: a lane per phase, or the share of each; drag to select.
 
-import { useComputed, type ReadonlySignal } from "@preact/signals";
+import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useCallback, useRef } from "preact/hooks";
-import { drawSelection, drawSelectionFrame, FONT, TimeCanvas, type Area } from "../canvas";
+import { type Area, drawSelection, drawSelectionFrame, FONT, TimeCanvas } from "../canvas";
 import { color, phaseColor, phaseName } from "../colors";
 import { formatCount, formatDuration, formatPercent } from "../format";
-import { xAt, type Point } from "../gestures";
+import { type Point, xAt } from "../gestures";
 import { useResource, useVisible } from "../resource";
 import { route, setParameters } from "../router";
+import { job } from "../state";
 import { Waiting } from "../states";
 import { shownTime } from "../time_axis";
 import { ChartBlock, numberColumn, tableSpec, textColumn } from "./chart_block";
 import { Choice } from "./heatmap";
-import { isPhase, loadLanes, phaseShares, shareColumns, stretchAt, styleFor, type Lane, type Lanes as LaneData } from "./phases";
+import {
+  isPhase,
+  type Lane,
+  type Lanes as LaneData,
+  loadLanes,
+  phaseShares,
+  shareColumns,
+  stretchAt,
+  styleFor,
+} from "./phases";
 import { chosenWorker, workersOf } from "./workers";
-import { job } from "../state";
 
 const LANE = 22;
 const SHARE_HEIGHT = 132;
 
-export function Lanes({ node, pixels }: { node: string; pixels: ReadonlySignal<number> }): JSX.Element {
+export function Lanes({
+  node,
+  pixels,
+}: {
+  node: string;
+  pixels: ReadonlySignal<number>;
+}): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const isVisible = useVisible(box);
   const worker = useComputed(() => chosenWorker(node));
-  const data = useResource(async (signal) => {
-    if (worker.value === null) return { window: [0, 1], columns: 0, lanes: [] } satisfies LaneData;
-    return loadLanes(worker.value, pixels.value, signal);
-  }, isVisible, [node]);
+  const data = useResource(
+    async (signal) => {
+      if (worker.value === null)
+        return { window: [0, 1], columns: 0, lanes: [] } satisfies LaneData;
+      return loadLanes(worker.value, pixels.value, signal);
+    },
+    isVisible,
+    [node],
+  );
   const lanes = data.value.value;
   const style = lanes ? styleFor(lanes, route.value.parameters.phases) : "lanes";
   const ranks = workersOf(job.value, node).map((one) => String(one.rank));
   const controls = (
     <>
-      {ranks.length > 1 && <Choice label="worker" value={String(worker.value)} options={ranks} onChange={(value) => setParameters({ worker: value })} />}
-      <Choice label="as" value={route.value.parameters.phases ?? "auto"} options={["auto", "lanes", "share"]} onChange={(value) => setParameters({ phases: value === "auto" ? null : value })} />
+      {ranks.length > 1 && (
+        <Choice
+          label="worker"
+          value={String(worker.value)}
+          options={ranks}
+          onChange={(value) => setParameters({ worker: value })}
+        />
+      )}
+      <Choice
+        label="as"
+        value={route.value.parameters.phases ?? "auto"}
+        options={["auto", "lanes", "share"]}
+        onChange={(value) => setParameters({ phases: value === "auto" ? null : value })}
+      />
     </>
   );
-  const sub = worker.value === null ? "" : `of worker ${worker.value}; ${style === "share" ? "height is the share of time" : "a stretch each"}; drag to select`;
+  const sub =
+    worker.value === null
+      ? ""
+      : `of worker ${worker.value}; ${style === "share" ? "height is the share of time" : "a stretch each"}; drag to select`;
   return (
     <div ref={box} class="ruled">
-      <ChartBlock title="Framework phases" sub={sub} controls={controls} twin={() => lanesTwin(lanes)}>
-        <Waiting resource={data.value} empty={(one) => (one.lanes.length ? null : noSteps(worker.value))}>
-          {() => (style === "share" ? <ShareCanvas data={data.value.value!} /> : <LanesCanvas data={data.value.value!} />)}
+      <ChartBlock
+        title="Framework phases"
+        sub={sub}
+        controls={controls}
+        twin={() => lanesTwin(lanes)}
+      >
+        <Waiting
+          resource={data.value}
+          empty={(one) => (one.lanes.length ? null : noSteps(worker.value))}
+        >
+          {() =>
+            style === "share" ? (
+              <ShareCanvas data={data.value.value!} />
+            ) : (
+              <LanesCanvas data={data.value.value!} />
+            )
+          }
         </Waiting>
       </ChartBlock>
     </div>
@@ -50,26 +99,57 @@ export function Lanes({ node, pixels }: { node: string; pixels: ReadonlySignal<n
 }
 
 function noSteps(worker: number | null): string {
-  return worker === null ? job.value?.not_seen || "No training process has been seen on this node." : `Worker ${worker} recorded no step in this window.`;
+  return worker === null
+    ? job.value?.not_seen || "No training process has been seen on this node."
+    : `Worker ${worker} recorded no step in this window.`;
 }
 
 function lanesTwin(data: LaneData | null): ReturnType<typeof tableSpec> {
   const span = data ? data.window[1] - data.window[0] : 1;
-  const rows = (data?.lanes ?? []).map((lane) => [phaseName(lane.name), lane.count, lane.seconds, (lane.seconds / span) * 100]);
-  return tableSpec("Framework phases", [textColumn("phase"), numberColumn("count", ""), numberColumn("total", "seconds"), numberColumn("share of time", "percent")], rows);
+  const rows = (data?.lanes ?? []).map((lane) => [
+    phaseName(lane.name),
+    lane.count,
+    lane.seconds,
+    (lane.seconds / span) * 100,
+  ]);
+  return tableSpec(
+    "Framework phases",
+    [
+      textColumn("phase"),
+      numberColumn("count", ""),
+      numberColumn("total", "seconds"),
+      numberColumn("share of time", "percent"),
+    ],
+    rows,
+  );
 }
 
 function LanesCanvas({ data }: { data: LaneData }): JSX.Element {
-  const draw = useCallback((g: CanvasRenderingContext2D, area: Area) => {
-    drawSelection(g, area);
-    data.lanes.forEach((lane, i) => drawLane(g, area, data, lane, i * LANE));
-    drawSelectionFrame(g, area);
-  }, [data]);
+  const draw = useCallback(
+    (g: CanvasRenderingContext2D, area: Area) => {
+      drawSelection(g, area);
+      data.lanes.forEach((lane, i) => {
+        drawLane(g, area, data, lane, i * LANE);
+      });
+      drawSelectionFrame(g, area);
+    },
+    [data],
+  );
   const tip = (point: Point): string | null => {
     const lane = data.lanes[Math.floor(point.y / LANE)];
     return lane ? laneTip(lane, data, point.time) : null;
   };
-  return <TimeCanvas name="phases" label="Phases of the worker over time, a lane each" height={data.lanes.length * LANE} draw={draw} tip={tip} dragMeans="select" data={() => ({ style: "lanes", ...data })} />;
+  return (
+    <TimeCanvas
+      name="phases"
+      label="Phases of the worker over time, a lane each"
+      height={data.lanes.length * LANE}
+      draw={draw}
+      tip={tip}
+      dragMeans="select"
+      data={() => ({ style: "lanes", ...data })}
+    />
+  );
 }
 
 function laneTip(lane: Lane, data: LaneData, time: number): string | null {
@@ -79,12 +159,22 @@ function laneTip(lane: Lane, data: LaneData, time: number): string | null {
     return `${phaseName(lane.name)}${Number.isFinite(step) && step >= 0 ? ` · step ${formatCount(step)}` : ""} · ${formatDuration(lane.lengths[found]!)} · at ${shownTime(lane.starts[found]!)}`;
   }
   if (!lane.coverage) return null;
-  const column = Math.floor(((time - data.window[0]) / (data.window[1] - data.window[0])) * lane.coverage.length);
+  const column = Math.floor(
+    ((time - data.window[0]) / (data.window[1] - data.window[0])) * lane.coverage.length,
+  );
   const share = lane.coverage[column];
-  return share ? `${phaseName(lane.name)} · ${formatPercent(share * 100)} of ${formatDuration((data.window[1] - data.window[0]) / lane.coverage.length)}` : null;
+  return share
+    ? `${phaseName(lane.name)} · ${formatPercent(share * 100)} of ${formatDuration((data.window[1] - data.window[0]) / lane.coverage.length)}`
+    : null;
 }
 
-function drawLane(g: CanvasRenderingContext2D, area: Area, data: LaneData, lane: Lane, top: number): void {
+function drawLane(
+  g: CanvasRenderingContext2D,
+  area: Area,
+  data: LaneData,
+  lane: Lane,
+  top: number,
+): void {
   const { left, plot, width, window } = area;
   g.font = FONT;
   g.textBaseline = "middle";
@@ -96,7 +186,11 @@ function drawLane(g: CanvasRenderingContext2D, area: Area, data: LaneData, lane:
   g.textAlign = "left";
   g.fillStyle = color("--muted");
   const share = lane.seconds / (data.window[1] - data.window[0]);
-  g.fillText(`${formatPercent(share * 100)} · ${formatCount(lane.count)}`, left + plot + 10, top + LANE / 2);
+  g.fillText(
+    `${formatPercent(share * 100)} · ${formatCount(lane.count)}`,
+    left + plot + 10,
+    top + LANE / 2,
+  );
   g.save();
   g.beginPath();
   g.rect(left, top, plot, LANE);
@@ -108,17 +202,32 @@ function drawLane(g: CanvasRenderingContext2D, area: Area, data: LaneData, lane:
     lane.coverage.forEach((value, i) => {
       if (value <= 0.004) return;
       const height = Math.max(1.5, (LANE - 6) * value);
-      g.fillRect(xAt(data.window[0] + i * perColumn, width, window), top + LANE - 3 - height, pixel, height);
+      g.fillRect(
+        xAt(data.window[0] + i * perColumn, width, window),
+        top + LANE - 3 - height,
+        pixel,
+        height,
+      );
     });
   }
-  lane.starts.forEach((at, i) => drawStretch(g, area, lane, i, xAt(at, width, window), top));
+  lane.starts.forEach((at, i) => {
+    drawStretch(g, area, lane, i, xAt(at, width, window), top);
+  });
   g.restore();
 }
 
-function drawStretch(g: CanvasRenderingContext2D, area: Area, lane: Lane, i: number, x: number, top: number): void {
+function drawStretch(
+  g: CanvasRenderingContext2D,
+  area: Area,
+  lane: Lane,
+  i: number,
+  x: number,
+  top: number,
+): void {
   const seconds = lane.lengths[i]!;
   const wide = (seconds / (area.window[1] - area.window[0])) * area.plot;
-  const from = Math.max(area.left, x), to = Math.min(area.left + area.plot, x + wide);
+  const from = Math.max(area.left, x),
+    to = Math.min(area.left + area.plot, x + wide);
   if (to < area.left || from > area.left + area.plot) return;
   g.fillRect(x, top + 3, Math.max(1, wide - (wide > 3 ? 1 : 0)), LANE - 6);
   if (to - from < 46) return;
@@ -131,31 +240,57 @@ function drawStretch(g: CanvasRenderingContext2D, area: Area, lane: Lane, i: num
 
 function ShareCanvas({ data }: { data: LaneData }): JSX.Element {
   const phases = data.lanes.filter(isPhase);
-  const draw = useCallback((g: CanvasRenderingContext2D, area: Area) => {
-    drawShareAxis(g, area);
-    const shares = phaseShares(data, shareColumns(area.plot), area.window);
-    let below = new Float64Array(shareColumns(area.plot));
-    phases.forEach((lane, place) => {
-      const above = shares[place]!.map((share, i) => Math.min(1, below[i]! + share));
-      g.fillStyle = color(phaseColor(lane.name));
-      fillBetween(g, area, below, above);
-      below = above;
-    });
-    drawShareLegend(g, area, data, phases);
-    drawSelectionFrame(g, area);
-  }, [data]);
+  const draw = useCallback(
+    (g: CanvasRenderingContext2D, area: Area) => {
+      drawShareAxis(g, area);
+      const shares = phaseShares(data, shareColumns(area.plot), area.window);
+      let below = new Float64Array(shareColumns(area.plot));
+      phases.forEach((lane, place) => {
+        const above = shares[place]!.map((share, i) => Math.min(1, below[i]! + share));
+        g.fillStyle = color(phaseColor(lane.name));
+        fillBetween(g, area, below, above);
+        below = above;
+      });
+      drawShareLegend(g, area, data, phases);
+      drawSelectionFrame(g, area);
+    },
+    [data],
+  );
   const tip = (point: Point, area: Area): string => {
     const columns = shareColumns(area.plot);
-    const column = Math.min(columns - 1, Math.max(0, Math.floor(((point.x - area.left) / area.plot) * columns)));
+    const column = Math.min(
+      columns - 1,
+      Math.max(0, Math.floor(((point.x - area.left) / area.plot) * columns)),
+    );
     const shares = phaseShares(data, columns, area.window);
-    const rows = phases.map((lane, i) => [phaseName(lane.name), shares[i]![column]!] as const).filter(([, share]) => share > 0.001);
-    return [shownTime(point.time), ...rows.map(([name, share]) => `${formatPercent(share * 100)}  ${name}`)].join("\n");
+    const rows = phases
+      .map((lane, i) => [phaseName(lane.name), shares[i]![column]!] as const)
+      .filter(([, share]) => share > 0.001);
+    return [
+      shownTime(point.time),
+      ...rows.map(([name, share]) => `${formatPercent(share * 100)}  ${name}`),
+    ].join("\n");
   };
-  return <TimeCanvas name="phases" label="Share of time that each phase takes over time" height={SHARE_HEIGHT} draw={draw} tip={tip} dragMeans="select" data={() => ({ style: "share", ...data })} />;
+  return (
+    <TimeCanvas
+      name="phases"
+      label="Share of time that each phase takes over time"
+      height={SHARE_HEIGHT}
+      draw={draw}
+      tip={tip}
+      dragMeans="select"
+      data={() => ({ style: "share", ...data })}
+    />
+  );
 }
 
 /** The area between two lines of shares, a step per column. */
-function fillBetween(g: CanvasRenderingContext2D, area: Area, below: Float64Array, above: Float64Array): void {
+function fillBetween(
+  g: CanvasRenderingContext2D,
+  area: Area,
+  below: Float64Array,
+  above: Float64Array,
+): void {
   const x = (i: number): number => area.left + (i * area.plot) / below.length;
   const y = (share: number): number => 4 + (1 - share) * (area.height - 8);
   g.beginPath();
@@ -180,18 +315,36 @@ function drawShareAxis(g: CanvasRenderingContext2D, area: Area): void {
     g.fillStyle = color("--grid");
     g.fillRect(area.left, Math.round(y), area.plot, 1);
     g.fillStyle = color("--muted");
-    g.fillText(formatPercent(share * 100), area.left - 8, Math.min(area.height - 6, Math.max(6, y)));
+    g.fillText(
+      formatPercent(share * 100),
+      area.left - 8,
+      Math.min(area.height - 6, Math.max(6, y)),
+    );
   }
 }
 
-function drawShareLegend(g: CanvasRenderingContext2D, area: Area, data: LaneData, phases: readonly Lane[]): void {
+function drawShareLegend(
+  g: CanvasRenderingContext2D,
+  area: Area,
+  data: LaneData,
+  phases: readonly Lane[],
+): void {
   g.textAlign = "left";
   const span = data.window[1] - data.window[0];
-  [...phases].reverse().slice(0, 8).forEach((lane, i) => {
-    const y = 12 + i * 16, x = area.left + area.plot + 8;
-    g.fillStyle = color(phaseColor(lane.name));
-    g.fillRect(x, y - 4, 8, 8);
-    g.fillStyle = color("--ink2");
-    g.fillText(`${formatPercent((lane.seconds / span) * 100)} ${phaseName(lane.name)}`, x + 12, y, 104);
-  });
+  [...phases]
+    .reverse()
+    .slice(0, 8)
+    .forEach((lane, i) => {
+      const y = 12 + i * 16,
+        x = area.left + area.plot + 8;
+      g.fillStyle = color(phaseColor(lane.name));
+      g.fillRect(x, y - 4, 8, 8);
+      g.fillStyle = color("--ink2");
+      g.fillText(
+        `${formatPercent((lane.seconds / span) * 100)} ${phaseName(lane.name)}`,
+        x + 12,
+        y,
+        104,
+      );
+    });
 }

@@ -1,12 +1,12 @@
 // Any other metric of the node as a chart of its own; which ones stand in the address.
 
-import { useComputed, type ReadonlySignal } from "@preact/signals";
+import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import type { MetricDocument } from "../api";
 import { LINES } from "../colors";
+import { unitLabel } from "../format";
 import { LineChart } from "../line";
 import { route, setParameters } from "../router";
-import { unitLabel } from "../format";
 import { ChartBlock } from "./chart_block";
 import { lineTable, toLineData, type Wanted } from "./line_data";
 import type { Curves } from "./source";
@@ -22,11 +22,30 @@ function chosen(): string[] {
 
 /** A line for the whole node, and one per device while they are few; else their mean. */
 export function linesOf(metric: MetricDocument): Wanted[] {
-  const whole: Wanted[] = metric.has_whole ? [{ keys: [metric.metric], label: "node", color: LINES[0], hasBand: true }] : [];
+  const whole: Wanted[] = metric.has_whole
+    ? [{ keys: [metric.metric], label: "node", color: LINES[0], hasBand: true }]
+    : [];
   const room = LINES.slice(whole.length);
   // A comma parts keys in a question, so what has one in its name is shown among all.
-  if (metric.devices.length > MOST_LINES || metric.devices.some((device) => device.includes(","))) return [...whole, { keys: [`${metric.metric}:*mean`], label: `mean of ${metric.devices.length}`, color: room[0]!, hasBand: true }];
-  return [...whole, ...metric.devices.map((device, i) => ({ keys: [`${metric.metric}:${device}`], label: device, color: room[i]!, hasBand: metric.devices.length === 1 }))];
+  if (metric.devices.length > MOST_LINES || metric.devices.some((device) => device.includes(",")))
+    return [
+      ...whole,
+      {
+        keys: [`${metric.metric}:*mean`],
+        label: `mean of ${metric.devices.length}`,
+        color: room[0]!,
+        hasBand: true,
+      },
+    ];
+  return [
+    ...whole,
+    ...metric.devices.map((device, i) => ({
+      keys: [`${metric.metric}:${device}`],
+      label: device,
+      color: room[i]!,
+      hasBand: metric.devices.length === 1,
+    })),
+  ];
 }
 
 export function moreWanted(metrics: Metrics): MoreChart[] {
@@ -36,7 +55,11 @@ export function moreWanted(metrics: Metrics): MoreChart[] {
   });
 }
 
-type Props = { metrics: Metrics; wanted: ReadonlySignal<MoreChart[]>; curves: ReadonlySignal<{ value: Curves | null }> };
+type Props = {
+  metrics: Metrics;
+  wanted: ReadonlySignal<MoreChart[]>;
+  curves: ReadonlySignal<{ value: Curves | null }>;
+};
 
 export function MoreCharts({ metrics, wanted, curves }: Props): JSX.Element {
   const add = (name: string): void => {
@@ -44,26 +67,68 @@ export function MoreCharts({ metrics, wanted, curves }: Props): JSX.Element {
   };
   return (
     <>
-      {wanted.value.map((one) => <MoreLines key={one.metric.metric} chart={one} curves={curves} />)}
+      {wanted.value.map((one) => (
+        <MoreLines key={one.metric.metric} chart={one} curves={curves} />
+      ))}
       <div class="more-charts">
-        <label class="choice">Add a chart <select value="" onChange={(event) => { add(event.currentTarget.value); event.currentTarget.value = ""; }}>
-          <option value="">choose a metric…</option>
-          {[...metrics.keys()].filter((name) => !chosen().includes(name)).map((name) => <option key={name} value={name}>{name}</option>)}
-        </select></label>
+        <label class="choice">
+          Add a chart{" "}
+          <select
+            value=""
+            onChange={(event) => {
+              add(event.currentTarget.value);
+              event.currentTarget.value = "";
+            }}
+          >
+            <option value="">choose a metric…</option>
+            {[...metrics.keys()]
+              .filter((name) => !chosen().includes(name))
+              .map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+          </select>
+        </label>
       </div>
     </>
   );
 }
 
-function MoreLines({ chart, curves }: { chart: MoreChart; curves: ReadonlySignal<{ value: Curves | null }> }): JSX.Element {
+function MoreLines({
+  chart,
+  curves,
+}: {
+  chart: MoreChart;
+  curves: ReadonlySignal<{ value: Curves | null }>;
+}): JSX.Element {
   const { metric } = chart;
   const data = useComputed(() => toLineData(curves.value.value, linesOf(metric), metric.unit));
-  const remove = (): void => setParameters({ more: chosen().filter((name) => name !== metric.metric).join(",") });
+  const remove = (): void =>
+    setParameters({
+      more: chosen()
+        .filter((name) => name !== metric.metric)
+        .join(","),
+    });
   const unit = unitLabel(metric.unit);
   return (
-    <ChartBlock title={metric.metric} sub={unit ? `${metric.help}, ${unit}` : metric.help} twin={() => lineTable(metric.metric, data.value)}
-      controls={<button class="quiet" onClick={remove}>Remove</button>}>
-      <LineChart name={`metric:${metric.metric}`} title={metric.metric} data={data} height={84} top={metric.unit === "percent" && !metric.metric.startsWith("process") ? 100 : undefined} />
+    <ChartBlock
+      title={metric.metric}
+      sub={unit ? `${metric.help}, ${unit}` : metric.help}
+      twin={() => lineTable(metric.metric, data.value)}
+      controls={
+        <button type="button" class="quiet" onClick={remove}>
+          Remove
+        </button>
+      }
+    >
+      <LineChart
+        name={`metric:${metric.metric}`}
+        title={metric.metric}
+        data={data}
+        height={84}
+        top={metric.unit === "percent" && !metric.metric.startsWith("process") ? 100 : undefined}
+      />
     </ChartBlock>
   );
 }

@@ -1,11 +1,34 @@
 import { describe, expect, it } from "vitest";
-import { laneShares, phaseShares, shareColumns, smoothed, stretchAt, styleFor, type Lane, type Lanes } from "./phases";
-import { barParts, labeledBars, namedBars, phaseOrder, stepCeiling, type StepRow } from "./step_layout";
+import {
+  type Lane,
+  type Lanes,
+  laneShares,
+  phaseShares,
+  shareColumns,
+  smoothed,
+  stretchAt,
+  styleFor,
+} from "./phases";
+import {
+  barParts,
+  labeledBars,
+  namedBars,
+  phaseOrder,
+  type StepRow,
+  stepCeiling,
+} from "./step_layout";
 
 function lane(part: Partial<Lane>): Lane {
   return {
-    name: "forward", category: "phase", count: 0, seconds: 0,
-    starts: new Float64Array(), lengths: new Float64Array(), steps: new Float64Array(), coverage: null, ...part,
+    name: "forward",
+    category: "phase",
+    count: 0,
+    seconds: 0,
+    starts: new Float64Array(),
+    lengths: new Float64Array(),
+    steps: new Float64Array(),
+    coverage: null,
+    ...part,
   };
 }
 
@@ -25,11 +48,22 @@ describe("shares of phases", () => {
   });
 
   it("are taken over some steps, of what a long stretch leaves", () => {
-    expect([...smoothed(new Float64Array([1, 0, 1, 0]), new Float64Array([1, 1, 1, 1]), 9)]).toEqual([0.5, 0.5, 0.5, 0.5]);
+    expect([
+      ...smoothed(new Float64Array([1, 0, 1, 0]), new Float64Array([1, 1, 1, 1]), 9),
+    ]).toEqual([0.5, 0.5, 0.5, 0.5]);
     const coverage = new Float64Array(40).map((_, i) => (i < 20 ? i % 2 : 0));
     const lanes: Lanes = {
-      window: [0, 40], columns: 40,
-      lanes: [lane({ coverage, count: 20 }), lane({ name: "checkpoint", count: 1, starts: new Float64Array([20]), lengths: new Float64Array([20]) })],
+      window: [0, 40],
+      columns: 40,
+      lanes: [
+        lane({ coverage, count: 20 }),
+        lane({
+          name: "checkpoint",
+          count: 1,
+          starts: new Float64Array([20]),
+          lengths: new Float64Array([20]),
+        }),
+      ],
     };
     const [forward, checkpoint] = phaseShares(lanes, 40, [0, 40]);
     expect([...checkpoint!.slice(18, 22)]).toEqual([0, 0, 1, 1]);
@@ -38,7 +72,11 @@ describe("shares of phases", () => {
   });
 
   it("are shown where stretches are too many to be told apart", () => {
-    const lanes = (count: number): Lanes => ({ window: [0, 10], columns: 100, lanes: [lane({ count })] });
+    const lanes = (count: number): Lanes => ({
+      window: [0, 10],
+      columns: 100,
+      lanes: [lane({ count })],
+    });
     expect(styleFor(lanes(40), undefined)).toBe("lanes");
     expect(styleFor(lanes(4000), undefined)).toBe("share");
     expect(styleFor(lanes(4000), "lanes")).toBe("lanes");
@@ -54,7 +92,11 @@ describe("shares of phases", () => {
 
 describe("bars of steps", () => {
   const row = (step: number, phases: Record<string, number>): StepRow => ({
-    step, start: 0, phases, seconds: Object.values(phases).reduce((a, b) => a + b, 0), profiled: false,
+    step,
+    start: 0,
+    phases,
+    seconds: Object.values(phases).reduce((a, b) => a + b, 0),
+    profiled: false,
   });
 
   it("fill the chart, but for one that is far longer", () => {
@@ -73,7 +115,12 @@ describe("bars of steps", () => {
   });
 
   it("stack phases in the order of a step, one's own after them", () => {
-    expect(phaseOrder([row(0, { between: 1, backward: 1, augment: 1, data_wait: 1 })])).toEqual(["data_wait", "backward", "augment", "between"]);
+    expect(phaseOrder([row(0, { between: 1, backward: 1, augment: 1, data_wait: 1 })])).toEqual([
+      "data_wait",
+      "backward",
+      "augment",
+      "between",
+    ]);
   });
 
   it("are as high as their time, and never above the chart", () => {

@@ -27,7 +27,12 @@ export function setPicks(kind: Kind, devices: readonly number[]): void {
 
 export function togglePick(kind: Kind, device: number): void {
   const now = picks[kind].peek();
-  setPicks(kind, now.includes(device) ? now.filter((one) => one !== device) : [...now, device].slice(-MOST_PICKS));
+  setPicks(
+    kind,
+    now.includes(device)
+      ? now.filter((one) => one !== device)
+      : [...now, device].slice(-MOST_PICKS),
+  );
 }
 
 /** The color of the pick at a place; the mean has the first. */

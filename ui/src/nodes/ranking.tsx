@@ -18,15 +18,27 @@ export function Ranking({ data, count }: { data: FleetData; count: number }): JS
   return (
     <section class="card ranking" data-chart="ranking" aria-label="Nodes that stand out">
       <header>
-        <h2>{outliers.length ? `${outliers.length} of ${count} nodes ${outliers.length === 1 ? "stands" : "stand"} out` : `All ${count} nodes are alike`}</h2>
+        <h2>
+          {outliers.length
+            ? `${outliers.length} of ${count} nodes ${outliers.length === 1 ? "stands" : "stand"} out`
+            : `All ${count} nodes are alike`}
+        </h2>
         <span class="sub">{data.metric} in view</span>
       </header>
       {shown.length > 0 && (
         <ol>
-          {shown.map((one) => <li key={one.node}><a href={nodeLink(one.node)}>{one.node}</a> <span>{one.reason}</span></li>)}
+          {shown.map((one) => (
+            <li key={one.node}>
+              <a href={nodeLink(one.node)}>{one.node}</a> <span>{one.reason}</span>
+            </li>
+          ))}
         </ol>
       )}
-      {shown.length < outliers.length && <button class="quiet" onClick={() => setWhole(true)}>Show all {outliers.length}</button>}
+      {shown.length < outliers.length && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show all {outliers.length}
+        </button>
+      )}
     </section>
   );
 }

@@ -2,11 +2,17 @@
 
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { getFrame, getJson, jobPath, type MetricDocument, type SeriesHeader } from "../api";
-import { partValues, rawPart, type Frame, type Part } from "../frames";
+import { type Frame, type Part, partValues, rawPart } from "../frames";
 import { askedView, job, jobStart } from "../state";
 import type { Heat } from "./heat_image";
 
-export type Curve = { key: string; unit: string; low: Float64Array; mean: Float64Array; high: Float64Array };
+export type Curve = {
+  key: string;
+  unit: string;
+  low: Float64Array;
+  mean: Float64Array;
+  high: Float64Array;
+};
 /** Curves at the same moments, in seconds since the start. */
 export type Curves = { x: Float64Array; byKey: ReadonlyMap<string, Curve> };
 
@@ -24,11 +30,20 @@ function widened({ t0, t1 }: Asked): Asked {
   return { t0: Math.max(jobStart.peek(), t0 - more), t1: t1 + more };
 }
 
-export async function loadSeries(node: string, keys: readonly string[], pixels: number, signal: AbortSignal): Promise<Curves> {
+export async function loadSeries(
+  node: string,
+  keys: readonly string[],
+  pixels: number,
+  signal: AbortSignal,
+): Promise<Curves> {
   if (!keys.length) return { x: new Float64Array(0), byKey: new Map() };
   const name = job.peek()?.job ?? "";
   const start = jobStart.peek();
-  const frame = await getFrame<SeriesHeader>(jobPath(name, "series"), { node, keys: keys.join(","), ...widened(askedWindow()), px: pixels }, signal);
+  const frame = await getFrame<SeriesHeader>(
+    jobPath(name, "series"),
+    { node, keys: keys.join(","), ...widened(askedWindow()), px: pixels },
+    signal,
+  );
   return decodeCurves(frame, start);
 }
 
@@ -36,7 +51,13 @@ export function decodeCurves(frame: Frame<SeriesHeader>, start: number): Curves 
   const x = partValues(frame, frame.header.x).map((at) => at - start);
   const byKey = new Map<string, Curve>();
   for (const { key, unit, parts } of frame.header.series) {
-    byKey.set(key, { key, unit, low: partValues(frame, parts.min), mean: partValues(frame, parts.mean), high: partValues(frame, parts.max) });
+    byKey.set(key, {
+      key,
+      unit,
+      low: partValues(frame, parts.min),
+      mean: partValues(frame, parts.mean),
+      high: partValues(frame, parts.max),
+    });
   }
   return { x, byKey };
 }
@@ -47,15 +68,34 @@ export type HeatRow = { device: string; kind: "cpu" | "gpu" };
 type HeatHeader = { columns: Columns; rows: HeatRow[]; values: Part };
 export type NodeHeat = { heat: Heat; devices: HeatRow[] };
 
-export function decodeHeat(frame: Frame<{ columns: Columns; values: Part }>, rows: number, start: number): Heat {
+export function decodeHeat(
+  frame: Frame<{ columns: Columns; values: Part }>,
+  rows: number,
+  start: number,
+): Heat {
   const { columns, values } = frame.header;
-  return { rows, columns: columns.count, start: columns.start - start, width: columns.width, codes: rawPart(frame, values) as Uint8Array };
+  return {
+    rows,
+    columns: columns.count,
+    start: columns.start - start,
+    width: columns.width,
+    codes: rawPart(frame, values) as Uint8Array,
+  };
 }
 
-export async function loadHeat(node: string, by: By, pixels: number, signal: AbortSignal): Promise<NodeHeat> {
+export async function loadHeat(
+  node: string,
+  by: By,
+  pixels: number,
+  signal: AbortSignal,
+): Promise<NodeHeat> {
   const name = job.peek()?.job ?? "";
   const start = jobStart.peek();
-  const frame = await getFrame<HeatHeader>(jobPath(name, "heat"), { node, by, ...askedWindow(), px: pixels }, signal);
+  const frame = await getFrame<HeatHeader>(
+    jobPath(name, "heat"),
+    { node, by, ...askedWindow(), px: pixels },
+    signal,
+  );
   return { heat: decodeHeat(frame, frame.header.rows.length, start), devices: frame.header.rows };
 }
 
@@ -69,14 +109,18 @@ export function summed(curves: readonly Curve[]): Float64Array | null {
   if (!first) return null;
   if (curves.length === 1) return first.mean;
   const total = new Float64Array(first.mean.length).fill(NaN);
-  for (const { mean } of curves) for (let i = 0; i < mean.length; i++) {
-    const value = mean[i]!;
-    if (!Number.isNaN(value)) total[i] = (Number.isNaN(total[i]!) ? 0 : total[i]!) + value;
-  }
+  for (const { mean } of curves)
+    for (let i = 0; i < mean.length; i++) {
+      const value = mean[i]!;
+      if (!Number.isNaN(value)) total[i] = (Number.isNaN(total[i]!) ? 0 : total[i]!) + value;
+    }
   return total;
 }
 
 /** A signal that counts pixels only in steps, so that a few more do not ask anew. */
-export function coarsePixels(width: ReadonlySignal<number>, margins: number): ReadonlySignal<number> {
+export function coarsePixels(
+  width: ReadonlySignal<number>,
+  margins: number,
+): ReadonlySignal<number> {
   return computed(() => Math.max(100, Math.round((width.value - margins) / 50) * 50));
 }

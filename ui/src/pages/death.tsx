@@ -28,7 +28,8 @@ export function endFacts(exit: ExitDocument): [string, string][] {
   if (exit.code !== null) facts.push(["exit code", String(exit.code)]);
   if (exit.signal) facts.push(["signal", exit.signal]);
   if (exit.worker !== null) facts.push(["worker", String(exit.worker)]);
-  if (exit.left_running?.length) facts.push(["still running", exit.left_running.map((pid) => `process ${pid}`).join(", ")]);
+  if (exit.left_running?.length)
+    facts.push(["still running", exit.left_running.map((pid) => `process ${pid}`).join(", ")]);
   return facts;
 }
 
@@ -40,11 +41,21 @@ export function Death({ document }: { document: JobDocument }): JSX.Element | nu
   const facts = exit ? endFacts(exit) : [];
   if (node && document.nodes.length > 1) facts.push(["node", node]);
   return (
-    <section class={`card death state-${document.state}`} aria-labelledby="death-title" data-chart="death">
+    <section
+      class={`card death state-${document.state}`}
+      aria-labelledby="death-title"
+      data-chart="death"
+    >
       <h2 id="death-title">{title}</h2>
       {exit?.message && <p class="message">{exit.message}</p>}
-      {facts.length > 0 && <p class="sub">{facts.map(([name, value]) => `${name} ${value}`).join(" · ")}</p>}
-      {exit?.traceback && <pre tabIndex={0} aria-label="Traceback">{exit.traceback}</pre>}
+      {facts.length > 0 && (
+        <p class="sub">{facts.map(([name, value]) => `${name} ${value}`).join(" · ")}</p>
+      )}
+      {exit?.traceback && (
+        <pre role="region" tabIndex={0} aria-label="Traceback">
+          {exit.traceback}
+        </pre>
+      )}
     </section>
   );
 }

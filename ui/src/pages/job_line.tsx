@@ -20,7 +20,8 @@ type Props = {
   onDelete: (row: JobRow) => void;
 };
 
-export const isRunning = (row: JobRow): boolean => row.state === "running" || row.state === "starting";
+export const isRunning = (row: JobRow): boolean =>
+  row.state === "running" || row.state === "starting";
 
 /** Drawn anew only when something of it changes: while a list is scrolled most rows stay as they are. */
 export function JobLine(props: Props) {
@@ -29,24 +30,56 @@ export function JobLine(props: Props) {
 }
 
 function Line({ row, number, isChosen, onChoose, onDelete }: Props) {
-  if (row === null) return <tr aria-rowindex={number} class="coming"><td colSpan={COLUMNS.length}>…</td></tr>;
+  if (row === null)
+    return (
+      <tr aria-rowindex={number} class="coming">
+        <td colSpan={COLUMNS.length}>…</td>
+      </tr>
+    );
   const verdict = verdictOf(row);
   const steps = row.steps.train ?? Object.values(row.steps)[0];
   return (
     <tr aria-rowindex={number} data-job={row.name} class={isChosen ? "compared" : ""}>
       <td class="col-choose">
-        <input type="checkbox" checked={isChosen} aria-label={`Choose ${row.name} for comparison`} onChange={() => onChoose(row.name)} />
+        <input
+          type="checkbox"
+          checked={isChosen}
+          aria-label={`Choose ${row.name} for comparison`}
+          onChange={() => onChoose(row.name)}
+        />
       </td>
-      <td class="col-name"><a href={linkTo("overview", row.name)} title={row.name}>{row.name}</a></td>
-      <td class="col-state"><StateChip state={row.state} /></td>
+      <td class="col-name">
+        <a href={linkTo("overview", row.name)} title={row.name}>
+          {row.name}
+        </a>
+      </td>
+      <td class="col-state">
+        <StateChip state={row.state} />
+      </td>
       <td class="col-started">{formatStamp(unixOf(row.start_time), zone.value)}</td>
-      <td class="col-duration r">{row.duration_seconds === null ? "–" : formatDuration(row.duration_seconds)}</td>
+      <td class="col-duration r">
+        {row.duration_seconds === null ? "–" : formatDuration(row.duration_seconds)}
+      </td>
       <td class="col-steps r">{steps === undefined ? "–" : formatCount(steps)}</td>
-      <td class="col-findings"><Findings findings={row.findings} /></td>
-      <td class="col-verdict" title={verdict}>{verdict}</td>
-      <td class="col-spark"><Spark spark={row.spark} /></td>
+      <td class="col-findings">
+        <Findings findings={row.findings} />
+      </td>
+      <td class="col-verdict" title={verdict}>
+        {verdict}
+      </td>
+      <td class="col-spark">
+        <Spark spark={row.spark} />
+      </td>
       <td class="col-delete">
-        <button type="button" class="quiet icon" aria-label={`Delete ${row.name}`} disabled={isRunning(row)} onClick={() => onDelete(row)}>✕</button>
+        <button
+          type="button"
+          class="quiet icon"
+          aria-label={`Delete ${row.name}`}
+          disabled={isRunning(row)}
+          onClick={() => onDelete(row)}
+        >
+          ✕
+        </button>
       </td>
     </tr>
   );
@@ -68,7 +101,9 @@ function Findings({ findings }: { findings: Partial<Record<Severity, number>> })
   return (
     <>
       {known.map((severity) => (
-        <span key={severity} class={`count ${severity}`}>{counted(severity, findings[severity] ?? 0)}</span>
+        <span key={severity} class={`count ${severity}`}>
+          {counted(severity, findings[severity] ?? 0)}
+        </span>
       ))}
     </>
   );
@@ -80,7 +115,14 @@ function Spark({ spark }: { spark: JobRow["spark"] }) {
   if (!path) return null;
   const words = sparkWords(spark.label, spark.values, (value) => formatValue(value, ""));
   return (
-    <svg class="spark" width={SPARK.width} height={SPARK.height} viewBox={`-2 -2 ${SPARK.width} ${SPARK.height}`} role="img" aria-label={words}>
+    <svg
+      class="spark"
+      width={SPARK.width}
+      height={SPARK.height}
+      viewBox={`-2 -2 ${SPARK.width} ${SPARK.height}`}
+      role="img"
+      aria-label={words}
+    >
       <title>{words}</title>
       <path d={path} />
     </svg>

@@ -24,19 +24,33 @@ const RESTING_MS = 80; // rows that only fly past are not asked for
 export function JobsPage() {
   const { search = "", state = "", sort = "-start" } = route.value.parameters;
   const chosen = new Set((route.value.parameters.chosen ?? "").split(",").filter(Boolean));
-  const setChosen = (names: ReadonlySet<string>): void => setParameters({ chosen: [...names].join(",") });
+  const setChosen = (names: ReadonlySet<string>): void =>
+    setParameters({ chosen: [...names].join(",") });
   const [doomed, setDoomed] = useState<JobRow | null>(null);
   const source = useMemo(() => new JobsSource({ search, state, sort }), [search, state, sort]);
   return (
     <div class="jobs-page">
       <div class="jobs-tools">
-        <span class="sub store" title={source.store.value}><span role="status">{counted(source.total.value)}{isNarrowed(search, state, sort) && unreadWords(source.unread.value)}</span> {source.store.value && `in ${source.store.value}`}</span>
+        <span class="sub store" title={source.store.value}>
+          <span role="status">
+            {counted(source.total.value)}
+            {isNarrowed(search, state, sort) && unreadWords(source.unread.value)}
+          </span>{" "}
+          {source.store.value && `in ${source.store.value}`}
+        </span>
         <SearchField value={search} />
         <label class="control">
           State{" "}
-          <select value={state} onChange={(event) => setParameters({ state: event.currentTarget.value })}>
+          <select
+            value={state}
+            onChange={(event) => setParameters({ state: event.currentTarget.value })}
+          >
             <option value="">all</option>
-            {STATES.map((one) => <option key={one} value={one}>{one}</option>)}
+            {STATES.map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
           </select>
         </label>
         <CompareLink chosen={chosen} onClear={() => setChosen(new Set())} />
@@ -83,19 +97,35 @@ function SearchField({ value }: { value: string }) {
     timer.current = setTimeout(() => setParameters({ search: text }), 200);
   };
   return (
-    <input type="search" class="search" placeholder="Search names and verdicts" aria-label="Search jobs" value={value} onInput={(event) => change(event.currentTarget.value)} />
+    <input
+      type="search"
+      class="search"
+      placeholder="Search names and verdicts"
+      aria-label="Search jobs"
+      value={value}
+      onInput={(event) => change(event.currentTarget.value)}
+    />
   );
 }
 
 function CompareLink({ chosen, onClear }: { chosen: ReadonlySet<string>; onClear: () => void }) {
-  if (chosen.size === 0) return <span class="sub push">Choose two or more jobs to compare them.</span>;
+  if (chosen.size === 0)
+    return <span class="sub push">Choose two or more jobs to compare them.</span>;
   return (
     <span class="push compare-choice">
       <span role="status">{chosen.size} chosen</span>
-      <button type="button" class="quiet" onClick={onClear}>Clear</button>
-      {chosen.size > 1
-        ? <a class="button primary" href={linkTo("compare", "", { jobs: [...chosen].join(",") })}>Compare</a>
-        : <button type="button" disabled>Compare</button>}
+      <button type="button" class="quiet" onClick={onClear}>
+        Clear
+      </button>
+      {chosen.size > 1 ? (
+        <a class="button primary" href={linkTo("compare", "", { jobs: [...chosen].join(",") })}>
+          Compare
+        </a>
+      ) : (
+        <button type="button" disabled>
+          Compare
+        </button>
+      )}
     </span>
   );
 }
@@ -116,7 +146,9 @@ function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
   const total = source.total.value ?? 0;
   const rows = rowsInSight(top, height, ROW, total);
   useEffect(() => {
-    const observer = new ResizeObserver((entries) => setHeight(entries[0]?.contentRect.height ?? 800));
+    const observer = new ResizeObserver((entries) =>
+      setHeight(entries[0]?.contentRect.height ?? 800),
+    );
     if (box.current) observer.observe(box.current);
     return () => observer.disconnect();
   }, []);
@@ -125,19 +157,36 @@ function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
     box.current?.scrollTo({ top: 0 });
   }, [source]);
   useEffect(() => {
-    const timer = setTimeout(() => void source.want(rows.first, rows.end || 1), source.total.peek() === null ? 0 : RESTING_MS);
+    const timer = setTimeout(
+      () => void source.want(rows.first, rows.end || 1),
+      source.total.peek() === null ? 0 : RESTING_MS,
+    );
     return () => clearTimeout(timer);
   }, [source, rows.first, rows.end]);
   const isSearching = source.unread.value > 0 && isNarrowed(search, state, sort);
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || source.reload(), isSearching ? SEARCHING_MS : REFRESH_MS);
+    const timer = setInterval(
+      () => document.hidden || source.reload(),
+      isSearching ? SEARCHING_MS : REFRESH_MS,
+    );
     return () => clearInterval(timer);
   }, [source, isSearching]);
   if (source.error.value) return <Notice state="error">{source.error.value}</Notice>;
   if (source.total.value === null) return <Notice state="loading">Loading…</Notice>;
-  if (total === 0) return isSearching ? <Notice state="loading">Nothing found so far{unreadWords(source.unread.value)}…</Notice> : <NoJobs />;
+  if (total === 0)
+    return isSearching ? (
+      <Notice state="loading">Nothing found so far{unreadWords(source.unread.value)}…</Notice>
+    ) : (
+      <NoJobs />
+    );
   return (
-    <div class="jobs-box" ref={box} onScroll={(event) => setTop(steppedTop(event.currentTarget.scrollTop, ROW))} data-state="ready" data-chart="jobs">
+    <div
+      class="jobs-box"
+      ref={box}
+      onScroll={(event) => setTop(steppedTop(event.currentTarget.scrollTop, ROW))}
+      data-state="ready"
+      data-chart="jobs"
+    >
       <table class="jobs" aria-rowcount={total + 1}>
         <JobsHead sort={sort} />
         <tbody>
@@ -161,7 +210,11 @@ function JobsTable({ source, sort, chosen, onChoose, onDelete }: TableProps) {
 
 function Spacer({ height }: { height: number }) {
   if (height <= 0) return null;
-  return <tr aria-hidden="true" class="spacer"><td colSpan={COLUMNS.length} style={{ height: `${height}px` }} /></tr>;
+  return (
+    <tr aria-hidden="true" class="spacer">
+      <td colSpan={COLUMNS.length} style={{ height: `${height}px` }} />
+    </tr>
+  );
 }
 
 function NoJobs() {
@@ -169,12 +222,21 @@ function NoJobs() {
   if (search || state) return <Notice state="empty">No job fits this search.</Notice>;
   return (
     <Notice state="empty">
-      No jobs in this store yet. Start one with <code>sonde run -- python train.py</code>, or see what it is like with <code>sonde demo</code>.
+      No jobs in this store yet. Start one with <code>sonde run -- python train.py</code>, or see
+      what it is like with <code>sonde demo</code>.
     </Notice>
   );
 }
 
-function DeleteDialog({ row, onClose, onGone }: { row: JobRow; onClose: () => void; onGone: () => void }) {
+function DeleteDialog({
+  row,
+  onClose,
+  onGone,
+}: {
+  row: JobRow;
+  onClose: () => void;
+  onGone: () => void;
+}) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState(isRunning(row) ? "It still runs: stop it first." : "");
   const remove = async (): Promise<void> => {
@@ -189,7 +251,15 @@ function DeleteDialog({ row, onClose, onGone }: { row: JobRow; onClose: () => vo
     }
   };
   return (
-    <Dialog title={`Delete ${row.name}?`} action="Delete" isDangerous isBusy={isBusy} error={error} onAct={() => void remove()} onClose={onClose}>
+    <Dialog
+      title={`Delete ${row.name}?`}
+      action="Delete"
+      isDangerous
+      isBusy={isBusy}
+      error={error}
+      onAct={() => void remove()}
+      onClose={onClose}
+    >
       <p>Everything recorded of it is removed from the store, for good.</p>
     </Dialog>
   );

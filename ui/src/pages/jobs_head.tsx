@@ -2,7 +2,13 @@
 
 import { setParameters } from "../router";
 
-type HeadColumn = { key: string; title: string; sort?: string; isNumber?: boolean; isHidden?: boolean };
+type HeadColumn = {
+  key: string;
+  title: string;
+  sort?: string;
+  isNumber?: boolean;
+  isHidden?: boolean;
+};
 
 export const COLUMNS: readonly HeadColumn[] = [
   { key: "choose", title: "Choose", isHidden: true },
@@ -18,7 +24,10 @@ export const COLUMNS: readonly HeadColumn[] = [
 ];
 
 /** The way a column is sorted by: `-start` is the latest first. */
-export function directionOf(sort: string, column: string | undefined): "ascending" | "descending" | "none" {
+export function directionOf(
+  sort: string,
+  column: string | undefined,
+): "ascending" | "descending" | "none" {
   if (!column || sort.replace(/^-/, "") !== column) return "none";
   return sort.startsWith("-") ? "descending" : "ascending";
 }
@@ -37,13 +46,26 @@ export function JobsHead({ sort }: { sort: string }) {
         {COLUMNS.map(({ key, title, sort: by, isNumber, isHidden }) => {
           const direction = directionOf(sort, by);
           return (
-            <th key={key} scope="col" class={`col-${key}${isNumber ? " r" : ""}`} {...(by ? { "aria-sort": direction } : {})}>
+            <th
+              key={key}
+              scope="col"
+              class={`col-${key}${isNumber ? " r" : ""}`}
+              {...(by ? { "aria-sort": direction } : {})}
+            >
               {by ? (
-                <button type="button" class="head" onClick={() => setParameters({ sort: nextSort(sort, by) })}>
+                <button
+                  type="button"
+                  class="head"
+                  onClick={() => setParameters({ sort: nextSort(sort, by) })}
+                >
                   {title}
-                  <span class="order" aria-hidden="true">{{ none: "", ascending: "▲", descending: "▼" }[direction]}</span>
+                  <span class="order" aria-hidden="true">
+                    {{ none: "", ascending: "▲", descending: "▼" }[direction]}
+                  </span>
                 </button>
-              ) : <span class={isHidden ? "visually-hidden" : ""}>{title}</span>}
+              ) : (
+                <span class={isHidden ? "visually-hidden" : ""}>{title}</span>
+              )}
             </th>
           );
         })}

@@ -12,7 +12,12 @@ import { Notice } from "../states";
 export function NodesPage(): JSX.Element {
   const nodes = job.value?.nodes ?? [];
   const wanted = route.value.parameters.node;
-  if (!nodes.length) return <Notice state="empty">No node has been sampled yet. Samples come every few hundred milliseconds once the job runs.</Notice>;
+  if (!nodes.length)
+    return (
+      <Notice state="empty">
+        No node has been sampled yet. Samples come every few hundred milliseconds once the job runs.
+      </Notice>
+    );
   const found = nodes.find((node) => node.name === wanted);
   if (wanted && !found) return <Notice state="error">The job has no node named “{wanted}”.</Notice>;
   const shown = found ?? (nodes.length === 1 ? nodes[0]! : null);

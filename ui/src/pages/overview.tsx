@@ -4,19 +4,37 @@ import type { ComponentChildren, JSX } from "preact";
 import type { JobDocument } from "../api";
 import { linkTo } from "../router";
 import { RuleList } from "../rules/rule_list";
+import { Sentence } from "../rules/sentence";
 import { job } from "../state";
 import { useStepsInAddress } from "../step_window";
 import { Chart } from "../views/chart";
 import { Death } from "./death";
-import { Sentence } from "../rules/sentence";
 import "./pages.css";
 
 const CURVES = ["losses", "metrics", "gradient_norms", "learning_rate", "throughput"];
-const STEPS = ["operator_phases", "phase_time", "step_histogram", "step_statistics", "outlier_phases", "outlier_system", "step_outliers", "loaders", "loading_times"];
+const STEPS = [
+  "operator_phases",
+  "phase_time",
+  "step_histogram",
+  "step_statistics",
+  "outlier_phases",
+  "outlier_system",
+  "step_outliers",
+  "loaders",
+  "loading_times",
+];
 const WIDE = new Set(["step_statistics", "step_outliers", "loaders", "loading_times"]);
-const DEVICES = ["gpu_usage", "gpu_balance", "gpu_memory", "batch_size", "cpu_bottleneck", "io_bottleneck"];
+const DEVICES = [
+  "gpu_usage",
+  "gpu_balance",
+  "gpu_memory",
+  "batch_size",
+  "cpu_bottleneck",
+  "io_bottleneck",
+];
 
-const NOT_PROFILED = "No operators were profiled. “Profile now” looks at the next steps of a job that runs, sonde run --profile at those of a new one.";
+const NOT_PROFILED =
+  "No operators were profiled. “Profile now” looks at the next steps of a job that runs, sonde run --profile at those of a new one.";
 
 export function OverviewPage(): JSX.Element | null {
   const document = job.value;
@@ -25,21 +43,45 @@ export function OverviewPage(): JSX.Element | null {
   const name = document.job;
   return (
     <>
-      {document.not_seen && <p class="card not-seen" role="note">{document.not_seen}</p>}
+      {document.not_seen && (
+        <p class="card not-seen" role="note">
+          {document.not_seen}
+        </p>
+      )}
       <Death document={document} />
       <Summary document={document} />
       <Insights document={document} />
       <Part title="Training">
-        <div class="chart-grid">{CURVES.map((chart) => <Chart key={chart} job={name} name={chart} />)}</div>
+        <div class="chart-grid">
+          {CURVES.map((chart) => (
+            <Chart key={chart} job={name} name={chart} />
+          ))}
+        </div>
       </Part>
       <Part title="Resources">
-        <Chart job={name} name="resources" title="Resource utilization summary" empty="No machine was sampled." />
-        <div class="chart-grid">{DEVICES.map((chart) => <Chart key={chart} job={name} name={chart} />)}</div>
+        <Chart
+          job={name}
+          name="resources"
+          title="Resource utilization summary"
+          empty="No machine was sampled."
+        />
+        <div class="chart-grid">
+          {DEVICES.map((chart) => (
+            <Chart key={chart} job={name} name={chart} />
+          ))}
+        </div>
       </Part>
       <Part title="Operations and steps">
         <Chart job={name} name="operators" empty={NOT_PROFILED} />
         <div class="chart-grid">
-          {STEPS.map((chart) => <Chart key={chart} job={name} name={chart} className={WIDE.has(chart) ? "card wide" : "card"} />)}
+          {STEPS.map((chart) => (
+            <Chart
+              key={chart}
+              job={name}
+              name={chart}
+              className={WIDE.has(chart) ? "card wide" : "card"}
+            />
+          ))}
         </div>
       </Part>
       <Part title="Recording">
@@ -55,7 +97,12 @@ export function OverviewPage(): JSX.Element | null {
 
 /** Charts under a heading, which goes where none of them has anything to show. */
 function Part({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
-  return <section class="page-part" aria-label={title}><h2>{title}</h2>{children}</section>;
+  return (
+    <section class="page-part" aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
 }
 
 /** Stages as shares and over time beside the eleven figures. */
@@ -63,7 +110,13 @@ function Summary({ document }: { document: JobDocument }): JSX.Element {
   return (
     <div class="card summary">
       <div>
-        <Chart job={document.job} name="stages" title="Job summary" className="part" empty="No training steps recorded." />
+        <Chart
+          job={document.job}
+          name="stages"
+          title="Job summary"
+          className="part"
+          empty="No training steps recorded."
+        />
         <Chart job={document.job} name="progress" className="part" />
       </div>
       <Chart job={document.job} name="job_details" title="Job details" className="part" />
@@ -76,7 +129,9 @@ function Insights({ document }: { document: JobDocument }): JSX.Element {
     <section class="card insights" aria-labelledby="insights-title">
       <header>
         <h2 id="insights-title">Insights</h2>
-        <a class="end" href={linkTo("rules")}>All rules</a>
+        <a class="end" href={linkTo("rules")}>
+          All rules
+        </a>
       </header>
       <Sentence document={document} />
       <RuleList rules={document.rules} findings={document.findings.findings} />

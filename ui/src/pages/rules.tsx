@@ -13,7 +13,9 @@ import "./pages.css";
 export function matching(rules: readonly RuleDocument[], search: string): RuleDocument[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   return rules.filter((rule) => {
-    const text = [rule.rule, rule.description, ...rule.findings.map((one) => one.message)].join(" ").toLowerCase();
+    const text = [rule.rule, rule.description, ...rule.findings.map((one) => one.message)]
+      .join(" ")
+      .toLowerCase();
     return words.every((word) => text.includes(word));
   });
 }
@@ -32,10 +34,21 @@ export function RulesPage(): JSX.Element | null {
     <section class="card rules-page" aria-labelledby="rules-title">
       <header>
         <h2 id="rules-title">Rules and findings</h2>
-        <input type="search" class="search end" placeholder="Search rules" aria-label="Search rules" value={search} onInput={(event) => change(event.currentTarget.value)} />
+        <input
+          type="search"
+          class="search end"
+          placeholder="Search rules"
+          aria-label="Search rules"
+          value={search}
+          onInput={(event) => change(event.currentTarget.value)}
+        />
       </header>
       <Sentence document={document} />
-      <RuleList rules={matching(document.rules, search)} findings={document.findings.findings} opened={rule} />
+      <RuleList
+        rules={matching(document.rules, search)}
+        findings={document.findings.findings}
+        opened={rule}
+      />
     </section>
   );
 }

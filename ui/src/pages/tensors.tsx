@@ -23,8 +23,17 @@ export function TensorsPage(): JSX.Element {
     if (found.total !== knownNames.peek()?.total) knownNames.value = found;
     return found;
   }, always);
-  useEffect(() => () => void (knownNames.value = null), []);
-  return <Waiting resource={names.value}>{(found) => (found.tensors.length ? <Everything names={found} /> : <Nothing />)}</Waiting>;
+  useEffect(
+    () => () => {
+      knownNames.value = null;
+    },
+    [],
+  );
+  return (
+    <Waiting resource={names.value}>
+      {(found) => (found.tensors.length ? <Everything names={found} /> : <Nothing />)}
+    </Waiting>
+  );
 }
 
 function Nothing(): JSX.Element {
@@ -32,8 +41,9 @@ function Nothing(): JSX.Element {
     <section class="card">
       <Notice state="empty">
         {job.value?.not_seen && <p>{job.value.not_seen}</p>}
-        No tensors were recorded. Sonde keeps statistics of weights, gradients and activations of a PyTorch model by itself once it trains;
-        what is kept is chosen with <code>sonde run --save gradients:every=10 --save weights:every=100,values …</code>
+        No tensors were recorded. Sonde keeps statistics of weights, gradients and activations of a
+        PyTorch model by itself once it trains; what is kept is chosen with{" "}
+        <code>sonde run --save gradients:every=10 --save weights:every=100,values …</code>
       </Notice>
     </section>
   );
@@ -41,7 +51,9 @@ function Nothing(): JSX.Element {
 
 function Everything({ names }: { names: TensorNames }): JSX.Element {
   const known = new Map(names.tensors.map((one) => [one.name, one]));
-  const chosen = chosenNames.value.map((name) => known.get(name)).filter((one): one is TensorInfo => one !== undefined);
+  const chosen = chosenNames.value
+    .map((name) => known.get(name))
+    .filter((one): one is TensorInfo => one !== undefined);
   const missing = chosenNames.value.filter((name) => !known.has(name));
   const last = chosen[chosen.length - 1];
   return (
@@ -51,7 +63,11 @@ function Everything({ names }: { names: TensorNames }): JSX.Element {
       <div class="tensors-below">
         <NameList names={names} />
         <div class="tensor-cards">
-          {missing.length > 0 && <section class="card"><Notice state="empty">Nothing was recorded of {missing.join(", ")}.</Notice></section>}
+          {missing.length > 0 && (
+            <section class="card">
+              <Notice state="empty">Nothing was recorded of {missing.join(", ")}.</Notice>
+            </section>
+          )}
           {last && (
             <>
               <Chosen tensors={chosen} />
@@ -70,15 +86,39 @@ function Chosen({ tensors }: { tensors: readonly TensorInfo[] }): JSX.Element | 
   if (tensors.length < 2) return null;
   return (
     <ul class="chosen" aria-label="Chosen tensors">
-      {tensors.map((one) => <li key={one.name}><button onClick={() => chooseTensor(one.name, true)} aria-label={`Take ${one.name} away`}>{one.name} ×</button></li>)}
+      {tensors.map((one) => (
+        <li key={one.name}>
+          <button
+            type="button"
+            onClick={() => chooseTensor(one.name, true)}
+            aria-label={`Take ${one.name} away`}
+          >
+            {one.name} ×
+          </button>
+        </li>
+      ))}
     </ul>
   );
 }
 
 function ModeChoice(): JSX.Element {
   return (
-    <label class="choice mode-choice">Mode <select value={mode.value} onChange={(event) => setParameters({ mode: event.currentTarget.value === "train" ? null : event.currentTarget.value })}>
-      {modes.value.map((one) => <option key={one} value={one}>{one} ({job.value?.steps[one]} steps)</option>)}
-    </select></label>
+    <label class="choice mode-choice">
+      Mode{" "}
+      <select
+        value={mode.value}
+        onChange={(event) =>
+          setParameters({
+            mode: event.currentTarget.value === "train" ? null : event.currentTarget.value,
+          })
+        }
+      >
+        {modes.value.map((one) => (
+          <option key={one} value={one}>
+            {one} ({job.value?.steps[one]} steps)
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

@@ -1,6 +1,6 @@
 // The page "Timeline": machines and workers on one clock, and where Python spent its time.
 
-import { useComputed, type ReadonlySignal } from "@preact/signals";
+import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { address, jobPath } from "../api";
@@ -29,19 +29,38 @@ export function TimelinePage(): JSX.Element {
   const width = useWidth(box);
   const pixels = coarsePixels(width, GUTTER + RIGHT);
   const isWanted = useComputed(() => isVisible.value && width.value > 0);
-  const trace = useResource((signal) => loadTrace(askedView.value, shownWorkers.value, pixels.value, signal), isWanted);
+  const trace = useResource(
+    (signal) => loadTrace(askedView.value, shownWorkers.value, pixels.value, signal),
+    isWanted,
+  );
   const data = useComputed(() => trace.value.value);
-  const titles = useComputed(() => [...new Set((data.value?.workers ?? []).flatMap((one) => one.tracks.map((track) => track.title)))]);
+  const titles = useComputed(() => [
+    ...new Set(
+      (data.value?.workers ?? []).flatMap((one) => one.tracks.map((track) => track.title)),
+    ),
+  ]);
   // a profile that has come since is asked for
-  const looks = useComputed(() => (data.value?.profiled ?? []).filter((one) => one.kind === "python").length);
+  const looks = useComputed(
+    () => (data.value?.profiled ?? []).filter((one) => one.kind === "python").length,
+  );
   return (
     <>
-      <section class="card flush trace" ref={box} data-chart="timeline" data-state={trace.value.state} aria-labelledby="timeline-title">
+      <section
+        class="card flush trace"
+        ref={box}
+        data-chart="timeline"
+        data-state={trace.value.state}
+        aria-labelledby="timeline-title"
+      >
         <div class="chart-head">
           <h2 id="timeline-title">Timeline</h2>
           <Clock data={data} />
           <SearchBox />
-          <span class="end"><WorkerPicker /><DragChoice /><Download /></span>
+          <span class="end">
+            <WorkerPicker />
+            <DragChoice />
+            <Download />
+          </span>
         </div>
         <ProfiledStretches data={data} />
         <Waiting resource={trace.value}>{() => <Tracks data={data} />}</Waiting>
@@ -57,19 +76,33 @@ export function TimelinePage(): JSX.Element {
 
 function Tracks({ data }: { data: ReadonlySignal<TraceWindow | null> }): JSX.Element {
   const workers = data.value?.workers ?? [];
-  const nodes = [...new Set([...workers.map((one) => one.node), ...(data.value?.counters ?? []).map((one) => one.node)])];
-  if (!workers.length && !data.value?.counters.length) return <Notice state="empty">Nothing with a time has been recorded yet.</Notice>;
+  const nodes = [
+    ...new Set([
+      ...workers.map((one) => one.node),
+      ...(data.value?.counters ?? []).map((one) => one.node),
+    ]),
+  ];
+  if (!workers.length && !data.value?.counters.length)
+    return <Notice state="empty">Nothing with a time has been recorded yet.</Notice>;
   return (
     <>
       {nodes.map((node) => (
         <div key={node}>
           <MachineChart node={node} data={data} />
-          {workers.filter((one) => one.node === node).map(({ worker, tracks }) => (
-            <div key={worker}>
-              <div class="chart-head"><h2>Worker {worker}</h2><span class="sub">{node}{tracks.length ? "" : " · nothing was recorded of it"}</span></div>
-              <WorkerTrace worker={worker} data={data} />
-            </div>
-          ))}
+          {workers
+            .filter((one) => one.node === node)
+            .map(({ worker, tracks }) => (
+              <div key={worker}>
+                <div class="chart-head">
+                  <h2>Worker {worker}</h2>
+                  <span class="sub">
+                    {node}
+                    {tracks.length ? "" : " · nothing was recorded of it"}
+                  </span>
+                </div>
+                <WorkerTrace worker={worker} data={data} />
+              </div>
+            ))}
         </div>
       ))}
       <TimeAxis name="timeline-axis" />
@@ -83,12 +116,20 @@ function HowToRecord({ titles }: { titles: readonly string[] }): JSX.Element | n
   const name = job.value?.job ?? "JOB";
   const has = job.value?.has ?? {};
   const missing: [string, string][] = [];
-  if (!titles.some((title) => /thread|stream/.test(title))) missing.push(["operators and kernels", "operators"]);
-  if (!has.python && !titles.some((title) => title.startsWith("python"))) missing.push(["Python", "python"]);
-  if (shownRanks.value.length > 1 && !titles.some((title) => title.startsWith("collectives"))) missing.push(["collectives", "distributed"]);
+  if (!titles.some((title) => /thread|stream/.test(title)))
+    missing.push(["operators and kernels", "operators"]);
+  if (!has.python && !titles.some((title) => title.startsWith("python")))
+    missing.push(["Python", "python"]);
+  if (shownRanks.value.length > 1 && !titles.some((title) => title.startsWith("collectives")))
+    missing.push(["collectives", "distributed"]);
   if (!missing.length) return null;
   return (
-    <p class="how sub">Not recorded here: {missing.map(([what]) => what).join(", ")}. While a job runs: <code>sonde profile {name} --kinds {missing.map(([, kind]) => kind).join(",")}</code></p>
+    <p class="how sub">
+      Not recorded here: {missing.map(([what]) => what).join(", ")}. While a job runs:{" "}
+      <code>
+        sonde profile {name} --kinds {missing.map(([, kind]) => kind).join(",")}
+      </code>
+    </p>
   );
 }
 
@@ -96,7 +137,12 @@ function Clock({ data }: { data: ReadonlySignal<TraceWindow | null> }): JSX.Elem
   const nodes = new Set((data.value?.workers ?? []).map((one) => one.node));
   if (nodes.size < 2) return null;
   const error = data.value?.clockError ?? null;
-  return <span class="sub">one clock for {nodes.size} nodes, {error === null ? "its error is not known" : `± ${formatDuration(error)}`}</span>;
+  return (
+    <span class="sub">
+      one clock for {nodes.size} nodes,{" "}
+      {error === null ? "its error is not known" : `± ${formatDuration(error)}`}
+    </span>
+  );
 }
 
 function DragChoice(): JSX.Element {
@@ -104,8 +150,20 @@ function DragChoice(): JSX.Element {
   return (
     <span class="drag" role="group" aria-label="What dragging does">
       <span class="sub">drag:</span>
-      <button aria-pressed={means === "select"} onClick={() => (dragMeans.value = "select")}>select</button>
-      <button aria-pressed={means === "zoom"} onClick={() => (dragMeans.value = "zoom")}>zoom</button>
+      <button
+        type="button"
+        aria-pressed={means === "select"}
+        onClick={() => (dragMeans.value = "select")}
+      >
+        select
+      </button>
+      <button
+        type="button"
+        aria-pressed={means === "zoom"}
+        onClick={() => (dragMeans.value = "zoom")}
+      >
+        zoom
+      </button>
     </span>
   );
 }
@@ -115,6 +173,19 @@ function Download(): JSX.Element {
   const [start, end] = view.value;
   const window = isWhole.value ? {} : { start, end };
   const worker = shownRanks.value.length === 1 ? { worker: shownRanks.value[0] } : {};
-  const url = address(jobPath(job.value?.job ?? "", "export"), { format: "chrome-trace", ...window, ...worker });
-  return <a class="button" href={url} download title="A trace of what is shown: open it at ui.perfetto.dev or chrome://tracing">Download trace for Perfetto</a>;
+  const url = address(jobPath(job.value?.job ?? "", "export"), {
+    format: "chrome-trace",
+    ...window,
+    ...worker,
+  });
+  return (
+    <a
+      class="button"
+      href={url}
+      download
+      title="A trace of what is shown: open it at ui.perfetto.dev or chrome://tracing"
+    >
+      Download trace for Perfetto
+    </a>
+  );
 }

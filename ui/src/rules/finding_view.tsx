@@ -20,10 +20,19 @@ export function FindingView({ finding }: { finding: Finding }): JSX.Element {
       <When finding={finding} />
       {rows.length > 0 && (
         <dl class="fact-list evidence" aria-label="Evidence">
-          {rows.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+          {rows.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
         </dl>
       )}
-      {finding.advice && <p class="advice"><b>What to do:</b> <Code text={finding.advice} /></p>}
+      {finding.advice && (
+        <p class="advice">
+          <b>What to do:</b> <Code text={finding.advice} />
+        </p>
+      )}
       <Cause finding={finding} />
       <Actions finding={finding} />
     </li>
@@ -35,7 +44,10 @@ export function When({ finding }: { finding: Finding }): JSX.Element {
   const document = job.value;
   const range = findingRange(finding, jobStart.value);
   const about = [
-    finding.step && (finding.step[0] === finding.step[1] ? `step ${finding.step[0]}` : `steps ${finding.step[0]}–${finding.step[1]}`),
+    finding.step &&
+      (finding.step[0] === finding.step[1]
+        ? `step ${finding.step[0]}`
+        : `steps ${finding.step[0]}–${finding.step[1]}`),
     finding.node && `node ${finding.node}`,
     finding.worker !== null && `worker ${finding.worker}`,
     finding.device,
@@ -44,12 +56,20 @@ export function When({ finding }: { finding: Finding }): JSX.Element {
   return (
     <p class="when">
       {range && document && (
-        <a href={findingLink(finding, jobStart.value, document.t1 - document.t0)} title={stampOf(finding)}>
+        <a
+          href={findingLink(finding, jobStart.value, document.t1 - document.t0)}
+          title={stampOf(finding)}
+        >
           {shownTime(range[0])} – {shownTime(range[1])}, see the charts of this time
         </a>
       )}
       {about.length > 0 && <span class="sub"> {about.join(" · ")}</span>}
-      {finding.tensor && <> <a href={linkTo("tensors", undefined, { tensors: finding.tensor })}>see this tensor</a></>}
+      {finding.tensor && (
+        <>
+          {" "}
+          <a href={linkTo("tensors", undefined, { tensors: finding.tensor })}>see this tensor</a>
+        </>
+      )}
     </p>
   );
 }
@@ -57,12 +77,30 @@ export function When({ finding }: { finding: Finding }): JSX.Element {
 function Cause({ finding }: { finding: Finding }): JSX.Element | null {
   const every = job.value?.findings.findings ?? [];
   const cause = every.find((one) => one.id === finding.cause);
-  const explained = [...new Set(every.filter((one) => one.cause === finding.id).map((one) => one.rule))];
+  const explained = [
+    ...new Set(every.filter((one) => one.cause === finding.id).map((one) => one.rule)),
+  ];
   if (!cause && explained.length === 0) return null;
   return (
     <p class="sub">
-      {cause && <>Caused by <a href={linkTo("rules", undefined, { rule: cause.rule })}>{cause.rule}</a>: {cause.message} </>}
-      {explained.length > 0 && <>Explains {explained.map((name, index) => <span key={name}>{index > 0 && ", "}<a href={linkTo("rules", undefined, { rule: name })}>{name}</a></span>)}.</>}
+      {cause && (
+        <>
+          Caused by <a href={linkTo("rules", undefined, { rule: cause.rule })}>{cause.rule}</a>:{" "}
+          {cause.message}{" "}
+        </>
+      )}
+      {explained.length > 0 && (
+        <>
+          Explains{" "}
+          {explained.map((name, index) => (
+            <span key={name}>
+              {index > 0 && ", "}
+              <a href={linkTo("rules", undefined, { rule: name })}>{name}</a>
+            </span>
+          ))}
+          .
+        </>
+      )}
     </p>
   );
 }
@@ -74,17 +112,28 @@ function Actions({ finding }: { finding: Finding }): JSX.Element | null {
   if (actions.length === 0) return null;
   return (
     <ul class="sub">
-      {actions.map((one, index) => <li key={index}>Action {one.action}: {one.message ?? one.state}</li>)}
+      {actions.map((one, index) => (
+        <li key={index}>
+          Action {one.action}: {one.message ?? one.state}
+        </li>
+      ))}
     </ul>
   );
 }
 
 /** Words in backquotes are code. */
 export function Code({ text }: { text: string }): JSX.Element {
-  return <>{text.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
+  return (
+    <>
+      {text
+        .split("`")
+        .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
+    </>
+  );
 }
 
 function stampOf(finding: Finding): string {
-  const stamp = (text: string | undefined): string => (text ? formatStamp(Date.parse(text) / 1000, zone.value) : "");
+  const stamp = (text: string | undefined): string =>
+    text ? formatStamp(Date.parse(text) / 1000, zone.value) : "";
   return `${stamp(finding.time?.[0])} – ${stamp(finding.time?.[1])}`;
 }

@@ -21,8 +21,14 @@ export function RuleItem({ rule, isOpen }: { rule: RuleDocument; isOpen: boolean
   }, [isOpen]);
   return (
     <li data-rule={rule.rule} data-status={rule.status}>
-      <details ref={element} open={isOpen} onToggle={(event) => event.currentTarget.open && setRead(true)}>
-        <summary><Headline rule={rule} /></summary>
+      <details
+        ref={element}
+        open={isOpen}
+        onToggle={(event) => event.currentTarget.open && setRead(true)}
+      >
+        <summary>
+          <Headline rule={rule} />
+        </summary>
         {isRead && <Opened rule={rule} />}
       </details>
     </li>
@@ -35,10 +41,16 @@ function Headline({ rule }: { rule: RuleDocument }): JSX.Element {
   const words = first?.message ?? rule.reason ?? rule.description;
   return (
     <span class="rule-line">
-      <span class={`mark ${worst ?? (rule.status === "Error" ? "critical" : "quiet")}`}>{worst ?? STATUS_WORDS[rule.status] ?? rule.status}</span>
+      <span class={`mark ${worst ?? (rule.status === "Error" ? "critical" : "quiet")}`}>
+        {worst ?? STATUS_WORDS[rule.status] ?? rule.status}
+      </span>
       <b>{rule.rule}</b>
       <span class="rule-words">{words}</span>
-      {rule.triggered > 0 && <span class="times" title="times triggered">{formatCount(rule.triggered)}×</span>}
+      {rule.triggered > 0 && (
+        <span class="times" title="times triggered">
+          {formatCount(rule.triggered)}×
+        </span>
+      )}
     </span>
   );
 }
@@ -49,9 +61,15 @@ function FindingList({ findings }: { findings: readonly Finding[] }): JSX.Elemen
   const shown = isWhole ? findings : findings.slice(0, FIRST_FINDINGS);
   return (
     <>
-      <ul class="findings">{shown.map((one) => <FindingView key={one.id} finding={one} />)}</ul>
+      <ul class="findings">
+        {shown.map((one) => (
+          <FindingView key={one.id} finding={one} />
+        ))}
+      </ul>
       {shown.length < findings.length && (
-        <button type="button" class="quiet" onClick={() => setWhole(true)}>Show all {findings.length} findings</button>
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show all {findings.length} findings
+        </button>
       )}
     </>
   );
@@ -62,16 +80,41 @@ function Opened({ rule }: { rule: RuleDocument }): JSX.Element {
   return (
     <div class="rule-body">
       <p>{rule.description}</p>
-      {rule.reason && <p class="sub">{STATUS_WORDS[rule.status] ?? rule.status}: {rule.reason}</p>}
+      {rule.reason && (
+        <p class="sub">
+          {STATUS_WORDS[rule.status] ?? rule.status}: {rule.reason}
+        </p>
+      )}
       <FindingList findings={rule.findings} />
-      {rule.traceback && <pre tabIndex={0} aria-label="Traceback">{rule.traceback}</pre>}
+      {rule.traceback && (
+        <pre role="region" tabIndex={0} aria-label="Traceback">
+          {rule.traceback}
+        </pre>
+      )}
       <RulePage rule={rule} />
       <dl class="fact-list">
-        <div><dt>Times triggered</dt><dd>{formatCount(rule.triggered)}</dd></div>
-        <div><dt>Datapoints</dt><dd>{formatCount(rule.datapoints)}</dd></div>
-        <div><dt>Setting</dt><dd>{rule.setting}</dd></div>
-        <div><dt>CPU time it took</dt><dd>{formatDuration(rule.seconds)}</dd></div>
-        {summary.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+        <div>
+          <dt>Times triggered</dt>
+          <dd>{formatCount(rule.triggered)}</dd>
+        </div>
+        <div>
+          <dt>Datapoints</dt>
+          <dd>{formatCount(rule.datapoints)}</dd>
+        </div>
+        <div>
+          <dt>Setting</dt>
+          <dd>{rule.setting}</dd>
+        </div>
+        <div>
+          <dt>CPU time it took</dt>
+          <dd>{formatDuration(rule.seconds)}</dd>
+        </div>
+        {summary.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
       </dl>
     </div>
   );

@@ -9,7 +9,11 @@ import { route } from "../router";
 import { Code } from "./finding_view";
 
 export type Page = {
-  question: string; why: string; decides: string; advice: string; needs: string[];
+  question: string;
+  why: string;
+  decides: string;
+  advice: string;
+  needs: string[];
   parameters: { name: string; allowed: string; default: string }[];
 };
 type WithPage = RuleDocument & { page: Page | null };
@@ -20,7 +24,9 @@ const pages = new Map<string, Promise<Map<string, Page>>>();
 function pagesOf(job: string): Promise<Map<string, Page>> {
   let found = pages.get(job);
   if (!found) {
-    found = getJson<WithPage[]>(jobPath(job, "rules")).then((rules) => new Map(rules.flatMap(({ rule, page }) => (page ? [[rule, page]] : []))));
+    found = getJson<WithPage[]>(jobPath(job, "rules")).then(
+      (rules) => new Map(rules.flatMap(({ rule, page }) => (page ? [[rule, page]] : []))),
+    );
     found.catch(() => pages.delete(job));
     pages.set(job, found);
   }
@@ -33,21 +39,54 @@ export function RulePage({ rule }: { rule: RuleDocument }): JSX.Element {
   const isClean = rule.findings.length === 0;
   return (
     <>
-      {page?.why && <p><b>Why it matters:</b> <Code text={page.why} /></p>}
-      {page?.decides && <p><b>How it decides:</b> <Code text={page.decides} /></p>}
-      {isClean && <p><b>What to do:</b> <Code text={page?.advice ?? rule.recommendation} /></p>}
+      {page?.why && (
+        <p>
+          <b>Why it matters:</b> <Code text={page.why} />
+        </p>
+      )}
+      {page?.decides && (
+        <p>
+          <b>How it decides:</b> <Code text={page.decides} />
+        </p>
+      )}
+      {isClean && (
+        <p>
+          <b>What to do:</b> <Code text={page?.advice ?? rule.recommendation} />
+        </p>
+      )}
       <ParameterTable parameters={rule.parameters} page={page} />
     </>
   );
 }
 
-function ParameterTable({ parameters, page }: { parameters: RuleDocument["parameters"]; page: Page | undefined }): JSX.Element | null {
+function ParameterTable({
+  parameters,
+  page,
+}: {
+  parameters: RuleDocument["parameters"];
+  page: Page | undefined;
+}): JSX.Element | null {
   const names = useMemo(() => Object.keys(parameters), [parameters]);
   if (names.length === 0) return <p class="sub">It has no parameters.</p>;
   return (
     <table class="parameters">
       <caption>Parameters in force</caption>
-      <thead><tr><th scope="col">Parameter</th><th scope="col" class="r">Value</th>{page && <><th scope="col" class="r">Default</th><th scope="col">Allowed</th></>}</tr></thead>
+      <thead>
+        <tr>
+          <th scope="col">Parameter</th>
+          <th scope="col" class="r">
+            Value
+          </th>
+          {page && (
+            <>
+              <th scope="col" class="r">
+                Default
+              </th>
+              <th scope="col">Allowed</th>
+            </>
+          )}
+        </tr>
+      </thead>
       <tbody>
         {names.map((name) => {
           const known = page?.parameters.find((one) => one.name === name);
@@ -55,7 +94,12 @@ function ParameterTable({ parameters, page }: { parameters: RuleDocument["parame
             <tr key={name}>
               <td>{name}</td>
               <td class="r">{valueText(parameters[name], "")}</td>
-              {page && <><td class="r sub">{known?.default}</td><td class="sub">{known?.allowed}</td></>}
+              {page && (
+                <>
+                  <td class="r sub">{known?.default}</td>
+                  <td class="sub">{known?.allowed}</td>
+                </>
+              )}
             </tr>
           );
         })}

@@ -1,9 +1,25 @@
 import { expect, test } from "vitest";
-import { binAxis, chosenRows, edgeLabels, highestShare, linearBins, quantileAt, sharesAt } from "./bins";
+import {
+  binAxis,
+  chosenRows,
+  edgeLabels,
+  highestShare,
+  linearBins,
+  quantileAt,
+  sharesAt,
+} from "./bins";
 import type { Histograms } from "./source";
 
 /** Two steps: −2..−1 has 1, 1..2 has 2, one zero; then all in 1..2. */
-const data: Histograms = { name: "w", steps: [0, 5], edges: [-2, -1, 1, 2], zeros: [1, 0], merged: 1, bins: 3, counts: [1, 0, 2, 0, 0, 4] };
+const data: Histograms = {
+  name: "w",
+  steps: [0, 5],
+  edges: [-2, -1, 1, 2],
+  zeros: [1, 0],
+  merged: 1,
+  bins: 3,
+  counts: [1, 0, 2, 0, 0, 4],
+};
 
 test("bins are as wide as each other, and zeros stand where signs change", () => {
   const axis = binAxis([-2, -1, 0, 1], true);
@@ -19,7 +35,13 @@ test("shares count zeros among all values", () => {
 });
 
 test("quantiles go through the zeros", () => {
-  const one: Histograms = { ...data, edges: [-2, -1, 0, 1], counts: [2, 0, 1], zeros: [1], steps: [0] };
+  const one: Histograms = {
+    ...data,
+    edges: [-2, -1, 0, 1],
+    counts: [2, 0, 1],
+    zeros: [1],
+    steps: [0],
+  };
   expect(quantileAt(one, 0, 0.25)).toBe(-1.5);
   expect(quantileAt(one, 0, 0.7)).toBe(0);
   expect(quantileAt(one, 0, 1)).toBe(1);
@@ -39,10 +61,17 @@ test("labels leave room around zero", () => {
 });
 
 test("bins of equal width hold the same values, spread over what held them", () => {
-  const even = linearBins({ ...data, edges: [0, 1, 2, 4], counts: [10, 10, 20, 0, 0, 0], zeros: [0, 3] }, 8);
+  const even = linearBins(
+    { ...data, edges: [0, 1, 2, 4], counts: [10, 10, 20, 0, 0, 0], zeros: [0, 3] },
+    8,
+  );
   expect(even.bins).toBe(8);
   const first = Array.from(even.counts).slice(0, 8);
   expect(Math.max(...first) - Math.min(...first)).toBeLessThan(0.1);
   expect(first.reduce((sum, one) => sum + one, 0)).toBeCloseTo(40, 0);
-  expect(Array.from(even.counts).slice(8).every((one) => one === 0)).toBe(true);
+  expect(
+    Array.from(even.counts)
+      .slice(8)
+      .every((one) => one === 0),
+  ).toBe(true);
 });

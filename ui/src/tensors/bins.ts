@@ -9,7 +9,8 @@ export function binAxis(edges: readonly number[], hasZeros: boolean): BinAxis {
   const bins = Math.max(0, edges.length - 1);
   const below = edges.slice(0, bins).filter((edge) => edge < 0).length;
   const slots = bins + (hasZeros ? 1 : 0);
-  const from: number[] = [], to: number[] = [];
+  const from: number[] = [],
+    to: number[] = [];
   for (let bin = 0; bin < bins; bin++) {
     const slot = bin + (hasZeros && bin >= below ? 1 : 0);
     from.push(slot / slots);
@@ -22,14 +23,17 @@ export function binAxis(edges: readonly number[], hasZeros: boolean): BinAxis {
 export function sharesAt(data: Histograms, row: number): { shares: number[]; zeros: number } {
   let total = data.zeros[row] ?? 0;
   for (let bin = 0; bin < data.bins; bin++) total += data.counts[row * data.bins + bin]!;
-  const shares = Array.from({ length: data.bins }, (_, bin) => (total ? data.counts[row * data.bins + bin]! / total : 0));
+  const shares = Array.from({ length: data.bins }, (_, bin) =>
+    total ? data.counts[row * data.bins + bin]! / total : 0,
+  );
   return { shares, zeros: total ? (data.zeros[row] ?? 0) / total : 0 };
 }
 
 /** The largest share of any bin at any step: the height of the highest ridge. Zeros are not among them. */
 export function highestShare(data: Histograms): number {
   let highest = 0;
-  for (let row = 0; row < data.steps.length; row++) highest = Math.max(highest, ...sharesAt(data, row).shares, 0);
+  for (let row = 0; row < data.steps.length; row++)
+    highest = Math.max(highest, ...sharesAt(data, row).shares, 0);
   return highest;
 }
 
@@ -60,7 +64,11 @@ export function quantileAt(data: Histograms, row: number, fraction: number): num
 }
 
 /** Edges worth a label, at most about `count`: their places on the axis, and the values. */
-export function edgeLabels(edges: readonly number[], axis: BinAxis, count: number): { at: number; value: number }[] {
+export function edgeLabels(
+  edges: readonly number[],
+  axis: BinAxis,
+  count: number,
+): { at: number; value: number }[] {
   const found: { at: number; value: number }[] = [];
   const every = Math.max(1, Math.ceil(edges.length / count));
   edges.forEach((value, i) => {
@@ -70,7 +78,10 @@ export function edgeLabels(edges: readonly number[], axis: BinAxis, count: numbe
   if (axis.zero) {
     const [from, to] = axis.zero;
     const room = 0.6 / count;
-    return [...found.filter((one) => Math.abs(one.at - from) > room && Math.abs(one.at - to) > room), { at: (from + to) / 2, value: 0 }];
+    return [
+      ...found.filter((one) => Math.abs(one.at - from) > room && Math.abs(one.at - to) > room),
+      { at: (from + to) / 2, value: 0 },
+    ];
   }
   return found;
 }
@@ -79,7 +90,8 @@ const OUTSIDE = 0.002;
 
 /** The same counts in bins of equal width over where nearly all values lie; zeros stay apart. What a bin held is spread evenly. */
 export function linearBins(data: Histograms, bins: number): Histograms {
-  let low = Infinity, high = -Infinity;
+  let low = Infinity,
+    high = -Infinity;
   for (let row = 0; row < data.steps.length; row++) {
     const [from, to] = [quantileAt(data, row, OUTSIDE), quantileAt(data, row, 1 - OUTSIDE)];
     if (from < low) low = from;
@@ -92,16 +104,29 @@ export function linearBins(data: Histograms, bins: number): Histograms {
   for (let row = 0; row < data.steps.length; row++) {
     for (let bin = 0; bin < data.bins; bin++) {
       const count = data.counts[row * data.bins + bin]!;
-      if (count) spread(counts, row * bins, { count, from: data.edges[bin]!, to: data.edges[bin + 1]! }, { low, width, bins });
+      if (count)
+        spread(
+          counts,
+          row * bins,
+          { count, from: data.edges[bin]!, to: data.edges[bin + 1]! },
+          { low, width, bins },
+        );
     }
   }
   return { ...data, edges, bins, counts };
 }
 
-function spread(into: Float64Array, offset: number, held: { count: number; from: number; to: number }, axis: { low: number; width: number; bins: number }): void {
-  const first = Math.floor((held.from - axis.low) / axis.width), last = Math.floor((held.to - axis.low) / axis.width);
+function spread(
+  into: Float64Array,
+  offset: number,
+  held: { count: number; from: number; to: number },
+  axis: { low: number; width: number; bins: number },
+): void {
+  const first = Math.floor((held.from - axis.low) / axis.width),
+    last = Math.floor((held.to - axis.low) / axis.width);
   for (let bin = Math.max(0, first); bin <= Math.min(axis.bins - 1, last); bin++) {
-    const start = Math.max(held.from, axis.low + bin * axis.width), end = Math.min(held.to, axis.low + (bin + 1) * axis.width);
+    const start = Math.max(held.from, axis.low + bin * axis.width),
+      end = Math.min(held.to, axis.low + (bin + 1) * axis.width);
     into[offset + bin]! += (held.count * Math.max(0, end - start)) / (held.to - held.from);
   }
 }

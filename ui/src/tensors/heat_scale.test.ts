@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { NOT_FINITE, rowFigures, rowHeight, scaleFor, shareOn, shortTensor, UNKNOWN, ZERO } from "./heat_scale";
+import {
+  NOT_FINITE,
+  rowFigures,
+  rowHeight,
+  scaleFor,
+  shareOn,
+  shortTensor,
+  UNKNOWN,
+  ZERO,
+} from "./heat_scale";
 
 test("sizes are shown by their magnitude, and zeros apart", () => {
   const scale = scaleFor("l2_norm", [0, 1e-4, 1, NaN]);

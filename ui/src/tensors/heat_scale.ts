@@ -1,16 +1,33 @@
 // Numbers of layers as shares of a color scale. Knows no canvas.
 
 /** Above these numbers, and only there, a share is a color; zero, not a number and unknown have their own. */
-export const ZERO = -1, NOT_FINITE = -2, UNKNOWN = -3;
+export const ZERO = -1,
+  NOT_FINITE = -2,
+  UNKNOWN = -3;
 export type HeatScale = { low: number; high: number; isLogarithmic: boolean };
 
-const LOGARITHMIC = new Set(["l2_norm", "l1_norm", "abs_mean", "abs_max", "abs_min", "abs_std", "abs_variance", "abs_sum", "std", "variance", "update_ratio"]);
+const LOGARITHMIC = new Set([
+  "l2_norm",
+  "l1_norm",
+  "abs_mean",
+  "abs_max",
+  "abs_min",
+  "abs_std",
+  "abs_variance",
+  "abs_sum",
+  "std",
+  "variance",
+  "update_ratio",
+]);
 const WIDEST = 1e12;
 
 /** The scale of a statistic: logarithmic for sizes, from 0 to 1 for fractions. */
 export function scaleFor(reduction: string, values: ArrayLike<number>): HeatScale {
   if (reduction === "zero_fraction") return { low: 0, high: 1, isLogarithmic: false };
-  let low = Infinity, high = -Infinity, isPositive = true, hasZeros = false;
+  let low = Infinity,
+    high = -Infinity,
+    isPositive = true,
+    hasZeros = false;
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
     hasZeros ||= value === 0;
@@ -20,7 +37,8 @@ export function scaleFor(reduction: string, values: ArrayLike<number>): HeatScal
     high = Math.max(high, value);
   }
   if (low > high) return { low: 0, high: 1, isLogarithmic: hasZeros && LOGARITHMIC.has(reduction) };
-  if (LOGARITHMIC.has(reduction) && isPositive) return { low: Math.max(low, high / WIDEST), high, isLogarithmic: true };
+  if (LOGARITHMIC.has(reduction) && isPositive)
+    return { low: Math.max(low, high / WIDEST), high, isLogarithmic: true };
   return { low: Math.min(0, low), high: Math.max(0, high), isLogarithmic: false };
 }
 
@@ -37,7 +55,11 @@ export function shareOn(scale: HeatScale, value: number): number {
 }
 
 /** First, last, least and largest number of a row; NaN of none. */
-export function rowFigures(values: ArrayLike<number>, row: number, columns: number): { first: number; last: number; low: number; high: number } {
+export function rowFigures(
+  values: ArrayLike<number>,
+  row: number,
+  columns: number,
+): { first: number; last: number; low: number; high: number } {
   const found = { first: NaN, last: NaN, low: NaN, high: NaN };
   for (let i = row * columns; i < (row + 1) * columns; i++) {
     const value = values[i]!;

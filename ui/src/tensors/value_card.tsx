@@ -12,33 +12,78 @@ import { shownTheme } from "../state";
 import { Notice, Waiting } from "../states";
 import { parseColor } from "../views/heat_colors";
 import { exactText, pixelsOf } from "./picture";
-import { loadValue, loadValueSteps, type TensorInfo, type TensorValue, type ValueCell } from "./source";
+import {
+  loadValue,
+  loadValueSteps,
+  type TensorInfo,
+  type TensorValue,
+  type ValueCell,
+} from "./source";
 import { freshness, mode } from "./state";
 
-const PAGE_ROWS = 40, PAGE_COLUMNS = 24;
+const PAGE_ROWS = 40,
+  PAGE_COLUMNS = 24;
 
 export function ValueCard({ info }: { info: TensorInfo }): JSX.Element {
-  const worker = info.is_shard ? route.value.parameters.part ?? "0" : "";
-  const steps = useResource((signal) => {
-    void freshness.value;
-    return loadValueSteps(info.name, mode.value, worker, signal);
-  }, always, [info.name, worker]);
+  const worker = info.is_shard ? (route.value.parameters.part ?? "0") : "";
+  const steps = useResource(
+    (signal) => {
+      void freshness.value;
+      return loadValueSteps(info.name, mode.value, worker, signal);
+    },
+    always,
+    [info.name, worker],
+  );
   const known = steps.value.value?.steps ?? [];
   const asked = Number(route.value.parameters.step ?? NaN);
   const step = known.includes(asked) ? asked : known[known.length - 1];
   return (
-    <section class="card" data-state={steps.value.state} data-chart="value-card" aria-labelledby="value-title">
+    <section
+      class="card"
+      data-state={steps.value.state}
+      data-chart="value-card"
+      aria-labelledby="value-title"
+    >
       <header>
-        <h2 id="value-title">Values</h2><span class="sub tensor-of">{info.name} · {info.dtype} {info.shape.join("×") || "scalar"}{info.said ? ` · ${info.said}` : ""}</span>
+        <h2 id="value-title">Values</h2>
+        <span class="sub tensor-of">
+          {info.name} · {info.dtype} {info.shape.join("×") || "scalar"}
+          {info.said ? ` · ${info.said}` : ""}
+        </span>
         <span class="end">
-          {info.is_shard && <label class="choice">part of worker <input type="number" min={0} value={worker} onChange={(event) => setParameters({ part: event.currentTarget.value })} /></label>}
+          {info.is_shard && (
+            <label class="choice">
+              part of worker{" "}
+              <input
+                type="number"
+                min={0}
+                value={worker}
+                onChange={(event) => setParameters({ part: event.currentTarget.value })}
+              />
+            </label>
+          )}
           {known.length > 0 && <StepChoice steps={known} step={step!} />}
         </span>
       </header>
       <Waiting resource={steps.value}>
-        {() => (step === undefined
-          ? <Notice state="empty">Full values of this tensor were not kept. Record them with: <code>sonde run --save {info.collections.find((one) => one !== "all") ?? "weights"}:every=100,values …</code></Notice>
-          : <Value key={`${info.name} ${step} ${worker}`} name={info.name} step={step} worker={worker} />)}
+        {() =>
+          step === undefined ? (
+            <Notice state="empty">
+              Full values of this tensor were not kept. Record them with:{" "}
+              <code>
+                sonde run --save {info.collections.find((one) => one !== "all") ?? "weights"}
+                :every=100,values …
+              </code>
+            </Notice>
+          ) : (
+            <Value
+              key={`${info.name} ${step} ${worker}`}
+              name={info.name}
+              step={step}
+              worker={worker}
+            />
+          )
+        }
       </Waiting>
     </section>
   );
@@ -46,52 +91,150 @@ export function ValueCard({ info }: { info: TensorInfo }): JSX.Element {
 
 function StepChoice({ steps, step }: { steps: number[]; step: number }): JSX.Element {
   const place = steps.indexOf(step);
-  const go = (to: number): void => setParameters({ step: String(steps[to]), row: null, column: null });
+  const go = (to: number): void =>
+    setParameters({ step: String(steps[to]), row: null, column: null });
   return (
     <>
-      <button aria-label="Earlier saved step" disabled={place <= 0} onClick={() => go(place - 1)}>◀</button>
-      <label class="choice">step <select value={step} onChange={(event) => go(steps.indexOf(Number(event.currentTarget.value)))}>{steps.map((one) => <option key={one} value={one}>{one}</option>)}</select></label>
-      <button aria-label="Later saved step" disabled={place >= steps.length - 1} onClick={() => go(place + 1)}>▶</button>
+      <button
+        type="button"
+        aria-label="Earlier saved step"
+        disabled={place <= 0}
+        onClick={() => go(place - 1)}
+      >
+        ◀
+      </button>
+      <label class="choice">
+        step{" "}
+        <select
+          value={step}
+          onChange={(event) => go(steps.indexOf(Number(event.currentTarget.value)))}
+        >
+          {steps.map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button
+        type="button"
+        aria-label="Later saved step"
+        disabled={place >= steps.length - 1}
+        onClick={() => go(place + 1)}
+      >
+        ▶
+      </button>
     </>
   );
 }
 
-function Value({ name, step, worker }: { name: string; step: number; worker: string }): JSX.Element {
+function Value({
+  name,
+  step,
+  worker,
+}: {
+  name: string;
+  step: number;
+  worker: string;
+}): JSX.Element {
   const { row = "0", column = "0" } = route.value.parameters;
-  const value = useResource((signal) => loadValue({ name, mode: mode.value, step, row: Number(row), column: Number(column), worker }, signal), always, [row, column]);
-  return <Waiting resource={value.value}>{(found) => <><Figures value={found} /><div class="value-parts"><Picture value={found} /><Part value={found} /></div></>}</Waiting>;
+  const value = useResource(
+    (signal) =>
+      loadValue(
+        { name, mode: mode.value, step, row: Number(row), column: Number(column), worker },
+        signal,
+      ),
+    always,
+    [row, column],
+  );
+  return (
+    <Waiting resource={value.value}>
+      {(found) => (
+        <>
+          <Figures value={found} />
+          <div class="value-parts">
+            <Picture value={found} />
+            <Part value={found} />
+          </div>
+        </>
+      )}
+    </Waiting>
+  );
 }
 
 function Figures({ value }: { value: TensorValue }): JSX.Element {
   const { figures } = value;
-  const share = (count: number): string => `${formatCount(count)}${count ? ` (${formatPercent((100 * count) / figures.count)})` : ""}`;
+  const share = (count: number): string =>
+    `${formatCount(count)}${count ? ` (${formatPercent((100 * count) / figures.count)})` : ""}`;
   const facts: [string, string][] = [
-    ["values", formatCount(figures.count)], ["minimum", exactText(figures.minimum)], ["maximum", exactText(figures.maximum)], ["mean", exactText(figures.mean)],
-    ["standard deviation", exactText(figures.std)], ["norm", exactText(figures.l2_norm)], ["zeros", share(figures.zeros)], ["NaN", share(figures.nans)], ["infinite", share(figures.infinities)],
+    ["values", formatCount(figures.count)],
+    ["minimum", exactText(figures.minimum)],
+    ["maximum", exactText(figures.maximum)],
+    ["mean", exactText(figures.mean)],
+    ["standard deviation", exactText(figures.std)],
+    ["norm", exactText(figures.l2_norm)],
+    ["zeros", share(figures.zeros)],
+    ["NaN", share(figures.nans)],
+    ["infinite", share(figures.infinities)],
   ];
-  return <dl class="value-facts">{facts.map(([title, text]) => <div key={title}><dt>{title}</dt><dd>{text}</dd></div>)}</dl>;
+  return (
+    <dl class="value-facts">
+      {facts.map(([title, text]) => (
+        <div key={title}>
+          <dt>{title}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
 
 function Picture({ value }: { value: TensorValue }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { rows, columns, values } = value.picture;
-  useEffect(() => effect(() => {
-    void shownTheme.value;
-    const element = canvas.current!;
-    element.width = Math.max(1, columns);
-    element.height = Math.max(1, rows);
-    if (!rows || !columns) return;
-    const g = element.getContext("2d")!;
-    const image = g.createImageData(columns, rows);
-    image.data.set(pixelsOf(values, { card: parseColor(color("--card")), above: parseColor(color("--c1")), below: parseColor(color("--c2")), wrong: parseColor(color("--c8")) }));
-    g.putImageData(image, 0, 0);
-  }), [value]);
+  useEffect(
+    () =>
+      effect(() => {
+        void shownTheme.value;
+        const element = canvas.current!;
+        element.width = Math.max(1, columns);
+        element.height = Math.max(1, rows);
+        if (!rows || !columns) return;
+        const g = element.getContext("2d")!;
+        const image = g.createImageData(columns, rows);
+        image.data.set(
+          pixelsOf(values, {
+            card: parseColor(color("--card")),
+            above: parseColor(color("--c1")),
+            below: parseColor(color("--c2")),
+            wrong: parseColor(color("--c8")),
+          }),
+        );
+        g.putImageData(image, 0, 0);
+      }),
+    [value],
+  );
   useEffect(() => exposeChart("tensor-value", () => value), [value]);
   const isWhole = rows === value.rows && columns === value.columns;
   return (
     <figure class="value-picture" data-chart="tensor-value">
-      <canvas ref={canvas} role="img" aria-label={`${value.name} at step ${value.step} as a picture, ${value.rows} rows and ${value.columns} columns; its values stand in the table`} />
-      <figcaption class="sub"><span><i class="swatch above" />above zero</span><span><i class="swatch below" />below</span>{value.shape.length > 2 && <span>columns are all dimensions but the first</span>}<span>{isWhole ? "a cell per value" : "of several values the one farthest from zero"}</span></figcaption>
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={`${value.name} at step ${value.step} as a picture, ${value.rows} rows and ${value.columns} columns; its values stand in the table`}
+      />
+      <figcaption class="sub">
+        <span>
+          <i class="swatch above" />
+          above zero
+        </span>
+        <span>
+          <i class="swatch below" />
+          below
+        </span>
+        {value.shape.length > 2 && <span>columns are all dimensions but the first</span>}
+        <span>{isWhole ? "a cell per value" : "of several values the one farthest from zero"}</span>
+      </figcaption>
     </figure>
   );
 }
@@ -101,22 +244,81 @@ const cell = (one: ValueCell): string => (typeof one === "number" ? exactText(on
 /** Rows are the first dimension, columns all others. */
 function Part({ value }: { value: TensorValue }): JSX.Element {
   const { row, column, values } = value.table;
-  const go = (to: { row: number; column: number }): void => setParameters({ row: to.row > 0 ? String(to.row) : null, column: to.column > 0 ? String(to.column) : null });
-  const lastRow = row + values.length, lastColumn = column + (values[0]?.length ?? 0);
+  const go = (to: { row: number; column: number }): void =>
+    setParameters({
+      row: to.row > 0 ? String(to.row) : null,
+      column: to.column > 0 ? String(to.column) : null,
+    });
+  const lastRow = row + values.length,
+    lastColumn = column + (values[0]?.length ?? 0);
   return (
     <div class="value-table">
       <p class="value-pages">
-        <span class="sub">rows {row}–{Math.max(row, lastRow - 1)} of {formatCount(value.rows)}</span>
-        <button aria-label="Rows before" disabled={row === 0} onClick={() => go({ row: Math.max(0, row - PAGE_ROWS), column })}>▲</button>
-        <button aria-label="Rows after" disabled={lastRow >= value.rows} onClick={() => go({ row: lastRow, column })}>▼</button>
-        <span class="sub">columns {column}–{Math.max(column, lastColumn - 1)} of {formatCount(value.columns)}</span>
-        <button aria-label="Columns before" disabled={column === 0} onClick={() => go({ row, column: Math.max(0, column - PAGE_COLUMNS) })}>◀</button>
-        <button aria-label="Columns after" disabled={lastColumn >= value.columns} onClick={() => go({ row, column: lastColumn })}>▶</button>
+        <span class="sub">
+          rows {row}–{Math.max(row, lastRow - 1)} of {formatCount(value.rows)}
+        </span>
+        <button
+          type="button"
+          aria-label="Rows before"
+          disabled={row === 0}
+          onClick={() => go({ row: Math.max(0, row - PAGE_ROWS), column })}
+        >
+          ▲
+        </button>
+        <button
+          type="button"
+          aria-label="Rows after"
+          disabled={lastRow >= value.rows}
+          onClick={() => go({ row: lastRow, column })}
+        >
+          ▼
+        </button>
+        <span class="sub">
+          columns {column}–{Math.max(column, lastColumn - 1)} of {formatCount(value.columns)}
+        </span>
+        <button
+          type="button"
+          aria-label="Columns before"
+          disabled={column === 0}
+          onClick={() => go({ row, column: Math.max(0, column - PAGE_COLUMNS) })}
+        >
+          ◀
+        </button>
+        <button
+          type="button"
+          aria-label="Columns after"
+          disabled={lastColumn >= value.columns}
+          onClick={() => go({ row, column: lastColumn })}
+        >
+          ▶
+        </button>
       </p>
       <div class="scroll-both" role="region" aria-label="Values" tabIndex={0}>
         <table>
-          <thead><tr><th scope="col"><span class="sub">row</span></th>{(values[0] ?? []).map((_, i) => <th key={i} scope="col" class="r">{column + i}</th>)}</tr></thead>
-          <tbody>{values.map((line, i) => <tr key={i}><th scope="row">{row + i}</th>{line.map((one, k) => <td key={k} class="r">{cell(one)}</td>)}</tr>)}</tbody>
+          <thead>
+            <tr>
+              <th scope="col">
+                <span class="sub">row</span>
+              </th>
+              {(values[0] ?? []).map((_, i) => (
+                <th key={i} scope="col" class="r">
+                  {column + i}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {values.map((line, i) => (
+              <tr key={i}>
+                <th scope="row">{row + i}</th>
+                {line.map((one, k) => (
+                  <td key={k} class="r">
+                    {cell(one)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
         </table>
       </div>
     </div>

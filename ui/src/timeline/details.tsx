@@ -1,10 +1,10 @@
 // Everything known of the chosen slice.
 
 import type { JSX } from "preact";
+import { phaseName } from "../colors";
 import { formatDuration } from "../format";
 import { always, useResource } from "../resource";
 import { setSelection, setView } from "../state";
-import { phaseName } from "../colors";
 import { Notice, Waiting } from "../states";
 import { exactTime } from "../time_axis";
 import { loadSlice, placeText, type SliceDetails } from "./source";
@@ -13,12 +13,29 @@ import { choose, chosen, setFind } from "./state";
 export function DetailsCard(): JSX.Element {
   const place = chosen.value;
   return (
-    <section class="card" data-chart="timeline-details" aria-labelledby="details-title" aria-live="polite">
+    <section
+      class="card"
+      data-chart="timeline-details"
+      aria-labelledby="details-title"
+      aria-live="polite"
+    >
       <header>
         <h2 id="details-title">Chosen slice</h2>
-        {place && <span class="end"><button onClick={() => choose(null)}>Close</button></span>}
+        {place && (
+          <span class="end">
+            <button type="button" onClick={() => choose(null)}>
+              Close
+            </button>
+          </span>
+        )}
       </header>
-      {place ? <Details key={placeText(place)} /> : <Notice state="empty">Click a slice to see its name, duration, step, phase, module and device.</Notice>}
+      {place ? (
+        <Details key={placeText(place)} />
+      ) : (
+        <Notice state="empty">
+          Click a slice to see its name, duration, step, phase, module and device.
+        </Notice>
+      )}
     </section>
   );
 }
@@ -42,7 +59,10 @@ function Known({ slice }: { slice: SliceDetails }): JSX.Element {
     ["Device", slice.device || null],
     ["Launched by", slice.launched_by],
     ["After launch", slice.launch_seconds === null ? null : formatDuration(slice.launch_seconds)],
-    ...Object.entries(slice.detail).map(([name, value]): [string, string] => [phaseName(name), typeof value === "string" ? value : JSON.stringify(value)]),
+    ...Object.entries(slice.detail).map(([name, value]): [string, string] => [
+      phaseName(name),
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
   ];
   const show = (): void => {
     const room = slice.seconds;
@@ -52,12 +72,28 @@ function Known({ slice }: { slice: SliceDetails }): JSX.Element {
     <>
       <p class="slice-name">{slice.name}</p>
       <dl class="slice-facts">
-        {facts.filter(([, value]) => value !== null && value !== "").map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+        {facts
+          .filter(([, value]) => value !== null && value !== "")
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
       </dl>
       <p class="buttons">
-        <button onClick={show}>Zoom to it</button>
-        <button onClick={() => setSelection([slice.start, slice.start + slice.seconds])}>Select its time</button>
-        <button onClick={() => setFind(slice.name)}>Find all of this name</button>
+        <button type="button" onClick={show}>
+          Zoom to it
+        </button>
+        <button
+          type="button"
+          onClick={() => setSelection([slice.start, slice.start + slice.seconds])}
+        >
+          Select its time
+        </button>
+        <button type="button" onClick={() => setFind(slice.name)}>
+          Find all of this name
+        </button>
       </p>
     </>
   );

@@ -1,15 +1,23 @@
 // Draws the tracks of one worker.
 
-import { FONT, type Area } from "../canvas";
+import { type Area, FONT } from "../canvas";
 import { color, phaseColor } from "../colors";
 import { formatPercent } from "../format";
 import { xAt } from "../gestures";
 import { parseColor } from "../views/heat_colors";
-import { busyShare, fitting, HEAD, shortName, type Placed } from "./layout";
-import type { Track, TraceWindow } from "./source";
+import { busyShare, fitting, HEAD, type Placed, shortName } from "./layout";
+import type { TraceWindow, Track } from "./source";
 
 const BY_CATEGORY: Record<string, string> = {
-  step: "--base", runtime: "--c6", annotation: "--c7", collective: "--c8", loading: "--c2", window: "--base", overhead: "--base", copy: "--c5", set: "--c5",
+  step: "--base",
+  runtime: "--c6",
+  annotation: "--c7",
+  collective: "--c8",
+  loading: "--c2",
+  window: "--base",
+  overhead: "--base",
+  copy: "--c5",
+  set: "--c5",
 };
 const PALETTE = ["--c1", "--c3", "--c4", "--c7", "--c5", "--c2"];
 
@@ -24,7 +32,8 @@ export function tint(variable: string, share: number): string {
   const key = `${variable} ${share}`;
   let found = mixed.get(key);
   if (!found) {
-    const over = parseColor(color(variable)), under = parseColor(card);
+    const over = parseColor(color(variable)),
+      under = parseColor(card);
     found = `rgb(${over.map((value, i) => Math.round(value * share + under[i]! * (1 - share))).join(" ")})`;
     mixed.set(key, found);
   }
@@ -45,7 +54,13 @@ export function sliceColor(category: string, name: string): string {
 
 export type Emphasis = { find: string; chosen: { title: string; lane: number; at: number } | null };
 
-export function drawTracks(g: CanvasRenderingContext2D, area: Area, data: TraceWindow, placed: readonly Placed[], emphasis: Emphasis): void {
+export function drawTracks(
+  g: CanvasRenderingContext2D,
+  area: Area,
+  data: TraceWindow,
+  placed: readonly Placed[],
+  emphasis: Emphasis,
+): void {
   const wanted = emphasis.find.toLowerCase();
   const isHit = data.names.map((name) => wanted !== "" && name.toLowerCase().includes(wanted));
   for (const one of placed) {
@@ -55,12 +70,21 @@ export function drawTracks(g: CanvasRenderingContext2D, area: Area, data: TraceW
     g.rect(area.left, one.top + HEAD, area.plot, one.lanes * one.lane);
     g.clip();
     drawCovered(g, area, data, one, wanted !== "");
-    drawSlices(g, area, data, one, { isHit, isSearching: wanted !== "", chosen: emphasis.chosen?.title === one.track.title ? emphasis.chosen : null });
+    drawSlices(g, area, data, one, {
+      isHit,
+      isSearching: wanted !== "",
+      chosen: emphasis.chosen?.title === one.track.title ? emphasis.chosen : null,
+    });
     g.restore();
   }
 }
 
-function drawHead(g: CanvasRenderingContext2D, area: Area, data: TraceWindow, { track, top, isClosed }: Placed): void {
+function drawHead(
+  g: CanvasRenderingContext2D,
+  area: Area,
+  data: TraceWindow,
+  { track, top, isClosed }: Placed,
+): void {
   g.font = FONT;
   g.textBaseline = "middle";
   g.fillStyle = color("--grid");
@@ -71,11 +95,21 @@ function drawHead(g: CanvasRenderingContext2D, area: Area, data: TraceWindow, { 
   g.fillStyle = color("--ink2");
   g.fillText(fitting(track.title, area.plot), 20, top + HEAD / 2 + 1);
   g.fillStyle = color("--muted");
-  g.fillText(formatPercent(100 * busyShare(track, data.px, data.window, area.window)), area.left + area.plot + 10, top + HEAD / 2 + 1);
+  g.fillText(
+    formatPercent(100 * busyShare(track, data.px, data.window, area.window)),
+    area.left + area.plot + 10,
+    top + HEAD / 2 + 1,
+  );
 }
 
 /** Narrow slices as bars, as high as their share of the column. */
-function drawCovered(g: CanvasRenderingContext2D, area: Area, data: TraceWindow, { track, top, lane, lanes }: Placed, isSearching: boolean): void {
+function drawCovered(
+  g: CanvasRenderingContext2D,
+  area: Area,
+  data: TraceWindow,
+  { track, top, lane, lanes }: Placed,
+  isSearching: boolean,
+): void {
   if (!track.covered) return;
   const [from, to] = data.window;
   const width = (to - from) / data.px;
@@ -89,15 +123,30 @@ function drawCovered(g: CanvasRenderingContext2D, area: Area, data: TraceWindow,
       let end = i + 1;
       while (end < data.px && track.covered[row * data.px + end] === code) end++;
       const height = Math.max(1, ((lane - 1) * code) / 250);
-      g.fillRect(xAt(from + i * width, area.width, area.window), bottom - height, Math.max(1, (end - i) * column), height);
+      g.fillRect(
+        xAt(from + i * width, area.width, area.window),
+        bottom - height,
+        Math.max(1, (end - i) * column),
+        height,
+      );
       i = end - 1;
     }
   }
 }
 
-type Marked = { isHit: readonly boolean[]; isSearching: boolean; chosen: { lane: number; at: number } | null };
+type Marked = {
+  isHit: readonly boolean[];
+  isSearching: boolean;
+  chosen: { lane: number; at: number } | null;
+};
 
-function drawSlices(g: CanvasRenderingContext2D, area: Area, data: TraceWindow, { track, top, lane, lanes }: Placed, marked: Marked): void {
+function drawSlices(
+  g: CanvasRenderingContext2D,
+  area: Area,
+  data: TraceWindow,
+  { track, top, lane, lanes }: Placed,
+  marked: Marked,
+): void {
   const perSecond = area.plot / (area.window[1] - area.window[0]);
   const right = area.left + area.plot;
   g.textAlign = "left";
@@ -109,13 +158,27 @@ function drawSlices(g: CanvasRenderingContext2D, area: Area, data: TraceWindow, 
     const x = area.left + (track.starts[i]! - area.window[0]) * perSecond;
     const width = Math.max(1, track.seconds[i]! * perSecond);
     if (x > right || x + width < area.left) continue;
-    drawSlice(g, track, i, data, marked, { x, y: top + HEAD + row * lane, width, lane, left: area.left, right });
+    drawSlice(g, track, i, data, marked, {
+      x,
+      y: top + HEAD + row * lane,
+      width,
+      lane,
+      left: area.left,
+      right,
+    });
   }
 }
 
 type Box = { x: number; y: number; width: number; lane: number; left: number; right: number };
 
-function drawSlice(g: CanvasRenderingContext2D, track: Track, i: number, data: TraceWindow, marked: Marked, box: Box): void {
+function drawSlice(
+  g: CanvasRenderingContext2D,
+  track: Track,
+  i: number,
+  data: TraceWindow,
+  marked: Marked,
+  box: Box,
+): void {
   const { x, y, width, lane, left, right } = box;
   const name = data.names[track.name[i]!]!;
   const isFaint = marked.isSearching && !marked.isHit[track.name[i]!];
@@ -123,7 +186,12 @@ function drawSlice(g: CanvasRenderingContext2D, track: Track, i: number, data: T
   g.fillStyle = tint(variable, isFaint ? 0.14 : marked.isSearching ? 0.8 : 0.5);
   g.fillRect(x, y, width > 3 ? width - 1 : width, lane - 1);
   const chosen = marked.chosen;
-  if (chosen && chosen.lane === track.lane[i] && chosen.at >= track.starts[i]! && chosen.at <= track.starts[i]! + track.seconds[i]!) {
+  if (
+    chosen &&
+    chosen.lane === track.lane[i] &&
+    chosen.at >= track.starts[i]! &&
+    chosen.at <= track.starts[i]! + track.seconds[i]!
+  ) {
     g.strokeStyle = color("--ink");
     g.lineWidth = 2;
     g.strokeRect(x + 1, y + 1, Math.max(2, width - 3), lane - 3);

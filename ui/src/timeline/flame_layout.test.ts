@@ -1,10 +1,24 @@
 import { expect, test } from "vitest";
-import { frameAt, frameOfPath, framePath, layFlame, lineageOf, neighbour, ownerOf, searchFlame, type FlameTree } from "./flame_layout";
+import {
+  type FlameTree,
+  frameAt,
+  frameOfPath,
+  framePath,
+  layFlame,
+  lineageOf,
+  neighbour,
+  ownerOf,
+  searchFlame,
+} from "./flame_layout";
 
 /** main 10 = load 6 (read 4), forward 3, own 1. */
 const tree: FlameTree = {
-  names: ["main", "load", "read", "forward"], files: ["", "", "", ""],
-  parents: Int32Array.from([-1, 0, 1, 0]), totals: Float64Array.from([10, 6, 4, 3]), selves: Float64Array.from([1, 2, 4, 3]), counts: [10, 6, 4, 3],
+  names: ["main", "load", "read", "forward"],
+  files: ["", "", "", ""],
+  parents: Int32Array.from([-1, 0, 1, 0]),
+  totals: Float64Array.from([10, 6, 4, 3]),
+  selves: Float64Array.from([1, 2, 4, 3]),
+  counts: [10, 6, 4, 3],
 };
 
 test("children stand below their parent, from its left edge on", () => {

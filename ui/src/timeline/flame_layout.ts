@@ -1,13 +1,28 @@
 // Where the frames of a flame graph stand, and what the keys move to. Knows no canvas.
 
 /** One entry per frame; a parent comes before its children, −1 is none; brothers are in order. */
-export type FlameTree = { names: readonly string[]; files: readonly string[]; parents: Int32Array; totals: Float64Array; selves: Float64Array; counts: ArrayLike<number> };
+export type FlameTree = {
+  names: readonly string[];
+  files: readonly string[];
+  parents: Int32Array;
+  totals: Float64Array;
+  selves: Float64Array;
+  counts: ArrayLike<number>;
+};
 /** From where to where each frame reaches, as shares of the whole, and how deep it lies. */
-export type FlameLayout = { from: Float64Array; to: Float64Array; depth: Uint16Array; rows: number; whole: number };
+export type FlameLayout = {
+  from: Float64Array;
+  to: Float64Array;
+  depth: Uint16Array;
+  rows: number;
+  whole: number;
+};
 
 export function layFlame(tree: FlameTree): FlameLayout {
   const count = tree.parents.length;
-  const from = new Float64Array(count), to = new Float64Array(count), depth = new Uint16Array(count);
+  const from = new Float64Array(count),
+    to = new Float64Array(count),
+    depth = new Uint16Array(count);
   const filled = new Float64Array(count + 1);
   let whole = 0;
   for (let i = 0; i < count; i++) if (tree.parents[i]! < 0) whole += tree.totals[i]!;
@@ -34,7 +49,13 @@ export function lineageOf(tree: FlameTree, frame: number): number[] {
 }
 
 /** The frame at a share of the shown width and a row; −1 of none. `zoom` fills the width, −1 is all. */
-export function frameAt(tree: FlameTree, layout: FlameLayout, zoom: number, share: number, row: number): number {
+export function frameAt(
+  tree: FlameTree,
+  layout: FlameLayout,
+  zoom: number,
+  share: number,
+  row: number,
+): number {
   const [left, right] = zoomRange(layout, zoom);
   const lineage = zoom < 0 ? [] : lineageOf(tree, zoom);
   if (row < lineage.length) return lineage[row] ?? -1;
@@ -66,9 +87,11 @@ export function neighbour(tree: FlameTree, frame: number, key: string): number {
 
 /** Which frames have a text in their name, and which share of the time lies in them; what lies in another is not counted twice. */
 export function searchFlame(tree: FlameTree, text: string): { isHit: Uint8Array; share: number } {
-  const isHit = new Uint8Array(tree.parents.length), isInside = new Uint8Array(tree.parents.length);
+  const isHit = new Uint8Array(tree.parents.length),
+    isInside = new Uint8Array(tree.parents.length);
   const wanted = text.trim().toLowerCase();
-  let whole = 0, found = 0;
+  let whole = 0,
+    found = 0;
   for (let i = 0; i < tree.parents.length; i++) {
     const parent = tree.parents[i]!;
     if (parent < 0) whole += tree.totals[i]!;
@@ -91,12 +114,14 @@ export function ownerOf(file: string): string {
 
 /** A frame by the places of its callers among their brothers, as it stands in the address: 0.0.2 */
 export function framePath(tree: FlameTree, frame: number): string {
-  return lineageOf(tree, frame).map((one) => {
-    const parent = tree.parents[one]!;
-    let place = 0;
-    for (let i = 0; i < one; i++) if (tree.parents[i] === parent) place += 1;
-    return place;
-  }).join(".");
+  return lineageOf(tree, frame)
+    .map((one) => {
+      const parent = tree.parents[one]!;
+      let place = 0;
+      for (let i = 0; i < one; i++) if (tree.parents[i] === parent) place += 1;
+      return place;
+    })
+    .join(".");
 }
 
 export function frameOfPath(tree: FlameTree, path: string): number {
@@ -104,7 +129,8 @@ export function frameOfPath(tree: FlameTree, path: string): number {
   for (const part of path.split(".").filter(Boolean)) {
     let left = Number(part);
     let found = -1;
-    for (let i = 0; i < tree.parents.length && found < 0; i++) if (tree.parents[i] === frame && left-- === 0) found = i;
+    for (let i = 0; i < tree.parents.length && found < 0; i++)
+      if (tree.parents[i] === frame && left-- === 0) found = i;
     if (found < 0) return frame;
     frame = found;
   }

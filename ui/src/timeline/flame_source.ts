@@ -1,22 +1,70 @@
 // The profile of Python as one tree, and what can be asked of it.
 
 import { getFrame, jobPath } from "../api";
-import { rawPart, type Frame, type Part } from "../frames";
+import { type Frame, type Part, rawPart } from "../frames";
 import { job } from "../state";
 import type { FlameTree } from "./flame_layout";
 
-export type FunctionRow = { name: string; where: string; self_seconds: number; total_seconds: number; self_percent: number; total_percent: number; count: number };
-export type FlameChoices = { profilers: string[]; modes: string[]; phases: string[]; threads: string[]; workers: number[]; steps: number[] };
-export type FlameWindow = { worker: number; profiler: string; timer: string; start: number; end: number; steps: [string, number][]; is_cut: boolean };
-type FlameHeader = {
-  profiler: string; counted: string; choices: FlameChoices; windows: FlameWindow[]; left_out: number;
-  functions: [string, string, number][]; table: FunctionRow[];
-  frames: Part; parents: Part; self: Part; total: Part; counts: Part;
+export type FunctionRow = {
+  name: string;
+  where: string;
+  self_seconds: number;
+  total_seconds: number;
+  self_percent: number;
+  total_percent: number;
+  count: number;
 };
-export type FlameData = { profiler: string; counted: string; choices: FlameChoices; windows: FlameWindow[]; leftOut: number; tree: FlameTree; lines: readonly number[]; table: FunctionRow[] };
+export type FlameChoices = {
+  profilers: string[];
+  modes: string[];
+  phases: string[];
+  threads: string[];
+  workers: number[];
+  steps: number[];
+};
+export type FlameWindow = {
+  worker: number;
+  profiler: string;
+  timer: string;
+  start: number;
+  end: number;
+  steps: [string, number][];
+  is_cut: boolean;
+};
+type FlameHeader = {
+  profiler: string;
+  counted: string;
+  choices: FlameChoices;
+  windows: FlameWindow[];
+  left_out: number;
+  functions: [string, string, number][];
+  table: FunctionRow[];
+  frames: Part;
+  parents: Part;
+  self: Part;
+  total: Part;
+  counts: Part;
+};
+export type FlameData = {
+  profiler: string;
+  counted: string;
+  choices: FlameChoices;
+  windows: FlameWindow[];
+  leftOut: number;
+  tree: FlameTree;
+  lines: readonly number[];
+  table: FunctionRow[];
+};
 
 /** What of the profile is wanted; "" is any. Steps as in 10-20. */
-export type FlameQuestion = { steps: string; mode: string; phase: string; thread: string; profiler: string; worker: string };
+export type FlameQuestion = {
+  steps: string;
+  mode: string;
+  phase: string;
+  thread: string;
+  profiler: string;
+  worker: string;
+};
 
 export function parseSteps(text: string): { first: number | null; last: number | null } {
   const match = /^\s*(\d+)?\s*(?:[-–]\s*(\d+)?)?\s*$/.exec(text);
@@ -31,13 +79,17 @@ export async function loadFlame(question: FlameQuestion, signal: AbortSignal): P
   const { first, last } = parseSteps(question.steps);
   const { mode, phase, thread, profiler, worker } = question;
   const query = { first_step: first, last_step: last, mode, phase, thread, profiler, worker };
-  return decodeFlame(await getFrame<FlameHeader>(jobPath(job.peek()?.job ?? "", "flame"), query, signal));
+  return decodeFlame(
+    await getFrame<FlameHeader>(jobPath(job.peek()?.job ?? "", "flame"), query, signal),
+  );
 }
 
 export function decodeFlame(frame: Frame<FlameHeader>): FlameData {
   const { header } = frame;
   const functions = rawPart(frame, header.frames);
-  const names: string[] = [], files: string[] = [], lines: number[] = [];
+  const names: string[] = [],
+    files: string[] = [],
+    lines: number[] = [];
   for (const number of functions) {
     const [name, file, line] = header.functions[number]!;
     names.push(name);
@@ -45,9 +97,23 @@ export function decodeFlame(frame: Frame<FlameHeader>): FlameData {
     lines.push(line);
   }
   const tree: FlameTree = {
-    names, files,
-    parents: Int32Array.from(rawPart(frame, header.parents), (one) => (one === 0xffffffff ? -1 : one)),
-    totals: rawPart(frame, header.total) as Float64Array, selves: rawPart(frame, header.self) as Float64Array, counts: rawPart(frame, header.counts),
+    names,
+    files,
+    parents: Int32Array.from(rawPart(frame, header.parents), (one) =>
+      one === 0xffffffff ? -1 : one,
+    ),
+    totals: rawPart(frame, header.total) as Float64Array,
+    selves: rawPart(frame, header.self) as Float64Array,
+    counts: rawPart(frame, header.counts),
   };
-  return { profiler: header.profiler, counted: header.counted, choices: header.choices, windows: header.windows, leftOut: header.left_out, tree, lines, table: header.table };
+  return {
+    profiler: header.profiler,
+    counted: header.counted,
+    choices: header.choices,
+    windows: header.windows,
+    leftOut: header.left_out,
+    tree,
+    lines,
+    table: header.table,
+  };
 }

@@ -1,18 +1,48 @@
 import { expect, test } from "vitest";
-import { busyShare, coveredAt, firstHitFrom, fitting, HEAD, LANE, laneAt, nextHit, placeTracks, shortName, sliceAt, spotAfter, windowAround } from "./layout";
+import {
+  busyShare,
+  coveredAt,
+  firstHitFrom,
+  fitting,
+  HEAD,
+  LANE,
+  laneAt,
+  nextHit,
+  placeTracks,
+  shortName,
+  sliceAt,
+  spotAfter,
+  windowAround,
+} from "./layout";
 import { parsePlace, placeText, type Track } from "./source";
 
-function track(title: string, slices: [number, number, number][], covered: number[] | null = null): Track {
+function track(
+  title: string,
+  slices: [number, number, number][],
+  covered: number[] | null = null,
+): Track {
   return {
-    title, lanes: Math.max(1, ...slices.map(([, , lane]) => lane + 1)), count: slices.length, narrow: 0,
-    starts: Float64Array.from(slices, ([start]) => start), seconds: Float32Array.from(slices, ([, seconds]) => seconds),
-    lane: Uint16Array.from(slices, ([, , lane]) => lane), name: new Uint32Array(slices.length), category: new Uint8Array(slices.length),
+    title,
+    lanes: Math.max(1, ...slices.map(([, , lane]) => lane + 1)),
+    count: slices.length,
+    narrow: 0,
+    starts: Float64Array.from(slices, ([start]) => start),
+    seconds: Float32Array.from(slices, ([, seconds]) => seconds),
+    lane: Uint16Array.from(slices, ([, , lane]) => lane),
+    name: new Uint32Array(slices.length),
+    category: new Uint8Array(slices.length),
     covered: covered ? Uint8Array.from(covered) : null,
   };
 }
 
 test("tracks stand below each other, a closed one is thin", () => {
-  const two = [track("phases", [[0, 1, 0]]), track("thread", [[0, 1, 0], [0, 1, 2]])];
+  const two = [
+    track("phases", [[0, 1, 0]]),
+    track("thread", [
+      [0, 1, 0],
+      [0, 1, 2],
+    ]),
+  ];
   const { placed, height } = placeTracks(two, new Set());
   expect(placed.map((one) => one.top)).toEqual([0, HEAD + LANE + 5]);
   expect(height).toBe(2 * HEAD + 4 * LANE + 10);
@@ -23,13 +53,20 @@ test("tracks stand below each other, a closed one is thin", () => {
 test("a height tells track and lane, or its title", () => {
   const { placed } = placeTracks([track("a", [[0, 1, 1]]), track("b", [[0, 1, 0]])], new Set());
   expect(laneAt(placed, 3)).toMatchObject({ lane: -1 });
-  expect(laneAt(placed, HEAD + LANE + 1)).toMatchObject({ lane: 1, placed: { track: { title: "a" } } });
+  expect(laneAt(placed, HEAD + LANE + 1)).toMatchObject({
+    lane: 1,
+    placed: { track: { title: "a" } },
+  });
   expect(laneAt(placed, HEAD + 2 * LANE + 2)).toBeNull();
   expect(laneAt(placed, 9999)).toBeNull();
 });
 
 test("a point finds the slice of its lane, or one that is close", () => {
-  const one = track("a", [[0, 10, 0], [2, 1, 1], [5, 1, 1]]);
+  const one = track("a", [
+    [0, 10, 0],
+    [2, 1, 1],
+    [5, 1, 1],
+  ]);
   expect(sliceAt(one, 1, 2.5, 0)).toBe(1);
   expect(sliceAt(one, 1, 4, 0.1)).toBe(-1);
   expect(sliceAt(one, 1, 4.9, 0.2)).toBe(2);
@@ -79,7 +116,20 @@ test("a place survives the address", () => {
 });
 
 test("keys lead along a lane, and to the lanes around it at the same time", () => {
-  const { placed } = placeTracks([track("phases", [[0, 4, 0], [4, 4, 0]]), track("thread", [[0, 8, 0], [5, 1, 1], [7, 1, 1]])], new Set());
+  const { placed } = placeTracks(
+    [
+      track("phases", [
+        [0, 4, 0],
+        [4, 4, 0],
+      ]),
+      track("thread", [
+        [0, 8, 0],
+        [5, 1, 1],
+        [7, 1, 1],
+      ]),
+    ],
+    new Set(),
+  );
   const first = spotAfter(placed, null, "]");
   expect(first).toEqual({ title: "phases", lane: 0, index: 0 });
   const second = spotAfter(placed, first, "]");

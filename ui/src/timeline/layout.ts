@@ -9,10 +9,20 @@ const GAP = 5;
 const MOST_LANES = 40;
 
 /** A track from `top`: a line with its title, then `lanes` lanes of `lane` pixels. */
-export type Placed = { track: Track; top: number; lane: number; lanes: number; height: number; isClosed: boolean };
+export type Placed = {
+  track: Track;
+  top: number;
+  lane: number;
+  lanes: number;
+  height: number;
+  isClosed: boolean;
+};
 
 /** Tracks below each other; closed ones are thin, very deep ones show their first lanes, those with nothing here only their titles. */
-export function placeTracks(tracks: readonly Track[], closed: ReadonlySet<string>): { placed: Placed[]; height: number } {
+export function placeTracks(
+  tracks: readonly Track[],
+  closed: ReadonlySet<string>,
+): { placed: Placed[]; height: number } {
   let top = 0;
   const placed = tracks.map((track) => {
     const isClosed = closed.has(track.title);
@@ -27,7 +37,10 @@ export function placeTracks(tracks: readonly Track[], closed: ReadonlySet<string
 }
 
 /** What lies at a height: the track, and the lane; −1 where its title is. */
-export function laneAt(placed: readonly Placed[], y: number): { placed: Placed; lane: number } | null {
+export function laneAt(
+  placed: readonly Placed[],
+  y: number,
+): { placed: Placed; lane: number } | null {
   const found = placed.find((one) => y >= one.top && y < one.top + one.height);
   if (!found) return null;
   const lane = y < found.top + HEAD ? -1 : Math.floor((y - found.top - HEAD) / found.lane);
@@ -36,7 +49,8 @@ export function laneAt(placed: readonly Placed[], y: number): { placed: Placed; 
 
 /** The slice of a lane at a time, or the nearest one within `slack` seconds; −1 of none. */
 export function sliceAt(track: Track, lane: number, time: number, slack: number): number {
-  let best = -1, distance = slack;
+  let best = -1,
+    distance = slack;
   for (let i = 0; i < track.starts.length; i++) {
     if (track.lane[i] !== lane) continue;
     const start = track.starts[i]!;
@@ -51,19 +65,33 @@ export function sliceAt(track: Track, lane: number, time: number, slack: number)
 }
 
 /** The share of a lane that narrow slices cover at a time, 0..1. */
-export function coveredAt(track: Track, px: number, window: readonly [number, number], lane: number, time: number): number {
+export function coveredAt(
+  track: Track,
+  px: number,
+  window: readonly [number, number],
+  lane: number,
+  time: number,
+): number {
   const column = Math.floor(((time - window[0]) / (window[1] - window[0])) * px);
   if (!track.covered || column < 0 || column >= px) return 0;
   return (track.covered[lane * px + column] ?? 0) / 250;
 }
 
 /** How long a track was busy in the window, as a share: its outermost lane. */
-export function busyShare(track: Track, px: number, data: readonly [number, number], window: readonly [number, number]): number {
+export function busyShare(
+  track: Track,
+  px: number,
+  data: readonly [number, number],
+  window: readonly [number, number],
+): number {
   let busy = 0;
   for (let i = 0; i < track.starts.length; i++) {
     if (track.lane[i] !== 0) continue;
     const start = track.starts[i]!;
-    busy += Math.max(0, Math.min(window[1], start + track.seconds[i]!) - Math.max(window[0], start));
+    busy += Math.max(
+      0,
+      Math.min(window[1], start + track.seconds[i]!) - Math.max(window[0], start),
+    );
   }
   if (track.covered) {
     const width = (data[1] - data[0]) / px;
@@ -89,7 +117,11 @@ export function firstHitFrom(starts: readonly number[], time: number): number {
 }
 
 /** A window around a hit: it takes a fifth of it; one that is seen well already stays. */
-export function windowAround(start: number, seconds: number, view: readonly [number, number]): readonly [number, number] {
+export function windowAround(
+  start: number,
+  seconds: number,
+  view: readonly [number, number],
+): readonly [number, number] {
   const width = view[1] - view[0];
   const share = seconds / width;
   const isSeen = start >= view[0] && start + seconds <= view[1];
@@ -109,7 +141,8 @@ export function fitting(name: string, width: number): string {
 /** C++ names without their arguments: `void f<float>(int)` becomes `f<…>`. */
 export function shortName(name: string): string {
   if (!/[<(]/.test(name) || !/::|^void /.test(name)) return name;
-  let depth = 0, text = "";
+  let depth = 0,
+    text = "";
   for (const letter of name.replace(/^void /, "").replaceAll("(anonymous namespace)::", "")) {
     if (letter === "<" && depth++ === 0) text += "<…";
     if (letter === "(" && depth === 0 && !text.endsWith("::")) break;
@@ -132,13 +165,20 @@ export function spotAfter(placed: readonly Placed[], from: Spot | null, key: str
   const { track } = placed[at]!;
   if (key === "]" || key === "[") {
     const step = key === "]" ? 1 : -1;
-    for (let i = from.index + step; i >= 0 && i < track.starts.length; i += step) if (track.lane[i] === from.lane) return { ...from, index: i };
+    for (let i = from.index + step; i >= 0 && i < track.starts.length; i += step)
+      if (track.lane[i] === from.lane) return { ...from, index: i };
     return from;
   }
   const time = track.starts[from.index]! + track.seconds[from.index]! / 2;
-  const rows = placed.flatMap((one) => Array.from({ length: one.lanes }, (_, lane) => ({ track: one.track, lane })));
+  const rows = placed.flatMap((one) =>
+    Array.from({ length: one.lanes }, (_, lane) => ({ track: one.track, lane })),
+  );
   const step = key === "j" ? 1 : -1;
-  for (let row = rows.findIndex((one) => one.track === track && one.lane === from.lane) + step; row >= 0 && row < rows.length; row += step) {
+  for (
+    let row = rows.findIndex((one) => one.track === track && one.lane === from.lane) + step;
+    row >= 0 && row < rows.length;
+    row += step
+  ) {
     const { track: other, lane } = rows[row]!;
     const index = sliceAt(other, lane, time, track.seconds[from.index]! / 2);
     if (index >= 0) return { title: other.title, lane, index };

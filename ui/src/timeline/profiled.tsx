@@ -14,7 +14,11 @@ export function windowsOf(profiled: readonly Profiled[]): Profiled[] {
   return profiled.filter((one) => one.worker === first).slice(0, MOST);
 }
 
-export function ProfiledStretches({ data }: { data: ReadonlySignal<TraceWindow | null> }): JSX.Element | null {
+export function ProfiledStretches({
+  data,
+}: {
+  data: ReadonlySignal<TraceWindow | null>;
+}): JSX.Element | null {
   const windows = windowsOf(data.value?.profiled ?? []);
   if (!windows.length) return null;
   const show = ({ start, end }: Profiled): void => {
@@ -25,7 +29,16 @@ export function ProfiledStretches({ data }: { data: ReadonlySignal<TraceWindow |
     <div class="profiled" role="group" aria-label="Where profilers looked deeper">
       <span class="sub">recorded in depth:</span>
       {windows.map((one) => (
-        <button key={`${one.kind} ${one.start}`} title="Zoom to it" onClick={() => show(one)}>{one.kind}{one.step >= 0 ? ` from step ${one.step}` : ""} <span class="sub">{shownTime(one.start)}</span></button>
+        <button
+          type="button"
+          key={`${one.kind} ${one.start}`}
+          title="Zoom to it"
+          onClick={() => show(one)}
+        >
+          {one.kind}
+          {one.step >= 0 ? ` from step ${one.step}` : ""}{" "}
+          <span class="sub">{shownTime(one.start)}</span>
+        </button>
       ))}
     </div>
   );

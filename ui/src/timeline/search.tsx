@@ -6,7 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { formatCount } from "../format";
 import { setView, view } from "../state";
 import { firstHitFrom, nextHit, windowAround } from "./layout";
-import { loadHits, type Hits } from "./source";
+import { type Hits, loadHits } from "./source";
 import { choose, find, setFind, shownWorkers } from "./state";
 
 const WAIT_MS = 200;
@@ -16,13 +16,17 @@ const current = signal(-1);
 /** Asks for the hits whenever the text or the workers change. */
 function followSearch(): () => void {
   return effect(() => {
-    const text = find.value.trim(), workers = shownWorkers.value;
+    const text = find.value.trim(),
+      workers = shownWorkers.value;
     hits.value = null;
     current.value = -1;
     if (!text) return;
     const abort = new AbortController();
     const timer = setTimeout(() => {
-      loadHits(text, workers, abort.signal).then((found) => (hits.value = found), () => undefined);
+      loadHits(text, workers, abort.signal).then(
+        (found) => (hits.value = found),
+        () => undefined,
+      );
     }, WAIT_MS);
     return () => {
       clearTimeout(timer);
@@ -35,11 +39,19 @@ export function goToHit(direction: 1 | -1): void {
   const found = hits.peek();
   if (!found?.hits.length) return;
   const starts = found.hits.map((hit) => hit.start);
-  current.value = current.peek() < 0 ? firstHitFrom(starts, view.peek()[0]) : nextHit(starts, current.peek(), direction);
+  current.value =
+    current.peek() < 0
+      ? firstHitFrom(starts, view.peek()[0])
+      : nextHit(starts, current.peek(), direction);
   const hit = found.hits[current.peek()]!;
   const around = windowAround(hit.start, hit.seconds, view.peek());
   if (around !== view.peek()) setView(around);
-  choose({ worker: hit.worker, track: hit.track, lane: hit.lane, at: Number((hit.start + hit.seconds / 2).toFixed(9)) });
+  choose({
+    worker: hit.worker,
+    track: hit.track,
+    lane: hit.lane,
+    at: Number((hit.start + hit.seconds / 2).toFixed(9)),
+  });
 }
 
 export function SearchBox(): JSX.Element {
@@ -55,7 +67,13 @@ export function SearchBox(): JSX.Element {
     return () => removeEventListener("keydown", onSlash);
   }, []);
   const found = hits.value;
-  const words = !find.value ? "" : !found ? "…" : found.total === 0 ? "no hit" : `${current.value < 0 ? "" : `${formatCount(current.value + 1)} of `}${formatCount(found.total)} hit${found.total === 1 ? "" : "s"}`;
+  const words = !find.value
+    ? ""
+    : !found
+      ? "…"
+      : found.total === 0
+        ? "no hit"
+        : `${current.value < 0 ? "" : `${formatCount(current.value + 1)} of `}${formatCount(found.total)} hit${found.total === 1 ? "" : "s"}`;
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === "Enter") goToHit(event.shiftKey ? -1 : 1);
     else if (event.key === "Escape") setFind("");
@@ -64,10 +82,34 @@ export function SearchBox(): JSX.Element {
   };
   return (
     <span class="find" role="search">
-      <input ref={box} type="search" placeholder="Find slices by name ( / )" aria-label="Find slices by name" value={find.value} onInput={(event) => setFind(event.currentTarget.value)} onKeyDown={onKey} />
-      <button aria-label="Previous hit" disabled={!found?.total} onClick={() => goToHit(-1)}>◀</button>
-      <button aria-label="Next hit" disabled={!found?.total} onClick={() => goToHit(1)}>▶</button>
-      <span class="sub" role="status" data-hits={found?.total ?? ""}>{words}</span>
+      <input
+        ref={box}
+        type="search"
+        placeholder="Find slices by name ( / )"
+        aria-label="Find slices by name"
+        value={find.value}
+        onInput={(event) => setFind(event.currentTarget.value)}
+        onKeyDown={onKey}
+      />
+      <button
+        type="button"
+        aria-label="Previous hit"
+        disabled={!found?.total}
+        onClick={() => goToHit(-1)}
+      >
+        ◀
+      </button>
+      <button
+        type="button"
+        aria-label="Next hit"
+        disabled={!found?.total}
+        onClick={() => goToHit(1)}
+      >
+        ▶
+      </button>
+      <span class="sub" role="status" data-hits={found?.total ?? ""}>
+        {words}
+      </span>
     </span>
   );
 }

@@ -5,8 +5,14 @@ import { windowsOf } from "./profiled";
 import type { Counter } from "./source";
 
 const counter = (metric: string, device: string, mean: number[]): Counter => ({
-  node: "a", metric, device, unit: "percent", x: Float64Array.from(mean, (_, i) => i),
-  low: Float64Array.from(mean), mean: Float64Array.from(mean), high: Float64Array.from(mean),
+  node: "a",
+  metric,
+  device,
+  unit: "percent",
+  x: Float64Array.from(mean, (_, i) => i),
+  low: Float64Array.from(mean),
+  mean: Float64Array.from(mean),
+  high: Float64Array.from(mean),
 });
 
 test("steps are one, a range, or open on one side", () => {
@@ -19,12 +25,21 @@ test("steps are one, a range, or open on one side", () => {
 });
 
 test("metrics that were never measured have no line", () => {
-  const { lines } = machineLines([counter("cpu.utilization_percent", "", [1, 2]), counter("gpu.utilization_percent", "gpu1", [NaN, NaN]), counter("gpu.memory_used_percent", "gpu0", [3, NaN])]);
+  const { lines } = machineLines([
+    counter("cpu.utilization_percent", "", [1, 2]),
+    counter("gpu.utilization_percent", "gpu1", [NaN, NaN]),
+    counter("gpu.memory_used_percent", "gpu0", [3, NaN]),
+  ]);
   expect(lines.map((one) => one.label)).toEqual(["CPU", "mem GPU 0"]);
 });
 
 test("windows are those of one worker", () => {
   const one = { kind: "python", start: 1, end: 2, step: 3 };
-  expect(windowsOf([{ ...one, worker: 4 }, { ...one, worker: 5 }])).toEqual([{ ...one, worker: 4 }]);
+  expect(
+    windowsOf([
+      { ...one, worker: 4 },
+      { ...one, worker: 5 },
+    ]),
+  ).toEqual([{ ...one, worker: 4 }]);
   expect(windowsOf([])).toEqual([]);
 });

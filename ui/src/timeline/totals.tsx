@@ -10,33 +10,70 @@ import { Waiting } from "../states";
 import { shownTime } from "../time_axis";
 import { sliceColor } from "./drawing";
 import { shortName } from "./layout";
-import { PickTable, type PickColumn } from "./pick_table";
+import { type PickColumn, PickTable } from "./pick_table";
 import { loadTotals, type TotalRow } from "./source";
 import { find, setFind, shownRanks, shownWorkers } from "./state";
 
 export function TotalsCard({ tracks }: { tracks: readonly string[] }): JSX.Element {
   const [track, setTrack] = useState("");
   const range = useComputed(() => selection.value ?? askedView.value);
-  const totals = useResource((signal) => loadTotals(range.value, shownWorkers.value, track, signal), always, [track]);
+  const totals = useResource(
+    (signal) => loadTotals(range.value, shownWorkers.value, track, signal),
+    always,
+    [track],
+  );
   const [from, to] = range.value;
   return (
     <section class="card" data-chart="timeline-totals" aria-labelledby="totals-title">
       <header>
-        <h2 id="totals-title">What took the time {selection.value ? "in the selection" : "in view"}</h2>
-        <span class="sub">{shownTime(from)} – {shownTime(to)} · {formatDuration(to - from)}</span>
+        <h2 id="totals-title">
+          What took the time {selection.value ? "in the selection" : "in view"}
+        </h2>
+        <span class="sub">
+          {shownTime(from)} – {shownTime(to)} · {formatDuration(to - from)}
+        </span>
         <span class="end">
-          <label class="choice">Track <select value={track} onChange={(event) => setTrack(event.currentTarget.value)}>
-            <option value="">all</option>{tracks.map((one) => <option key={one} value={one}>{one}</option>)}
-          </select></label>
-          {selection.value && <button onClick={() => setView(selection.peek()!)}>Zoom to it</button>}
-          {selection.value && <button onClick={() => setSelection(null)}>Clear</button>}
+          <label class="choice">
+            Track{" "}
+            <select value={track} onChange={(event) => setTrack(event.currentTarget.value)}>
+              <option value="">all</option>
+              {tracks.map((one) => (
+                <option key={one} value={one}>
+                  {one}
+                </option>
+              ))}
+            </select>
+          </label>
+          {selection.value && (
+            <button type="button" onClick={() => setView(selection.peek()!)}>
+              Zoom to it
+            </button>
+          )}
+          {selection.value && (
+            <button type="button" onClick={() => setSelection(null)}>
+              Clear
+            </button>
+          )}
         </span>
       </header>
-      <Waiting resource={totals.value} empty={(value) => (value.rows.length ? null : "Nothing happened here.")}>
+      <Waiting
+        resource={totals.value}
+        empty={(value) => (value.rows.length ? null : "Nothing happened here.")}
+      >
         {(value) => (
           <>
-            <PickTable label="Time by name" rows={value.rows} columns={columnsFor(to - from)} onPick={(row) => setFind(find.peek() === row.name ? "" : row.name)} isPicked={(row) => find.value === row.name} />
-            {value.names > value.rows.length && <p class="sub">The {value.rows.length} largest of {formatCount(value.names)} names.</p>}
+            <PickTable
+              label="Time by name"
+              rows={value.rows}
+              columns={columnsFor(to - from)}
+              onPick={(row) => setFind(find.peek() === row.name ? "" : row.name)}
+              isPicked={(row) => find.value === row.name}
+            />
+            {value.names > value.rows.length && (
+              <p class="sub">
+                The {value.rows.length} largest of {formatCount(value.names)} names.
+              </p>
+            )}
           </>
         )}
       </Waiting>
@@ -47,13 +84,56 @@ export function TotalsCard({ tracks }: { tracks: readonly string[] }): JSX.Eleme
 function columnsFor(span: number): PickColumn<TotalRow>[] {
   const several = shownRanks.value.length > 1;
   return [
-    { title: "Name", value: (row) => row.name, show: (row) => <span title={row.name}><i class="swatch" style={{ background: `var(${sliceColor(row.category, row.name)})` }} />{shortName(row.name)}</span> },
-    { title: "Track", value: (row) => row.track, show: (row) => (several ? `${row.worker}: ${row.track}` : row.track) },
-    { title: "Self", isNumber: true, value: (row) => row.self_seconds, show: (row) => formatDuration(row.self_seconds) },
-    { title: "% of time", isNumber: true, value: (row) => row.self_seconds / span, show: (row) => formatPercent((100 * row.self_seconds) / span) },
-    { title: "Total", isNumber: true, value: (row) => row.seconds, show: (row) => formatDuration(row.seconds) },
-    { title: "Count", isNumber: true, value: (row) => row.count, show: (row) => formatCount(row.count) },
-    { title: "Mean", isNumber: true, value: (row) => row.mean_seconds, show: (row) => formatDuration(row.mean_seconds) },
-    { title: "Longest", isNumber: true, value: (row) => row.longest_seconds, show: (row) => formatDuration(row.longest_seconds) },
+    {
+      title: "Name",
+      value: (row) => row.name,
+      show: (row) => (
+        <span title={row.name}>
+          <i class="swatch" style={{ background: `var(${sliceColor(row.category, row.name)})` }} />
+          {shortName(row.name)}
+        </span>
+      ),
+    },
+    {
+      title: "Track",
+      value: (row) => row.track,
+      show: (row) => (several ? `${row.worker}: ${row.track}` : row.track),
+    },
+    {
+      title: "Self",
+      isNumber: true,
+      value: (row) => row.self_seconds,
+      show: (row) => formatDuration(row.self_seconds),
+    },
+    {
+      title: "% of time",
+      isNumber: true,
+      value: (row) => row.self_seconds / span,
+      show: (row) => formatPercent((100 * row.self_seconds) / span),
+    },
+    {
+      title: "Total",
+      isNumber: true,
+      value: (row) => row.seconds,
+      show: (row) => formatDuration(row.seconds),
+    },
+    {
+      title: "Count",
+      isNumber: true,
+      value: (row) => row.count,
+      show: (row) => formatCount(row.count),
+    },
+    {
+      title: "Mean",
+      isNumber: true,
+      value: (row) => row.mean_seconds,
+      show: (row) => formatDuration(row.mean_seconds),
+    },
+    {
+      title: "Longest",
+      isNumber: true,
+      value: (row) => row.longest_seconds,
+      show: (row) => formatDuration(row.longest_seconds),
+    },
   ];
 }

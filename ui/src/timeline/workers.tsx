@@ -3,12 +3,13 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatDevices, parseDevices } from "../nodes/device_ranges";
-import { ranks, showRanks, shownRanks } from "./state";
+import { ranks, shownRanks, showRanks } from "./state";
 
 const MOST_BUTTONS = 8;
 
 export function WorkerPicker(): JSX.Element | null {
-  const known = ranks.value, shown = shownRanks.value;
+  const known = ranks.value,
+    shown = shownRanks.value;
   if (known.length < 2) return null;
   if (known.length > MOST_BUTTONS) return <RankField key={shown.join(",")} />;
   const toggle = (rank: number): void => {
@@ -18,7 +19,16 @@ export function WorkerPicker(): JSX.Element | null {
   return (
     <span class="drag" role="group" aria-label="Workers">
       <span class="sub">workers:</span>
-      {known.map((rank) => <button key={rank} aria-pressed={shown.includes(rank)} onClick={() => toggle(rank)}>{rank}</button>)}
+      {known.map((rank) => (
+        <button
+          type="button"
+          key={rank}
+          aria-pressed={shown.includes(rank)}
+          onClick={() => toggle(rank)}
+        >
+          {rank}
+        </button>
+      ))}
     </span>
   );
 }
@@ -31,8 +41,17 @@ function RankField(): JSX.Element {
     if (wanted) showRanks(wanted.filter((rank) => ranks.peek().includes(rank)));
   };
   return (
-    <label class="choice">workers of {ranks.value.length}{" "}
-      <input type="text" class="ranks" size={8} aria-invalid={isWrong} value={formatDevices(shownRanks.value)} title="Such as 0-3,8" onChange={(event) => take(event.currentTarget.value)} />
+    <label class="choice">
+      workers of {ranks.value.length}{" "}
+      <input
+        type="text"
+        class="ranks"
+        size={8}
+        aria-invalid={isWrong}
+        value={formatDevices(shownRanks.value)}
+        title="Such as 0-3,8"
+        onChange={(event) => take(event.currentTarget.value)}
+      />
     </label>
   );
 }

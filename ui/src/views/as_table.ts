@@ -8,7 +8,10 @@ export function asTable(spec: Spec): TableSpec | null {
     case "line":
       return table(
         spec,
-        [column(spec.x_title, spec.x_unit), ...spec.curves.map((one) => column(one.label, spec.unit))],
+        [
+          column(spec.x_title, spec.x_unit),
+          ...spec.curves.map((one) => column(one.label, spec.unit)),
+        ],
         transposed([spec.x, ...spec.curves.map((one) => one.values)]),
       );
     case "bars":

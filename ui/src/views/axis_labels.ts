@@ -9,10 +9,15 @@ export function axisLabels(marks: readonly (number | null)[], unit: string): str
   const isPlain = !PREFIXED.includes(unit);
   const words = marks.map((at) => (at === null ? "" : cellText(at, isPlain ? "" : unit)));
   const known = words.filter(Boolean);
-  const texts = new Set(known).size === known.length ? words : marks.map((at) => (at === null ? "" : exact(at, unit, isPlain)));
+  const texts =
+    new Set(known).size === known.length
+      ? words
+      : marks.map((at) => (at === null ? "" : exact(at, unit, isPlain)));
   if (!isPlain || !unit) return texts;
   const last = marks.reduce<number>((best, at, index) => (at !== null ? index : best), -1);
-  return texts.map((text, index) => (index === last ? cellText(1, unit).replace(/^1/, text) : text));
+  return texts.map((text, index) =>
+    index === last ? cellText(1, unit).replace(/^1/, text) : text,
+  );
 }
 
 function exact(at: number, unit: string, isPlain: boolean): string {

@@ -11,7 +11,10 @@ const FIRST_BARS = 16;
 /** Bars from the left; several parts lie below each other. */
 export function Bars({ spec }: { spec: BarsSpec }) {
   const [isWhole, setWhole] = useState(false);
-  const shown = isWhole || spec.labels.length <= FIRST_BARS + 2 ? spec.labels : spec.labels.slice(0, FIRST_BARS);
+  const shown =
+    isWhole || spec.labels.length <= FIRST_BARS + 2
+      ? spec.labels
+      : spec.labels.slice(0, FIRST_BARS);
   const known = spec.parts.flatMap((part) => part.values.map((value) => value ?? 0));
   const most = Math.max(...known, 0) || 1;
   return (
@@ -45,7 +48,9 @@ export function Bars({ spec }: { spec: BarsSpec }) {
         ))}
       </ul>
       {shown.length < spec.labels.length && (
-        <button type="button" class="quiet" onClick={() => setWhole(true)}>Show all {spec.labels.length}</button>
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show all {spec.labels.length}
+        </button>
       )}
     </div>
   );

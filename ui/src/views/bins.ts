@@ -31,7 +31,12 @@ export function highestCount(bins: Bins, isShown: (label: string) => boolean): n
 }
 
 /** The outline of a part over a box of 100 by 100: up and down at the edges. */
-export function outline(edges: readonly number[], counts: readonly number[], most: number, x: (edge: number) => number): string {
+export function outline(
+  edges: readonly number[],
+  counts: readonly number[],
+  most: number,
+  x: (edge: number) => number,
+): string {
   const points = counts.map((count, bin) => {
     const y = round(100 - (count / most) * 100);
     return `V${y}H${round(x(edges[bin + 1] ?? 0))}`;

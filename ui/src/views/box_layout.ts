@@ -25,8 +25,7 @@ export function boxDomain(
 
 /** One box on that axis. */
 export function boxPlaces(one: Box, [low, high]: [number, number]): BoxPlaces {
-  const place = (value: number) =>
-    Math.min(100, Math.max(0, ((value - low) / (high - low)) * 100));
+  const place = (value: number) => Math.min(100, Math.max(0, ((value - low) / (high - low)) * 100));
   return {
     whisker: [place(one.p5), place(one.p95)],
     box: [place(one.p25), place(one.p75)],

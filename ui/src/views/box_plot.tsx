@@ -12,7 +12,8 @@ const FIRST_BOXES = 16;
 /** A row per group; the median stands beside it. */
 export function BoxPlot({ spec }: { spec: BoxPlotSpec }) {
   const [isWhole, setWhole] = useState(false);
-  const shown = isWhole || spec.boxes.length <= FIRST_BOXES + 2 ? spec.boxes : spec.boxes.slice(0, FIRST_BOXES);
+  const shown =
+    isWhole || spec.boxes.length <= FIRST_BOXES + 2 ? spec.boxes : spec.boxes.slice(0, FIRST_BOXES);
   const domain = boxDomain(spec.boxes, spec.low, spec.high);
   const ticks = niceTicks(domain[0], domain[1], 5);
   return (
@@ -33,7 +34,9 @@ export function BoxPlot({ spec }: { spec: BoxPlotSpec }) {
         ))}
       </div>
       {shown.length < spec.boxes.length && (
-        <button type="button" class="quiet" onClick={() => setWhole(true)}>Show all {spec.boxes.length}</button>
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show all {spec.boxes.length}
+        </button>
       )}
     </div>
   );

@@ -31,7 +31,16 @@ type Props = {
   more?: ComponentChildren;
 };
 
-export function Chart({ job, name, title, query = {}, empty, className = "card", adapt, more }: Props): JSX.Element {
+export function Chart({
+  job,
+  name,
+  title,
+  query = {},
+  empty,
+  className = "card",
+  adapt,
+  more,
+}: Props): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const isVisible = useVisible(box);
   const isHidden = useMemo(() => signal(false), []);
@@ -51,12 +60,38 @@ export function Chart({ job, name, title, query = {}, empty, className = "card",
   };
   const { state, value, error } = useResource(load, isWanted, [key]).value;
   const isNothing = value !== null && value.spec === null && empty === undefined;
-  useEffect(() => void (isHidden.value = isNothing), [isNothing]);
+  useEffect(() => {
+    isHidden.value = isNothing;
+  }, [isNothing]);
   return (
-    <div ref={box} class={className} hidden={isNothing} data-chart-name={name} data-state={value === null ? state : value.spec === null ? "empty" : "ready"}>
-      {value === null && <Notice state={state === "error" ? "error" : "loading"}>{state === "error" ? error : "Loading…"}</Notice>}
-      {value !== null && value.spec === null && empty && <><header><h2>{title ?? value.title}</h2></header><p class="sub">{empty}</p></>}
-      {value?.spec && <SpecView spec={adapt ? adapt(value.spec) : value.spec} name={name} {...(title ? { title } : {})} more={more} />}
+    <div
+      ref={box}
+      class={className}
+      hidden={isNothing}
+      data-chart-name={name}
+      data-state={value === null ? state : value.spec === null ? "empty" : "ready"}
+    >
+      {value === null && (
+        <Notice state={state === "error" ? "error" : "loading"}>
+          {state === "error" ? error : "Loading…"}
+        </Notice>
+      )}
+      {value !== null && value.spec === null && empty && (
+        <>
+          <header>
+            <h2>{title ?? value.title}</h2>
+          </header>
+          <p class="sub">{empty}</p>
+        </>
+      )}
+      {value?.spec && (
+        <SpecView
+          spec={adapt ? adapt(value.spec) : value.spec}
+          name={name}
+          {...(title ? { title } : {})}
+          more={more}
+        />
+      )}
     </div>
   );
 }

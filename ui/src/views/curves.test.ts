@@ -3,8 +3,17 @@ import type { LineSpec } from "../specs";
 import { curveTable, isPositive, valueAxis, valuesAt } from "./curves";
 
 const spec: LineSpec = {
-  mark: "line", title: "Loss", note: "", coarsened: "", x: [0, 10, 20], x_title: "step", x_unit: "", unit: "",
-  is_logarithmic: false, low: null, high: null,
+  mark: "line",
+  title: "Loss",
+  note: "",
+  coarsened: "",
+  x: [0, 10, 20],
+  x_title: "step",
+  x_unit: "",
+  unit: "",
+  is_logarithmic: false,
+  low: null,
+  high: null,
   curves: [
     { label: "train", values: [4, 2, 1], low: [3, 1.5, 0.5], high: [5, 3, 2], tone: "" },
     { label: "eval", values: [null, 2.5, null], low: null, high: null, tone: "" },
@@ -14,13 +23,21 @@ const everything = new Set<string>();
 
 test("bands come before the curves that are drawn over them", () => {
   const table = curveTable(spec, everything);
-  expect(table.columns).toEqual([[0, 10, 20], [5, 3, 2], [3, 1.5, 0.5], [4, 2, 1], [null, 2.5, null]]);
+  expect(table.columns).toEqual([
+    [0, 10, 20],
+    [5, 3, 2],
+    [3, 1.5, 0.5],
+    [4, 2, 1],
+    [null, 2.5, null],
+  ]);
   expect(table.extent).toEqual([0, 20]);
 });
 
 test("a curve that is hidden keeps the color of the others in its place", () => {
   const table = curveTable(spec, new Set(["train"]));
-  expect(table.shown).toEqual([{ label: "eval", place: 1, tone: "", hasBand: false, hasMarkers: false }]);
+  expect(table.shown).toEqual([
+    { label: "eval", place: 1, tone: "", hasBand: false, hasMarkers: false },
+  ]);
   expect(table.columns.length).toBe(2);
 });
 
@@ -36,22 +53,38 @@ test("the axis begins at zero where that is near, and at what is told", () => {
 test("curves far from zero fill the axis, and one that never changes lies in its middle", () => {
   const free = { low: null, high: null };
   expect(valueAxis(free, 90, 92, false).map((one) => one.toFixed(1))).toEqual(["89.9", "92.1"]);
-  expect(valueAxis(free, 0.05, 0.05, false).map((one) => one.toFixed(4))).toEqual(["0.0475", "0.0525"]);
+  expect(valueAxis(free, 0.05, 0.05, false).map((one) => one.toFixed(4))).toEqual([
+    "0.0475",
+    "0.0525",
+  ]);
 });
 
 test("only what lies above zero has a logarithm", () => {
   expect(isPositive(curveTable(spec, everything))).toBe(true);
-  expect(isPositive(curveTable({ ...spec, curves: [{ label: "a", values: [1, 0], low: null, high: null, tone: "" }] }, everything))).toBe(false);
+  expect(
+    isPositive(
+      curveTable(
+        { ...spec, curves: [{ label: "a", values: [1, 0], low: null, high: null, tone: "" }] },
+        everything,
+      ),
+    ),
+  ).toBe(false);
 });
 
 test("without a cursor the last known value of each is read, and where it was", () => {
   const found = valuesAt(spec, curveTable(spec, everything), null);
-  expect(found).toEqual([{ label: "train", x: 20, value: 1 }, { label: "eval", x: 10, value: 2.5 }]);
+  expect(found).toEqual([
+    { label: "train", x: 20, value: 1 },
+    { label: "eval", x: 10, value: 2.5 },
+  ]);
 });
 
 test("under the cursor only what is there is read", () => {
   const found = valuesAt(spec, curveTable(spec, everything), 0);
-  expect(found).toEqual([{ label: "train", x: 0, value: 4 }, { label: "eval", x: 0, value: null }]);
+  expect(found).toEqual([
+    { label: "train", x: 0, value: 4 },
+    { label: "eval", x: 0, value: null },
+  ]);
 });
 
 test("a single step has an axis, too", () => {
@@ -60,5 +93,8 @@ test("a single step has an axis, too", () => {
 
 test("results of evaluations keep their markers", () => {
   const curves = spec.curves.map((curve) => ({ ...curve, has_markers: curve.label === "eval" }));
-  expect(curveTable({ ...spec, curves }, new Set()).shown.map((one) => one.hasMarkers)).toEqual([false, true]);
+  expect(curveTable({ ...spec, curves }, new Set()).shown.map((one) => one.hasMarkers)).toEqual([
+    false,
+    true,
+  ]);
 });

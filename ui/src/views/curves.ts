@@ -23,7 +23,11 @@ export function curveTable(spec: LineSpec, hidden: ReadonlySet<string>): CurveTa
       ...shown.map(({ curve }) => curve.values),
     ],
     shown: shown.map(({ curve, place }) => ({
-      label: curve.label, place, tone: curve.tone, hasBand: curve.low !== null && curve.high !== null, hasMarkers: curve.has_markers === true,
+      label: curve.label,
+      place,
+      tone: curve.tone,
+      hasBand: curve.low !== null && curve.high !== null,
+      hasMarkers: curve.has_markers === true,
     })),
     extent: last > first ? [first, last] : [first - 0.5, first + 0.5],
   };
@@ -31,12 +35,20 @@ export function curveTable(spec: LineSpec, hidden: ReadonlySet<string>): CurveTa
 
 /** Whether every value that is drawn has a logarithm. */
 export function isPositive(table: CurveTable): boolean {
-  return table.columns.slice(1).every((column) => column.every((value) => value === null || value > 0));
+  return table.columns
+    .slice(1)
+    .every((column) => column.every((value) => value === null || value > 0));
 }
 
 /** The ends of the value axis: as told, else what is in sight, with zero where it is near. */
-export function valueAxis(ends: Pick<LineSpec, "low" | "high">, least: number | null, most: number | null, isLogarithmic: boolean): [number, number] {
-  if (least === null || most === null) return isLogarithmic ? [1, 10] : [ends.low ?? 0, ends.high ?? 1];
+export function valueAxis(
+  ends: Pick<LineSpec, "low" | "high">,
+  least: number | null,
+  most: number | null,
+  isLogarithmic: boolean,
+): [number, number] {
+  if (least === null || most === null)
+    return isLogarithmic ? [1, 10] : [ends.low ?? 0, ends.high ?? 1];
   if (isLogarithmic) return [least / 1.2, most * 1.2];
   const span = most - least || Math.abs(most) || 1;
   const low = ends.low ?? (least >= 0 && least < most * 0.6 ? 0 : least - span * 0.05);

@@ -6,18 +6,24 @@ const NOTHING = { left: 0, top: 0, width: 0, height: 0 };
 
 /** What lies between two places, as far as it is on the plot. */
 export function stretch(from: number, to: number, width: number): { left: number; width: number } {
-  const [low, high] = [Math.min(from, to), Math.max(from, to)].map((x) => Math.min(width, Math.max(0, x))) as [number, number];
+  const [low, high] = [Math.min(from, to), Math.max(from, to)].map((x) =>
+    Math.min(width, Math.max(0, x)),
+  ) as [number, number];
   return { left: low, width: high - low };
 }
 
 /** Hands the drags of one finger to the plot; a second finger, or a page that scrolls, ends them. */
 export function listenToFinger(plot: uPlot): void {
   let from: number | null = null;
-  const at = (event: PointerEvent): number => event.clientX - plot.over.getBoundingClientRect().left;
+  const at = (event: PointerEvent): number =>
+    event.clientX - plot.over.getBoundingClientRect().left;
   const select = (event: PointerEvent, isDone: boolean): void => {
     if (from === null) return;
     const { clientWidth, clientHeight } = plot.over;
-    plot.setSelect({ ...stretch(from, at(event), clientWidth), top: 0, height: clientHeight }, isDone);
+    plot.setSelect(
+      { ...stretch(from, at(event), clientWidth), top: 0, height: clientHeight },
+      isDone,
+    );
   };
   const forget = (): void => {
     if (from !== null) plot.setSelect(NOTHING, false);

@@ -13,12 +13,18 @@ export function rampAt(stops: readonly Rgb[], share: number): Rgb {
   const place = Math.min(1, Math.max(0, share)) * (stops.length - 1);
   const below = Math.min(stops.length - 2, Math.floor(place));
   const [low, high] = [stops[below] ?? [0, 0, 0], stops[below + 1] ?? [0, 0, 0]] as [Rgb, Rgb];
-  const mix = (index: 0 | 1 | 2): number => Math.round(low[index] + (high[index] - low[index]) * (place - below));
+  const mix = (index: 0 | 1 | 2): number =>
+    Math.round(low[index] + (high[index] - low[index]) * (place - below));
   return [mix(0), mix(1), mix(2)];
 }
 
 /** Where a value lies between two others; null where it is not known. */
-export function shareOf(value: number | null | undefined, low: number, high: number, isLogarithmic: boolean): number | null {
+export function shareOf(
+  value: number | null | undefined,
+  low: number,
+  high: number,
+  isLogarithmic: boolean,
+): number | null {
   if (value === null || value === undefined || !Number.isFinite(value)) return null;
   if (!(high > low)) return 1;
   if (!isLogarithmic) return (value - low) / (high - low);

@@ -11,7 +11,10 @@ import type { HeatmapSpec } from "../specs";
 import { shownTheme } from "../state";
 import { parseColor, rampAt, shareOf } from "./heat_colors";
 
-const BOTTOM = 20, HIGHEST_ROW = 18, LETTER = 6.4, LONGEST_NAME = 24;
+const BOTTOM = 20,
+  HIGHEST_ROW = 18,
+  LETTER = 6.4,
+  LONGEST_NAME = 24;
 const STOPS = ["--heat-0", "--heat-1", "--heat-2", "--heat-3", "--heat-4", "--heat-5"];
 
 /** Rows from the top, columns from the left. */
@@ -23,21 +26,46 @@ export function Heatmap({ spec }: { spec: HeatmapSpec }) {
   const row = Math.max(3, Math.min(HIGHEST_ROW, Math.floor(420 / Math.max(1, spec.rows.length))));
   const height = row * spec.rows.length + BOTTOM;
   const left = namesWidth(spec.rows);
-  useEffect(() => effect(() => {
-    void shownTheme.value;
-    if (width.value > left + 20 && canvas.current) draw(sharpContext(canvas.current, width.value, height), spec, width.value, row);
-  }), [spec, height]);
+  useEffect(
+    () =>
+      effect(() => {
+        void shownTheme.value;
+        if (width.value > left + 20 && canvas.current)
+          draw(sharpContext(canvas.current, width.value, height), spec, width.value, row);
+      }),
+    [spec, height],
+  );
   const point = (event: MouseEvent): void => {
     const area = (event.currentTarget as HTMLElement).getBoundingClientRect();
-    setRead(wordsAt(spec, Math.floor((event.clientY - area.top) / row), (event.clientX - area.left - left) / (area.width - left)));
+    setRead(
+      wordsAt(
+        spec,
+        Math.floor((event.clientY - area.top) / row),
+        (event.clientX - area.left - left) / (area.width - left),
+      ),
+    );
   };
   return (
     <div class="heatmap">
       <p class="hist-read">
-        {read || <>{cellText(spec.low, spec.unit)} <span class="ramp" aria-hidden="true" /> {cellText(spec.high, spec.unit)}</>}
+        {read || (
+          <>
+            {cellText(spec.low, spec.unit)} <span class="ramp" aria-hidden="true" />{" "}
+            {cellText(spec.high, spec.unit)}
+          </>
+        )}
       </p>
-      <div ref={box} style={{ height: `${height}px` }} onMouseMove={point} onMouseLeave={() => setRead("")}>
-        <canvas ref={canvas} role="img" aria-label={`${spec.title}: ${spec.rows.length} rows over ${spec.x_title}`} />
+      <div
+        ref={box}
+        style={{ height: `${height}px` }}
+        onMouseMove={point}
+        onMouseLeave={() => setRead("")}
+      >
+        <canvas
+          ref={canvas}
+          role="img"
+          aria-label={`${spec.title}: ${spec.rows.length} rows over ${spec.x_title}`}
+        />
       </div>
     </div>
   );
@@ -67,13 +95,23 @@ function draw(g: CanvasRenderingContext2D, spec: HeatmapSpec, width: number, row
   labelColumns(g, spec, width, row, columns);
 }
 
-function labelColumns(g: CanvasRenderingContext2D, spec: HeatmapSpec, width: number, row: number, columns: number): void {
+function labelColumns(
+  g: CanvasRenderingContext2D,
+  spec: HeatmapSpec,
+  width: number,
+  row: number,
+  columns: number,
+): void {
   const left = namesWidth(spec.rows);
   const step = (width - left) / columns;
   const every = Math.max(1, Math.ceil(90 / step));
   g.textAlign = "left";
   for (let column = 0; column < columns; column += every) {
-    g.fillText(columnText(spec, column), left + column * step, spec.rows.length * row + BOTTOM / 2 + 2);
+    g.fillText(
+      columnText(spec, column),
+      left + column * step,
+      spec.rows.length * row + BOTTOM / 2 + 2,
+    );
   }
 }
 
@@ -88,7 +126,10 @@ function wordsAt(spec: HeatmapSpec, row: number, share: number): string {
 /** Where a column begins; seconds since the start as a clock. */
 function columnText(spec: HeatmapSpec, column: number): string {
   const at = spec.x[column];
-  return spec.columns[column] ?? (spec.x_unit === "seconds" ? formatElapsed(Math.max(0, at ?? 0)) : cellText(at, spec.x_unit));
+  return (
+    spec.columns[column] ??
+    (spec.x_unit === "seconds" ? formatElapsed(Math.max(0, at ?? 0)) : cellText(at, spec.x_unit))
+  );
 }
 
 function namesWidth(names: readonly string[]): number {

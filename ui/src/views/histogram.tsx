@@ -35,14 +35,18 @@ export function Histogram({ spec }: { spec: HistogramSpec }) {
         aria-label={`${spec.title}: ${spec.counted} by value`}
         onMouseLeave={() => setRead("")}
       >
-        {bins.parts.map((part, place) => hidden.has(part.label) ? null : (
-          <path
-            key={part.label}
-            class={bins.parts.length > MOST_FILLED ? "outline" : bins.parts.length > 1 ? "over" : ""}
-            d={outline(bins.edges, part.counts, most, x)}
-            style={{ "--tone": toneColor(part.tone, place) }}
-          />
-        ))}
+        {bins.parts.map((part, place) =>
+          hidden.has(part.label) ? null : (
+            <path
+              key={part.label}
+              class={
+                bins.parts.length > MOST_FILLED ? "outline" : bins.parts.length > 1 ? "over" : ""
+              }
+              d={outline(bins.edges, part.counts, most, x)}
+              style={{ "--tone": toneColor(part.tone, place) }}
+            />
+          ),
+        )}
         {bins.edges.slice(0, -1).map((edge, bin) => (
           <rect
             key={edge}
@@ -70,7 +74,9 @@ function wordsOf(bins: ReturnType<typeof binsFor>, bin: number, spec: HistogramS
   const from = cellText(bins.edges[bin] ?? null, spec.unit);
   const to = cellText(bins.edges[bin + 1] ?? null, spec.unit);
   const counts = bins.parts.map((part) =>
-    bins.parts.length > 1 ? `${part.label} ${formatValue(part.counts[bin], "")}` : formatValue(part.counts[bin], ""),
+    bins.parts.length > 1
+      ? `${part.label} ${formatValue(part.counts[bin], "")}`
+      : formatValue(part.counts[bin], ""),
   );
   return `${from} – ${to}: ${counts.join(", ")} ${spec.counted}`;
 }

@@ -23,7 +23,11 @@ export function Lanes({ spec }: { spec: LanesSpec }) {
                   key={`${span.start} ${index}`}
                   class={span.tone === "interruption" ? "gap" : ""}
                   title={`${span.label}: ${formatElapsed(span.start)} – ${formatElapsed(span.end)}, ${formatDuration(span.end - span.start)}`}
-                  style={{ left: place(span.start), width: `${((span.end - span.start) / length) * 100}%`, background: toneColor(span.tone, index) }}
+                  style={{
+                    left: place(span.start),
+                    width: `${((span.end - span.start) / length) * 100}%`,
+                    background: toneColor(span.tone, index),
+                  }}
                 />
               ))}
             </span>
@@ -32,7 +36,9 @@ export function Lanes({ spec }: { spec: LanesSpec }) {
       </ul>
       <div class="axis" aria-hidden="true">
         {elapsedTicks(spec.start, spec.end, TICKS).map((tick) => (
-          <span key={tick.at} style={{ left: place(tick.at) }}>{tick.label}</span>
+          <span key={tick.at} style={{ left: place(tick.at) }}>
+            {tick.label}
+          </span>
         ))}
       </div>
     </div>

@@ -17,16 +17,27 @@ import "./views.css";
 /** Null for marks that have a page of their own. */
 export function MarkView({ spec }: { spec: Spec }): JSX.Element | null {
   switch (spec.mark) {
-    case "table": return <Table spec={spec} />;
-    case "facts": return <Facts spec={spec} />;
-    case "line": return <StepsLine spec={spec} />;
-    case "bars": return <Bars spec={spec} />;
-    case "stacked_bars": return <StackedBars spec={spec} />;
-    case "histogram": return <Histogram spec={spec} />;
-    case "box_plot": return <BoxPlot spec={spec} />;
-    case "heatmap": return <Heatmap spec={spec} />;
-    case "lanes": return <Lanes spec={spec} />;
-    case "text": return <Sentences spec={spec} />;
-    default: return null;
+    case "table":
+      return <Table spec={spec} />;
+    case "facts":
+      return <Facts spec={spec} />;
+    case "line":
+      return <StepsLine spec={spec} />;
+    case "bars":
+      return <Bars spec={spec} />;
+    case "stacked_bars":
+      return <StackedBars spec={spec} />;
+    case "histogram":
+      return <Histogram spec={spec} />;
+    case "box_plot":
+      return <BoxPlot spec={spec} />;
+    case "heatmap":
+      return <Heatmap spec={spec} />;
+    case "lanes":
+      return <Lanes spec={spec} />;
+    case "text":
+      return <Sentences spec={spec} />;
+    default:
+      return null;
   }
 }

@@ -26,16 +26,34 @@ export function SpecView({ spec, name, title = spec.title, level = 2, more }: Pr
     );
   }
   return (
-    <section class={`figure mark-${spec.mark}`} data-chart={name} data-state="ready" aria-labelledby={heading}>
+    <section
+      class={`figure mark-${spec.mark}`}
+      data-chart={name}
+      data-state="ready"
+      aria-labelledby={heading}
+    >
       <header>
         <Heading id={heading}>{title}</Heading>
         {more}
         {twin && (
-          <button type="button" class="small quiet" aria-pressed={isTable} onClick={() => setTable(!isTable)}>as table</button>
+          <button
+            type="button"
+            class="small quiet"
+            aria-pressed={isTable}
+            onClick={() => setTable(!isTable)}
+          >
+            as table
+          </button>
         )}
       </header>
       {spec.note && <p class="note">{spec.note}</p>}
-      {spec.mark === "group" ? <Group spec={spec} name={name} /> : isTable && twin ? <Table spec={twin} /> : <MarkView spec={spec} />}
+      {spec.mark === "group" ? (
+        <Group spec={spec} name={name} />
+      ) : isTable && twin ? (
+        <Table spec={twin} />
+      ) : (
+        <MarkView spec={spec} />
+      )}
       {spec.coarsened && <p class="sub">{spec.coarsened}</p>}
     </section>
   );
@@ -44,7 +62,9 @@ export function SpecView({ spec, name, title = spec.title, level = 2, more }: Pr
 function Group({ spec, name }: { spec: GroupSpec; name: string }): JSX.Element {
   return (
     <div class="figure-group">
-      {spec.parts.map((part, index) => <SpecView key={part.title} spec={part} name={`${name}/${index}`} level={3} />)}
+      {spec.parts.map((part, index) => (
+        <SpecView key={part.title} spec={part} name={`${name}/${index}`} level={3} />
+      ))}
     </div>
   );
 }

@@ -14,7 +14,11 @@ export function StackedBars({ spec }: { spec: StackedBarsSpec }) {
   const most = Math.max(...sums, 0) || 1;
   return (
     <div class={spec.is_horizontal ? "bar-chart" : "column-chart"}>
-      {spec.labels.length === 1 ? <Parts spec={spec} whole={sums[0] ?? 0} /> : <Legend entries={spec.parts} />}
+      {spec.labels.length === 1 ? (
+        <Parts spec={spec} whole={sums[0] ?? 0} />
+      ) : (
+        <Legend entries={spec.parts} />
+      )}
       <ul>
         {spec.labels.map((label, row) => (
           <li key={`${row} ${label}`}>

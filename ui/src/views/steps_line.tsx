@@ -14,7 +14,7 @@ import type { LineSpec } from "../specs";
 import { shownTheme } from "../state";
 import { axisWindows, showOnAxis } from "../step_window";
 import { toneVariable } from "../tones";
-import { curveTable, type CurveTable, isPositive, valuesAt } from "./curves";
+import { type CurveTable, curveTable, isPositive, valuesAt } from "./curves";
 import { listenToFinger } from "./finger";
 import { Legend, toggled } from "./legend";
 import { plotOptions } from "./steps_plot";
@@ -31,31 +31,70 @@ export function StepsLine({ spec, height = 170 }: Props) {
   const [isLogarithmic, setLogarithmic] = useState(spec.is_logarithmic);
   const at = useMemo(() => signal<number | null>(null), []);
   const table = useMemo(() => curveTable(spec, hidden), [spec, hidden]);
-  usePlot(box, width, { spec, table, height, isLogarithmic, onCursor: (index) => (at.value = index) });
+  usePlot(box, width, {
+    spec,
+    table,
+    height,
+    isLogarithmic,
+    onCursor: (index) => (at.value = index),
+  });
   const isZoomed = Boolean(axisWindows.value[spec.x_title]);
   return (
     <div class="steps-line">
       <div class="line-head">
-        <Legend entries={spec.curves} hidden={hidden} onToggle={(label) => setHidden(toggled(hidden, label))} />
+        <Legend
+          entries={spec.curves}
+          hidden={hidden}
+          onToggle={(label) => setHidden(toggled(hidden, label))}
+        />
         <Readout spec={spec} table={table} at={at} />
         {isPositive(table) && (
-          <button type="button" class="small" aria-pressed={isLogarithmic} onClick={() => setLogarithmic(!isLogarithmic)}>log</button>
+          <button
+            type="button"
+            class="small"
+            aria-pressed={isLogarithmic}
+            onClick={() => setLogarithmic(!isLogarithmic)}
+          >
+            log
+          </button>
         )}
-        {isZoomed && <button type="button" class="small" onClick={() => showOnAxis(spec.x_title, null)}>all {spec.x_title.toLowerCase()}s</button>}
+        {isZoomed && (
+          <button type="button" class="small" onClick={() => showOnAxis(spec.x_title, null)}>
+            all {spec.x_title.toLowerCase()}s
+          </button>
+        )}
       </div>
-      <div ref={box} class="plot-box" style={{ height: `${height}px` }} role="img" aria-label={lineWords(spec)} />
+      <div
+        ref={box}
+        class="plot-box"
+        style={{ height: `${height}px` }}
+        role="img"
+        aria-label={lineWords(spec)}
+      />
     </div>
   );
 }
 
-type Plotted = { spec: LineSpec; table: CurveTable; height: number; isLogarithmic: boolean; onCursor: (index: number | null) => void };
+type Plotted = {
+  spec: LineSpec;
+  table: CurveTable;
+  height: number;
+  isLogarithmic: boolean;
+  onCursor: (index: number | null) => void;
+};
 
 /** Draws into the box; new values of the same curves are only drawn, other curves need a new plot. */
-function usePlot(box: { current: HTMLDivElement | null }, width: ReadonlySignal<number>, plotted: Plotted): void {
+function usePlot(
+  box: { current: HTMLDivElement | null },
+  width: ReadonlySignal<number>,
+  plotted: Plotted,
+): void {
   const { spec, table, height, isLogarithmic } = plotted;
   const latest = useMemo(() => signal(plotted), []);
   const shape = JSON.stringify([spec.unit, spec.x_unit, spec.x_title, table.shown]);
-  useEffect(() => void (latest.value = plotted), [table, height, isLogarithmic]);
+  useEffect(() => {
+    latest.value = plotted;
+  }, [table, height, isLogarithmic]);
   useEffect(() => {
     let plot: uPlot | null = null;
     let drawn: CurveTable | null = null;
@@ -82,9 +121,23 @@ function usePlot(box: { current: HTMLDivElement | null }, width: ReadonlySignal<
   }, [shape, isLogarithmic, height]);
 }
 
-function newPlot(box: HTMLDivElement, latest: ReadonlySignal<Plotted>, width: number, range: Range): uPlot {
+function newPlot(
+  box: HTMLDivElement,
+  latest: ReadonlySignal<Plotted>,
+  width: number,
+  range: Range,
+): uPlot {
   const { spec, table, height, isLogarithmic } = latest.peek();
-  const options = plotOptions({ spec, table, width, height, isLogarithmic, range, color, variable: toneVariable });
+  const options = plotOptions({
+    spec,
+    table,
+    width,
+    height,
+    isLogarithmic,
+    range,
+    color,
+    variable: toneVariable,
+  });
   options.hooks = {
     setCursor: [(one) => latest.peek().onCursor(one.cursor.idx ?? null)],
     setSelect: [(one) => zoomTo(one, spec.x_title)],
@@ -103,19 +156,37 @@ function zoomTo(plot: uPlot, axis: string): void {
 }
 
 /** The values under the cursor; without one, the last of each curve, and where it was. */
-function Readout({ spec, table, at }: { spec: LineSpec; table: CurveTable; at: { value: number | null } }) {
+function Readout({
+  spec,
+  table,
+  at,
+}: {
+  spec: LineSpec;
+  table: CurveTable;
+  at: { value: number | null };
+}) {
   const found = valuesAt(spec, table, at.value);
   const [first] = found;
   if (!first) return null;
-  const place = (x: number): JSX.Element => <>{spec.x_title.toLowerCase()} <b>{spec.x_unit === "seconds" ? formatElapsed(x) : cellText(x, spec.x_unit)}</b></>;
+  const place = (x: number): JSX.Element => (
+    <>
+      {spec.x_title.toLowerCase()}{" "}
+      <b>{spec.x_unit === "seconds" ? formatElapsed(x) : cellText(x, spec.x_unit)}</b>
+    </>
+  );
   const isOnePlace = found.every((one) => one.x === first.x);
   const isRead = at.value !== null || found.length <= MOST_READ;
   return (
     <span class="line-readout">
       {isOnePlace ? place(first.x) : "last"}
-      {isRead && found.map(({ label, x, value }) => (
-        <span key={label}>{spec.curves.length > 1 ? ` ${label} ` : ": "}<b>{cellText(value, spec.unit)}</b>{!isOnePlace && <> at {place(x)}</>}</span>
-      ))}
+      {isRead &&
+        found.map(({ label, x, value }) => (
+          <span key={label}>
+            {spec.curves.length > 1 ? ` ${label} ` : ": "}
+            <b>{cellText(value, spec.unit)}</b>
+            {!isOnePlace && <> at {place(x)}</>}
+          </span>
+        ))}
     </span>
   );
 }

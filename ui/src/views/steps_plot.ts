@@ -1,6 +1,6 @@
 // How uPlot draws curves over steps.
 
-import uPlot from "uplot";
+import type uPlot from "uplot";
 import { cellText } from "../cells";
 import type { Range } from "../range";
 import type { LineSpec } from "../specs";
@@ -26,21 +26,51 @@ const LEAST_LEFT = 44;
 
 export function plotOptions(plan: Plan): uPlot.Options {
   const { spec, width, height, isLogarithmic, range, color } = plan;
-  const line = { stroke: () => color("--muted"), grid: { stroke: () => color("--grid"), width: 1 }, ticks: { show: false }, font: FONT };
+  const line = {
+    stroke: () => color("--muted"),
+    grid: { stroke: () => color("--grid"), width: 1 },
+    ticks: { show: false },
+    font: FONT,
+  };
   const isWhole = spec.x.every((at) => Number.isInteger(at));
-  const ends = (_plot: uPlot, least: number | null, most: number | null): [number, number] => valueAxis(spec, least, most, isLogarithmic);
+  const ends = (_plot: uPlot, least: number | null, most: number | null): [number, number] =>
+    valueAxis(spec, least, most, isLogarithmic);
   const isTime = spec.x_unit === "seconds";
-  const marks = (from: number, to: number, count: number): number[] => (isTime ? elapsedTicks(from, to, count).map((tick) => tick.at) : niceTicks(from, to, count).filter((at) => !isWhole || Number.isInteger(at)));
-  const labels = (at: number[]): string[] => at.map((one) => (isTime ? elapsedLabel(one, at.length > 1 ? at[1]! - at[0]! : 1) : cellText(one, spec.x_unit)));
+  const marks = (from: number, to: number, count: number): number[] =>
+    isTime
+      ? elapsedTicks(from, to, count).map((tick) => tick.at)
+      : niceTicks(from, to, count).filter((at) => !isWhole || Number.isInteger(at));
+  const labels = (at: number[]): string[] =>
+    at.map((one) =>
+      isTime ? elapsedLabel(one, at.length > 1 ? at[1]! - at[0]! : 1) : cellText(one, spec.x_unit),
+    );
   return {
-    width, height, padding: [8, 14, 0, 0], legend: { show: false },
-    cursor: { sync: { key: `over ${spec.x_title}` }, y: false, points: { size: 6 }, drag: { x: true, y: false, setScale: false } },
-    scales: { x: { time: false, min: range[0], max: range[1] }, y: isLogarithmic ? { distr: LOGARITHMIC, range: ends } : { range: ends } },
+    width,
+    height,
+    padding: [8, 14, 0, 0],
+    legend: { show: false },
+    cursor: {
+      sync: { key: `over ${spec.x_title}` },
+      y: false,
+      points: { size: 6 },
+      drag: { x: true, y: false, setScale: false },
+    },
+    scales: {
+      x: { time: false, min: range[0], max: range[1] },
+      y: isLogarithmic ? { distr: LOGARITHMIC, range: ends } : { range: ends },
+    },
     axes: [
-      { ...line, size: 24, splits: (_plot, _axis, from, to) => marks(from, to, Math.max(2, width / 110)), values: (_plot, splits) => labels(splits) },
       {
-        ...line, size: (_plot, values) => labelWidth(values),
-        splits: (_plot, _axis, from, to) => (isLogarithmic ? logarithmicTicks : niceTicks)(from, to, height < 120 ? 2 : 4),
+        ...line,
+        size: 24,
+        splits: (_plot, _axis, from, to) => marks(from, to, Math.max(2, width / 110)),
+        values: (_plot, splits) => labels(splits),
+      },
+      {
+        ...line,
+        size: (_plot, values) => labelWidth(values),
+        splits: (_plot, _axis, from, to) =>
+          (isLogarithmic ? logarithmicTicks : niceTicks)(from, to, height < 120 ? 2 : 4),
         filter: (_plot, splits) => splits, // all of them are labelled, on any scale
         values: (_plot, splits) => axisLabels(splits, spec.unit),
       },
@@ -61,13 +91,17 @@ function seriesOf({ table, color, variable }: Plan): Pick<uPlot.Options, "series
   const bands: uPlot.Band[] = [];
   for (const { tone, place } of table.shown.filter((one) => one.hasBand)) {
     const name = variable(tone, place);
-    bands.push({ series: [series.length, series.length + 1], fill: () => `color-mix(in srgb, ${color(name)} 18%, transparent)` });
+    bands.push({
+      series: [series.length, series.length + 1],
+      fill: () => `color-mix(in srgb, ${color(name)} 18%, transparent)`,
+    });
     series.push(invisible, invisible);
   }
   const isShort = (table.columns[0]?.length ?? 0) <= 40;
   for (const { tone, place, hasMarkers } of table.shown) {
     const name = variable(tone, place);
-    const points = isShort || hasMarkers ? { show: true, size: 5, fill: () => color(name) } : { show: false };
+    const points =
+      isShort || hasMarkers ? { show: true, size: 5, fill: () => color(name) } : { show: false };
     series.push({ stroke: () => color(name), width: 1.75, points, spanGaps: true });
   }
   return { series, bands };
