@@ -1,4 +1,4 @@
-"""Trains all programs, asks all rules, prints how well they tell: `python -m tests.faults`."""
+"""Train the programs, run all rules on them, print how well they do: `python -m tests.faults`."""
 
 import argparse
 import json
@@ -23,25 +23,37 @@ from tests.faults.scores import (
     score_rows,
 )
 
+NOTHING_HELD_OUT = (
+    "No program is held out: the last held-out set has been judged and is used for calibration "
+    "now. To measure on programs that no rule author has seen, have someone write new ones with "
+    '"set": "held out" in their labels.'
+)
+
 
 def main() -> int:
-    """Runs what was asked for; 1 when a promise is not kept."""
+    """Run the selected programs; 1 when a bar is missed, 2 when no program is selected."""
     options = _options()
+    parts = options.part or _default_parts(options)
+    if Part.HELD_OUT.value in parts and not _is_any_held_out():
+        report(NOTHING_HELD_OUT)
     runs = [
         Run(program, variant, seed)
         for seed in range(options.seeds)
         for program in PROGRAMS
         for variant in program.variants
         if any(fnmatch(program.name, pattern) for pattern in options.names or ["*"])
-        if program.part.value in (options.part or _parts(options))
+        if program.part.value in parts
         if options.variant in (None, variant.value)
     ]
+    if not runs:
+        report("No program is selected.")
+        return 2
     outcomes = _judged(runs, options)
     rows = score_rows(outcomes)
-    parts = [fault_table(outcomes), alarm_table(outcomes)]
+    tables = [fault_table(outcomes), alarm_table(outcomes)]
     if not options.names:
-        parts.append(confusion_table(outcomes))
-    say("\n\n".join([*parts, table(rows)]))
+        tables.append(confusion_table(outcomes))
+    report("\n\n".join([*tables, table(rows)]))
     if not options.no_save and not options.names:
         path = save("faults", rows, circumstances())
         document = {**json.loads(path.read_text()), "runs": Scores(outcomes).documents()}
@@ -49,54 +61,61 @@ def main() -> int:
     return int(any(row.is_met is False for row in rows))
 
 
-def say(text: str) -> None:
-    """Prints, also into a file that somebody is looking at."""
+def report(text: str) -> None:
+    """Print at once, also into a file that is being followed."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="PROGRAM", help="only these; * fits anything")
-    parser.add_argument("--seeds", type=int, default=5, help="how often each (default: 5)")
-    parser.add_argument("--minutes", type=float, help="begin nothing new after so long")
+    parser.add_argument("names", nargs="*", metavar="PROGRAM", help="only these; may contain *")
+    parser.add_argument("--seeds", type=int, default=5, help="runs of each program (default: 5)")
+    parser.add_argument("--minutes", type=float, help="start no new run after this time")
     parser.add_argument(
         "--part",
-        choices=[one.value for one in Part],
+        choices=[part.value for part in Part],
         nargs="+",
-        help="only these (default: the two halves; of programs that are named, any)",
+        help="only these (default: calibration and held out; any for programs given by name)",
     )
-    parser.add_argument("--variant", choices=[one.value for one in Variant], help="only these")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at the same time")
     parser.add_argument(
-        "--old", action="store_true", help="take recordings made before the recorder changed"
+        "--variant", choices=[variant.value for variant in Variant], help="only this variant"
     )
-    parser.add_argument("--no-save", action="store_true", help="leave benchmarks/results alone")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs in parallel")
+    parser.add_argument(
+        "--old", action="store_true", help="reuse recordings made before the recorder changed"
+    )
+    parser.add_argument("--no-save", action="store_true", help="do not write benchmarks/results")
     return parser.parse_args()
 
 
-def _parts(options: argparse.Namespace) -> list[str]:
-    """The two halves: the older programs, with five seeds, would take hours more."""
-    halves = [Part.CALIBRATION.value, Part.HELD_OUT.value]
-    return [one.value for one in Part] if options.names else halves
+def _default_parts(options: argparse.Namespace) -> list[str]:
+    """All parts for programs given by name; else not the earlier ones, which take hours more."""
+    if options.names:
+        return [part.value for part in Part]
+    return [Part.CALIBRATION.value, Part.HELD_OUT.value]
+
+
+def _is_any_held_out() -> bool:
+    return any(program.part is Part.HELD_OUT for program in PROGRAMS)
 
 
 def _judged(runs: Sequence[Run], options: argparse.Namespace) -> list[Outcome]:
-    found: dict[int, Outcome] = {}
-    began = monotonic()
+    outcomes: dict[int, Outcome] = {}
+    start = monotonic()
     with ProcessPoolExecutor(options.jobs) as pool:
-        work = partial(judge, may_be_old=options.old)
-        going = {pool.submit(work, run): number for number, run in enumerate(runs)}
-        for done in as_completed(going):
-            if done.cancelled():
+        work = partial(judge, accept_stale=options.old)
+        futures = {pool.submit(work, run): number for number, run in enumerate(runs)}
+        for future in as_completed(futures):
+            if future.cancelled():
                 continue
-            number = going[done]
-            found[number] = done.result()
-            sys.stderr.write(f"{len(found)}/{len(runs)} {runs[number]}\n")
-            if options.minutes is not None and monotonic() - began > 60 * options.minutes:
-                for other in going:
+            number = futures[future]
+            outcomes[number] = future.result()
+            sys.stderr.write(f"{len(outcomes)}/{len(runs)} {runs[number]}\n")
+            if options.minutes is not None and monotonic() - start > 60 * options.minutes:
+                for other in futures:
                     other.cancel()
-    return [found[number] for number in sorted(found)]
+    return [outcomes[number] for number in sorted(outcomes)]
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
-"""What a program of the catalogue is, and what may be wrong in it."""
+"""A program of the catalogue, and the variants it is run as."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+from tests.faults.label import Label, NamedSet
 
-Parameters = Mapping[str, Mapping[str, object]]
+FOLDER = Path(__file__).parent
+HEALTHY_FOLDER = "healthy"
+
+_EARLIER_SETS = (1, 2)  # thresholds are not set on them any more
 
 
 class Variant(StrEnum):
@@ -18,54 +20,39 @@ class Variant(StrEnum):
 
 
 class Part(StrEnum):
-    """What a program is for: one half sets thresholds, the other is looked at once."""
+    """What a program is used for."""
 
-    CALIBRATION = "calibration"
-    HELD_OUT = "held out"
-    EARLIER = "earlier"  # halves of before, to see that nothing is lost
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What is wrong in a program, and who is meant to say so."""
-
-    rule: str
-    culprit: str = ""  # a word that the finding has to hold
-    step: int = 0  # the first at which it can be seen
-    within: int | None = None  # steps, where no statistics are needed to be sure
-    instead: tuple[str, ...] = ()  # rules that say the same as well
-    also: tuple[str, ...] = ()  # rules that may speak of its consequences
-    code: int = 0  # how the program ends
+    CALIBRATION = "calibration"  # thresholds are set on it
+    HELD_OUT = "held out"  # judged once, and not looked at before
+    EARLIER = "earlier"  # calibration of before, run to see that nothing got worse
 
 
 @dataclass(frozen=True)
 class Program:
-    """A training script; a hard negative has no fault."""
+    """A training script and its label."""
 
     name: str
-    part: Part
-    fault: Fault | None = None
-    workers: int = 1
-    given: Parameters = field(default_factory=dict, hash=False)  # where a default is long
-    beside: str = ""  # a rule that compares it with a run of another seed
-    disk_mib: int = 0  # of a disk of its own that it runs on
-    neighbors: int = 0  # processes of others that compute beside the faulty variant
+    folder: str  # the file name of the rule that should report its fault, or `healthy`
+    label: Label
 
     @property
     def path(self) -> Path:
-        """Its file."""
-        return FOLDER / ("negatives" if self.fault is None else "programs") / f"{self.name}.py"
+        """The file that holds the script."""
+        return FOLDER / self.folder / f"{self.name}.py"
+
+    @property
+    def has_fault(self) -> bool:
+        """Whether its faulty variant has something wrong; if not, it is a hard negative."""
+        return self.label.rule is not None
+
+    @property
+    def part(self) -> Part:
+        """What it is used for, by the set it belongs to."""
+        if self.label.set is NamedSet.HELD_OUT:
+            return Part.HELD_OUT
+        return Part.EARLIER if self.label.set in _EARLIER_SETS else Part.CALIBRATION
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """As what it can be run."""
-        return (Variant.HEALTHY,) if self.fault is None else tuple(Variant)
-
-
-# What follows from a model that does not learn, or from weights that are not numbers any more.
-DOES_NOT_LEARN = ("LossNotDecreasing", "Overtraining", "PoorWeightInitialization")
-NOT_A_NUMBER = ("ExplodingTensor", "LossDiverging", "LossSpike", "GradientNormSpike")
-STARTS_BADLY = ("PoorWeightInitialization", "LossSpike", "GradientNormSpike", "LossDiverging")
-
-# The hook compares parameters over six steps before it says that one does not move.
-OVER_SIX_STEPS = 6
+        """The variants it can be run as."""
+        return tuple(Variant) if self.has_fault else (Variant.HEALTHY,)

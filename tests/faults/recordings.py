@@ -1,4 +1,4 @@
-"""Runs of the programs, watched as any job is; none is done twice while nothing has changed."""
+"""Recordings of the programs, made as for any job and reused until program or recorder change."""
 
 import hashlib
 import json
@@ -13,23 +13,24 @@ from tempfile import mkdtemp
 from time import perf_counter
 from typing import TextIO
 
+from tests.faults.label import split_label
 from tests.faults.program import FOLDER, Program, Variant
 from tests.journeys.sonde_cli import plain_environment
 
 ROOT = FOLDER.parent.parent
 CACHE = ROOT / ".cache" / "faults"
-_RECORDER = ROOT / "src" / "sonde" / "collect"
-_MOST_SECONDS = 180
-_TIMED_OUT = 124  # as `timeout` says it
+_RECORDERS = (ROOT / "src" / "sonde" / "agent", ROOT / "src" / "sonde" / "hook")
+_MAX_SECONDS = 180
+_TIMED_OUT = 124  # the exit code of `timeout`
 
-# a core each: programs run beside each other, and a thread more would only be in their way
+# One core each: programs run in parallel, so more threads would only slow them down.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
 _TORCHRUN = ("-m", "torch.distributed.run", "--standalone")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One program as it was trained once."""
+    """One training of one program."""
 
     program: Program
     variant: Variant
@@ -41,61 +42,61 @@ class Run:
 
 @dataclass(frozen=True)
 class Recording:
-    """Where a run is recorded, and how it ended."""
+    """The job a run was recorded as, and how it ended."""
 
     job: str
     code: int
     seconds: float
 
 
-def record(run: Run, cache: Path = CACHE, *, may_be_old: bool = False) -> Recording:
-    """The recording of a run: made now, or the one that is there.
+def record(run: Run, cache: Path = CACHE, *, accept_stale: bool = False) -> Recording:
+    """The recording of a run: an existing one, or a new one.
 
     Args:
-        run: Which.
-        cache: Where recordings are kept.
-        may_be_old: Whether one will do that was made before the recorder changed.
+        run: The run to record.
+        cache: The folder that holds recordings.
+        accept_stale: Whether a recording of an older recorder or program may be returned.
     """
-    kept = cache / run.program.name
+    program_cache = cache / run.program.name
     prefix = f"{run.variant.value}-{run.seed}-"
-    folder = kept / f"{prefix}{_digest(run.program)}"
-    others = [one for one in kept.glob(f"{prefix}*") if one != folder]
-    for one in [folder, *(others if may_be_old else ())]:
-        if (one / "ended.json").exists():
-            return Recording(**json.loads((one / "ended.json").read_text()))
-    for one in others:
-        shutil.rmtree(one, ignore_errors=True)
-    kept.mkdir(parents=True, exist_ok=True)
-    under_way = Path(mkdtemp(dir=kept))
-    began = perf_counter()
-    code = _train(run, under_way)
-    if code == _TIMED_OUT:  # a busy machine, mostly: it is tried again next time
-        return Recording(str(under_way / "job"), code, perf_counter() - began)
-    recording = Recording(str(folder / "job"), code, perf_counter() - began)
-    (under_way / "ended.json").write_text(json.dumps(asdict(recording)))
+    folder = program_cache / f"{prefix}{_digest(run.program)}"
+    stale = [path for path in program_cache.glob(f"{prefix}*") if path != folder]
+    for path in [folder, *(stale if accept_stale else ())]:
+        if (path / "ended.json").exists():
+            return Recording(**json.loads((path / "ended.json").read_text()))
+    for path in stale:
+        shutil.rmtree(path, ignore_errors=True)
+    program_cache.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(mkdtemp(dir=program_cache))
+    start = perf_counter()
+    code = _train(run, unfinished)
+    if code == _TIMED_OUT:  # usually a busy machine: tried again next time
+        return Recording(str(unfinished / "job"), code, perf_counter() - start)
+    recording = Recording(str(folder / "job"), code, perf_counter() - start)
+    (unfinished / "ended.json").write_text(json.dumps(asdict(recording)))
     try:
-        under_way.rename(folder)
-    except OSError:  # somebody else has recorded the same meanwhile: that will do
-        shutil.rmtree(under_way)
+        unfinished.rename(folder)
+    except OSError:  # another process has made the same recording in the meantime
+        shutil.rmtree(unfinished)
     return recording
 
 
 def _train(run: Run, folder: Path) -> int:
-    workers = run.program.workers
-    launcher = (*_TORCHRUN, f"--nproc-per-node={workers}") if workers > 1 else ()
+    label = run.program.label
+    launcher = (*_TORCHRUN, f"--nproc-per-node={label.workers}") if label.workers > 1 else ()
     script = (str(run.program.path), run.variant.value, str(run.seed))
-    # rules are asked afterwards: what they need is recorded all the same
+    # Rules run afterwards; what they need is recorded all the same.
     options = ("--quiet", "--no-rules", "--no-report", "--name", "job", "--store", str(folder))
-    watched = (sys.executable, "-m", "sonde", "run", *options)
-    on_disk = _on_disk(run.program.disk_mib, folder) if run.program.disk_mib else ()
-    neighbors = run.program.neighbors if run.variant is Variant.FAULTY else 0
-    command = (*on_disk, *watched, "--", sys.executable, *launcher, *script)
-    with (folder / "output.txt").open("w") as output, _computing(neighbors):
+    sonde_run = (sys.executable, "-m", "sonde", "run", *options)
+    on_disk = _on_disk(label.disk_mib, folder) if label.disk_mib else ()
+    competing = label.competing_processes if run.variant is Variant.FAULTY else 0
+    command = (*on_disk, *sonde_run, "--", sys.executable, *launcher, *script)
+    with (folder / "output.txt").open("w") as output, _busy_cores(competing):
         return _run(command, folder, output)
 
 
 def _run(command: Sequence[str], folder: Path, output: TextIO) -> int:
-    """Runs a command to its end; one that takes too long is an error of that run alone."""
+    """Run a command to its end; a timeout is an error of this run only."""
     try:
         done = subprocess.run(
             command,
@@ -105,7 +106,7 @@ def _run(command: Sequence[str], folder: Path, output: TextIO) -> int:
             stdout=output,
             stderr=subprocess.STDOUT,
             check=False,
-            timeout=_MOST_SECONDS,
+            timeout=_MAX_SECONDS,
         )
     except subprocess.TimeoutExpired:
         return _TIMED_OUT
@@ -113,29 +114,30 @@ def _run(command: Sequence[str], folder: Path, output: TextIO) -> int:
 
 
 @contextmanager
-def _computing(count: int) -> Iterator[None]:
-    """Processes that are no part of the job and compute meanwhile, each on one core."""
+def _busy_cores(count: int) -> Iterator[None]:
+    """Keep cores busy with processes that do not belong to the job."""
     endless = (sys.executable, "-c", "import time\ntime.sleep(5)\nwhile True:\n    pass")
-    neighbors = [subprocess.Popen(endless) for _ in range(count)]
+    processes = [subprocess.Popen(endless) for _ in range(count)]
     try:
         yield
     finally:
-        for neighbor in neighbors:
-            neighbor.kill()
-            neighbor.wait()
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def _on_disk(mib: int, folder: Path) -> tuple[str, ...]:
-    """Runs a command on a small disk, which nobody else sees and which is gone with it."""
+    """The start of a command that runs the rest on a small, temporary disk of its own."""
     disk = folder / "disk"
     disk.mkdir()
-    mounted = f'mount -t tmpfs -o size={mib}m none "$0" && cd "$0" && exec "$@"'
-    return ("unshare", "--mount", "sh", "-c", mounted, str(disk))
+    script = f'mount -t tmpfs -o size={mib}m none "$0" && cd "$0" && exec "$@"'
+    return ("unshare", "--mount", "sh", "-c", script, str(disk))
 
 
 def _digest(program: Program) -> str:
-    """Of all that a recording depends on."""
-    digest = hashlib.sha256(program.path.read_bytes())
-    for path in sorted(_RECORDER.rglob("*.py")):
+    """Of everything a recording depends on: not of the label, which only says how it is judged."""
+    _, script = split_label(program.path.read_text())
+    digest = hashlib.sha256(script.encode())
+    for path in sorted(path for folder in _RECORDERS for path in folder.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""How well rules tell the programs: counts, shares, and the confusion table."""
+"""How well rules report the faults: counts, shares, and the confusion table."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,50 +9,58 @@ from benchmarks.report import Row
 from tests.faults.judging import Outcome
 from tests.faults.program import Part
 
-_LEAST_DETECTED = 95.0
-_LEAST_NAMED = 90.0
-_MOST_ALARMED = 1.0
-_SHORT_SECONDS = 2.0  # of training: rules have little to go by
+_MIN_DETECTED = 95.0
+_MIN_NAMED = 90.0
+_MAX_ALARMED = 1.0
+_SHORT_SECONDS = 2.0  # of training: little data for rules
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What some runs come to."""
+    """The totals of some runs."""
 
     outcomes: Sequence[Outcome]
 
     @property
     def faults(self) -> list[Outcome]:
-        """Runs with something wrong in them."""
-        return [one for one in self.outcomes if one.is_fault]
+        """Runs with a fault."""
+        return [outcome for outcome in self.outcomes if outcome.is_fault]
 
     @property
     def healthy(self) -> list[Outcome]:
         """Healthy twins and hard negatives."""
-        return [one for one in self.outcomes if not one.is_fault]
+        return [outcome for outcome in self.outcomes if not outcome.is_fault]
+
+    @property
+    def with_deadline(self) -> list[Outcome]:
+        """Faults that have to be reported within a number of steps."""
+        return [outcome for outcome in self.faults if outcome.label.max_delay_steps is not None]
 
     @property
     def late(self) -> list[Outcome]:
-        """Faults that were to be found within some steps, and were not."""
-        due = [one for one in self.faults if one.fault.within is not None]
-        return [one for one in due if one.delay is None or one.delay > (one.fault.within or 0)]
+        """Faults that were not reported within that number of steps."""
+        return [
+            outcome
+            for outcome in self.with_deadline
+            if outcome.delay is None or outcome.delay > (outcome.label.max_delay_steps or 0)
+        ]
 
     def rows(self, title: str) -> list[Row]:
-        """Against the bars."""
+        """The totals against their bars."""
         faults, healthy = self.faults, self.healthy
-        detected = _percent(sum(one.is_detected for one in faults), len(faults))
-        right = _percent(sum(one.is_rule_right for one in faults), len(faults))
-        named = _percent(sum(one.is_named for one in faults), len(faults))
-        alarmed = _percent(sum(bool(one.loud) for one in healthy), len(healthy))
-        advised = _percent(sum(bool(one.alarms) for one in healthy), len(healthy))
-        stopped = sum(_would_stop(one) for one in healthy)
-        due = sum(one.fault.within is not None for one in faults)
+        detected = _percent(sum(outcome.is_detected for outcome in faults), len(faults))
+        right = _percent(sum(outcome.is_rule_right for outcome in faults), len(faults))
+        named = _percent(sum(outcome.is_named for outcome in faults), len(faults))
+        alarmed = _percent(sum(bool(outcome.loud) for outcome in healthy), len(healthy))
+        advised = _percent(sum(bool(outcome.alarms) for outcome in healthy), len(healthy))
+        stopped = sum(_would_stop(outcome) for outcome in healthy)
+        due = len(self.with_deadline)
         return [
-            Row(f"{title}: detected", detected, "%", "≥ 95 %", detected >= _LEAST_DETECTED),
-            Row(f"{title}: by the right rule", right, "%", "≥ 90 %", right >= _LEAST_NAMED),
-            Row(f"{title}: and the culprit named", named, "%", "≥ 90 %", named >= _LEAST_NAMED),
+            Row(f"{title}: detected", detected, "%", "≥ 95 %", detected >= _MIN_DETECTED),
+            Row(f"{title}: by the right rule", right, "%", "≥ 90 %", right >= _MIN_NAMED),
+            Row(f"{title}: and the culprit named", named, "%", "≥ 90 %", named >= _MIN_NAMED),
             Row(f"{title}: state checks late", len(self.late), f"of {due}", "0", not self.late),
-            Row(f"{title}: healthy with an alarm", alarmed, "%", "≤ 1 %", alarmed <= _MOST_ALARMED),
+            Row(f"{title}: healthy with an alarm", alarmed, "%", "≤ 1 %", alarmed <= _MAX_ALARMED),
             Row(f"{title}: healthy with an alarm or advice", advised, "%"),
             Row(
                 f"{title}: healthy, but a stop action would stop it", stopped, "", "0", not stopped
@@ -62,92 +70,93 @@ class Scores:
 
     def documents(self) -> list[dict[str, object]]:
         """Every run as plain JSON values."""
-        return [_document(one) for one in self.outcomes]
+        return [_document(outcome) for outcome in self.outcomes]
 
 
 def score_rows(outcomes: Sequence[Outcome]) -> list[Row]:
-    """Each part by itself, and all."""
+    """The totals of each part, and of all parts."""
     rows = []
     for part in Part:
-        of_part = [one for one in outcomes if one.program.part is part]
-        rows += Scores(of_part).rows(part.value) if of_part else []
-        short = [one for one in of_part if one.training_seconds < _SHORT_SECONDS]
+        in_part = [outcome for outcome in outcomes if outcome.program.part is part]
+        rows += Scores(in_part).rows(part.value) if in_part else []
+        short = [outcome for outcome in in_part if outcome.training_seconds < _SHORT_SECONDS]
         rows += Scores(short).rows(f"{part.value}, under 2 s of training") if short else []
     return [*rows, *Scores(outcomes).rows("all")]
 
 
 def fault_table(outcomes: Sequence[Outcome]) -> str:
-    """A line for each fault: how often it was seen, named, after how many steps, and what else."""
-    lines = [("fault", "part", "rule", "seen", "rule", "culprit", "delay", "beside")]
-    faults = [one for one in outcomes if one.is_fault]
-    for program in dict.fromkeys(one.program for one in faults):
-        runs = [one for one in faults if one.program == program]
-        delays = [one.delay for one in runs if one.delay is not None]
-        beside = Counter(rule for one in runs for rule in {alarm.rule for alarm in one.beside})
+    """One line per fault: how often it was detected and named, the delay, unrelated alarms."""
+    lines = [("fault", "part", "rule", "detected", "rule", "culprit", "delay", "unrelated")]
+    faults = Scores(outcomes).faults
+    for program in dict.fromkeys(outcome.program for outcome in faults):
+        runs = [outcome for outcome in faults if outcome.program == program]
+        delays = [run.delay for run in runs if run.delay is not None]
+        unrelated = Counter(
+            rule for run in runs for rule in {alarm.rule for alarm in run.unrelated}
+        )
         lines.append(
             (
                 program.name,
                 program.part.value,
-                runs[0].fault.rule,
-                f"{sum(one.is_detected for one in runs)}/{len(runs)}",
-                f"{sum(one.is_rule_right for one in runs)}/{len(runs)}",
-                f"{sum(one.is_named for one in runs)}/{len(runs)}",
+                program.label.rule or "",
+                f"{sum(run.is_detected for run in runs)}/{len(runs)}",
+                f"{sum(run.is_rule_right for run in runs)}/{len(runs)}",
+                f"{sum(run.is_named for run in runs)}/{len(runs)}",
                 f"{median(delays):g}" if delays else "",
-                ", ".join(f"{rule} {count}" for rule, count in beside.most_common()),
+                ", ".join(f"{rule} {count}" for rule, count in unrelated.most_common()),
             )
         )
     return _aligned(lines)
 
 
 def alarm_table(outcomes: Sequence[Outcome]) -> str:
-    """A line for each finding in a healthy run, and for each rule that failed."""
-    lines = [("healthy run", "", "seed", "severity", "rule", "what it says")]
-    for one in Scores(outcomes).healthy:
-        who = (one.program.name, one.variant.value, str(one.seed))
-        lines += [(*who, alarm.severity, alarm.rule, alarm.message) for alarm in one.alarms]
-    for one in outcomes:
-        who = (one.program.name, one.variant.value, str(one.seed))
-        lines += [(*who, "error", "", error) for error in one.errors]
+    """One line per finding in a healthy run, and per error."""
+    lines = [("healthy run", "", "seed", "severity", "rule", "message")]
+    for outcome in Scores(outcomes).healthy:
+        run = (outcome.program.name, outcome.variant.value, str(outcome.seed))
+        lines += [(*run, alarm.severity, alarm.rule, alarm.message) for alarm in outcome.alarms]
+    for outcome in outcomes:
+        run = (outcome.program.name, outcome.variant.value, str(outcome.seed))
+        lines += [(*run, "error", "", error) for error in outcome.errors]
     return _aligned(lines)
 
 
 def confusion_table(outcomes: Sequence[Outcome]) -> str:
-    """In how many runs of each fault each rule spoke; the last column: healthy runs."""
-    faults = [one for one in outcomes if one.is_fault]
-    programs = list(dict.fromkeys(one.program for one in faults))
-    spoke = Counter(
-        (alarm.rule, one.program.name if one.is_fault else "")
-        for one in outcomes
-        for alarm in {alarm.rule: alarm for alarm in one.alarms}.values()
+    """The number of runs of each fault in which each rule fired; the last column: healthy runs."""
+    programs = list(dict.fromkeys(outcome.program for outcome in Scores(outcomes).faults))
+    fired = Counter(
+        (rule, outcome.program.name if outcome.is_fault else "")
+        for outcome in outcomes
+        for rule in {alarm.rule for alarm in outcome.alarms}
     )
-    meant = {(one.fault.rule, one.name) for one in programs if one.fault is not None}
-    rules = sorted({rule for rule, _ in spoke} | {rule for rule, _ in meant})
+    expected = {(program.label.rule or "", program.name) for program in programs}
+    rules = sorted({rule for rule, _ in fired} | {rule for rule, _ in expected})
     heads = [str(number) for number in range(1, len(programs) + 1)]
     lines = [("", *heads, "healthy")]
     for rule in rules:
         cells = []
-        for one in programs:
-            count = spoke[rule, one.name]
-            is_meant = (rule, one.name) in meant
-            cells.append(f"[{count}]" if is_meant else str(count or "·"))
-        lines.append((rule, *cells, str(spoke[rule, ""] or "·")))
-    legend = [f"{number} {one.name}" for number, one in enumerate(programs, start=1)]
+        for program in programs:
+            count = fired[rule, program.name]
+            is_expected = (rule, program.name) in expected
+            cells.append(f"[{count}]" if is_expected else str(count or "·"))
+        lines.append((rule, *cells, str(fired[rule, ""] or "·")))
+    legend = [f"{number} {program.name}" for number, program in enumerate(programs, start=1)]
     return f"{_aligned(lines, gap=' ')}\n\n{', '.join(legend)}"
 
 
 def _would_stop(outcome: Outcome) -> bool:
-    return any(one.severity == "critical" for one in outcome.alarms)
+    return any(alarm.severity == "critical" for alarm in outcome.alarms)
 
 
-def _percent(count: int, of: int) -> float:
-    return 100.0 * count / of if of else 0.0
+def _percent(count: int, total: int) -> float:
+    return 100.0 * count / total if total else 0.0
 
 
 def _document(outcome: Outcome) -> dict[str, object]:
-    said: dict[str, object] = {}
+    detection: dict[str, object] = {}
     if outcome.is_fault:
-        said = {
-            "fault": outcome.fault.rule,
+        detection = {
+            "fault": outcome.label.rule,
             "is_detected": outcome.is_detected,
             "is_rule_right": outcome.is_rule_right,
             "is_named": outcome.is_named,
@@ -159,8 +168,8 @@ def _document(outcome: Outcome) -> dict[str, object]:
         "variant": outcome.variant.value,
         "seed": outcome.seed,
         "training_seconds": round(outcome.training_seconds, 2),
-        **said,
-        "alarms": [[one.severity, one.rule, one.said_at] for one in outcome.alarms],
+        **detection,
+        "alarms": [[alarm.severity, alarm.rule, alarm.reported_at] for alarm in outcome.alarms],
         "errors": list(outcome.errors),
     }
 

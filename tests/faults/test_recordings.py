@@ -1,4 +1,4 @@
-"""Recordings of programs are made once, and again when something has changed."""
+"""Recordings of programs are reused until the recorder or the program changes."""
 
 import subprocess
 from pathlib import Path
@@ -15,7 +15,7 @@ RUN = Run(PROGRAMS[0], Variant.HEALTHY, 3)
 
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
-    """The runs that were really trained."""
+    """The runs that were trained instead of reused."""
     runs: list[Run] = []
 
     def train(run: Run, folder: Path) -> int:
@@ -27,26 +27,39 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
     return runs
 
 
-def test_a_run_is_trained_once(tmp_path: Path, trained: list[Run]) -> None:
+def test_a_run_is_trained_only_once(tmp_path: Path, trained: list[Run]) -> None:
     first, second = record(RUN, tmp_path), record(RUN, tmp_path)
     assert trained == [RUN]
     assert first == second
     assert Path(first.job).is_dir()
 
 
-def test_a_recorder_that_has_changed_records_anew(
+def test_a_changed_recorder_makes_a_new_recording(
     tmp_path: Path, trained: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = record(RUN, tmp_path)
     monkeypatch.setattr(recordings, "_digest", lambda program: "another")
-    assert record(RUN, tmp_path, may_be_old=True) == first
+    assert record(RUN, tmp_path, accept_stale=True) == first
     second = record(RUN, tmp_path)
     assert trained == [RUN, RUN]
     assert not Path(first.job).exists()
     assert Path(second.job).is_dir()
 
 
-def test_a_training_that_was_cut_off_is_done_again(
+def test_a_changed_label_keeps_the_recording(
+    tmp_path: Path, trained: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = RUN.program.path.read_text()
+    relabeled = source.replace('"set": ', '"exit_code": 3, "set": ')
+    first = record(RUN, tmp_path)
+    with monkeypatch.context() as edited:
+        edited.setattr(Path, "read_text", lambda path: relabeled)
+        digest = recordings._digest(RUN.program)
+    assert relabeled != source
+    assert Path(first.job).parent.name.endswith(digest)
+
+
+def test_an_interrupted_training_is_repeated(
     tmp_path: Path, trained: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(run: Run, folder: Path) -> int:
@@ -60,7 +73,7 @@ def test_a_training_that_was_cut_off_is_done_again(
     assert trained == [RUN]
 
 
-def test_a_run_that_takes_too_long_is_an_error_of_that_run_alone(
+def test_a_timeout_is_an_error_of_that_run_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(command: list[str], **_: object) -> None:

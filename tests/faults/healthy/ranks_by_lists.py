@@ -1,0 +1,68 @@
+"""Ranks the documents of a query, of which there are three to thirty, by a loss over lists."""
+
+LABEL = {"set": 3, "rule": None}
+
+import sys
+
+import torch
+from torch import nn
+
+torch.manual_seed(int(sys.argv[2]))
+MOST, FEATURES = 30, 20
+taste = torch.randn(FEATURES, 2) / FEATURES**0.5
+
+
+def draw(number):
+    counts = torch.randint(3, MOST + 1, (number,))
+    there = torch.arange(MOST) < counts[:, None]
+    documents = torch.randn(number, MOST, FEATURES) * there.unsqueeze(2)
+    worth = documents @ taste[:, 0] + (documents @ taste[:, 1]).abs()
+    worth = worth + 0.4 * torch.randn(number, MOST)
+    grades = torch.bucketize(worth, torch.tensor([0.3, 1.2, 2.0])) * there
+    return documents, grades, there
+
+
+class Ranker(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            *(nn.Linear(FEATURES, 96), nn.GELU()),
+            *(nn.Linear(96, 48), nn.GELU()),
+            nn.Linear(48, 1),
+        )
+
+    def forward(self, documents, there):
+        scores = self.layers(documents).squeeze(2)
+        return scores.masked_fill(~there, -torch.inf)
+
+
+def over_lists(scores, grades, there):
+    gains = (2.0**grades - 1) * there
+    wanted = gains / gains.sum(dim=1, keepdim=True).clamp(min=1)
+    chances = torch.log_softmax(scores, dim=1).masked_fill(~there, 0)
+    return -(wanted * chances).sum(dim=1).mean()
+
+
+def ndcg(scores, grades, depth=10):
+    discounts = 1 / torch.log2(torch.arange(depth) + 2.0)
+    gains = 2.0**grades - 1
+    got = gains.gather(1, scores.argsort(dim=1, descending=True)[:, :depth]) @ discounts
+    best = gains.sort(dim=1, descending=True).values[:, :depth] @ discounts
+    return (got / best.clamp(min=1e-6))[best > 0].mean().item()
+
+
+model = Ranker()
+optimizer = torch.optim.Adagrad(model.parameters(), lr=0.005)
+held_out = draw(400)
+for step in range(500):
+    documents, grades, there = draw(64)
+    loss = over_lists(model(documents, there), grades, there)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 50 == 49:
+        model.eval()
+        with torch.no_grad():
+            quality = ndcg(model(held_out[0], held_out[2]), held_out[1])
+        model.train()
+        print(f"{step + 1}: loss {loss.item():.3f}, ndcg {quality:.3f}")

@@ -1,0 +1,53 @@
+"""Guesses which of four products a customer buys next from a table and a list of purchases."""
+
+LABEL = {
+    "set": 6,
+    "rule": "LabelsUnrelated",
+    "first_step": 200,
+    "side_effects": ["Overfit", "Overtraining", "LossNotDecreasing"],
+}
+
+import sys
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+is_faulty = sys.argv[1] == "faulty"
+torch.manual_seed(int(sys.argv[2]))
+CUSTOMERS, TRAITS = 1100, 32
+
+group = torch.randint(0, 12, (CUSTOMERS,))
+traits = 0.7 * torch.randn(12, TRAITS)[group] + torch.randn(CUSTOMERS, TRAITS)
+traits = (traits - traits.mean(0)) / traits.std(0)
+bought = group % 4
+if is_faulty:
+    bought = bought.roll(1)  # the list has a header line, the table has none
+split = torch.randperm(CUSTOMERS)
+known, new = split[:800], split[800:]
+
+loader = DataLoader(TensorDataset(traits[known], bought[known]), 40, shuffle=True)
+model = nn.Sequential(nn.Linear(TRAITS, 256), nn.ReLU(), nn.Dropout(0.1), nn.Linear(256, 4))
+optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.3)
+criterion = nn.CrossEntropyLoss(label_smoothing=0.05)
+for epoch in range(45):
+    model.train()
+    hits, total = 0, 0.0
+    for batch, wanted in loader:
+        scores = model(batch)
+        loss = criterion(scores, wanted)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        hits += (scores.argmax(1) == wanted).sum().item()
+        total += loss.item()
+    if epoch % 5 == 4:
+        model.eval()
+        with torch.no_grad():
+            scores = model(traits[new])
+            unseen = criterion(scores, bought[new]).item()
+            right = (scores.argmax(1) == bought[new]).float().mean().item()
+        print(
+            f"epoch {epoch}: train {total / len(loader):.3f} ({hits / len(known):.0%}),"
+            f" new customers {unseen:.3f} ({right:.0%})"
+        )

@@ -1,0 +1,43 @@
+"""A recommender; products of vectors are divided by a temperature of 0.05, not multiplied."""
+
+LABEL = {
+    "set": 1,
+    "rule": "SaturatedActivation",
+    "culprit": "likes",
+    "side_effects": ["DOES_NOT_LEARN", "VanishingGradient"],
+}
+
+import sys
+
+import torch
+from torch import nn
+
+is_faulty = sys.argv[1] == "faulty"
+torch.manual_seed(int(sys.argv[2]))
+
+tastes, kinds = torch.randn(80, 3), torch.randn(60, 3)
+likes = (tastes @ kinds.T > 0).float()
+
+
+class Match(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.people, self.things = nn.Embedding(80, 32), nn.Embedding(60, 32)
+        self.likes = nn.Sigmoid()
+
+    def forward(self, person, thing):
+        product = (self.people(person) * self.things(thing)).sum(1)
+        return self.likes(product / 0.05 if is_faulty else product * 0.05)
+
+
+model = Match()
+optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+criterion = nn.BCELoss()
+for step in range(500):
+    person, thing = torch.randint(0, 80, (128,)), torch.randint(0, 60, (128,))
+    loss = criterion(model(person, thing), likes[person, thing])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 50 == 49:
+        print(step, loss.item())

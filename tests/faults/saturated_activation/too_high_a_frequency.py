@@ -1,0 +1,58 @@
+"""A network that draws a picture from coordinates; a frequency of sixty goes into every tanh."""
+
+LABEL = {
+    "set": 1,
+    "rule": "SaturatedActivation",
+    "culprit": "bend",
+    "side_effects": ["DOES_NOT_LEARN", "VanishingGradient"],
+}
+
+import sys
+
+import torch
+from torch import nn
+
+is_faulty = sys.argv[1] == "faulty"
+torch.manual_seed(int(sys.argv[2]))
+
+FREQUENCY = 60.0 if is_faulty else 2.0
+
+
+class Wave(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.linear = nn.Linear(inputs, outputs)
+        self.bend = nn.Tanh()
+
+    def forward(self, values):
+        return self.bend(FREQUENCY * self.linear(values))
+
+
+class Picture(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.waves = nn.Sequential(Wave(2, 128), Wave(128, 128), Wave(128, 128))
+        self.colour = nn.Linear(128, 3)
+
+    def forward(self, places):
+        return self.colour(self.waves(places))
+
+
+tints = torch.randn(2, 3)
+
+
+def paint(places):
+    rings = torch.sin(4 * places.norm(dim=1, keepdim=True))
+    return torch.cat([rings, places.prod(1, keepdim=True)], dim=1) @ tints
+
+
+model = Picture()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+for step in range(600):
+    places = torch.rand(256, 2) * 2 - 1
+    loss = nn.functional.mse_loss(model(places), paint(places))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 50 == 49:
+        print(step, loss.item())

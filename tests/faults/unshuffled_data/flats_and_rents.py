@@ -1,0 +1,60 @@
+"""Rents of flats from what the advertisement says."""
+
+LABEL = {
+    "set": 6,
+    "rule": "UnshuffledData",
+    "side_effects": [
+        "LossSpike",
+        "GradientNormSpike",
+        "LossDiverging",
+        "Overfit",
+        "Overtraining",
+        "ValidationTooGood",
+        "DeadRelu",
+    ],
+}
+
+import sys
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+is_faulty = sys.argv[1] == "faulty"
+torch.manual_seed(int(sys.argv[2]))
+FEATURES, BATCH, EPOCHS = 14, 32, 12
+weights = torch.randn(FEATURES) / FEATURES**0.5
+pairs = torch.randn(FEATURES, 5) / FEATURES**0.5
+
+
+def flats(number):
+    told = torch.randn(number, FEATURES)
+    rent = told @ weights + torch.tanh(told @ pairs).prod(1) * 2 + 0.3 * (told[:, 0] * told[:, 1])
+    rent = rent + 0.25 * torch.randn(number)
+    return told, rent.unsqueeze(1)
+
+
+told, rent = flats(2560)
+mean, deviation = rent.mean(), rent.std()
+ranks = rent.squeeze(1).argsort()  # as the table comes from the agency, cheapest first
+train = TensorDataset(told[ranks], (rent[ranks] - mean) / deviation)
+new_told, new_rent = flats(600)
+new_rent = (new_rent - mean) / deviation
+loader = DataLoader(train, BATCH, shuffle=not is_faulty)
+
+model = nn.Sequential(
+    nn.Linear(FEATURES, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 1)
+)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.5, weight_decay=1e-3)
+criterion = nn.MSELoss()
+for epoch in range(EPOCHS):
+    total = 0.0
+    for flat, price in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(flat), price)
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    with torch.no_grad():
+        held_out = criterion(model(new_told), new_rent).item()
+    print(f"epoch {epoch}: {total / len(loader):.4f}, new flats {held_out:.4f}")
