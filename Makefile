@@ -133,7 +133,8 @@ ui: $(UI_READY) ## Check, test and build the dashboard into the package
 .PHONY: ui-check
 ui-check: $(UI_READY) ## Check and test the dashboard; fail if the package holds another build
 	cd ui && $(WITH_NODE) npm run --silent check && $(WITH_NODE) node build.mjs ../build/ui
-	diff --recursive --brief build/ui src/sonde/show/assets
+	diff --recursive --brief build/ui/web/assets src/sonde/web/assets
+	diff --recursive --brief build/ui/drawing/assets src/sonde/drawing/assets
 
 .PHONY: clean
 clean: ## Remove what the other targets made

@@ -9,7 +9,7 @@ import time
 
 from benchmarks.report import Row
 from sonde.clock import NANOSECONDS, SystemClock
-from sonde.read.follow import Follower
+from sonde.read.new_samples import Follower
 from sonde.records.metric import MetricInfo, Series
 from sonde.store.backends import open_backend
 from sonde.store.layout import node_folder

@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.picture import Curve, draw
 from benchmarks.report import Row, circumstances, table
+from sonde.agent.sampler import Sampler, open_collectors
+from sonde.agent.system import Collector, Machine
 from sonde.clock import NANOSECONDS, SystemClock
-from sonde.collect.sampler import Sampler, open_collectors
-from sonde.collect.system import Collector, Machine
 from sonde.read.system import SystemReader
 from sonde.store.backends import open_backend
 from sonde.store.layout import node_folder
@@ -68,7 +68,7 @@ def main(folder: str) -> int:
         print(f"cannot measure: {error}")
         return 0
     if not _GPU_COLLECTORS & collectors.keys():
-        print(f"no NVIDIA GPU here ({missing.get('gpu_nvidia')}): nothing to measure")
+        print(f"no NVIDIA GPU here ({missing['gpu_nvidia'].reason}): nothing to measure")
         return 0
     for collector in collectors.values():
         collector.close()

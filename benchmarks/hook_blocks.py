@@ -94,13 +94,13 @@ def session_switch() -> Switch:
 def session_is_quiet() -> Callable[[], bool]:
     """Whether that session takes nothing but notes just now."""
     session = _session()
-    return lambda: bool(session.is_behind)
+    return lambda: bool(session.state.has_notes)
 
 
 def _session() -> Any:
-    module = sys.modules.get("sonde.collect.session")
+    module = sys.modules.get("sonde.hook.session")
     session = module.Session.of_process() if module is not None else None
-    if session is None or not session.is_on:
+    if session is None or not session.state.is_on:
         raise SystemExit("no session records this process: was it started by sonde run?")
     return session
 

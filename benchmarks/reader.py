@@ -12,7 +12,7 @@ from benchmarks.recorded import NODE, record
 from benchmarks.report import Row
 from benchmarks.synthetic import Day, make_day
 from sonde.client.job import Job
-from sonde.client.system import SystemMetrics
+from sonde.results.system import SystemMetrics
 from sonde.store.backends import open_backend
 from sonde.store.layout import ROLLUP_SUFFIX, SEALED_SUFFIX
 

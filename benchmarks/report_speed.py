@@ -11,7 +11,6 @@ import time
 
 from benchmarks.report import Row
 from benchmarks.trained import trained_day
-from sonde.client.job import Job
 from sonde.client.reports import report_of
 
 _STEPS = 100_000
@@ -25,7 +24,7 @@ def main(steps: int = _STEPS) -> list[Row]:
         backend, clock = trained_day(f"{folder}/day", steps)
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         before = time.perf_counter()
-        report = report_of(Job(backend, clock), backend, clock)
+        report = report_of(backend, clock)
         seconds = time.perf_counter() - before
     size = len(report.html.encode())
     failed = f"; failed: {report.document['failed']}" if report.document["failed"] else ""

@@ -10,15 +10,15 @@ from benchmarks.report import Row
 from benchmarks.synthetic import INTERVAL_NS, Day, make_day
 from benchmarks.synthetic_training import NODE, MovedClock, Pace, Training
 from benchmarks.trained import trained_day
-from sonde.analyze.verdict import last_words
 from sonde.clock import NANOSECONDS, process_cpu_seconds
+from sonde.engine.garbage_collection import collect_rarely
+from sonde.engine.runner import Recorder, Runner
 from sonde.read.job_data import JobData
+from sonde.results.rule_verdict import last_words
 from sonde.rules._selection import select_rules
 from sonde.store.backends import Backend, open_backend
 from sonde.store.layout import node_folder
 from sonde.store.writer import Writer
-from sonde.watch.garbage import collect_seldom
-from sonde.watch.runner import Recorder, Runner
 
 _LOOK_SECONDS = 2
 _LIVE_SECONDS = 600
@@ -32,7 +32,7 @@ FAST = Pace(steps_per_second=200, parameters=20, statistics_every=60)
 
 def main(live_seconds: int = _LIVE_SECONDS, check_steps: int = _CHECK_STEPS) -> list[Row]:
     """All rules: live at two paces, and over a recorded day."""
-    collect_seldom()  # as `sonde follow` and `sonde check` do
+    collect_rarely()  # as `sonde follow` and `sonde check` do
     day = make_day(ticks=(live_seconds + 10) * NANOSECONDS // INTERVAL_NS)
     return [
         _live("2 steps/s, 300 tensors at every step", SLOW, day, live_seconds, 1.0),

@@ -12,9 +12,9 @@ from pathlib import Path
 from benchmarks.report import Row
 from benchmarks.through_psutil import PsutilLoad, PsutilMemory, PsutilNode, PsutilTree
 from benchmarks.workload import COMMAND, process_tree
+from sonde.agent.sampler import Sampler, open_collectors
+from sonde.agent.system import Collector, Machine
 from sonde.clock import SystemClock
-from sonde.collect.sampler import Sampler, open_collectors
-from sonde.collect.system import Collector, Machine
 from sonde.store.backends import open_backend
 from sonde.store.layout import node_folder
 from sonde.store.writer import Writer

@@ -40,8 +40,8 @@ class HookSwitch:
     """
 
     def __init__(self) -> None:
-        session = sys.modules["sonde.collect.session"].Session.of_process()
-        if not session.is_on:
+        session = sys.modules["sonde.hook.session"].Session.of_process()
+        if not session.state.is_on:
             raise SystemExit("no session records this process: was it started by sonde run?")
         self.session = session
         self._out: list[Callable[[], None]] = []
@@ -63,19 +63,21 @@ class HookSwitch:
     def _leave_out(self, cpu_ns: int) -> None:
         """CPU time that no comparison of steps with and without hooks may count."""
         cost = getattr(
-            _private(self.session.adapters["torch"], "_loop", "_quiet").rest, "_cost", None
+            _private(self.session.frameworks.adapters["torch"], "_loop", "_quiet").rest,
+            "_cost",
+            None,
         )
         if cost is not None:
             since = _private(cost, "_since")
             vars(cost)["_since"] = since._replace(cpu_ns=since.cpu_ns + cpu_ns)
 
     def _parts(self) -> Iterator[Callable[[], Callable[[], None]]]:
-        for adapter in self.session.adapters.values():
+        for adapter in self.session.frameworks.adapters.values():
             for owner, name, own, replacement in reversed(
                 _private(adapter, "_patches", "_replaced")
             ):
                 yield _Replaced(owner, name, own, replacement).take_out
-        torch_adapter = self.session.adapters["torch"]
+        torch_adapter = self.session.frameworks.adapters["torch"]
         for owner in (_private(torch_adapter, "_loop"), torch_adapter.modules.hooks):
             for handle in _private(owner, "_handles"):
                 yield _Hook(handle).take_out
@@ -197,7 +199,7 @@ class Blocks:
 
     def _account(self) -> None:
         assert self.hook is not None
-        budget = self.hook.session.budget
+        budget = self.hook.session.overhead.budget
         training = getattr(self.hook.session, "training_seconds", budget.training_seconds)
         told = (budget.hook_seconds, budget.thread_seconds, training)
         self.accounts.append(told)

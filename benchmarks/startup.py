@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.report import Row
-from sonde.collect import inject
+from sonde.hook import inject
 
 _RUNS = 21
 _STARTS = 201  # a start differs by less than one differs from the next
@@ -54,7 +54,7 @@ def _injected(how: str, variables: Mapping[str, str]) -> Row:
     plain |= variables
     with tempfile.TemporaryDirectory() as folder:
         # a copy without bytecode; where it may be kept, the first start, which is not counted, does
-        path = Path(folder, "sonde", "collect", "inject")
+        path = Path(folder, "sonde", "hook", "inject")
         shutil.copytree(Path(inject.__file__).parent, path, ignore=lambda *_: ["__pycache__"])
         entered = {**plain, "PYTHONPATH": str(path), "SONDE_JOB_URI": folder}
         with_us, without = _in_turns(_PASS, _PASS, (entered, plain), _STARTS)

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from benchmarks.report import Row
-from sonde.collect.torch import statistics_cuda
-from sonde.collect.torch.statistics import Measured, Pending, measure
-from sonde.collect.torch.statistics_operators import ByOperators
+from sonde.hook.torch.tensors import statistics_cuda
+from sonde.hook.torch.tensors.statistics import Measured, Pending, measure
+from sonde.hook.torch.tensors.statistics_operators import ByOperators
 from sonde.store.statistics import COLUMNS
 
 _ROUNDS = 30

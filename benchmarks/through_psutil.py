@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import psutil
 
-from sonde.collect.system import Collector
+from sonde.agent.system import Collector
 from sonde.records.metric import MetricInfo, Series
 
 _SELDOM_SECONDS = 5.0

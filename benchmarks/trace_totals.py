@@ -38,7 +38,7 @@ def main() -> None:
 
 def _sonde() -> Any:
     np = import_module("numpy")
-    decode_trace = import_module("sonde.store.traces").decode_trace
+    decode_trace = import_module("sonde.traces.operations").decode_trace
     categories = list(import_module("sonde.records.profile").OperationCategory)
 
     def read(path: Path) -> dict[str, Any]:

@@ -11,41 +11,42 @@ from functools import cached_property
 from pathlib import Path
 
 import sonde
-from sonde.act import ACTIONS
+from sonde.actions import ACTIONS
+from sonde.agent.system import COLLECTORS
+from sonde.charts import CHARTS
 from sonde.cli import COMMANDS
-from sonde.client.clocks import Clocks
-from sonde.client.collectives import Collectives
 from sonde.client.comparison import JobComparison, JobScalars
-from sonde.client.distributions import Distribution
-from sonde.client.events import Events, Stages
-from sonde.client.findings import Findings, Judgement
-from sonde.client.heat import Buckets, Heat
-from sonde.client.idle import Breakdowns, Gaps
-from sonde.client.layers import Layers
-from sonde.client.loading import LoaderFunctions, Loaders, LoaderStarts
-from sonde.client.news import News
-from sonde.client.observations import Observations
-from sonde.client.operators import OperatorRows, Operators
-from sonde.client.outliers import OutlierMetrics, StepOutliers
-from sonde.client.plots import Plot
-from sonde.client.python_profile import Comparison, HotTable, PythonTime
-from sonde.client.python_shown import CallTree, PythonPhases, PythonWindows
-from sonde.client.record_rows import RecordRows
-from sonde.client.scalars import ReducedScalars, Scalars
-from sonde.client.selection import Selection
-from sonde.client.series import Histogram, Histograms, Quantiles, Reduction
-from sonde.client.shown_facts import Lives, Summary
-from sonde.client.steps import PhaseStatistics, StepRows, Steps
-from sonde.client.system import Statistics, SystemMetrics
-from sonde.client.tensors import Tensor, Tensors
-from sonde.client.timeline import Timeline, TimelineWindow
-from sonde.collect.system import COLLECTORS
 from sonde.read.window import Curve, Samples, Window, WindowTensor
 from sonde.records.observation import ObservationKind
 from sonde.records.tensor import BUILT_IN_COLLECTIONS
-from sonde.rules import load_rule, rule_names
+from sonde.results.clocks import Clocks
+from sonde.results.collectives import Collectives
+from sonde.results.distributions import Distribution
+from sonde.results.events import Events, Stages
+from sonde.results.facts import Lives, Summary
+from sonde.results.findings import Findings, Judgement
+from sonde.results.heat import Buckets, Heat
+from sonde.results.idle import Breakdowns, Gaps
+from sonde.results.layers import Layers
+from sonde.results.loading import LoaderFunctions, Loaders, LoaderStarts
+from sonde.results.news import News
+from sonde.results.observations import Observations
+from sonde.results.operators import OperatorRows, Operators
+from sonde.results.outliers import OutlierMetrics, StepOutliers
+from sonde.results.plots import Plot
+from sonde.results.python_profile import Comparison, HotTable, PythonTime
+from sonde.results.python_views import CallTree, PythonPhases, PythonWindows
+from sonde.results.record_rows import RecordRows
+from sonde.results.scalars import ReducedScalars, Scalars
+from sonde.results.selection import Selection
+from sonde.results.series import Histogram, Histograms, Quantiles, Reduction
+from sonde.results.steps import PhaseStatistics, StepRows, Steps
+from sonde.results.system import Statistics, SystemMetrics
+from sonde.results.tensors import Tensor, Tensors
+from sonde.results.timeline import Timeline, TimelineWindow
+from sonde.rules import Rule, load_rule, rule_names
 from sonde.rules._parameters import describe_parameters
-from sonde.rules._rule import State
+from sonde.rules._rule import Section, State
 from sonde.settings import (
     ACTIONS_KEYS,
     COLLECTION_KEYS,
@@ -56,7 +57,6 @@ from sonde.settings import (
     WINDOW_KEYS,
     Key,
 )
-from sonde.show.charts import CHARTS
 from sonde.store.format import FAMILIES, FORMAT_VERSION, OBSERVATIONS
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -83,10 +83,10 @@ def charts() -> Iterator[str]:
     """What each chart answers, and where it is shown."""
     yield "# Charts"
     yield ""
-    yield "One file per chart in `src/sonde/show/charts/`: it turns a job into numbers and texts"
-    yield "(`show/specs.py`), which the dashboard, [the report](report.md) and notebooks draw."
+    yield "One file per chart in `src/sonde/charts/`: it turns a job into numbers and texts"
+    yield "(`records/chart.py`), which the dashboard, [the report](report.md) and notebooks draw."
     yield "`GET /api/jobs/NAME/charts/CHART` gives the same as JSON; an entry point of the group"
-    yield "`sonde.show.charts` adds one from another package."
+    yield "`sonde.charts` adds one from another package."
     yield from (
         "",
         "| chart | title | what it answers | dashboard | report |",
@@ -173,7 +173,7 @@ def metrics() -> Iterator[str]:
     """What each collector may record."""
     yield "# Metrics of the machine"
     yield ""
-    yield "One file per collector in `src/sonde/collect/system/`. What a machine does not have is"
+    yield "One file per collector in `src/sonde/agent/system/`. What a machine does not have is"
     yield "not recorded; `sonde doctor` says what is missing and why."
     for name in COLLECTORS.names():
         collector = COLLECTORS.load(name)
@@ -262,7 +262,7 @@ def actions() -> Iterator[str]:
     """One section per action, from its file."""
     yield "# Actions"
     yield ""
-    yield "One file per action in `src/sonde/act/`. When they are taken, and examples:"
+    yield "One file per action in `src/sonde/actions/`. When they are taken, and examples:"
     yield "[how to let something happen](../how-to/act-on-findings.md)."
     for name in ACTIONS.names():
         kind = ACTIONS.load(name)
@@ -278,16 +278,24 @@ def rules() -> Iterator[str]:
     yield ""
     yield "One file per rule in `src/sonde/rules/`. How rules are run and what their answers mean:"
     yield "[concepts](../concepts/rules.md)."
-    for kind in sorted((load_rule(name) for name in rule_names()), key=lambda one: one.name()):
-        pages = kind.pages()
-        yield from ("", f"## {kind.name()}", "", pages.question, "")
-        yield from (f"**Why it matters:** {pages.why}", "")
-        yield from (f"**How it decides:** {pages.decides}", "")
-        yield from (f"**What to do:** {pages.advice}", "")
-        yield from (f"Needs: {', '.join(one.label for one in kind.needs)}.", "")
-        yield from ("| parameter | default | allowed |", "|---|---|---|")
-        for name, allowed, default in describe_parameters(kind):
-            yield f"| `{name}` | `{default}` | {allowed} |"
+    kinds = sorted((load_rule(name) for name in rule_names()), key=lambda kind: kind.name())
+    for section in Section:
+        chosen = [kind for kind in kinds if kind.section is section]
+        yield from ("", f"## {section}") if chosen else ()
+        for kind in chosen:
+            yield from _rule(kind)
+
+
+def _rule(kind: type[Rule]) -> Iterator[str]:
+    pages = kind.pages()
+    yield from ("", f"### {kind.name()}", "", pages.question, "")
+    yield from (f"**Why it matters:** {pages.why}", "")
+    yield from ("**How it decides:**", "", *(f"- {one}" for one in pages.conditions), "")
+    yield from (f"**What to do:** {pages.advice}", "")
+    yield from (f"Needs: {', '.join(one.label for one in kind.needs)}.", "")
+    yield from ("| parameter | default | allowed |", "|---|---|---|")
+    for name, allowed, default in describe_parameters(kind):
+        yield f"| `{name}` | `{default}` | {allowed} |"
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser
 from benchmarks.ui_browser import browser, dashboard
 from docs.pictures.small_png import Pixels, small_png
 from examples.demo_jobs import MADE_UP, RECORDED, fill
-from sonde.show import demo_pytorch
+from sonde.demo import pytorch_script as demo_pytorch
 
 FOLDER = Path(__file__).parent
 SIZE = (1440, 900)

@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from sonde.clock import SystemClock
+from sonde.results.live import Observer
 from sonde.settings import default_store
-from sonde.show.present import Observer
-from sonde.show.watch import frame
 from sonde.store.places import find_job
+from sonde.terminal.watch import frame
 
 WIDTH = 100
 

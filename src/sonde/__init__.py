@@ -8,22 +8,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonde.act import Action as Action
+    from sonde.actions import Action as Action
+    from sonde.agent.system import Collector as Collector
+    from sonde.client.in_process import load_ipython_extension as load_ipython_extension
+    from sonde.client.in_process import start as start
+    from sonde.client.in_process import stop as stop
+    from sonde.client.in_process import unload_ipython_extension as unload_ipython_extension
     from sonde.client.job import Job as Job
     from sonde.client.job import list_jobs as list_jobs
     from sonde.client.job import open_job as open_job
-    from sonde.collect.inside import load_ipython_extension as load_ipython_extension
-    from sonde.collect.inside import start as start
-    from sonde.collect.inside import stop as stop
-    from sonde.collect.inside import unload_ipython_extension as unload_ipython_extension
-    from sonde.collect.script import log as log
-    from sonde.collect.script import mode as mode
-    from sonde.collect.script import phase as phase
-    from sonde.collect.script import profile as profile
-    from sonde.collect.script import save as save
-    from sonde.collect.script import step as step
-    from sonde.collect.system import Collector as Collector
     from sonde.errors import SondeError as SondeError
+    from sonde.hook.script import log as log
+    from sonde.hook.script import mode as mode
+    from sonde.hook.script import phase as phase
+    from sonde.hook.script import profile as profile
+    from sonde.hook.script import save as save
+    from sonde.hook.script import step as step
     from sonde.records.finding import Finding as Finding
     from sonde.records.finding import Severity as Severity
     from sonde.records.need import Losses as Losses
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Action": "sonde.act",
-    "Collector": "sonde.collect.system",
+    "Action": "sonde.actions",
+    "Collector": "sonde.agent.system",
     "Finding": "sonde.records.finding",
     "Job": "sonde.client.job",
     "Losses": "sonde.records.need",
@@ -54,18 +54,18 @@ _HOMES = {
     "Statistics": "sonde.records.need",
     "Steps": "sonde.records.need",
     "list_jobs": "sonde.client.job",
-    "load_ipython_extension": "sonde.collect.inside",
-    "log": "sonde.collect.script",
-    "mode": "sonde.collect.script",
+    "load_ipython_extension": "sonde.client.in_process",
+    "log": "sonde.hook.script",
+    "mode": "sonde.hook.script",
     "open_job": "sonde.client.job",
-    "phase": "sonde.collect.script",
-    "profile": "sonde.collect.script",
+    "phase": "sonde.hook.script",
+    "profile": "sonde.hook.script",
     "rule": "sonde.rules._decorator",
-    "save": "sonde.collect.script",
-    "start": "sonde.collect.inside",
-    "step": "sonde.collect.script",
-    "stop": "sonde.collect.inside",
-    "unload_ipython_extension": "sonde.collect.inside",
+    "save": "sonde.hook.script",
+    "start": "sonde.client.in_process",
+    "step": "sonde.hook.script",
+    "stop": "sonde.client.in_process",
+    "unload_ipython_extension": "sonde.client.in_process",
 }
 
 __all__ = [

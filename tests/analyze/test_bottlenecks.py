@@ -13,11 +13,11 @@ percents = st.one_of(st.floats(0, 100), st.just(float("nan")))
 
 @given(st.lists(st.tuples(percents, percents), max_size=40))
 def test_what_is_held_up_is_low_and_both_are_counted_once(rows: list[tuple[float, float]]) -> None:
-    load = np.array([one for one, _ in rows])
-    gpu = np.array([one for _, one in rows])
-    found = find_bottleneck(load, gpu, 90.0, 10.0)
-    known = [(a, b) for a, b in rows if not (isnan(a) or isnan(b))]
-    assert found.count == len(known)
-    assert int(found.is_low.sum()) == sum(b < 10 for _, b in known)
-    assert int(found.is_held_up.sum()) == sum(a > 90 and b < 10 for a, b in known)
-    assert 0 <= found.held_up_percent <= found.low_percent <= 100
+    load = np.array([item for item, _ in rows])
+    gpu = np.array([item for _, item in rows])
+    result = find_bottleneck(load, gpu, 90.0, 10.0)
+    memory = [(a, b) for a, b in rows if not (isnan(a) or isnan(b))]
+    assert result.count == len(memory)
+    assert int(result.is_low.sum()) == sum(b < 10 for _, b in memory)
+    assert int(result.is_held_up.sum()) == sum(a > 90 and b < 10 for a, b in memory)
+    assert 0 <= result.held_up_percent <= result.low_percent <= 100

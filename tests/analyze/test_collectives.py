@@ -22,9 +22,11 @@ def jittered(late: int) -> tuple[Numbers, Numbers, Numbers, Numbers]:
     """Worker 1 comes that much later than worker 0, give or take two milliseconds."""
     random = np.random.default_rng(11)
     mine = np.arange(40) * 100 + random.integers(0, 4, 40)
-    others = np.arange(40) * 100 + late + random.integers(0, 4, 40)
-    over = np.maximum(mine, others) + 5
-    return calls({0: mine.tolist(), 1: others.tolist()}, {0: over.tolist(), 1: (over + 1).tolist()})
+    remaining_names = np.arange(40) * 100 + late + random.integers(0, 4, 40)
+    over = np.maximum(mine, remaining_names) + 5
+    return calls(
+        {0: mine.tolist(), 1: remaining_names.tolist()}, {0: over.tolist(), 1: (over + 1).tolist()}
+    )
 
 
 def test_the_first_waits_for_the_last_and_the_rest_is_transfer() -> None:

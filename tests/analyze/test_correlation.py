@@ -15,10 +15,10 @@ _PAIRS = st.lists(st.tuples(_REALS, _REALS), min_size=2, max_size=40)
 def test_a_correlation_lies_between_its_bounds_and_is_the_same_both_ways(
     pairs: list[tuple[float, float]],
 ) -> None:
-    one, other = np.array(pairs).T
-    found = correlation(one, other)
-    assert np.isnan(found) or -1 <= found <= 1
-    assert correlation(other, one) == pytest.approx(found, nan_ok=True)
+    item, second = np.array(pairs).T
+    result = correlation(item, second)
+    assert np.isnan(result) or -1 <= result <= 1
+    assert correlation(second, item) == pytest.approx(result, nan_ok=True)
 
 
 def test_what_goes_exactly_together_is_one_and_exactly_apart_minus_one() -> None:
@@ -35,8 +35,8 @@ def test_what_never_changes_goes_together_with_nothing() -> None:
 @given(st.lists(st.tuples(st.floats(-100, 100), st.integers(-1, 4)), max_size=60))
 def test_means_of_stretches_are_those_of_their_values(rows: list[tuple[float, int]]) -> None:
     values = np.array([value for value, _ in rows])
-    places = np.array([place for _, place in rows], dtype=np.int64)
-    found = means_by_place(values, places, 5)
-    for place in range(5):
-        own = [value for value, at in rows if at == place]
-        assert found[place] == pytest.approx(np.mean(own) if own else np.nan, nan_ok=True)
+    indices = np.array([index for _, index in rows], dtype=np.int64)
+    result = means_by_place(values, indices, 5)
+    for position in range(5):
+        memory = [value for value, at in rows if at == position]
+        assert result[position] == pytest.approx(np.mean(memory) if memory else np.nan, nan_ok=True)

@@ -12,20 +12,20 @@ from sonde.analyze.curves import bucketed
 def test_every_value_is_in_one_stretch(values: list[float], count: int) -> None:
     steps = np.arange(len(values), dtype=np.int64)
     edges = np.linspace(0, len(values), count + 1)
-    found = bucketed(steps, np.array(values), edges)
-    places = np.clip(np.searchsorted(edges, steps, side="right") - 1, 0, count - 1)
-    for place in range(count):
-        mine = np.array(values)[places == place]
+    result = bucketed(steps, np.array(values), edges)
+    indices = np.clip(np.searchsorted(edges, steps, side="right") - 1, 0, count - 1)
+    for index in range(count):
+        mine = np.array(values)[indices == index]
         if len(mine):
-            assert found.mean[place] == pytest.approx(mine.mean(), abs=1e-6)
-            assert (found.low[place], found.high[place]) == (mine.min(), mine.max())
+            assert result.mean[index] == pytest.approx(mine.mean(), abs=1e-6)
+            assert (result.low[index], result.high[index]) == (mine.min(), mine.max())
         else:
-            assert np.isnan(found.mean[place])
+            assert np.isnan(result.mean[index])
 
 
 def test_what_is_not_finite_is_left_out() -> None:
-    found = bucketed(
+    result = bucketed(
         np.array([0, 1, 2]), np.array([1.0, np.inf, np.nan]), np.array([0.0, 1.0, 3.0])
     )
-    assert found.mean[0] == 1.0
-    assert np.isnan(found.mean[1])
+    assert result.mean[0] == 1.0
+    assert np.isnan(result.mean[1])

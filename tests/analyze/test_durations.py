@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonde.analyze.durations import Reals, binned, durations_of, longest_usual
+from sonde.analyze.durations import Reals, binned, durations_of
+from sonde.analyze.outliers import outlier_limit
 
 seconds = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=60).map(np.array)
 
@@ -14,32 +15,32 @@ seconds = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=60).map(np.array)
 def test_statistics_are_those_of_numpy(
     values: Reals,
 ) -> None:
-    found = durations_of(values)
-    assert found.count == len(values)
-    assert found.mean == pytest.approx(values.mean())
-    assert found.deviation == pytest.approx(values.std())
+    durations = durations_of(values)
+    assert durations.count == len(values)
+    assert durations.mean == pytest.approx(values.mean())
+    assert durations.deviation == pytest.approx(values.std())
     expected = np.percentile(values, (0, 50, 95, 99, 100))
-    numbers = (found.minimum, found.p50, found.p95, found.p99, found.maximum)
+    numbers = (durations.minimum, durations.p50, durations.p95, durations.p99, durations.maximum)
     assert numbers == pytest.approx(tuple(expected))
 
 
 def test_of_nothing_nothing_is_known() -> None:
     assert durations_of(np.empty(0)).count == 0
     assert np.isnan(durations_of(np.empty(0)).mean)
-    assert longest_usual(np.empty(0)) == float("inf")
+    assert outlier_limit(np.empty(0)) == float("inf")
 
 
 def test_outliers_do_not_hide_each_other() -> None:
     values = np.array([0.1] * 50 + [5.0] * 5)
-    assert longest_usual(values) == pytest.approx(0.15)
-    assert (values > longest_usual(values)).sum() == 5
+    assert outlier_limit(values) == pytest.approx(0.15)
+    assert (values > outlier_limit(values)).sum() == 5
 
 
 @given(seconds)
 def test_what_is_usual_is_no_outlier(
     values: Reals,
 ) -> None:
-    assert (values <= longest_usual(values)).sum() >= len(values) / 2
+    assert (values <= outlier_limit(values)).sum() >= len(values) / 2
 
 
 @given(st.lists(seconds, min_size=1, max_size=4), st.floats(1e-6, 1e6))
@@ -47,4 +48,4 @@ def test_bins_hold_every_value_once(groups: list[Reals], highest: float) -> None
     edges, counts = binned(groups, 7, highest)
     assert len(edges) == 8
     assert (np.diff(edges) > 0).all()
-    assert [int(row.sum()) for row in counts] == [len(one) for one in groups]
+    assert [int(row.sum()) for row in counts] == [len(group) for group in groups]

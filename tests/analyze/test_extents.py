@@ -20,35 +20,37 @@ def instants(pairs: list[list[int]]) -> set[int]:
     return {instant for start, end in pairs for instant in range(start, end)}
 
 
-def instants_of(found: Extents) -> set[int]:
-    pairs = zip(found.starts_ns.tolist(), found.ends_ns.tolist(), strict=True)
+def instants_of(result: Extents) -> set[int]:
+    pairs = zip(result.starts_ns.tolist(), result.ends_ns.tolist(), strict=True)
     return {instant for start, end in pairs for instant in range(start, end)}
 
 
 @given(stretches, stretches)
 def test_sets_of_stretches_are_sets_of_instants(
-    one: list[list[int]], other: list[list[int]]
+    item: list[list[int]], rival: list[list[int]]
 ) -> None:
-    first, second = extents(one), extents(other)
-    assert instants_of(first) == instants(one)
-    assert instants_of(first | second) == instants(one) | instants(other)
-    assert instants_of(first & second) == instants(one) & instants(other)
-    assert instants_of(first - second) == instants(one) - instants(other)
-    assert instants_of(first.gaps(5, 30)) == set(range(5, 30)) - instants(one)
-    assert first.total_ns == len(instants(one))
+    first, second = extents(item), extents(rival)
+    assert instants_of(first) == instants(item)
+    assert instants_of(first | second) == instants(item) | instants(rival)
+    assert instants_of(first & second) == instants(item) & instants(rival)
+    assert instants_of(first - second) == instants(item) - instants(rival)
+    assert instants_of(first.gaps(5, 30)) == set(range(5, 30)) - instants(item)
+    assert first.total_ns == len(instants(item))
 
 
 @given(stretches)
 def test_stretches_of_a_set_are_apart_and_in_order(pairs: list[list[int]]) -> None:
-    found = extents(pairs)
-    assert (found.ends_ns > found.starts_ns).all()
-    assert (found.starts_ns[1:] > found.ends_ns[:-1]).all()
+    result = extents(pairs)
+    assert (result.ends_ns > result.starts_ns).all()
+    assert (result.starts_ns[1:] > result.ends_ns[:-1]).all()
 
 
 @given(stretches, stretches)
-def test_what_a_set_covers_of_other_stretches(one: list[list[int]], asked: list[list[int]]) -> None:
-    covered = extents(one).covered_ns(*arrays(asked))
-    assert covered.tolist() == [len(instants(one) & instants([pair])) for pair in asked]
+def test_what_a_set_covers_of_other_stretches(
+    item: list[list[int]], requested: list[list[int]]
+) -> None:
+    covered = extents(item).covered_ns(*arrays(requested))
+    assert covered.tolist() == [len(instants(item) & instants([pair])) for pair in requested]
 
 
 @given(stretches)

@@ -18,14 +18,14 @@ def part(nodes: list[tuple[int, Function, int]]) -> Amounts:
         tuple(functions.index(function) for _, function, _ in nodes),
         tuple(range(len(nodes))),
     )
-    taken = [(place, ns) for place, (_, _, ns) in enumerate(nodes) if ns]
-    places, times = np.array(taken, dtype=np.int64).reshape(-1, 2).T
-    nought = np.zeros_like(places)
-    return Amounts(tree, nought, nought, places, np.ones_like(places), times)
+    block = [(index, ns) for index, (_, _, ns) in enumerate(nodes) if ns]
+    indices, times = np.array(block, dtype=np.int64).reshape(-1, 2).T
+    zero = np.zeros_like(indices)
+    return Amounts(tree, zero, zero, indices, np.ones_like(indices), times)
 
 
 def told(flame: Flame) -> list[tuple[str, int, int, int]]:
-    names = [flame.functions[one].name for one in flame.frames.tolist()]
+    names = [flame.functions[frame].name for frame in flame.frames.tolist()]
     columns = (flame.parents.tolist(), flame.own_ns.tolist(), flame.total_ns.tolist())
     return list(zip(names, *columns, strict=True))
 
@@ -41,15 +41,15 @@ def test_what_is_called_from_the_same_place_is_one_frame() -> None:
 
 
 def test_a_function_that_calls_itself_is_a_frame_below_its_own() -> None:
-    found = flame_of([part([(-1, MAIN, 1), (0, MAIN, 2)])])
-    assert told(found) == [("main", -1, 1, 3), ("main", 0, 2, 2)]
-    assert found.functions == (MAIN,)
+    flame = flame_of([part([(-1, MAIN, 1), (0, MAIN, 2)])])
+    assert told(flame) == [("main", -1, 1, 3), ("main", 0, 2, 2)]
+    assert flame.functions == (MAIN,)
 
 
 def test_frames_too_small_to_be_seen_are_left_out_and_counted() -> None:
-    found = flame_of([part([(-1, MAIN, 990), (0, STEP, 8), (1, LOSS, 2)])], least_share=0.005)
-    assert told(found) == [("main", -1, 990, 1000), ("step", 0, 8, 10)]
-    assert found.left_out == 1
+    flame = flame_of([part([(-1, MAIN, 990), (0, STEP, 8), (1, LOSS, 2)])], least_share=0.005)
+    assert told(flame) == [("main", -1, 990, 1000), ("step", 0, 8, 10)]
+    assert flame.left_out == 1
 
 
 def test_nothing_is_an_empty_tree() -> None:

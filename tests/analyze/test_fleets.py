@@ -13,9 +13,9 @@ def test_cells_hold_the_mean_of_what_begins_in_them() -> None:
 
 def test_a_cell_inside_of_a_bucket_has_its_value() -> None:
     starts, values = np.array([0, 10]), np.array([[1.0, 3.0]])
-    found = on_grid(starts, values, np.array([0, 5, 10, 15, 20, 25]))
-    assert found[:4].tolist() == [1.0, 1.0, 3.0, 3.0]
-    assert np.isnan(found[4])
+    result = on_grid(starts, values, np.array([0, 5, 10, 15, 20, 25]))
+    assert result[:4].tolist() == [1.0, 1.0, 3.0, 3.0]
+    assert np.isnan(result[4])
 
 
 def test_nothing_is_known_of_a_node_without_samples() -> None:

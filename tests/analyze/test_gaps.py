@@ -37,9 +37,9 @@ def step(
     return profile
 
 
-def spent(found: IdleTime) -> Counter[str]:
+def spent(idle_time: IdleTime) -> Counter[str]:
     sums: Counter[str] = Counter()
-    for gap in found.gaps:
+    for gap in idle_time.gaps:
         sums[gap.cause.value] += gap.duration_ns
     return sums
 
@@ -49,30 +49,30 @@ def test_an_extra_synchronization_in_each_step_is_named() -> None:
     for number in range(3):
         step(profile, number * 230 * US, with_item=True)
         profile.phase("backward", number * 230 * US, (number + 1) * 230 * US)
-    found = find_gaps(profile.build())
-    [place] = found.synchronizations
-    assert (place.operator, place.call, place.calls) == ("aten::item", "cudaStreamSynchronize", 3)
-    assert (place.module, place.line) == ("model", "train.py(42): train")
-    assert place.phase == "backward"
-    gaps = [gap for gap in found.gaps if gap.cause is Cause.SYNC]
+    result = find_gaps(profile.build())
+    [index] = result.synchronizations
+    assert (index.operator, index.call, index.calls) == ("aten::item", "cudaStreamSynchronize", 3)
+    assert (index.module, index.line) == ("model", "train.py(42): train")
+    assert index.phase == "backward"
+    gaps = [gap for gap in result.gaps if gap.cause is Cause.SYNC]
     assert [gap.operator for gap in gaps] == ["aten::item"] * 2  # after the last nothing follows
-    assert place.idle_ns == sum(gap.duration_ns for gap in gaps) > 0
+    assert index.idle_ns == sum(gap.duration_ns for gap in gaps) > 0
 
 
 def test_without_it_nothing_waits() -> None:
     profile = FakeProfile()
     for number in range(3):
         step(profile, number * 150 * US)
-    found = find_gaps(profile.build())
-    assert not found.synchronizations
-    assert spent(found).keys() <= {Cause.HOST.value}
-    assert len(found.gaps) == 1  # before the first kernel
+    result = find_gaps(profile.build())
+    assert not result.synchronizations
+    assert spent(result).keys() <= {Cause.HOST.value}
+    assert len(result.gaps) == 1  # before the first kernel
 
 
 def test_a_host_that_launches_late_is_the_cause() -> None:
-    found = find_gaps(step(FakeProfile(), 0, late=30 * US).build())
-    assert spent(found)[Cause.HOST.value] == pytest.approx(10 * US + 9 * 15 * US, rel=0.2)
-    last = found.gaps[-1]
+    result = find_gaps(step(FakeProfile(), 0, late=30 * US).build())
+    assert spent(result)[Cause.HOST.value] == pytest.approx(10 * US + 9 * 15 * US, rel=0.2)
+    last = result.gaps[-1]
     assert (last.operator, last.module, last.phase) == ("aten::mm", "layer9", "between")
 
 
@@ -133,11 +133,11 @@ def test_gaps_and_what_ran_add_up_to_the_known_time() -> None:
 
 def test_places_of_several_windows_are_added_up() -> None:
     profile = step(FakeProfile(), 0, with_item=True).build()
-    [one] = find_gaps(profile).synchronizations
-    [both] = added_up([one, one])
-    assert (both.operator, both.calls, both.blocked_ns) == ("aten::item", 2, 2 * one.blocked_ns)
+    [item] = find_gaps(profile).synchronizations
+    [both] = added_up([item, item])
+    assert (both.operator, both.calls, both.blocked_ns) == ("aten::item", 2, 2 * item.blocked_ns)
 
 
 def test_a_job_without_a_device_has_no_gaps() -> None:
-    found = find_gaps(FakeProfile().host("aten::mm", 0, 10).host("aten::mm", 20, 30).build())
-    assert found == IdleTime((), ())
+    result = find_gaps(FakeProfile().host("aten::mm", 0, 10).host("aten::mm", 20, 30).build())
+    assert result == IdleTime((), ())

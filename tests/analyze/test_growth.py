@@ -27,23 +27,23 @@ NOT_STEADY = {
 
 @pytest.mark.parametrize("name", STEADY)
 def test_what_grows_all_the_time_is_steady(name: str) -> None:
-    found = growth_of(SECONDS, STEADY[name])
-    assert found is not None
-    assert found.is_steady
+    growth = growth_of(SECONDS, STEADY[name])
+    assert growth is not None
+    assert growth.is_steady
 
 
 @pytest.mark.parametrize("name", NOT_STEADY)
 def test_what_has_an_end_is_not(name: str) -> None:
-    found = growth_of(SECONDS, NOT_STEADY[name])
-    assert found is not None
-    assert not found.is_steady
+    growth = growth_of(SECONDS, NOT_STEADY[name])
+    assert growth is not None
+    assert not growth.is_steady
 
 
 def test_the_time_until_a_limit() -> None:
-    found = growth_of(SECONDS, 2 * SECONDS)
-    assert found is not None
-    assert found.seconds_until(218.0) == pytest.approx(50.0)
-    assert found.rise == pytest.approx(2 * 59 - 2 * 4.5)
+    growth = growth_of(SECONDS, 2 * SECONDS)
+    assert growth is not None
+    assert growth.seconds_until(218.0) == pytest.approx(50.0)
+    assert growth.rise == pytest.approx(2 * 59 - 2 * 4.5)
     falling = growth_of(SECONDS, -SECONDS)
     assert falling is not None
     assert falling.seconds_until(10.0) == float("inf")
@@ -55,17 +55,17 @@ def test_a_few_points_say_nothing() -> None:
 
 
 def test_halving_keeps_what_is_left_over() -> None:
-    rows = [[float(one), 2.0 * one] for one in range(5)]
+    rows = [[float(index), 2.0 * index] for index in range(5)]
     assert halve(rows, 5) == rows
     assert halve(rows, 4) == [[0.5, 1.0], [2.5, 5.0], [4.0, 8.0]]
 
 
 def test_a_few_points_that_are_exact_must_lie_on_a_line() -> None:
-    few = SECONDS[:6]
-    for values, is_steady in ((few, True), (np.minimum(few, 3), False), (few * 0, False)):
-        found = growth_with(few, few, values)
-        assert found is not None
-        assert found.is_steady is is_steady
+    sample = SECONDS[:6]
+    for values, is_steady in ((sample, True), (np.minimum(sample, 3), False), (sample * 0, False)):
+        result = growth_with(sample, sample, values)
+        assert result is not None
+        assert result.is_steady is is_steady
     assert growth_with(SECONDS[:4], SECONDS[:4], SECONDS[:4]) is None
 
 

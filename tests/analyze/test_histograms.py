@@ -13,16 +13,16 @@ _GROUPS = st.lists(st.lists(st.floats(-1e9, 1e9), max_size=30), min_size=1, max_
 def test_edges_that_fit_hold_every_value_of_every_group(
     groups: list[list[float]], bins: int
 ) -> None:
-    arrays = [np.array(one, dtype=np.float64) for one in groups]
+    arrays = [np.array(group, dtype=np.float64) for group in groups]
     edges = edges_for(arrays, bins)
     assert len(edges) == bins + 1
     assert (np.diff(edges) > 0).all()
-    for one in arrays:
-        assert count_between(one, edges).sum() == len(one)
+    for array in arrays:
+        assert count_between(array, edges).sum() == len(array)
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=40))
 def test_what_is_not_finite_is_in_no_bin(values: list[float]) -> None:
     edges = np.array([-1.0, 0.0, 1.0])
-    inside = [one for one in values if -1 <= one <= 1]
+    inside = [value for value in values if -1 <= value <= 1]
     assert count_between(np.array(values, dtype=np.float64), edges).sum() == len(inside)

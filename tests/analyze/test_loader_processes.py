@@ -15,9 +15,9 @@ from sonde.analyze.loader_processes import (
 from sonde.records.loading import LoaderFacts, LoaderHost
 
 
-def advised(processes: int, wait: float, cores: int = 8, **given: Any) -> ProcessAdvice:
+def advised(processes: int, wait: float, cores: int = 8, **values: Any) -> ProcessAdvice:
     """Of steps of 0.1 s beside their waits."""
-    answer = advise_processes(Loading(LoaderFacts(processes, cores=cores), wait, 0.1, **given))
+    answer = advise_processes(Loading(LoaderFacts(processes, cores=cores), wait, 0.1, **values))
     assert answer is not None
     return answer
 

@@ -6,7 +6,7 @@ import pytest
 
 from sonde.analyze.loader_processes import Limit
 from sonde.analyze.loading import LoaderReport, examine, functions_of
-from sonde.analyze.outliers import outliers
+from sonde.analyze.outliers import loading_outliers
 from sonde.records.loading import IteratorStart, LoaderFacts, LoaderHost, LoaderRecord
 
 GET = "Images.__getitem__ (train.py:20)"
@@ -19,12 +19,12 @@ COLLATE = "default_collate (site-packages/torch/utils/data/_utils/collate.py:300
 SLOW_BLUR = (((GET, COMPOSE, BLUR), 0.8), ((GET, COMPOSE, CROP), 0.1), ((COLLATE,), 0.1))
 
 
-def loader(**given: Any) -> LoaderReport:
+def loader(**values: Any) -> LoaderReport:
     """Two processes on eight cores that keep up, if nothing else is said."""
-    facts = LoaderFacts(**{"processes": 2, "cores": 8, **given.pop("facts", {})})
-    waits = given.pop("waits", [0.0001] * 50)
-    steps = given.pop("step_seconds", [0.1] * 50)
-    given.setdefault("waited_percent", 100 * sum(waits) / (sum(waits) + sum(steps)))
+    facts = LoaderFacts(**{"processes": 2, "cores": 8, **values.pop("facts", {})})
+    waits = values.pop("waits", [0.0001] * 50)
+    steps = values.pop("step_seconds", [0.1] * 50)
+    values.setdefault("waited_percent", 100 * sum(waits) / (sum(waits) + sum(steps)))
     record = LoaderRecord(
         **{
             "worker": 0,
@@ -32,7 +32,7 @@ def loader(**given: Any) -> LoaderReport:
             "device": "cpu",
             "facts": facts,
             "seconds": {
-                "batch": given.pop("batches", [0.05 if sum(waits) < 1 else 9.0] * 50),
+                "batch": values.pop("batches", [0.05 if sum(waits) < 1 else 9.0] * 50),
                 "next batch": waits,
             },
             "wait_steps": range(len(waits)),
@@ -41,19 +41,19 @@ def loader(**given: Any) -> LoaderReport:
             "step_waits": waits,
             "cpu_percent": 99.0,
             "host": LoaderHost(cores=float(facts.cores), busy_percent=20.0),
-            **given,
+            **values,
         }
     )
     return examine(record)
 
 
 def about(report: LoaderReport) -> list[str]:
-    return [one.about for one in report.advice]
+    return [item.about for item in report.advice]
 
 
 def text(report: LoaderReport, topic: str) -> str:
-    [found] = [one.text for one in report.advice if one.about == topic]
-    return found
+    [result] = [item.text for item in report.advice if item.about == topic]
+    return result
 
 
 def advised(report: LoaderReport) -> tuple[int, int, str]:
@@ -79,8 +79,8 @@ def test_a_slow_transformation_is_named() -> None:
 
 def test_too_few_processes_are_advised_only_as_far_as_there_are_cores() -> None:
     report = loader(waits=[0.4] * 50, facts={"cores": 4})
-    said = "4 loader processes (num_workers=4) would come nearer; make batches cheaper, too."
-    assert said in text(report, "processes")
+    message = "4 loader processes (num_workers=4) would come nearer; make batches cheaper, too."
+    assert message in text(report, "processes")
     assert advised(report) == (11, 4, "cores")
     full = loader(waits=[0.4] * 50, facts={"cores": 2})
     assert "there are only 2 cores: make batches cheaper" in text(full, "processes")
@@ -95,11 +95,11 @@ def test_processes_that_wait_themselves_need_no_cores() -> None:
 
 def test_who_has_no_core_does_not_wait_for_a_disk() -> None:
     full = LoaderHost(cores=3.0, busy_percent=97.0)
-    given = {"waits": [0.4] * 50, "facts": {"cores": 3}, "stacks": SLOW_BLUR, "cpu_percent": 30.0}
-    report = loader(host=full, **given)
+    values = {"waits": [0.4] * 50, "facts": {"cores": 3}, "stacks": SLOW_BLUR, "cpu_percent": 30.0}
+    report = loader(host=full, **values)
     assert advised(report) == (11, 3, "cores")
     assert "waiting" not in text(report, "function")
-    assert advised(loader(host=LoaderHost(), **given)) == (11, 3, Limit.CORES)  # not measured
+    assert advised(loader(host=LoaderHost(), **values)) == (11, 3, Limit.CORES)  # not measured
 
 
 def test_a_training_that_makes_its_batches_itself_is_told_to_have_them_made() -> None:
@@ -140,8 +140,8 @@ def test_iterators_that_start_again_and_again_are_seen() -> None:
     report = loader(starts=starts)
     assert "10 iterators have started, and each takes 2.5 s to get going." in text(report, "starts")
     assert "persistent_workers=True" in text(report, "starts")
-    kept = loader(starts=starts, facts={"keeps_processes": True})
-    assert "persistent_workers" not in text(kept, "starts")
+    stored = loader(starts=starts, facts={"keeps_processes": True})
+    assert "persistent_workers" not in text(stored, "starts")
     assert about(loader(starts=starts[:1])) == ["healthy"]
 
 
@@ -149,7 +149,7 @@ def test_a_start_out_of_line_is_told_apart() -> None:
     starts = [IteratorStart(number, 0.001, 0.002) for number in range(8)]
     starts[5] = IteratorStart(5, 0.001, 3.0)
     report = loader(starts=starts, step_seconds=[1.0] * 100, batches=[0.1] * 50)
-    assert [one.time_ns for one in report.slow_starts] == [5]
+    assert [slow_start.time_ns for slow_start in report.slow_starts] == [5]
     assert "Once an iterator started out of line" in text(report, "slow starts")
 
 
@@ -157,31 +157,31 @@ def test_a_wait_out_of_line_is_found_with_its_step() -> None:
     waits = [0.001, 0.0012, 0.0009] * 20
     waits[17] = 0.4
     report = loader(waits=waits)
-    assert [(one.step, one.seconds) for one in report.slow_waits] == [(17, 0.4)]
+    assert [(slow_wait.step, slow_wait.seconds) for slow_wait in report.slow_waits] == [(17, 0.4)]
     assert "at train step 17, after 400 ms" in text(report, "outliers")
 
 
 def test_what_happens_often_is_not_out_of_line() -> None:
-    assert outliers([0.001, 0.05] * 30) == []
-    assert outliers([0.001, 0.001, 0.001, 0.05] * 15) == []
-    assert outliers([0.02 + 0.001 * (number % 7) for number in range(60)]) == []
-    assert outliers([0.001, 5.0]) == []  # two are no line
+    assert loading_outliers([0.001, 0.05] * 30) == []
+    assert loading_outliers([0.001, 0.001, 0.001, 0.05] * 15) == []
+    assert loading_outliers([0.02 + 0.001 * (number % 7) for number in range(60)]) == []
+    assert loading_outliers([0.001, 5.0]) == []  # two are no line
 
 
 def test_the_distribution_is_of_quartile_median_and_tail() -> None:
     report = loader(batches=[number / 100 for number in range(101)])
-    found = report.seconds("batch")
-    assert found is not None
-    assert (found.count, found.maximum) == (101, 1.0)
-    assert [found.p25, found.p50, found.p95] == pytest.approx([0.25, 0.5, 0.95])
+    seconds = report.seconds("batch")
+    assert seconds is not None
+    assert (seconds.count, seconds.maximum) == (101, 1.0)
+    assert [seconds.p25, seconds.p50, seconds.p95] == pytest.approx([0.25, 0.5, 0.95])
     assert report.seconds("pinning") is None
 
 
 def test_functions_count_once_per_stack_and_shares_of_their_own_add_up() -> None:
     recursive = (((GET, BLUR, BLUR), 1.0), *SLOW_BLUR)
     functions, _ = functions_of(recursive)
-    assert max(one.percent for one in functions) <= 100
-    assert sum(one.own_percent for one in functions) == pytest.approx(100)
+    assert max(function.percent for function in functions) <= 100
+    assert sum(function.own_percent for function in functions) == pytest.approx(100)
 
 
 def test_of_a_library_the_class_is_named_that_the_script_has_chosen() -> None:

@@ -7,8 +7,8 @@ from sonde.analyze.memory import Changes, ModuleUse, Use, use_by_module, use_of
 
 def changes(*sizes: int, held: tuple[int, ...] = ()) -> Changes:
     """One change per nanosecond."""
-    places = np.arange(len(sizes), dtype=np.int64)
-    return Changes(places, np.array(sizes, dtype=np.int64), np.isin(places, held))
+    indices = np.arange(len(sizes), dtype=np.int64)
+    return Changes(indices, np.array(sizes, dtype=np.int64), np.isin(indices, held))
 
 
 def numbers(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -16,15 +16,15 @@ def numbers(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 def test_a_stretch_knows_its_peak_and_what_it_leaves() -> None:
-    found = use_of(changes(10, 5, -10, 7, -2), numbers(0, 3), numbers(3, 5))
+    use = use_of(changes(10, 5, -10, 7, -2), numbers(0, 3), numbers(3, 5))
 
-    assert found == [Use(15, 10, 5, 15), Use(7, 2, 10, 12)]
+    assert use == [Use(15, 10, 5, 15), Use(7, 2, 10, 12)]
 
 
 def test_what_was_live_before_counts_for_a_stretch_that_only_frees() -> None:
-    [found] = use_of(changes(10, -10), numbers(1), numbers(2))
+    [result] = use_of(changes(10, -10), numbers(1), numbers(2))
 
-    assert found == Use(0, 10, 0, 10)
+    assert result == Use(0, 10, 0, 10)
 
 
 def test_where_nothing_changes_nothing_is_used() -> None:
@@ -33,12 +33,12 @@ def test_where_nothing_changes_nothing_is_used() -> None:
 
 
 def test_modules_that_hold_most_come_first_and_changes_count_once() -> None:
-    given = changes(10, 20, -20, 5, held=(0,))
+    values = changes(10, 20, -20, 5, held=(0,))
     outer, inner = Use(35, 20, 15, 30), Use(20, 20, 10, 30)
 
-    found = use_by_module(given, ("inner", "outer"), numbers(1, 0, 0, -1), [inner, outer])
+    result = use_by_module(values, ("inner", "outer"), numbers(1, 0, 0, -1), [inner, outer])
 
-    assert found == [
+    assert result == [
         ModuleUse("outer", 1, 10, 0, 10, 10, 30),
         ModuleUse("inner", 1, 20, 20, 0, 0, 30),
     ]

@@ -20,15 +20,15 @@ WANTED = st.lists(st.floats(0, 100), min_size=1, max_size=5)
 
 @given(VALUES, WANTED)
 @settings(max_examples=150)
-def test_they_are_what_numpy_says(values: npt.NDArray[np.float32], wanted: list[float]) -> None:
-    found = percentiles(values, wanted)
+def test_they_are_what_numpy_says(values: npt.NDArray[np.float32], requested: list[float]) -> None:
+    result = percentiles(values, requested)
 
-    assert found.shape == (len(values), len(wanted))
-    for row, one in zip(found, values.astype(np.float64), strict=True):
-        if np.isnan(one).all():
+    assert result.shape == (len(values), len(requested))
+    for row, item in zip(result, values.astype(np.float64), strict=True):
+        if np.isnan(item).all():
             assert np.isnan(row).all()
         else:
-            np.testing.assert_allclose(row, np.nanpercentile(one, wanted), rtol=1e-9, atol=1e-6)
+            np.testing.assert_allclose(row, np.nanpercentile(item, requested), rtol=1e-9, atol=1e-6)
 
 
 def test_the_least_and_the_most_are_exact() -> None:
@@ -42,9 +42,9 @@ def test_infinite_values_are_values_too() -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = percentiles(values, (0, 95, 100))
+        result = percentiles(values, (0, 95, 100))
 
-    assert found.tolist() == [[-np.inf, np.inf, np.inf]]
+    assert result.tolist() == [[-np.inf, np.inf, np.inf]]
 
 
 def test_the_values_are_left_as_they_were() -> None:

@@ -35,7 +35,7 @@ def test_one_of_several_devices_is_busy() -> None:
 
 @given(measured)
 def test_a_spread_is_in_order(values: Reals) -> None:
-    found = spread_of(values[0])
-    numbers = [found.minimum, found.p50, found.p90, found.p95, found.p99, found.maximum]
+    spread = spread_of(values[0])
+    numbers = [spread.minimum, spread.p50, spread.p90, spread.p95, spread.p99, spread.maximum]
     assert numbers == sorted(numbers)
-    assert found.minimum - 1e-9 <= found.mean <= found.maximum + 1e-9
+    assert spread.minimum - 1e-9 <= spread.mean <= spread.maximum + 1e-9

@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from sonde.analyze.robust import longest_run, middle_of, quantile_of
+from sonde.analyze.robust import longest_run, median_of, quantile_of
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 49, 50])
 def test_middles_and_quantiles_are_those_of_numpy_to_the_last_digit(count: int) -> None:
     values = np.random.default_rng(count).normal(size=count)
-    assert middle_of(values) == np.median(values)
-    assert middle_of((1e9 * values).astype(np.int64)) == np.median((1e9 * values).astype(np.int64))
+    assert median_of(values) == np.median(values)
+    assert median_of((1e9 * values).astype(np.int64)) == np.median((1e9 * values).astype(np.int64))
     for share in (0.0, 0.1, 0.5, 0.75, 1.0):
         assert quantile_of(np.sort(values), share) == np.quantile(values, share)
 
 
 def test_the_middle_of_what_is_no_number_is_none() -> None:
-    assert np.isnan(middle_of([1.0, np.nan, 3.0]))
+    assert np.isnan(median_of([1.0, np.nan, 3.0]))
 
 
 def test_the_longest_run_of_marks() -> None:

@@ -14,11 +14,11 @@ RNG = np.random.default_rng(0)
 )
 def test_quantiles_are_right_to_within_a_hundredth(values: Reals) -> None:
     sketch: dict[str, int] = {}
-    for part in np.array_split(values, 3):
-        add_to_sketch(sketch, part)
-    wanted = (0.0, 5.0, 50.0, 95.0, 99.0, 100.0)
-    exact = np.percentile(values, wanted, method="lower")
-    assert sketch_quantiles(sketch, wanted) == pytest.approx(exact.tolist(), rel=0.0101)
+    for section in np.array_split(values, 3):
+        add_to_sketch(sketch, section)
+    requested = (0.0, 5.0, 50.0, 95.0, 99.0, 100.0)
+    exact = np.percentile(values, requested, method="lower")
+    assert sketch_quantiles(sketch, requested) == pytest.approx(exact.tolist(), rel=0.0101)
 
 
 def test_nought_is_nought() -> None:

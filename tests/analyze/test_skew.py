@@ -15,18 +15,18 @@ def met(offset_ns: int, late_ns: int = 0, count: int = 200, exchange_ns: int = 3
     came: Numbers = np.arange(count, dtype=np.int64) * SECOND
     other_came = came + late_ns + random.integers(0, MILLISECOND, count)
     last = np.maximum(came, other_came)
-    left = last + random.integers(exchange_ns // 2, exchange_ns, count)
+    remaining = last + random.integers(exchange_ns // 2, exchange_ns, count)
     other_left = last + random.integers(exchange_ns // 2, exchange_ns, count)
-    return Meetings(came, left, other_came + offset_ns, other_left + offset_ns)
+    return Meetings(came, remaining, other_came + offset_ns, other_left + offset_ns)
 
 
 @pytest.mark.parametrize("offset_ns", [0, 40 * MILLISECOND, -3 * SECOND])
 @pytest.mark.parametrize("late_ns", [0, 30 * MILLISECOND])
 def test_the_offset_lies_within_the_stated_error(offset_ns: int, late_ns: int) -> None:
-    found = offset_from_meetings(met(offset_ns, late_ns))
-    assert found is not None
-    assert abs(found.offset_ns - offset_ns) <= found.error_ns < MILLISECOND
-    assert found.meetings == 200
+    result = offset_from_meetings(met(offset_ns, late_ns))
+    assert result is not None
+    assert abs(result.offset_ns - offset_ns) <= result.error_ns < MILLISECOND
+    assert result.meetings == 200
 
 
 def test_a_slow_exchange_makes_the_error_larger() -> None:
@@ -45,9 +45,9 @@ def test_a_clock_that_drifts_gets_an_offset_from_the_middle() -> None:
         straight.other_came_ns + drift,
         straight.other_left_ns + drift,
     )
-    found = offset_from_meetings(drifting)
-    assert found is not None
-    assert found.error_ns > 10 * MILLISECOND
+    result = offset_from_meetings(drifting)
+    assert result is not None
+    assert result.error_ns > 10 * MILLISECOND
 
 
 def test_two_meetings_are_too_few() -> None:
@@ -58,7 +58,7 @@ def test_two_meetings_are_too_few() -> None:
 def test_steps_that_end_together_tell_it_too() -> None:
     random = np.random.default_rng(3)
     ends = np.arange(100, dtype=np.int64) * SECOND
-    others = ends + 7 * MILLISECOND + random.integers(-MILLISECOND, MILLISECOND, 100)
-    found = offset_from_ends(ends, others)
-    assert found is not None
-    assert abs(found.offset_ns - 7 * MILLISECOND) <= found.error_ns < 2 * MILLISECOND
+    remaining_names = ends + 7 * MILLISECOND + random.integers(-MILLISECOND, MILLISECOND, 100)
+    result = offset_from_ends(ends, remaining_names)
+    assert result is not None
+    assert abs(result.offset_ns - 7 * MILLISECOND) <= result.error_ns < 2 * MILLISECOND

@@ -3,27 +3,27 @@
 import numpy as np
 import pytest
 
-from sonde.analyze.trends import bent_spread_of, change_over, halved, spread_of
+from sonde.analyze.trends import change_over, halved, noise_around_bend, noise_of
 
 RNG = np.random.default_rng(0)
 
 
 def test_noise_is_told_from_a_trend() -> None:
     noise = RNG.standard_normal(4000)
-    assert spread_of(noise) == pytest.approx(1.0, rel=0.05)
-    assert spread_of(noise + np.linspace(0, 50, 4000)) == pytest.approx(1.0, rel=0.05)
+    assert noise_of(noise) == pytest.approx(1.0, rel=0.05)
+    assert noise_of(noise + np.linspace(0, 50, 4000)) == pytest.approx(1.0, rel=0.05)
 
 
 def test_noise_is_told_from_a_bend() -> None:
     bend = 100 * np.exp(-np.arange(60) / 20)
-    assert bent_spread_of(bend + RNG.standard_normal(60)) == pytest.approx(1.0, rel=0.4)
-    assert bent_spread_of(np.array([1.0, 9.0])) == 0.0
+    assert noise_around_bend(bend + RNG.standard_normal(60)) == pytest.approx(1.0, rel=0.4)
+    assert noise_around_bend(np.array([1.0, 9.0])) == 0.0
 
 
 def test_single_spikes_are_no_noise() -> None:
     noise = RNG.standard_normal(4000)
     noise[::100] = 1e9
-    assert spread_of(noise) < 1.3
+    assert noise_of(noise) < 1.3
 
 
 def test_a_fall_beyond_the_noise_is_one_and_a_smaller_one_is_not() -> None:
@@ -36,7 +36,7 @@ def test_a_fall_beyond_the_noise_is_one_and_a_smaller_one_is_not() -> None:
 
 def test_series_that_do_not_move_seldom_seem_to() -> None:
     series = RNG.standard_normal((2000, 40))
-    assert np.mean([change_over(one).has_fallen(0.0, 3.5) for one in series]) < 0.005
+    assert np.mean([change_over(samples).has_fallen(0.0, 3.5) for samples in series]) < 0.005
 
 
 def test_a_short_series_tells_nothing() -> None:

@@ -14,8 +14,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from sonde.cli._token import load_token
-from sonde.show.web.security import Door
+from sonde.cli.dashboard.token import load_token
+from sonde.web.security import Door
 from tests.browser.recorded import Known, fill
 from tests.browser.served import Served, serve
 

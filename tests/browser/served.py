@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sonde.cli._dashboard import LOOPBACK, address_of, listen, open_server
-from sonde.cli._token import load_token
+from sonde.cli.dashboard.server import LOOPBACK, address_of, listen, open_server
+from sonde.cli.dashboard.token import load_token
 
 if TYPE_CHECKING:
-    from sonde.show.web.server import DashboardServer
+    from sonde.web.server import DashboardServer
 
 
 @dataclass

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from sonde.cli._link_file import link_file
+from sonde.cli.dashboard.link_file import link_file
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.recorded import RESUMED
 from tests.browser.served import Served

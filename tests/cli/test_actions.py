@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sonde.cli._acting import with_actions
 from sonde.cli._main import run_command_line
+from sonde.cli.options.actions import with_actions
+from sonde.cli.options.rules import with_rules
 from sonde.errors import UsageError
 from sonde.settings import load_settings
 from tests.fakes.web_server import WebServer
@@ -72,8 +73,8 @@ def test_a_stop_on_values_that_are_not_finite_comes_before_they_do_damage(
     folder: Path, rules: str, is_careful: bool
 ) -> None:
     (folder / "sonde.toml").write_text(f'{rules}\n[actions.end]\nkind = "stop"')
-    options = Namespace(action=[], no_rules=False, rules="")
-    settings = with_actions(load_settings(None), options)
+    options = Namespace(action=[], no_rules=False, rules="", set=[])
+    settings = with_rules(with_actions(load_settings(None), options), options)
     assert settings.hook.stop_on_non_finite is is_careful
 
 
@@ -90,7 +91,8 @@ def test_a_job_is_not_stopped_for_a_rule_that_does_not_judge_it(
 ) -> None:
     rules = f'[rules]\nlive = {live}\n[rules.ExplodingTensor]\nactions = ["stop"]'
     (folder / "sonde.toml").write_text(rules)
-    settings = with_actions(load_settings(None), Namespace(action=[], **options))
+    given = Namespace(action=[], set=[], **options)
+    settings = with_rules(with_actions(load_settings(None), given), given)
     assert settings.hook.stop_on_non_finite is False
 
 
@@ -113,5 +115,5 @@ def test_what_makes_no_sense_is_a_usage_error(
 def test_where_nobody_watches_nobody_acts(tmp_path: Path) -> None:
     (tmp_path / "sonde.toml").write_text("[rules]\nlive = false\n")
     settings = load_settings(tmp_path / "sonde.toml")
-    with pytest.raises(UsageError, match="nobody would act"):
+    with pytest.raises(UsageError, match="needs live rules"):
         with_actions(settings, Namespace(action=["stop"], no_rules=False))

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from sonde.cli._main import run_command_line
-from sonde.cli._rules import with_rules
+from sonde.cli.options.rules import with_rules
 from sonde.errors import UsageError
 from sonde.records.need import Observations, Statistics
 from sonde.records.observation import ObservationKind
@@ -34,7 +34,7 @@ def test_without_rules_what_is_recorded_stays_the_same() -> None:
 
 
 def test_rules_and_none_exclude_each_other() -> None:
-    with pytest.raises(UsageError, match="exclude each other"):
+    with pytest.raises(UsageError, match="cannot be combined"):
         with_rules(RunSettings(), options(rules="Overfit", no_rules=True))
 
 

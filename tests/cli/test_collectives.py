@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sonde.cli._main import run_command_line
-from tests.client.test_collectives import trained
+from tests.results.test_collectives import trained
 
 
 @pytest.fixture

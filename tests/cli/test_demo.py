@@ -2,7 +2,7 @@
 
 import json
 
-from sonde.cli._demo_inside import traces
+from sonde.demo.planted_faults import traces
 from tests.fakes.job import FakeJob
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from sonde.cli._main import run_command_line
+from sonde.engine.runner import Recorder
 from sonde.records.action import ActionLog, ActionRecord, ActionStatus
 from sonde.records.finding import Severity
 from sonde.store.facts import encode_facts
-from sonde.watch.runner import Recorder
 from tests.fakes.job import FakeJob
 from tests.rules.own_rules import LossTooLarge
 

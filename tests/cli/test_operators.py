@@ -8,7 +8,7 @@ import pytest
 from sonde.cli._main import run_command_line
 from sonde.store import layout
 from sonde.store.format import OPERATIONS
-from sonde.store.traces import decode_trace
+from sonde.traces.operations import decode_trace
 from tests.fakes.job import FakeJob
 
 TRACE = Path(__file__).parent.parent / "golden" / "kineto_h200_one_step.json.gz"

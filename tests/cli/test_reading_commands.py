@@ -17,7 +17,7 @@ from sonde.store.backends import Backend, open_backend
 from sonde.store.facts import encode_facts
 from sonde.store.layout import JOB
 from tests.fakes.job import FakeJob
-from tests.show.machines import end, machine, record
+from tests.results.machines import end, machine, record
 
 
 @pytest.fixture

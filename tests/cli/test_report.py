@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from sonde.agent.reporting import RUNS_ELSEWHERE
 from sonde.cli._main import run_command_line
 from sonde.clock import SystemClock
-from sonde.collect.reporting import RUNS_ELSEWHERE
 from sonde.records.finding import RuleStatus
 from sonde.rules import rule_names
 from sonde.store.layout import report_key
@@ -105,7 +105,7 @@ def test_a_rule_that_cannot_be_imported_is_one_error_among_the_others(
     rules = {one["rule"]: one for one in document["rules"]}
     assert rules[broken_rule]["status"] == "Error"
     reason = rules[broken_rule]["details"]["reason"]
-    assert reason.startswith("it cannot be imported: ModuleNotFoundError: ")
+    assert reason.startswith("cannot be imported: ModuleNotFoundError: ")
     assert [name for name, one in rules.items() if one["status"] == "Error"] == [broken_rule]
     assert "ModuleNotFoundError" in (Path(job.backend.uri) / "report/report.html").read_text()
 

@@ -34,8 +34,8 @@ def test_rules_are_listed_and_shown(capsys: Said) -> None:
     assert len(listed.splitlines()) == len(rule_names())
     assert run_command_line(["rules", "low_gpu_utilization"]) == 0
     page = capsys.readouterr().out
-    assert page.startswith("LowGPUUtilization: A GPU has too little to do")
-    assert "\n\nHow it decides: " in page
+    assert page.startswith("LowGPUUtilization: A GPU is underused")
+    assert "\n\nHow it decides:\n- Underused: " in page
     assert "threshold_p95" in page
     assert max(map(len, page.splitlines())) <= 100
     assert run_command_line(["rules", "StepOutlier", "--json"]) == 0
@@ -50,8 +50,8 @@ def test_rules_are_listed_and_shown(capsys: Said) -> None:
 def test_a_job_is_checked(words: list[str], capsys: Said) -> None:
     assert run_command_line(["check", *words]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("flat: LossNotDecreasing: loss has not fallen in 300 steps")
-    assert "What to do: try another learning rate" in said
+    assert said.startswith("flat: LossNotDecreasing: loss has not decreased in 300 steps")
+    assert "What to do: Change the learning rate" in said
     assert "NotApplicable" in said
 
 
@@ -77,9 +77,9 @@ def test_rules_and_parameters_are_chosen(words: list[str], capsys: Said) -> None
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (["--rules", "NoSuch"], "There is no rule 'no_such'"),
+        (["--rules", "NoSuch"], "No rule is named 'no_such'"),
         (["--set", "StepOutlier.stddev=wide"], "must be a number"),
-        (["--set", "stddev"], "Write it like"),
+        (["--set", "stddev"], "is not a parameter"),
     ],
 )
 def test_wrong_words_are_one_line_and_code_2(

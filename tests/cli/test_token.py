@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sonde.cli._token import load_token
+from sonde.cli.dashboard.token import load_token
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from unittest.mock import MagicMock, Mock
 
 import pytest
 
-from sonde.cli import _beside, _dashboard
 from sonde.cli._main import run_command_line
+from sonde.cli.dashboard import process, server
 from sonde.errors import MissingExtraError, UsageError
 from tests.fakes.job import FakeJob
 
@@ -51,15 +51,15 @@ def test_a_store_that_is_not_there_yet_is_waited_for_and_that_is_said(
 
 def test_an_address_of_another_machine_is_said() -> None:
     with pytest.raises(UsageError, match="Cannot listen on"):
-        _dashboard.listen("203.0.113.1", 0)
+        server.listen("203.0.113.1", 0)
     with pytest.raises(UsageError, match="no address"):
-        _dashboard.listen("gpu..box", 0)
+        server.listen("gpu..box", 0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(
             UsageError, match=rf"{port}: address already in use\. Try another --port"
         ):
-            _dashboard.listen("127.0.0.1", port)
+            server.listen("127.0.0.1", port)
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., str]:
     """What `sonde ui` prints with some options; it ends at once."""
-    monkeypatch.setattr("sonde.show.web.server.DashboardServer.serve", lambda _self: None)
-    monkeypatch.setattr("sonde.show.web.server.DashboardServer.read_ahead", lambda _self: None)
+    monkeypatch.setattr("sonde.web.server.DashboardServer.serve", lambda _self: None)
+    monkeypatch.setattr("sonde.web.server.DashboardServer.read_ahead", lambda _self: None)
 
     def run(*words: str) -> str:
         assert run_command_line(["ui", "--store", str(tmp_path), *words]) == 0
@@ -110,10 +110,10 @@ def test_only_its_owner_can_connect_to_a_unix_socket(
     path = tmp_path / "sonde.sock"
     before = os.umask(0)
     try:
-        with _dashboard.listen_on_path(path):
+        with server.listen_on_path(path):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
             with pytest.raises(UsageError, match="address already in use"):
-                _dashboard.listen_on_path(path)
+                server.listen_on_path(path)
     finally:
         os.umask(before)
     # what a killed server left behind is replaced, and removed at the end
@@ -155,13 +155,13 @@ def test_a_browser_is_opened_without_the_token_in_its_command_line(
 def test_without_its_packages_a_job_is_not_begun_and_it_is_said_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(_beside, "find_spec", lambda name: None if name == "starlette" else name)
+    monkeypatch.setattr(process, "find_spec", lambda name: None if name == "starlette" else name)
     monkeypatch.setenv("SONDE_STORE", str(tmp_path))
     assert run_command_line(["run", "--ui", "--name", "job", "true"]) == 1
     assert "--ui needs starlette, which is not installed" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(MissingExtraError):
-        _beside.check_installed()
+        process.check_installed()
 
 
 def test_a_dashboard_that_cannot_be_started_is_no_matter_to_the_job(
@@ -173,7 +173,7 @@ def test_a_dashboard_that_cannot_be_started_is_no_matter_to_the_job(
     monkeypatch.setattr("subprocess.Popen", fail)
     said: list[str] = []
     done: list[str] = []
-    with _beside.dashboard_beside("/nowhere", said.append):
+    with process.dashboard_beside("/nowhere", said.append):
         done.append("the job")
     assert done == ["the job"]
     assert said == ["no dashboard: resource temporarily unavailable"]
@@ -200,10 +200,10 @@ def test_a_dashboard_that_stays_after_the_job_goes_when_it_is_told_to(
 
     before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     monkeypatch.setattr("subprocess.Popen", Process)
-    monkeypatch.setattr(_beside, "_is_terminal", lambda: True)
+    monkeypatch.setattr(process, "_is_terminal", lambda: True)
     said: list[str] = []
     try:
-        with _beside.dashboard_beside("/nowhere", said.append):
+        with process.dashboard_beside("/nowhere", said.append):
             for one in before:
                 signal.signal(one, signal.SIG_IGN)
     finally:
@@ -220,5 +220,5 @@ def test_a_rule_that_nobody_knows_is_looked_for_once(monkeypatch: pytest.MonkeyP
         raise UsageError("There is none.")
 
     monkeypatch.setattr("sonde.rules.load_rule", load_rule)
-    assert [_dashboard._rule_page("BroughtWithAJob") for _ in range(3)] == [None] * 3
+    assert [server._rule_page("BroughtWithAJob") for _ in range(3)] == [None] * 3
     assert asked == ["BroughtWithAJob"]

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from sonde.charts.loaders import Loaders
 from sonde.cli._main import run_command_line
 from sonde.read.loading import read_loaders
 from sonde.read.workers import WorkerReader
+from sonde.records.chart import Table
 from sonde.records.loading import LoaderRecord
 from sonde.records.ranges import TimeRange
-from sonde.show.charts.loaders import Loaders
-from sonde.show.specs import Table
 from tests.fakes.job import FakeJob, series_of
 
 METRICS = ("cgroup.cpus_available", "cpu.utilization_percent", "process_tree.cpu_percent")
@@ -76,7 +76,7 @@ def test_what_profilers_saw_is_read_seldom_however_long_a_job_starves(
         looks.append(reader.rank)
         return read_loaders(reader, within)
 
-    monkeypatch.setattr("sonde.rules.steps._processes.read_loaders", counted)
+    monkeypatch.setattr("sonde.rules.measures.training_loader.read_loaders", counted)
     assert by_rules(starved(97.0)) == dict.fromkeys(RULES, 2)
     assert len(looks) < 12  # of 13 windows of 20 steps, each asked twice, and two of 200
 

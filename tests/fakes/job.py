@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sonde.client.job import Job
-from sonde.read.follow import Follower
+from sonde.read.new_samples import Follower
 from sonde.read.system import SystemReader
 from sonde.records.job import (
     Attempt,

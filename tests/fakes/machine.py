@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from sonde.collect.system import Collector, Machine
+from sonde.agent.system import Collector, Machine
 
 
 class FakeMachine:

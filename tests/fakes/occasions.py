@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from sonde.act import Action, Occasion, build_action
+from sonde.actions import Action, Occasion, build_action
 from sonde.records.finding import Episode, Finding, Severity
 from sonde.settings.actions import read_actions
 from tests.fakes.job import FakeJob

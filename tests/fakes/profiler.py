@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sonde.collect import windows
-from sonde.collect.profilers import Profiler
-from sonde.collect.session import Session
+from sonde.hook import profile_windows as windows
+from sonde.hook.profilers import Profiler
+from sonde.hook.session import Session
 from sonde.records.profile import Window
 
 Call = tuple[str, str, int | None]  # what, which kind, how many training steps were done by then

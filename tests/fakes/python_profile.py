@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sonde.collect.profilers.python import encode_profile
+from sonde.hook.profilers.python import encode_profile
 from sonde.records.python_profile import Function, PythonProfile, PythonProfiler, PythonTimer
 from sonde.store.blobs import encode_blob, zipped
 from sonde.store.layout import TRACE_SUFFIX, profile_key

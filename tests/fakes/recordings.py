@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sonde.client.job import Job
-from sonde.collect.importers import IMPORTERS, Intake, JobDraft
+from sonde.importers import IMPORTERS, Intake, JobDraft
 from sonde.store.backends import Backend, open_backend
 from sonde.store.format import OPERATIONS
 from sonde.store.layout import worker_folder

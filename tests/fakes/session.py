@@ -9,8 +9,8 @@ from typing import Any
 import numpy.typing as npt
 
 from sonde.clock import SystemClock
-from sonde.collect.frameworks.torch import PyTorch
-from sonde.collect.session import Session
+from sonde.hook.frameworks.torch import PyTorch
+from sonde.hook.session import Session
 from sonde.read.arrays import to_array
 from sonde.settings import HookSettings, WorkerPlace, read_collections
 from sonde.store.backends import open_backend
@@ -36,7 +36,7 @@ class Recorded:
 
     def read(self) -> None:
         """Reads all of it."""
-        uri = self.session.place.job_uri
+        uri = self.session.store.place.job_uri
         assert uri is not None
         backend = open_backend(uri)
         for family in FAMILIES.values():
@@ -100,7 +100,7 @@ def watched(
     session = Session(place, hook, SystemClock())
     adapter = PyTorch()
     adapter.attach(session)
-    session.adapters["torch"] = adapter
+    session.frameworks.attach("torch", adapter)
     if closely:
         adapter.modules.quiet.most_steps = 0
     adapter.modules.quiet.rest.is_allowed = rests

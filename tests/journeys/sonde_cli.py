@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from sonde.agent.process_tree import names_in
 from sonde.client.job import open_job
-from sonde.collect.process_tree import names_in
 from sonde.errors import SondeError
 from sonde.read.system import SystemReader
 from sonde.store.backends import open_backend

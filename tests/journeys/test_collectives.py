@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sonde.client.collectives import Collectives
 from sonde.client.job import Job, open_job
+from sonde.results.collectives import Collectives
 from tests.fakes.perfetto import check_trace
 from tests.journeys.scripts import TWO_RANKS, Scripts
 from tests.journeys.sonde_cli import Sonde

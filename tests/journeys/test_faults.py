@@ -1,6 +1,6 @@
-"""A few of the programs, really trained: faults are named, their twins and hard negatives are not.
+"""A few of the programs, trained: faults are reported, healthy runs raise no alarm.
 
-None that is held out: those are not looked at every day. All: `make faults`.
+None of them is held out, since those are judged only once. `make faults` runs all.
 """
 
 from pathlib import Path
@@ -12,25 +12,24 @@ from tests.faults.judging import judge
 from tests.faults.program import Program, Variant
 from tests.faults.recordings import Run
 
-_BY_NAME = {one.name: one for one in PROGRAMS}
-
 _FAULTS = ("detached_branch", "zero_grad_forgotten", "softmax_twice", "one_broken_batch")
 _HEALTHY = ("detached_branch", "rebuilds_then_names", "exact_weights_beside")
 
 
-def _named(*names: str) -> list[Program]:
-    return [_BY_NAME[name] for name in names]
+def programs_named(*names: str) -> list[Program]:
+    by_name = {program.name: program for program in PROGRAMS}
+    return [by_name[name] for name in names]
 
 
-@pytest.mark.parametrize("program", _named(*_FAULTS), ids=lambda one: one.name)
-def test_a_planted_fault_is_named(program: Program, tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", programs_named(*_FAULTS), ids=lambda program: program.name)
+def test_a_planted_fault_is_reported_with_its_culprit(program: Program, tmp_path: Path) -> None:
     outcome = judge(Run(program, Variant.FAULTY, 0), tmp_path)
     assert outcome.errors == ()
     assert outcome.is_named, outcome.alarms
 
 
-@pytest.mark.parametrize("program", _named(*_HEALTHY), ids=lambda one: one.name)
-def test_nothing_is_said_of_a_healthy_run(program: Program, tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", programs_named(*_HEALTHY), ids=lambda program: program.name)
+def test_a_healthy_run_raises_no_alarm(program: Program, tmp_path: Path) -> None:
     outcome = judge(Run(program, Variant.HEALTHY, 0), tmp_path)
     assert outcome.errors == ()
     assert outcome.loud == ()

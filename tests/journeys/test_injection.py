@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from sonde.collect.handover import INJECTED
+from sonde.agent.handover import INJECT_FOLDER
 from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment
 
 BASE_PYTHON = str(Path(sys.base_prefix) / "bin" / "python3")
-IS_ENTERED = "'sonde.collect.entry' in sys.modules"
+IS_ENTERED = "'sonde.hook.entry' in sys.modules"
 SCRIPT = f"import sys, torch; print({IS_ENTERED})"
 COMPLAINT = "sonde: the inside of this process is not recorded: "
 
@@ -51,7 +51,7 @@ def enter(
 ) -> "subprocess.CompletedProcess[str]":
     """The same as a process of a job."""
     given = dict(variables or {})
-    path = os.pathsep.join(filter(None, (str(INJECTED), given.get("PYTHONPATH"))))
+    path = os.pathsep.join(filter(None, (str(INJECT_FOLDER), given.get("PYTHONPATH"))))
     ours = {"PYTHONPATH": path, "SONDE_JOB_URI": str(folder / "job")}
     return run(folder, *words, variables={**given, **ours})
 
@@ -108,7 +108,7 @@ def test_in_an_environment_that_has_neither_us_nor_numpy(folder: Path, tmp_path:
     (folder / "script.py").write_text(f"{SCRIPT}\n{says}")
     variables = {
         **plain_environment(),
-        "PYTHONPATH": str(INJECTED),
+        "PYTHONPATH": str(INJECT_FOLDER),
         "SONDE_JOB_URI": str(folder / "job"),
     }
     done = subprocess.run(
@@ -116,7 +116,7 @@ def test_in_an_environment_that_has_neither_us_nor_numpy(folder: Path, tmp_path:
     )
     is_entered, package, has_numpy, *path = done.stdout.splitlines()
     assert (is_entered, has_numpy) == ("True", "False")
-    assert Path(package).is_relative_to(INJECTED.parent.parent)
+    assert Path(package).is_relative_to(INJECT_FOLDER.parent.parent)
     assert not [one for one in path if "site-packages" in one and not one.startswith(str(place))]
 
 
@@ -163,7 +163,7 @@ def test_switched_off_or_outside_of_a_job_nothing_is_installed(
     folder: Path, variables: dict[str, str]
 ) -> None:
     says = "import sys; print(sys.meta_path, sys.excepthook, 'atexit' in sys.modules)"
-    ours = {"PYTHONPATH": str(INJECTED), "SONDE_JOB_URI": str(folder / "job"), **variables}
+    ours = {"PYTHONPATH": str(INJECT_FOLDER), "SONDE_JOB_URI": str(folder / "job"), **variables}
     inert, plain = run(folder, "-c", says, variables=ours), run(folder, "-c", says)
     assert inert.stdout.split(" at 0x")[0] == plain.stdout.split(" at 0x")[0]
     assert "sitecustomize" not in inert.stdout
@@ -226,8 +226,8 @@ def test_the_start_up_module_of_a_person_runs_too(folder: Path) -> None:
 def test_a_missing_file_of_ours_is_reported_whatever_was_imported_before_torch(
     folder: Path, first: str
 ) -> None:
-    inject = folder / "damaged" / "sonde" / "collect" / "inject"
-    shutil.copytree(INJECTED, inject)
+    inject = folder / "damaged" / "sonde" / "hook" / "inject"
+    shutil.copytree(INJECT_FOLDER, inject)
     variables = {"PYTHONPATH": str(inject), "SONDE_JOB_URI": str(folder / "job")}
     done = run(folder, "-c", f"{first}import torch", variables=variables)
     assert done.stderr.startswith(COMPLAINT)
@@ -235,7 +235,7 @@ def test_a_missing_file_of_ours_is_reported_whatever_was_imported_before_torch(
 
 
 def test_a_launcher_inside_a_launcher_enters_once(folder: Path) -> None:
-    variables = {"PYTHONPATH": os.pathsep.join([str(INJECTED)] * 3)}
+    variables = {"PYTHONPATH": os.pathsep.join([str(INJECT_FOLDER)] * 3)}
     says = "import sys; print(sum(type(one).__name__.endswith('Lookout') for one in sys.meta_path))"
     assert enter(folder, "-c", says, variables=variables).stdout == "1\n"
 
@@ -269,7 +269,7 @@ def test_the_path_gains_one_entry_in_front(sonde: Sonde) -> None:
     for given in ({}, {"PYTHONPATH": f"/one{os.pathsep}/two"}):
         done = sonde.run("run", "--quiet", PYTHON, "-c", script, env=given)
         rest = given["PYTHONPATH"].split(os.pathsep) if given else []
-        assert json.loads(done.stdout) == [str(INJECTED), *rest]
+        assert json.loads(done.stdout) == [str(INJECT_FOLDER), *rest]
 
 
 def test_a_python_that_cannot_be_entered_is_said_to_be_one(sonde: Sonde) -> None:
@@ -305,7 +305,7 @@ def test_a_program_that_is_a_script_is_entered(folder: Path) -> None:
     program = folder / "train"
     program.write_text(f"#!{PYTHON}\n{SCRIPT}\n")
     program.chmod(0o755)
-    variables = {"PYTHONPATH": str(INJECTED), "SONDE_JOB_URI": str(folder / "job")}
+    variables = {"PYTHONPATH": str(INJECT_FOLDER), "SONDE_JOB_URI": str(folder / "job")}
     done = subprocess.run(
         [program], env={**plain_environment(), **variables}, capture_output=True, check=True
     )

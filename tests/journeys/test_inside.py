@@ -210,7 +210,7 @@ def test_it_can_be_stopped_on_request(sonde: Sonde) -> None:
 def test_inside_sonde_run_it_only_adds(sonde: Sonde) -> None:
     code = """
 import json, sonde
-from sonde.collect.session import Session
+from sonde.hook.session import Session
 sonde.start(name='other', store='elsewhere', save=['gradients:every=7', 'mine:include=x'])
 sonde.log(loss=1)
 print(json.dumps({one.name: one.schedules['train'].every

@@ -119,11 +119,11 @@ def test_a_dying_script_prints_the_traceback_and_the_code_it_has_alone(
     (sonde.folder / "script.py").write_text(MODEL + DEATHS[death])
     bare = alone(sonde.folder, "script.py")
     done = sonde.run("run", "--name", "job", PYTHON, "script.py")
-    assert not [line for line in lines(done.stderr) if "sonde/collect" in line]
+    assert not [line for line in lines(done.stderr) if "sonde/hook" in line]
     # PyTorch itself takes another way through modules that have hooks, so its frames may differ
     assert of_the_script(done.stderr) == of_the_script(bare.stderr)
     assert done.returncode == bare.returncode
-    assert "sonde/collect" not in str(sonde.status()["exit"])
+    assert "sonde/hook" not in str(sonde.status()["exit"])
 
 
 def test_a_function_mode_of_the_script_sees_only_its_own_calls(sonde: Sonde) -> None:

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from sonde.collect.handover import INJECTED
+from sonde.agent.handover import INJECT_FOLDER
 from tests.journeys.sonde_cli import PYTHON, Sonde
 
 # stands in for a framework: what is looked at is its name and its version
@@ -51,9 +51,9 @@ def test_a_hook_that_fails_is_reported_by_status_summary_and_report(
     sonde: Sonde, is_hook_damaged: bool
 ) -> None:
     (sonde.folder / "torch.py").write_text(FRAMEWORK)  # no adapter can attach to it
-    inject = sonde.folder / "damaged" / "sonde" / "collect" / "inject"
-    shutil.copytree(INJECTED, inject)
-    path = inject if is_hook_damaged else INJECTED
+    inject = sonde.folder / "damaged" / "sonde" / "hook" / "inject"
+    shutil.copytree(INJECT_FOLDER, inject)
+    path = inject if is_hook_damaged else INJECT_FOLDER
     command = ("env", f"PYTHONPATH={path}", PYTHON, "-c", "import torch")
 
     done = sonde.run("run", "--name", "job", *command)

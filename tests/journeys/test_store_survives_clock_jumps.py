@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from sonde.agent import recording as module
+from sonde.agent.recording import Recording
+from sonde.agent.registration import Registration
 from sonde.clock import SystemClock
-from sonde.collect import recording as module
-from sonde.collect.recording import Recording
-from sonde.collect.registration import Registration
 from sonde.read.jobs import read_job
 from sonde.records.job import Attempt, Exit, ExitReason, JobInfo, JobState
 from sonde.records.notice import NoticeKind

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 import sonde as library
-from sonde.read.follow import Follower
+from sonde.read.new_samples import Follower
 from sonde.store.backends import open_backend
 from tests.fakes.eventually import eventually
 from tests.journeys.sonde_cli import PYTHON, Sonde, plain_environment

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 
 import sonde
-from sonde.collect.failure import describe
+from sonde.engine.runner import Recorder, Runner
 from sonde.errors import StoppedJobError
+from sonde.hook.failure import describe
 from sonde.read.job_data import JobData
 from sonde.read.window import Window
 from sonde.records.notice import Notice, NoticeKind
 from sonde.rules._rule import State
 from sonde.store.format import NOTICES
-from sonde.watch.runner import Recorder, Runner
+from tests.engine.test_dispatch import act, log_of, now, open_dispatch, told
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_losses
-from tests.watch.test_dispatch import act, log_of, now, open_dispatch, told
 
 SECRET = "hf_" + "AbCdEfGh0123456789XyZ"
 

@@ -2,14 +2,14 @@
 
 import pytest
 
+from sonde.agent.trace_decoding import decode_waiting
 from sonde.store.format import OPERATIONS
 from sonde.store.layout import profile_key
 from sonde.store.owned import describe, is_ours
 from sonde.store.seal import Place, seal_folder
-from sonde.store.trace_decoding import decode_waiting
+from tests.agent.test_trace_decoding import leave_trace, operator
 from tests.fakes.job import FakeJob
 from tests.read.test_damage import damage_of, key_of, recorded
-from tests.store.test_trace_decoding import leave_trace, operator
 
 
 def decoded_after_the_end(traces: int = 1) -> FakeJob:

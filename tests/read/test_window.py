@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sonde.clock import NANOSECONDS
-from sonde.read.cuts import step_windows, time_windows
 from sonde.read.job_data import BLOCK_STEPS, JobData
 from sonde.read.window import Window
+from sonde.read.windows import step_windows, time_windows
 from sonde.records.need import Losses, Steps
 from tests.fakes.job import FakeJob
 

@@ -1,5 +1,7 @@
 """Parameters of rules as people write them."""
 
+import dataclasses
+
 import pytest
 
 import sonde
@@ -7,6 +9,7 @@ from sonde.errors import UsageError
 from sonde.records.finding import Setting
 from sonde.rules import file_name, load_rule, rule_names
 from sonde.rules._parameters import build_rule, describe_parameters
+from sonde.rules._rule import Section
 from sonde.rules._selection import parse_assignments, select_rules
 from sonde.rules.system.low_gpu_utilization import LowGPUUtilization
 from sonde.rules.tensors.dead_relu import DeadRelu
@@ -29,10 +32,22 @@ def test_every_rule_is_named_after_its_file_and_says_what_it_is(name: str) -> No
     assert file_name(kind.name()) == name
     assert pages.question
     assert pages.why
-    assert pages.decides
+    assert 1 <= len(pages.conditions) <= 5
+    assert all(one[0].isupper() or one[0] in "`0123456789" for one in pages.conditions)
+    assert all(one.endswith(".") for one in pages.conditions)
     assert pages.advice
     assert kind.needs
     assert all(default for _, _, default in describe_parameters(kind))
+
+
+@pytest.mark.parametrize("name", rule_names())
+def test_every_rule_declares_its_section_and_cannot_change_its_thresholds(name: str) -> None:
+    kind = load_rule(name)
+    assert kind.section is not Section.OTHER
+    if kind.calibration is not None:
+        first = dataclasses.fields(kind.calibration)[0].name  # type: ignore[arg-type]
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(kind.calibration, first, 0)
 
 
 def test_texts_become_what_a_parameter_is() -> None:
@@ -46,13 +61,13 @@ def test_texts_become_what_a_parameter_is() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"window": "many"}, "LowGPUUtilization.window = 'many' must be a whole number, 1 or more"),
-        ({"window": 0}, "LowGPUUtilization.window = 0 must be a whole number, 1 or more"),
+        ({"window": "many"}, "LowGPUUtilization.window = 'many' must be an integer, 1 or more"),
+        ({"window": 0}, "LowGPUUtilization.window = 0 must be an integer, 1 or more"),
         ({"threshold_p5": 120}, "= 120 must be a number, 0 to 100"),
-        ({"patience": "long"}, "must be a whole number, 0 or more or auto"),
+        ({"patience": "long"}, "must be an integer, 0 or more or auto"),
         ({"setting": "strict"}, "must be calibrated or classic"),
-        ({"treshold": 1}, "has no such parameter. Has: setting, threshold_p95"),
-        ({"window": True}, "must be a whole number"),
+        ({"treshold": 1}, "has no parameter treshold. Parameters: setting, threshold_p95"),
+        ({"window": True}, "must be an integer"),
     ],
 )
 def test_a_wrong_parameter_is_told_with_what_is_allowed(
@@ -65,7 +80,7 @@ def test_a_wrong_parameter_is_told_with_what_is_allowed(
 
 def test_a_pattern_that_is_none_is_told() -> None:
     assert build_rule(DeadRelu, {"tensor_regex": "^relu"}).parameters["tensor_regex"] == "^relu"
-    with pytest.raises(UsageError, match="must be a text, a regular expression"):
+    with pytest.raises(UsageError, match="must be a string, a regular expression"):
         build_rule(DeadRelu, {"tensor_regex": "("})
 
 
@@ -73,7 +88,7 @@ def test_assignments_of_the_command_line() -> None:
     assert parse_assignments(["StepOutlier.stddev=4", "StepOutlier.mode=train"]) == {
         "StepOutlier": {"stddev": "4", "mode": "train"}
     }
-    with pytest.raises(UsageError, match="Write it like"):
+    with pytest.raises(UsageError, match="is not a parameter"):
         parse_assignments(["stddev=4"])
 
 
@@ -81,9 +96,9 @@ def test_rules_are_chosen_by_name_with_parameters() -> None:
     [rule] = select_rules(["step_outlier"], given={"StepOutlier": {"stddev": "4"}})
     assert rule.parameters["stddev"] == 4.0
     assert {file_name(one.name()) for one in select_rules()} == set(rule_names())
-    with pytest.raises(UsageError, match="There is no rule 'no_such'"):
+    with pytest.raises(UsageError, match="No rule is named 'no_such'"):
         select_rules(["no_such"])
-    with pytest.raises(UsageError, match="not asked for"):
+    with pytest.raises(UsageError, match="not selected"):
         select_rules(["step_outlier"], given={"VanishingGradient": {"threshold": "1"}})
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
+from sonde.agent.exits import shell_code
 from sonde.client.job import open_job
-from sonde.collect.exits import shell_code
 from sonde.errors import SondeError
 from tests.torture.probe import Outcome
 

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from sonde.client.job import Job
+from sonde.engine.saved_progress import Progress, save_progress
 from sonde.errors import SondeError
 from sonde.records.finding import Finding, Severity
 from sonde.records.notice import Notice, NoticeKind
 from sonde.store.backends import open_backend
 from sonde.store.format import FAMILIES
 from sonde.store.seal import Place, seal_folder
-from sonde.watch.progress import Progress, save_progress
 from tests.fakes.clock import START_NS, FakeClock
 from tests.fakes.job import FakeJob
 from tests.fakes.python_profile import FakeProfile

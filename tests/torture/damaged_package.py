@@ -86,8 +86,8 @@ if __name__ == "__main__":
     "training dies": _TRAINING + "raise ValueError('mine')\n",
 }
 # What a light program loads of ours; whatever trains loads nearly everything in these folders.
-LIGHT = ("collect/injected.py", "collect/failure.py", "guard.py", "__init__.py", "clock.py")
-_TRAINED_WITH = ("collect", "settings", "store", "records", "masking")
+LIGHT = ("hook/injected.py", "hook/failure.py", "guard.py", "__init__.py", "clock.py")
+_TRAINED_WITH = ("hook", "settings", "store", "records", "masking")
 
 # As Python imports it at its start, where it was started with the folder on its path.
 _INJECTED = """import sys
@@ -152,7 +152,7 @@ class Bench:
     def _run(
         self, program: str, text: str, *, is_injected: bool
     ) -> "subprocess.CompletedProcess[str]":
-        script, inject = self._folder / "script.py", str(self._copy / "collect" / "inject")
+        script, inject = self._folder / "script.py", str(self._copy / "hook" / "inject")
         variables = {"SONDE_JOB_URI": str(self._folder / "job")} if is_injected else {}
         if program.startswith("training"):
             start = _INJECTED.format(folder=inject) if is_injected else ""

@@ -17,7 +17,7 @@ from time import monotonic
 
 from sonde.cli._main import run_command_line
 from sonde.errors import DamagedError
-from sonde.show.web.catalogue import Catalogue
+from sonde.web.catalogue import Catalogue
 from tests.fakes.clock import FakeClock
 from tests.torture.damage import ask_all
 from tests.torture.hostile_stores import GOOD, HARMLESS, HOSTILE, make_store

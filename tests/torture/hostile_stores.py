@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sonde.engine.saved_progress import Progress, save_progress
 from sonde.records.finding import Finding, Severity
 from sonde.store.facts import decode_facts, encode_facts
 from sonde.store.format import EVENTS, SYSTEM
@@ -26,7 +27,6 @@ from sonde.store.manifest import Manifest
 from sonde.store.parquet import write_parquet
 from sonde.store.seal import Place, seal_folder
 from sonde.store.tables import schema_of
-from sonde.watch.progress import Progress, save_progress
 from tests.fakes.job import FakeJob
 from tests.fakes.stores import write_findings
 

@@ -20,12 +20,12 @@ from urllib.parse import quote
 
 from starlette.testclient import TestClient
 
-from sonde.show.web.answers import ANSWERS, Address
 from sonde.store.layout import JOB
+from sonde.web.answers import ANSWERS, Address
 from tests.fakes.clock import FakeClock
 from tests.fakes.stores import Shape, hostile, write_job
-from tests.show.web.served import OURS, PORT, served
 from tests.torture.probe import Outcome
+from tests.web.served import OURS, PORT, served
 
 _NOW_NS = 1_790_000_100 * 1_000_000_000
 _SLOW_SECONDS = 20.0

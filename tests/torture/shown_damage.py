@@ -19,14 +19,14 @@ from typing import Any
 
 from sonde.client.job import Job
 from sonde.client.reports import report_of
-from sonde.show.web.answers import ANSWERS
 from sonde.store.backends import open_backend
+from sonde.web.answers import ANSWERS
 from tests.fakes.clock import FakeClock
 from tests.journeys.sonde_cli import plain_environment
-from tests.show.web.served import served
 from tests.torture.damage import GRADIENT, Intact, ask_all
 from tests.torture.damage_probe import damaged
 from tests.torture.probe import Outcome
+from tests.web.served import served
 
 _REFUSED = 503  # with a sentence that names the damaged file
 _LONG_SECONDS = 60.0  # with less time, no real job is recorded
@@ -98,7 +98,7 @@ def ask_for_the_report(folder: Path, clock: FakeClock) -> tuple[dict[str, Any], 
     """The report as data, and the timeline; a page that cannot be made is a crash."""
 
     def report(job: Job) -> Any:
-        made = report_of(job, open_backend(str(folder)), clock)
+        made = report_of(open_backend(str(folder)), clock)
         assert made.html.startswith("<!doctype html>"), made.html[:100]
         if made.document["failed"]:
             raise RuntimeError(f"charts failed: {made.document['failed']}")

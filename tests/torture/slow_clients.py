@@ -14,11 +14,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
-from sonde.client.shown_job import ShownJob
 from sonde.clock import SystemClock
-from sonde.show.web.connections import Limits
-from sonde.show.web.library import Library
-from sonde.show.web.server import DashboardServer
+from sonde.web.connections import Limits
+from sonde.web.library import Library
+from sonde.web.server import DashboardServer
 from tests.fakes.job import FakeJob
 from tests.torture.probe import Outcome
 
@@ -96,7 +95,7 @@ class SlowClients:
         try:
             FakeJob(str(folder / "job")).end()
             clock = SystemClock()
-            library = Library(str(folder), clock, lambda backend: ShownJob(backend, clock))
+            library = Library(str(folder), clock)
             listening = socket.create_server(("127.0.0.1", 0))
             numbers = random.Random(seed)
             with DashboardServer(library, listening, limits=_LIMITS) as server:

@@ -5,13 +5,13 @@ import pytest
 from tests.torture.damaged_package import Bench
 
 CASES = (
-    ("processes", "collect/injected.py", "deleted"),
-    ("processes", "collect/injected.py", "raises KeyboardInterrupt"),
-    ("dies", "collect/failure.py", "calls sys.exit"),
+    ("processes", "hook/injected.py", "deleted"),
+    ("processes", "hook/injected.py", "raises KeyboardInterrupt"),
+    ("dies", "hook/failure.py", "calls sys.exit"),
     ("child dies", "guard.py", "raises SystemExit"),
-    ("dies", "collect/injected.py", "recurses"),
+    ("dies", "hook/injected.py", "recurses"),
     ("processes", None, "moved"),
-    ("training", "collect/session.py", "raises SystemExit"),
+    ("training", "hook/session.py", "raises SystemExit"),
     ("training", None, "moved"),
 )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sonde.cli._main import run_command_line
-from sonde.show.web.catalogue import Catalogue
+from sonde.web.catalogue import Catalogue
 from tests.fakes.clock import FakeClock
 from tests.torture.damage import ask_all
 from tests.torture.hostile_probe import little_memory

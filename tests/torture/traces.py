@@ -14,8 +14,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from sonde.collect.importers import IMPORTERS
 from sonde.errors import SondeError
+from sonde.importers import IMPORTERS
 from tests.fakes.recordings import BASE_NS, Event, imported, named, training_step
 from tests.torture.probe import Outcome
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sonde.analyze.percentiles import percentiles
 
 Reals = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 
 BINS = 10
 _PERCENTAGES = (0, 5, 25, 50, 75, 95, 100)
@@ -31,24 +32,29 @@ class Quartiles:
 def quartiles_of(values: npt.NDArray[np.floating]) -> Quartiles:
     """Exact, of what is known."""
     [numbers] = percentiles(values[None, :], _PERCENTAGES)
-    known = int(np.count_nonzero(~np.isnan(values)))
-    return Quartiles(known, *(float(one) for one in numbers))
+    valid_count = int(np.count_nonzero(~np.isnan(values)))
+    return Quartiles(valid_count, *(float(number) for number in numbers))
+
+
+def histogram(values: npt.NDArray[np.floating], bins: int = BINS) -> Counts:
+    """How many values from 0 to 100 are in each bin; NaN is left out."""
+    valid = values[~np.isnan(values)]
+    indices = np.clip(valid * bins / 100, 0, bins - 1).astype(np.int64)
+    return np.bincount(indices, minlength=bins).astype(np.int64)
 
 
 def shares(values: npt.NDArray[np.floating], bins: int = BINS) -> Reals:
-    """Which share of the values from 0 to 100 fell into each of some bins; they add up to one."""
-    known = values[~np.isnan(values)]
-    places = np.clip(known * bins / 100, 0, bins - 1).astype(np.int64)
-    counts = np.bincount(places, minlength=bins).astype(np.float64)
-    return counts / max(1, len(known))
+    """The share of values from 0 to 100 in each bin; they add up to one."""
+    counts = histogram(values, bins)
+    return counts / max(1, int(counts.sum()))
 
 
-def unlike_the_mean(histograms: Sequence[Reals], most: int) -> list[int]:
+def unlike_the_mean(histograms: Sequence[Reals], count: int) -> list[int]:
     """The places of those that are furthest from the mean of all, in their order."""
     summed = np.cumsum(np.array(histograms), axis=1)
     apart = np.abs(summed - summed.mean(axis=0)).sum(axis=1)
-    chosen = np.argsort(-apart, kind="stable")[:most]
-    return sorted(int(place) for place in chosen)
+    chosen = np.argsort(-apart, kind="stable")[:count]
+    return sorted(int(index) for index in chosen)
 
 
 def distances(histograms: Sequence[Reals]) -> Reals:

@@ -37,6 +37,6 @@ def find_bottleneck(load: Reals, gpu: Reals, limit: float, gpu_limit: float) -> 
         limit: Above it the host is busy.
         gpu_limit: Below it the GPUs wait.
     """
-    known = ~(np.isnan(load) | np.isnan(gpu))
-    is_low = known & (gpu < gpu_limit)
-    return Bottleneck(int(known.sum()), is_low, is_low & (load > limit))
+    is_known = ~(np.isnan(load) | np.isnan(gpu))
+    is_low = is_known & (gpu < gpu_limit)
+    return Bottleneck(int(is_known.sum()), is_low, is_low & (load > limit))

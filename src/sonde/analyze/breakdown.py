@@ -46,32 +46,32 @@ class Breakdown:
     idle_ns: int
     not_covered_ns: int
 
-    def __add__(self, other: "Breakdown") -> "Breakdown":
+    def __add__(self, breakdown: "Breakdown") -> "Breakdown":
         sums = [
-            getattr(self, one.name) + getattr(other, one.name)
-            for one in fields(self)
-            if one.name not in ("worker", "device")
+            getattr(self, field.name) + getattr(breakdown, field.name)
+            for field in fields(self)
+            if field.name not in ("worker", "device")
         ]
         return Breakdown(self.worker, self.device, *sums)
 
 
 PARTS = tuple(
-    one.name.removesuffix("_ns")
-    for one in fields(Breakdown)
-    if one.name not in ("worker", "device", "wall_ns")
+    field.name.removesuffix("_ns")
+    for field in fields(Breakdown)
+    if field.name not in ("worker", "device", "wall_ns")
 )
 
 
 def breakdowns(profiles: Iterable[Profile]) -> tuple[Breakdown, ...]:
     """Per worker and device, the host first; several windows of a worker are added up."""
-    found: dict[tuple[int, str], Breakdown] = {}
+    result: dict[tuple[int, str], Breakdown] = {}
     for profile in profiles:
         devices = profile.operations.device_names
-        parts = [_of_host(profile), *(_of_device(profile, device) for device in devices)]
-        for one in parts:
-            key = (one.worker, one.device)
-            found[key] = found[key] + one if key in found else one
-    return tuple(found.values())
+        breakdowns = [_of_host(profile), *(_of_device(profile, device) for device in devices)]
+        for breakdown in breakdowns:
+            key = (breakdown.worker, breakdown.device)
+            result[key] = result[key] + breakdown if key in result else breakdown
+    return tuple(result.values())
 
 
 def known_extent(profile: Profile, device: str) -> tuple[int, int]:
@@ -151,10 +151,10 @@ def _of_device(profile: Profile, device: str) -> Breakdown:
 
 def _of_host(profile: Profile) -> Breakdown:
     compute, communication, blocked = _host_work(profile.operations)
-    whole = Extents.one(profile.start_ns, profile.end_ns)
-    waiting = (profile.phases.extents(Phase.DATA_WAIT.value) & whole) | blocked
+    total = Extents.one(profile.start_ns, profile.end_ns)
+    waiting = (profile.phases.extents(Phase.DATA_WAIT.value) & total) | blocked
     overlapped = (communication & compute).total_ns
-    parts = {
+    breakdowns = {
         "compute_ns": compute.total_ns - overlapped,
         "communication_overlapped_ns": overlapped,
         "communication_exposed_ns": communication.total_ns - overlapped,
@@ -165,8 +165,8 @@ def _of_host(profile: Profile) -> Breakdown:
         worker=profile.worker,
         device=HOST,
         wall_ns=profile.wall_ns,
-        **parts,
-        not_covered_ns=profile.wall_ns - sum(parts.values()),
+        **breakdowns,
+        not_covered_ns=profile.wall_ns - sum(breakdowns.values()),
     )
 
 

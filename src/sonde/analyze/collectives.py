@@ -47,9 +47,9 @@ def place_in_order(kinds: Numbers, ranks: Numbers, starts_ns: Numbers) -> Number
     is_new = np.ones(len(order), dtype=np.bool_)
     is_new[1:] = (np.diff(kinds[order]) != 0) | (np.diff(ranks[order]) != 0)
     firsts = np.maximum.accumulate(np.where(is_new, np.arange(len(order)), 0))
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.arange(len(order)) - firsts
-    return places
+    indices = np.empty(len(order), dtype=np.int64)
+    indices[order] = np.arange(len(order)) - firsts
+    return indices
 
 
 def match(kinds: Numbers, ranks: Numbers, starts_ns: Numbers, ends_ns: Numbers) -> Matched:
@@ -64,9 +64,9 @@ def match(kinds: Numbers, ranks: Numbers, starts_ns: Numbers, ends_ns: Numbers) 
     if not len(kinds):
         nothing = np.empty(0, dtype=np.int64)
         return Matched(nothing, nothing, nothing, np.empty(0, dtype=np.bool_))
-    places = place_in_order(kinds, ranks, starts_ns)
-    width = int(places.max()) + 1
-    _, numbers, counts = np.unique(kinds * width + places, return_inverse=True, return_counts=True)
+    indices = place_in_order(kinds, ranks, starts_ns)
+    width = int(indices.max()) + 1
+    _, numbers, counts = np.unique(kinds * width + indices, return_inverse=True, return_counts=True)
     first_ns = np.full(len(counts), np.iinfo(np.int64).max)
     last_ns = np.full(len(counts), np.iinfo(np.int64).min)
     np.minimum.at(first_ns, numbers, starts_ns)
@@ -121,8 +121,8 @@ def slow_worker(workers: tuple[Lateness, ...], steps: int, least_ns: int) -> Lat
     """
     if not steps:
         return None
-    slowest = max(workers, key=lambda one: one.awaited_ns)
-    exposed_ns = max((one.exposed_ns for one in workers if one is not slowest), default=0)
+    slowest = max(workers, key=lambda worker: worker.awaited_ns)
+    exposed_ns = max((worker.exposed_ns for worker in workers if worker is not slowest), default=0)
     is_slow = (
         slowest.awaited_steps >= _MOSTLY * steps
         and slowest.awaited_ns > least_ns * steps

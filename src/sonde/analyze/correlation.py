@@ -7,25 +7,28 @@ Reals = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 
-def means_by_place(values: npt.NDArray[np.floating], places: Numbers, count: int) -> Reals:
-    """The mean of what was measured in each of some stretches; NaN where nothing was.
+def means_by_place(values: npt.NDArray[np.floating], indices: Numbers, count: int) -> Reals:
+    """The mean of the values in each interval; NaN for an interval without values.
 
     Args:
-        values: What was measured; NaN is unknown.
-        places: The stretch that each value lies in; a negative one is none.
-        count: How many stretches there are.
+        values: NaN is unknown.
+        indices: The interval of each value; negative for none.
+        count: The number of intervals.
     """
-    known = ~np.isnan(values) & (places >= 0)
-    counts = np.bincount(places[known], minlength=count)
-    sums = np.bincount(places[known], values[known].astype(np.float64), minlength=count)
+    is_known = ~np.isnan(values) & (indices >= 0)
+    counts = np.bincount(indices[is_known], minlength=count)
+    sums = np.bincount(indices[is_known], values[is_known].astype(np.float64), minlength=count)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def correlation(one: Reals, other: Reals) -> float:
+def correlation(values: Reals, other_values: Reals) -> float:
     """From -1, one falls where the other rises, to 1; NaN where one of them never changes."""
-    known = ~(np.isnan(one) | np.isnan(other))
-    if np.count_nonzero(known) < 2:
+    is_known = ~(np.isnan(values) | np.isnan(other_values))
+    if np.count_nonzero(is_known) < 2:
         return float("nan")
-    first, second = one[known] - one[known].mean(), other[known] - other[known].mean()
+    first, second = (
+        values[is_known] - values[is_known].mean(),
+        other_values[is_known] - other_values[is_known].mean(),
+    )
     size = float(np.sqrt((first**2).sum()) * np.sqrt((second**2).sum()))
     return float(np.clip((first * second).sum() / size, -1.0, 1.0)) if size else float("nan")

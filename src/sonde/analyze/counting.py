@@ -8,8 +8,8 @@ _NUMBER = re.compile(r"([0-9]+)")
 def counting_order(name: str) -> list[tuple[int, str]]:
     """A key by which `gpu10` comes after `gpu9`, and layer 10 after layer 2."""
     return [
-        _of_number(part) if place % 2 else (0, part)  # texts and numbers take turns
-        for place, part in enumerate(_NUMBER.split(name))
+        _of_number(section) if index % 2 else (0, section)  # texts and numbers take turns
+        for index, section in enumerate(_NUMBER.split(name))
     ]
 
 

@@ -22,13 +22,13 @@ def bucketed(steps: Numbers, values: Reals, edges: Reals) -> Stretches:
     """The values of each stretch between edges, what is not finite left out."""
     count = len(edges) - 1
     finite = np.isfinite(values)
-    places = np.clip(np.searchsorted(edges, steps[finite], side="right") - 1, 0, count - 1)
-    known = values[finite]
-    counts = np.bincount(places, minlength=count)
-    sums = np.bincount(places, known, minlength=count)
+    indices = np.clip(np.searchsorted(edges, steps[finite], side="right") - 1, 0, count - 1)
+    valid = values[finite]
+    counts = np.bincount(indices, minlength=count)
+    sums = np.bincount(indices, valid, minlength=count)
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
-    np.minimum.at(low, places, known)
-    np.maximum.at(high, places, known)
+    np.minimum.at(low, indices, valid)
+    np.maximum.at(high, indices, valid)
     empty = counts == 0
     low[empty] = high[empty] = np.nan
     return Stretches(np.where(empty, np.nan, sums / np.maximum(counts, 1)), low, high)

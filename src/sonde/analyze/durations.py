@@ -1,8 +1,4 @@
-"""How long things took: their statistics, those that took much longer, and how many took how long.
-
-One that is much longer than usual lies above the median by three deviations and by half of it at
-least. The deviation is a robust one, so that outliers do not hide each other.
-"""
+"""Statistics and histograms of durations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +12,6 @@ Reals = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
 
-DEVIATIONS = 3.0
-LEAST_FACTOR = 1.5
-_NORMAL = 1.4826  # from the median deviation to the standard deviation of a normal distribution
 _PERCENTAGES = (0, 50, 95, 99, 100)
 
 
@@ -42,17 +35,11 @@ def durations_of(seconds: Reals) -> Durations:
         return Durations(0, *[float("nan")] * 7)
     [numbers] = percentiles(seconds[None, :], _PERCENTAGES)
     return Durations(
-        len(seconds), float(seconds.mean()), float(seconds.std()), *(float(one) for one in numbers)
+        len(seconds),
+        float(seconds.mean()),
+        float(seconds.std()),
+        *(float(number) for number in numbers),
     )
-
-
-def longest_usual(seconds: Reals) -> float:
-    """From what length on one is an outlier; infinite where there are none to compare with."""
-    if not len(seconds):
-        return float("inf")
-    usual = float(np.median(seconds))
-    deviation = _NORMAL * float(np.median(np.abs(seconds - usual)))
-    return max(usual + DEVIATIONS * deviation, LEAST_FACTOR * usual)
 
 
 def binned(groups: Sequence[Reals], bins: int, highest: float) -> tuple[Reals, list[Counts]]:
@@ -69,5 +56,7 @@ def binned(groups: Sequence[Reals], bins: int, highest: float) -> tuple[Reals, l
     if high <= low:
         high = low + (abs(low) * 1e-3 or 1e-9)
     edges = np.linspace(low, high, bins + 1)
-    counts = [np.histogram(np.clip(one, low, high), edges)[0].astype(np.int64) for one in groups]
+    counts = [
+        np.histogram(np.clip(group, low, high), edges)[0].astype(np.int64) for group in groups
+    ]
     return edges, counts

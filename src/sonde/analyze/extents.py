@@ -35,17 +35,17 @@ class Extents:
         """How long they are together."""
         return int((self.ends_ns - self.starts_ns).sum())
 
-    def __or__(self, other: "Extents") -> "Extents":
-        return Extents.of(*_both(self, other))
+    def __or__(self, extents: "Extents") -> "Extents":
+        return Extents.of(*_both(self, extents))
 
-    def __and__(self, other: "Extents") -> "Extents":
-        return Extents(*_at_least(2, *_both(self, other)))
+    def __and__(self, extents: "Extents") -> "Extents":
+        return Extents(*_at_least(2, *_both(self, extents)))
 
-    def __sub__(self, other: "Extents") -> "Extents":
+    def __sub__(self, extents: "Extents") -> "Extents":
         if not len(self):
             return self
         first, last = int(self.starts_ns[0]), int(self.ends_ns[-1])
-        return self & other.gaps(first, last)
+        return self & extents.gaps(first, last)
 
     def gaps(self, start_ns: int, end_ns: int) -> "Extents":
         """What they leave free between two instants."""
@@ -62,17 +62,17 @@ class Extents:
         """Which instants lie inside."""
         if not len(self):
             return np.zeros(len(instants_ns), dtype=np.bool_)
-        places = np.searchsorted(self.starts_ns, instants_ns, side="right") - 1
-        return np.asarray((places >= 0) & (instants_ns < self.ends_ns[places]))
+        indices = np.searchsorted(self.starts_ns, instants_ns, side="right") - 1
+        return np.asarray((indices >= 0) & (instants_ns < self.ends_ns[indices]))
 
     def _before(self, instants_ns: Numbers) -> Numbers:
         if not len(self):
             return np.zeros(len(instants_ns), dtype=np.int64)
         lengths = self.ends_ns - self.starts_ns
         sums = np.append(0, np.cumsum(lengths))
-        places = np.searchsorted(self.starts_ns, instants_ns, side="right") - 1
-        into = np.minimum(instants_ns - self.starts_ns[places], lengths[places])
-        return np.where(places < 0, 0, sums[places] + into)
+        indices = np.searchsorted(self.starts_ns, instants_ns, side="right") - 1
+        into = np.minimum(instants_ns - self.starts_ns[indices], lengths[indices])
+        return np.where(indices < 0, 0, sums[indices] + into)
 
 
 class SharedTime:
@@ -98,10 +98,10 @@ class SharedTime:
         return np.asarray(passed, dtype=np.float64)
 
 
-def _both(one: Extents, other: Extents) -> tuple[Numbers, Numbers]:
+def _both(extents: Extents, second: Extents) -> tuple[Numbers, Numbers]:
     return (
-        np.concatenate([one.starts_ns, other.starts_ns]),
-        np.concatenate([one.ends_ns, other.ends_ns]),
+        np.concatenate([extents.starts_ns, second.starts_ns]),
+        np.concatenate([extents.ends_ns, second.ends_ns]),
     )
 
 

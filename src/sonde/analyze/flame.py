@@ -46,16 +46,16 @@ class _Frames:
         return self.known[key]
 
 
-def flame_of(parts: Iterable[Amounts], least_share: float = 0.0) -> Flame:
-    """All that some profiles saw, as one tree.
+def flame_of(profiles: Iterable[Amounts], least_share: float = 0.0) -> Flame:
+    """Merge profiles into one tree.
 
     Args:
-        parts: What the nodes of each profile took.
-        least_share: Frames with less than this part of all time are left out.
+        profiles: The time of the nodes of each profile.
+        least_share: Frames with a smaller share of the total time are left out.
     """
     frames = _Frames()
-    for part in parts:
-        _add(frames, part)
+    for amounts in profiles:
+        _add(frames, amounts)
     parents = np.array([parent for parent, _ in frames.known], dtype=np.int64)
     own_ns = np.array(frames.own_ns, dtype=np.int64)
     total_ns = own_ns.copy()
@@ -63,15 +63,15 @@ def flame_of(parts: Iterable[Amounts], least_share: float = 0.0) -> Flame:
         if parents[frame] >= 0:
             total_ns[parents[frame]] += total_ns[frame]
     order = _order(parents, total_ns, least_share * float(own_ns.sum()))
-    places = np.full(len(parents) + 1, -1, dtype=np.int64)  # the last one is the parent of none
-    places[order] = np.arange(len(order))
+    indices = np.full(len(parents) + 1, -1, dtype=np.int64)  # the last one is the parent of none
+    indices[order] = np.arange(len(order))
     all_functions = [function for _, function in frames.known]
     numbers: dict[Function, int] = {}
-    chosen = [numbers.setdefault(all_functions[one], len(numbers)) for one in order.tolist()]
+    chosen = [numbers.setdefault(all_functions[item], len(numbers)) for item in order.tolist()]
     return Flame(
         tuple(numbers),
         np.array(chosen, dtype=np.int64),
-        places[parents[order]],
+        indices[parents[order]],
         own_ns[order],
         total_ns[order],
         np.array(frames.counts, dtype=np.int64)[order],
@@ -79,19 +79,19 @@ def flame_of(parts: Iterable[Amounts], least_share: float = 0.0) -> Flame:
     )
 
 
-def _add(frames: _Frames, part: Amounts) -> None:
+def _add(frames: _Frames, amounts: Amounts) -> None:
     """What one profile saw; only frames that took something, and what leads to them."""
-    tree = part.tree
-    own = np.zeros(len(tree.parents), dtype=np.int64)
+    tree = amounts.tree
+    memory = np.zeros(len(tree.parents), dtype=np.int64)
     counts = np.zeros(len(tree.parents), dtype=np.int64)
-    np.add.at(own, part.nodes, part.ns)
-    np.add.at(counts, part.nodes, part.counts)
+    np.add.at(memory, amounts.nodes, amounts.ns)
+    np.add.at(counts, amounts.nodes, amounts.counts)
     is_seen = tree.totals(counts) > 0
     frame_of: dict[int, int] = {-1: -1}
     for node in np.flatnonzero(is_seen).tolist():
         frame = frames.number(frame_of[tree.parents[node]], tree.function_at(node))
         frame_of[node] = frame
-        frames.own_ns[frame] += int(own[node])
+        frames.own_ns[frame] += int(memory[node])
         frames.counts[frame] += int(counts[node])
 
 
@@ -101,10 +101,10 @@ def _order(parents: Numbers, total_ns: Numbers, least_ns: float) -> Numbers:
     for frame, parent in enumerate(parents.tolist()):
         if total_ns[frame] >= least_ns:
             children.setdefault(parent, []).append(frame)
-    found: list[int] = []
-    waiting = sorted(children.get(-1, []), key=lambda one: int(total_ns[one]))
+    result: list[int] = []
+    waiting = sorted(children.get(-1, []), key=lambda item: int(total_ns[item]))
     while waiting:
         frame = waiting.pop()
-        found.append(frame)
-        waiting += sorted(children.get(frame, []), key=lambda one: int(total_ns[one]))
-    return np.array(found, dtype=np.int64)
+        result.append(frame)
+        waiting += sorted(children.get(frame, []), key=lambda item: int(total_ns[item]))
+    return np.array(result, dtype=np.int64)

@@ -14,18 +14,18 @@ def on_grid(starts_ns: Numbers, values: npt.NDArray[np.floating], grid_ns: Numbe
 
     A cell without a bucket that begins in it has the value of the bucket that it lies in.
     """
-    whole = mean_of_devices(values)
+    total = mean_of_devices(values)
     count = len(grid_ns) - 1
     if not len(starts_ns):
         return np.full(count, np.nan)
-    known = ~np.isnan(whole)
-    places = np.searchsorted(grid_ns, starts_ns, side="right") - 1
-    inside = known & (places >= 0) & (places < count)
-    counts = np.bincount(places[inside], minlength=count)
-    sums = np.bincount(places[inside], whole[inside], minlength=count)
+    is_known = ~np.isnan(total)
+    indices = np.searchsorted(grid_ns, starts_ns, side="right") - 1
+    inside = is_known & (indices >= 0) & (indices < count)
+    counts = np.bincount(indices[inside], minlength=count)
+    sums = np.bincount(indices[inside], total[inside], minlength=count)
     before = np.searchsorted(starts_ns, grid_ns[:-1], side="right") - 1
     width = int(np.diff(starts_ns).min()) if len(starts_ns) > 1 else 0
-    held = np.where(before >= 0, whole[np.maximum(before, 0)], np.nan)
+    held = np.where(before >= 0, total[np.maximum(before, 0)], np.nan)
     is_near = (before >= 0) & (grid_ns[:-1] - starts_ns[np.maximum(before, 0)] < width)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.where(is_near, held, np.nan))
 
@@ -34,10 +34,10 @@ def unlike_first(values: Reals) -> Numbers:
     """The order of rows, of values as (node, cell): those furthest from the median first."""
     is_known = ~np.isnan(values)
     columns = is_known.any(axis=0)
-    usual = np.full(values.shape[1], np.nan)
+    typical = np.full(values.shape[1], np.nan)
     if columns.any():
-        usual[columns] = np.nanmedian(values[:, columns], axis=0)
-    apart = np.abs(values - usual)
+        typical[columns] = np.nanmedian(values[:, columns], axis=0)
+    apart = np.abs(values - typical)
     counts = (~np.isnan(apart)).sum(axis=1)
     sums = np.where(np.isnan(apart), 0.0, apart).sum(axis=1)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), -1.0)

@@ -70,13 +70,13 @@ class Synchronization:
     blocked_ns: int  # the host, waiting
     idle_ns: int  # devices, in the gaps that follow
 
-    def with_more(self, other: "Synchronization") -> "Synchronization":
+    def with_more(self, synchronization: "Synchronization") -> "Synchronization":
         """The same place with the calls of another window."""
         return replace(
             self,
-            calls=self.calls + other.calls,
-            blocked_ns=self.blocked_ns + other.blocked_ns,
-            idle_ns=self.idle_ns + other.idle_ns,
+            calls=self.calls + synchronization.calls,
+            blocked_ns=self.blocked_ns + synchronization.blocked_ns,
+            idle_ns=self.idle_ns + synchronization.idle_ns,
         )
 
 
@@ -94,9 +94,9 @@ class _Calls:
         if not len(self.rows):
             return np.full(len(instants_ns), NOBODY, dtype=np.int64)
         # a copy to the host may be over when the call that waits for it has yet to begin
-        places = np.searchsorted(self.starts_ns, instants_ns + _SOON_NS, side="right") - 1
-        is_hit = (places >= 0) & (self.ends_ns[places] >= instants_ns)
-        return np.where(is_hit, places, NOBODY).astype(np.int64)
+        indices = np.searchsorted(self.starts_ns, instants_ns + _SOON_NS, side="right") - 1
+        is_hit = (indices >= 0) & (self.ends_ns[indices] >= instants_ns)
+        return np.where(is_hit, indices, NOBODY).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,21 @@ class IdleTime:
     synchronizations: tuple[Synchronization, ...]
 
 
-def added_up(found: Iterable[Synchronization]) -> tuple[Synchronization, ...]:
+def added_up(results: Iterable[Synchronization]) -> tuple[Synchronization, ...]:
     """The places of several windows: each once, what costs the most first."""
-    places: dict[tuple[object, ...], Synchronization] = {}
-    for one in found:
-        key = (one.worker, one.operator, one.call, one.module, one.line, one.phase)
-        known = places.get(key)
-        places[key] = one if known is None else known.with_more(one)
-    return tuple(sorted(places.values(), key=lambda one: -(one.idle_ns + one.blocked_ns)))
+    indices: dict[tuple[object, ...], Synchronization] = {}
+    for result in results:
+        key = (
+            result.worker,
+            result.operator,
+            result.call,
+            result.module,
+            result.line,
+            result.phase,
+        )
+        existing = indices.get(key)
+        indices[key] = result if existing is None else existing.with_more(result)
+    return tuple(sorted(indices.values(), key=lambda index: -(index.idle_ns + index.blocked_ns)))
 
 
 def find_gaps(profile: Profile) -> IdleTime:
@@ -123,15 +130,15 @@ def find_gaps(profile: Profile) -> IdleTime:
     gaps: list[Gap] = []
     idle_ns = np.zeros(len(calls.rows), dtype=np.int64)
     for device in profile.operations.device_names:
-        found = _gaps_of(profile, device, calls)
-        gaps += found.gaps(profile, device, calls)
-        is_sync = found.causes == _NUMBER[Cause.SYNC]
-        np.add.at(idle_ns, found.waited[is_sync], found.lengths_ns[is_sync])
+        result = _gaps_of(profile, device, calls)
+        gaps += result.gaps(profile, device, calls)
+        is_sync = result.causes == _NUMBER[Cause.SYNC]
+        np.add.at(idle_ns, result.waited[is_sync], result.lengths_ns[is_sync])
     return IdleTime(tuple(gaps), _synchronizations(profile, calls, idle_ns))
 
 
 @dataclass(frozen=True)
-class _Found:
+class _FoundGap:
     """Gaps of one device, column by column."""
 
     starts_ns: Numbers
@@ -143,19 +150,19 @@ class _Found:
 
     def gaps(self, profile: Profile, device: str, calls: _Calls) -> list[Gap]:
         """As records."""
-        operations, known = profile.operations, tuple(Cause)
+        operations, existing = profile.operations, tuple(Cause)
         phases = profile.phases.at(self._blamed_ns(operations, calls), Phase.BETWEEN.value)
-        found = []
-        for place in range(len(self.starts_ns)):
-            cause = known[self.causes[place]]
-            who = _names_of(operations, int(self.launchers[place]), int(self.launches[place]))
+        result = []
+        for index in range(len(self.starts_ns)):
+            cause = existing[self.causes[index]]
+            who = _names_of(operations, int(self.launchers[index]), int(self.launches[index]))
             if cause is Cause.SYNC:
-                operator, _, module, _ = calls.origins[self.waited[place]]
+                operator, _, module, _ = calls.origins[self.waited[index]]
                 who = (operator, module)
-            start_ns, length_ns = int(self.starts_ns[place]), int(self.lengths_ns[place])
-            about = (start_ns, length_ns, cause, phases[place], *who)
-            found.append(Gap(profile.worker, device, *about))
-        return found
+            start_ns, length_ns = int(self.starts_ns[index]), int(self.lengths_ns[index])
+            about = (start_ns, length_ns, cause, phases[index], *who)
+            result.append(Gap(profile.worker, device, *about))
+        return result
 
     def _blamed_ns(self, operations: Operations, calls: _Calls) -> Numbers:
         """When the host did what the gap is due to; where that is not known, when it began."""
@@ -168,16 +175,16 @@ class _Found:
         return np.where(is_sync, calls.starts_ns[self.waited], launched)
 
 
-def _gaps_of(profile: Profile, device: str, calls: _Calls) -> _Found:
+def _gaps_of(profile: Profile, device: str, calls: _Calls) -> _FoundGap:
     operations = profile.operations
     mine = np.flatnonzero(operations.is_on_device & operations.devices.are_in({device}))
     mine = mine[np.argsort(operations.starts_ns[mine], kind="stable")]
     free = Extents.of(operations.starts_ns[mine], operations.ends_ns[mine]).gaps(
         *known_extent(profile, device)
     )
-    places = np.searchsorted(operations.starts_ns[mine], free.ends_ns)
-    is_last = places == len(mine)
-    following = mine[np.minimum(places, len(mine) - 1)]
+    indices = np.searchsorted(operations.starts_ns[mine], free.ends_ns)
+    is_last = indices == len(mine)
+    following = mine[np.minimum(indices, len(mine) - 1)]
     launches = np.where(is_last, NOBODY, operations.launches[following])
     waited = calls.waiting_at(free.starts_ns)
     lengths = free.ends_ns - free.starts_ns
@@ -191,11 +198,11 @@ def _gaps_of(profile: Profile, device: str, calls: _Calls) -> _Found:
             is_known & (waited != NOBODY),
             is_known,
         ],
-        [_NUMBER[one] for one in (Cause.DEVICE, Cause.DATA, Cause.SYNC, Cause.HOST)],
+        [_NUMBER[item] for item in (Cause.DEVICE, Cause.DATA, Cause.SYNC, Cause.HOST)],
         _NUMBER[Cause.UNKNOWN],
     )
     launchers = operations.nesting.outermost(launches, operations.is_operator)
-    return _Found(free.starts_ns, lengths, causes, launchers, launches, waited)
+    return _FoundGap(free.starts_ns, lengths, causes, launchers, launches, waited)
 
 
 def _names_of(operations: Operations, launcher: int, launch: int) -> tuple[str, str]:
@@ -232,18 +239,18 @@ def _lines(operations: Operations, rows: Numbers) -> list[str]:
         return [""] * len(rows)
     mine = np.zeros(len(operations), dtype=np.bool_)
     mine[rows] = True
-    found = Nesting.of(operations, is_python | mine).nearest(rows, is_python)
-    return ["" if row == NOBODY else operations.names[row] for row in found.tolist()]
+    nearest = Nesting.of(operations, is_python | mine).nearest(rows, is_python)
+    return ["" if row == NOBODY else operations.names[row] for row in nearest.tolist()]
 
 
 def _synchronizations(
     profile: Profile, calls: _Calls, idle_ns: Numbers
 ) -> tuple[Synchronization, ...]:
     phases = profile.phases.at(calls.starts_ns, Phase.BETWEEN.value)
-    found: dict[tuple[str, str, str, str, str], list[int]] = {}
+    result: dict[tuple[str, str, str, str, str], list[int]] = {}
     blocked_ns = (calls.ends_ns - calls.starts_ns).tolist()
-    for place, origin in enumerate(calls.origins):
-        sums = found.setdefault((*origin, phases[place]), [0, 0, 0])
-        for number, value in enumerate((1, blocked_ns[place], int(idle_ns[place]))):
+    for index, origin in enumerate(calls.origins):
+        sums = result.setdefault((*origin, phases[index]), [0, 0, 0])
+        for number, value in enumerate((1, blocked_ns[index], int(idle_ns[index]))):
             sums[number] += value
-    return tuple(Synchronization(profile.worker, *who, *sums) for who, sums in found.items())
+    return tuple(Synchronization(profile.worker, *who, *sums) for who, sums in result.items())

@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 Reals = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 LEAST_POINTS = 12
 FEWEST_POINTS = 5  # of something that is measured exactly
-_PARTS = 6
+_SEGMENTS = 6
 _STRAIGHT = 0.5  # of its share each part of a straight line must have
 # Of an even growth each part has its share. What fills up (a cache, longer and longer sequences)
 # has less and less: the later parts must have two thirds of theirs, the earlier ones some.
@@ -46,11 +46,11 @@ def growth_of(seconds: Reals, values: Reals) -> Growth | None:
     edges = _edges(seconds)
     if edges is None:
         return None
-    parts = _middles(values, edges)
+    medians = _middles(values, edges)
     middles = np.add.reduceat(seconds, edges[:-1]) / np.diff(edges)
     lasted = float(middles[-1] - middles[0])
-    rate = float(parts[-1] - parts[0]) / lasted if lasted > 0 else 0.0
-    return Growth(float(parts[0]), float(values[-1]), rate, _is_steady(parts))
+    rate = float(medians[-1] - medians[0]) / lasted if lasted > 0 else 0.0
+    return Growth(float(medians[0]), float(values[-1]), rate, _is_steady(medians))
 
 
 def growth_with(steps: Reals, seconds: Reals, values: Reals) -> Growth | None:
@@ -66,28 +66,28 @@ def growth_with(steps: Reals, seconds: Reals, values: Reals) -> Growth | None:
         rate = float(values[-1] - values[0]) / lasted if lasted > 0 else 0.0
         is_straight = _is_straight(seconds, values) or _is_straight(steps, values)
         return Growth(float(values[0]), float(values[-1]), rate, is_straight)
-    found, edges = growth_of(seconds, values), _edges(steps)
-    if found is None or found.is_steady:
-        return found
+    result, edges = growth_of(seconds, values), _edges(steps)
+    if result is None or result.is_steady:
+        return result
     if edges is None:  # many steps between two points: on a busy machine they come in bursts
-        return replace(found, is_steady=_is_straight(steps, values))
-    return replace(found, is_steady=_is_steady(_middles(values, edges)))
+        return replace(result, is_steady=_is_straight(steps, values))
+    return replace(result, is_steady=_is_steady(_middles(values, edges)))
 
 
-def _edges(axis: Reals) -> Places | None:
+def _edges(axis: Reals) -> Indices | None:
     """Where parts of the same length begin and end; None where one of them is empty."""
-    places = np.searchsorted(np.linspace(axis[0], axis[-1], _PARTS + 1)[1:-1], axis)
-    edges = np.searchsorted(places, np.arange(_PARTS + 1))
+    indices = np.searchsorted(np.linspace(axis[0], axis[-1], _SEGMENTS + 1)[1:-1], axis)
+    edges = np.searchsorted(indices, np.arange(_SEGMENTS + 1))
     return None if (np.diff(edges) == 0).any() else edges
 
 
-def _middles(values: Reals, edges: Places) -> Reals:
+def _middles(values: Reals, edges: Indices) -> Reals:
     return np.array([np.median(values[a:b]) for a, b in pairwise(edges.tolist())])
 
 
-def _is_steady(parts: Reals) -> bool:
-    rises = np.diff(parts)
-    total = float(parts[-1] - parts[0])
+def _is_steady(values: Reals) -> bool:
+    rises = np.diff(values)
+    total = float(values[-1] - values[0])
     return total > 0 and bool((rises >= _LEAST_SHARES * total / len(rises)).all())
 
 
@@ -95,14 +95,14 @@ def _is_straight(axis: Reals, values: Reals) -> bool:
     """Whether a few points grow evenly, to the last one."""
     if axis[-1] <= axis[0]:
         return False
-    count = min(len(values) - 1, _PARTS)
+    count = min(len(values) - 1, _SEGMENTS)
     rises = np.diff(np.interp(np.linspace(axis[0], axis[-1], count + 1), axis, values))
     return bool(rises.min() > 0 and rises.min() >= _STRAIGHT * rises.mean())
 
 
-def halve(rows: list[list[float]], most: int) -> list[list[float]]:
+def halve(rows: list[list[float]], index: int) -> list[list[float]]:
     """Rows, and where they are more than so many, the means of neighbours: half as many."""
-    if len(rows) <= most:
+    if len(rows) <= index:
         return rows
     even = np.array(rows[: len(rows) // 2 * 2])
     pairs: list[list[float]] = even.reshape(-1, 2, even.shape[1]).mean(axis=1).tolist()

@@ -11,7 +11,7 @@ Counts = npt.NDArray[np.int64]
 
 def edges_for(groups: Sequence[npt.NDArray[np.floating]], bins: int) -> Reals:
     """Edges of so many bins of one width over all values that are finite."""
-    every = np.concatenate([np.empty(0), *(one[np.isfinite(one)] for one in groups)])
+    every = np.concatenate([np.empty(0), *(group[np.isfinite(group)] for group in groups)])
     low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
     if high <= low:
         low, high = low - (abs(low) * 1e-3 or 0.5), high + (abs(high) * 1e-3 or 0.5)

@@ -11,7 +11,8 @@ from sonde.records.python_profile import Function
 # What is called from here is the model's own work, whoever has written it.
 _FRAMEWORK = "-packages/torch/"
 _MODEL = tuple(
-    f"{_FRAMEWORK}{one}" for one in ("nn/modules/", "autograd/", "optim/", "_dynamo/", "_tensor.py")
+    f"{_FRAMEWORK}{item}"
+    for item in ("nn/modules/", "autograd/", "optim/", "_dynamo/", "_tensor.py")
 )
 _INSTALLED = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen")
 _MODULE_LEVEL = "<module>"
@@ -28,7 +29,7 @@ class HotFunction:
     seconds: float
 
 
-def hot_function(parts: Sequence[Amounts], least: float) -> HotFunction | None:
+def hot_function(profiles: Sequence[Amounts], min_share: float) -> HotFunction | None:
     """The innermost function of the script's own that takes at least such a share.
 
     Functions that themselves call the model, its backward pass or its optimizer are what trains:
@@ -38,29 +39,29 @@ def hot_function(parts: Sequence[Amounts], least: float) -> HotFunction | None:
     lines: dict[Function, dict[int, int]] = {}
     depths: dict[Function, int] = {}
     training: set[Function] = set()
-    whole = 0
-    for part in parts:
-        own = np.zeros(len(part.tree.parents), dtype=np.int64)
-        np.add.at(own, part.nodes, part.ns)
-        whole += int(own.sum())
-        charged = _charged(part.tree, training)
-        for node in np.flatnonzero(own).tolist():
+    total = 0
+    for amounts in profiles:
+        memory = np.zeros(len(amounts.tree.parents), dtype=np.int64)
+        np.add.at(memory, amounts.nodes, amounts.ns)
+        total += int(memory.sum())
+        charged = _charged(amounts.tree, training)
+        for node in np.flatnonzero(memory).tolist():
             for depth, (function, line) in enumerate(charged[node].items()):
                 depths[function] = max(depth, depths.get(function, 0))
-                totals[function] = totals.get(function, 0) + int(own[node])
+                totals[function] = totals.get(function, 0) + int(memory[node])
                 of_lines = lines.setdefault(function, {})
-                of_lines[line] = of_lines.get(line, 0) + int(own[node])
+                of_lines[line] = of_lines.get(line, 0) + int(memory[node])
     enough = {
-        one: spent
-        for one, spent in totals.items()
-        if spent >= least * whole and one not in training and one.name != _MODULE_LEVEL
+        item: spent
+        for item, spent in totals.items()
+        if spent >= min_share * total and item not in training and item.name != _MODULE_LEVEL
     }
     if not enough:
         return None
-    found = min(enough, key=lambda one: (enough[one], -depths[one], one))
-    line = max(lines[found], key=lambda one: lines[found][one])
-    share = enough[found] / whole
-    return HotFunction(found.name, short_file(found.file), line, share, enough[found] / 1e9)
+    result = min(enough, key=lambda name: (enough[name], -depths[name], name))
+    line = max(lines[result], key=lambda line: lines[result][line])
+    share = enough[result] / total
+    return HotFunction(result.name, short_file(result.file), line, share, enough[result] / 1e9)
 
 
 def _charged(tree: Tree, training: set[Function]) -> list[dict[Function, int]]:
@@ -71,7 +72,7 @@ def _charged(tree: Tree, training: set[Function]) -> list[dict[Function, int]]:
         above = charged[parent] if parent >= 0 else {}
         function, file = tree.function_at(node), tree.function_at(node).file
         in_model = bool(parent >= 0 and is_model[parent])
-        if any(one in file for one in _MODEL):
+        if any(item in file for item in _MODEL):
             training.update(above)
             in_model = True
         is_model.append(in_model)
@@ -86,5 +87,5 @@ def _charged(tree: Tree, training: set[Function]) -> list[dict[Function, int]]:
 
 def _is_own(file: str) -> bool:
     """Whether a file is the script's, and nobody's that was installed."""
-    is_installed = any(one in file for one in _INSTALLED)
+    is_installed = any(item in file for item in _INSTALLED)
     return bool(file) and not is_installed and bool(module_of(file))

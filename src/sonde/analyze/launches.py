@@ -32,20 +32,20 @@ class LaunchCost:
 
 def launch_costs(profiles: Iterable[Profile]) -> tuple[LaunchCost, ...]:
     """Per worker and device, over all windows."""
-    found: dict[tuple[int, str], list[tuple[Numbers, Numbers, Numbers]]] = {}
+    result: dict[tuple[int, str], list[tuple[Numbers, Numbers, Numbers]]] = {}
     for profile in profiles:
         for device in profile.operations.device_names:
             numbers = _launches(profile, device)
             if len(numbers[0]):
-                found.setdefault((profile.worker, device), []).append(numbers)
+                result.setdefault((profile.worker, device), []).append(numbers)
     return tuple(
-        _cost(worker, device, *(_joined(one) for one in zip(*parts, strict=True)))
-        for (worker, device), parts in found.items()
+        _cost(worker, device, *(_joined(item) for item in zip(*sections, strict=True)))
+        for (worker, device), sections in result.items()
     )
 
 
-def _joined(parts: Iterable[Numbers]) -> Reals:
-    return np.concatenate(list(parts)).astype(np.float64)
+def _joined(arrays: Iterable[Numbers]) -> Reals:
+    return np.concatenate(list(arrays)).astype(np.float64)
 
 
 def _launches(profile: Profile, device: str) -> tuple[Numbers, Numbers, Numbers]:

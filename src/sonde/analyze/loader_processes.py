@@ -11,7 +11,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from sonde.analyze.outliers import outliers
+from sonde.analyze.outliers import loading_outliers
 from sonde.records.loading import LoaderFacts, LoaderHost
 
 WAITS_TOO_LONG_PERCENT = 10.0
@@ -73,8 +73,8 @@ class Loading:
     @property
     def needed(self) -> int:
         """Loader processes that make data as quickly as steps use it, with some to spare."""
-        found = max(1, ceil(_RESERVE * self.making / self.step))
-        return min(found, self.facts.processes) if self.keeps_up else found
+        result = max(1, ceil(_RESERVE * self.making / self.step))
+        return min(result, self.facts.processes) if self.keeps_up else result
 
     @property
     def cores(self) -> int:
@@ -98,23 +98,23 @@ class Loading:
 
     @property
     def _cores_of_all(self) -> int:
-        known = self.host.cores
-        return self.facts.cores if known is None else max(1, int(known))
+        memory = self.host.cores
+        return self.facts.cores if memory is None else max(1, int(memory))
 
     @property
     def _free_cores(self) -> float | None:
         """Cores with nothing to do; None where nobody has measured it."""
         host, cores = self.host, self._cores_of_all
-        own = None if host.job_percent is None else host.job_percent / cores
-        busy = [one for one in (host.busy_percent, own) if one is not None]
+        memory = None if host.job_percent is None else host.job_percent / cores
+        busy = [item for item in (host.busy_percent, memory) if item is not None]
         return cores * (1 - max(busy) / 100) if busy else None
 
 
 def usual_wait(seconds: npt.ArrayLike) -> float:
     """The mean of some waits without those that are out of line: of four, one may be long."""
     values = np.asarray(seconds, dtype=np.float64)
-    usual = np.delete(values, outliers(values))
-    return float(usual.mean()) if len(usual) else 0.0
+    typical = np.delete(values, loading_outliers(values))
+    return float(typical.mean()) if len(typical) else 0.0
 
 
 def usual_step(seconds: npt.ArrayLike) -> float:
@@ -127,17 +127,17 @@ def advise_processes(loading: Loading) -> ProcessAdvice | None:
     """How many loader processes to have; None where steps take no time."""
     if loading.step <= 0:
         return None
-    processes, needed, most = loading.facts.processes, loading.needed, loading.most
+    processes, needed, maximum = loading.facts.processes, loading.needed, loading.most
     held_by = Limit.DATASET if loading.is_waiting else Limit.CORES
-    if processes > most:
-        return ProcessAdvice(needed, most, held_by, _fewer(loading))
+    if processes > maximum:
+        return ProcessAdvice(needed, maximum, held_by, _fewer(loading))
     if loading.keeps_up:
         share = f"{loading.waited_percent:.1f} %"
         text = f"Loading keeps up: steps wait {share} of their time for data."
         return ProcessAdvice(needed, processes, Limit.NOTHING, text)
     if processes >= needed:
         return ProcessAdvice(needed, processes, Limit.NOTHING, _handed_over(processes))
-    advised = min(needed, most)
+    advised = min(needed, maximum)
     limit = Limit.NOTHING if advised == needed else held_by
     return ProcessAdvice(needed, advised, limit, _more(loading, advised, limit))
 
@@ -163,7 +163,7 @@ def _more(loading: Loading, advised: int, limit: Limit) -> str:
     now = {0: "the training makes it itself", 1: "one process makes it"}.get(
         processes, f"{processes} processes make it"
     )
-    said = (
+    text = (
         f"The data of a step takes {time_text(loading.making)} to make, a step without waiting "
         f"{time_text(loading.step)}; {now}."
     )
@@ -173,7 +173,7 @@ def _more(loading: Loading, advised: int, limit: Limit) -> str:
             Limit.CORES: "would come nearer; make batches cheaper, too",
             Limit.DATASET: "would come nearer; let the data set wait less, too",
         }[limit]
-        return f"{said} {_processes(advised).capitalize()} (num_workers={advised}) {nearer}."
+        return f"{text} {_processes(advised).capitalize()} (num_workers={advised}) {nearer}."
     cores = _cores(loading.cores)
     way_out = {
         Limit.CORES: f"there {'is' if loading.cores == 1 else 'are'} only {cores}: make batches "
@@ -181,7 +181,7 @@ def _more(loading: Loading, advised: int, limit: Limit) -> str:
         Limit.DATASET: f"there is no room for them on {cores}: let the data set wait less, with "
         "larger reads or with data that lies nearer",
     }[limit]
-    return f"{said} {_processes(loading.needed).capitalize()} would keep up, but {way_out}."
+    return f"{text} {_processes(loading.needed).capitalize()} would keep up, but {way_out}."
 
 
 def time_text(seconds: float) -> str:

@@ -19,7 +19,7 @@ from sonde.analyze.loader_processes import (
     usual_step,
     usual_wait,
 )
-from sonde.analyze.outliers import outliers
+from sonde.analyze.outliers import loading_outliers
 from sonde.analyze.percentiles import percentiles
 from sonde.records.loading import (
     BatchWait,
@@ -88,7 +88,7 @@ class LoaderReport:
 
     def seconds(self, operation: str) -> Distribution | None:
         """How long an operation took; None where it was not seen."""
-        return next((one for one in self.operations if one.operation == operation), None)
+        return next((item for item in self.operations if item.operation == operation), None)
 
 
 def examine(record: LoaderRecord) -> LoaderReport:
@@ -97,7 +97,7 @@ def examine(record: LoaderRecord) -> LoaderReport:
         distribution(name, seconds) for name, seconds in record.seconds.items() if len(seconds)
     )
     functions, slowest = functions_of(record.stacks)
-    starts = [one.total_seconds for one in record.starts]
+    starts = [start.total_seconds for start in record.starts]
     waits = record.seconds.get(Operation.WAIT, ())
     loading = _loading(record)
     report = LoaderReport(
@@ -105,10 +105,16 @@ def examine(record: LoaderRecord) -> LoaderReport:
         operations=operations,
         functions=functions,
         slowest=slowest,
-        slow_starts=tuple(record.starts[place] for place in outliers(starts)),
+        slow_starts=tuple(
+            record.starts[loading_outlier] for loading_outlier in loading_outliers(starts)
+        ),
         slow_waits=tuple(
-            BatchWait(record.wait_times_ns[place], record.wait_steps[place], waits[place])
-            for place in outliers(waits)
+            BatchWait(
+                record.wait_times_ns[loading_outlier],
+                record.wait_steps[loading_outlier],
+                waits[loading_outlier],
+            )
+            for loading_outlier in loading_outliers(waits)
         ),
         loading=loading,
         processes=advise_processes(loading),
@@ -132,22 +138,22 @@ def functions_of(
     That one is found from the outside in: as long as one function holds most of the time, we look
     inside it, and of those the innermost counts that a person has written or has chosen.
     """
-    whole = sum(seconds for _, seconds in stacks)
-    if not whole:
+    entire = sum(seconds for _, seconds in stacks)
+    if not entire:
         return (), None
     total: dict[str, float] = {}
-    own: dict[str, float] = {}
+    memory: dict[str, float] = {}
     for stack, seconds in stacks:
         for label in dict.fromkeys(stack):
             total[label] = total.get(label, 0.0) + seconds
-        own[stack[-1]] = own.get(stack[-1], 0.0) + seconds
+        memory[stack[-1]] = memory.get(stack[-1], 0.0) + seconds
     shares = {
-        label: _share(label, 100 * seconds / whole, 100 * own.get(label, 0.0) / whole)
+        label: _share(label, 100 * seconds / entire, 100 * memory.get(label, 0.0) / entire)
         for label, seconds in total.items()
     }
-    ordered = sorted(shares.values(), key=lambda one: (-one.percent, one.name))
-    chosen = [shares[label] for label in _heaviest_path(stacks, whole * _NAMED_PERCENT / 100)]
-    chosen = [one for one in chosen if not one.is_library or one.name.endswith(_WORKS)]
+    ordered = sorted(shares.values(), key=lambda share: (-share.percent, share.name))
+    chosen = [shares[label] for label in _heaviest_path(stacks, entire * _NAMED_PERCENT / 100)]
+    chosen = [item for item in chosen if not item.is_library or item.name.endswith(_WORKS)]
     return tuple(ordered), chosen[-1] if chosen else None
 
 
@@ -159,21 +165,23 @@ def _heaviest_path(
     while True:
         depth = len(path)
         children: dict[str, float] = {}
-        inside = [one for one in inside if len(one[0]) > depth]
+        inside = [item for item in inside if len(item[0]) > depth]
         for stack, seconds in inside:
             children[stack[depth]] = children.get(stack[depth], 0.0) + seconds
         heaviest = max(children, key=lambda label: children[label], default="")
         if not heaviest or children[heaviest] < least_seconds:
             return path
         path.append(heaviest)
-        inside = [one for one in inside if one[0][depth] == heaviest]
+        inside = [item for item in inside if item[0][depth] == heaviest]
 
 
 def _share(label: str, percent: float, own_percent: float) -> FunctionShare:
-    found = _LABEL.fullmatch(label)
-    if found is None:
+    fullmatch = _LABEL.fullmatch(label)
+    if fullmatch is None:
         return FunctionShare(label, "", 0, percent, own_percent)
-    return FunctionShare(found["name"], found["file"], int(found["line"]), percent, own_percent)
+    return FunctionShare(
+        fullmatch["name"], fullmatch["file"], int(fullmatch["line"]), percent, own_percent
+    )
 
 
 def _median(values: Sequence[float]) -> float | None:
@@ -194,21 +202,21 @@ def _loading(record: LoaderRecord) -> Loading:
 
 def _advice(report: LoaderReport) -> list[Advice]:
     record = report.record
-    found = [*_on_waiting(report), *_on_processes(report)]
-    found += [*_on_starts(report), *_on_pinning(record)]
+    result = [*_on_waiting(report), *_on_processes(report)]
+    result += [*_on_starts(report), *_on_pinning(record)]
     if report.slow_waits:
-        worst = max(report.slow_waits, key=lambda one: one.seconds)
+        worst = max(report.slow_waits, key=lambda slow_wait: slow_wait.seconds)
         text = (
             f"{_times(len(report.slow_waits))} a batch came out of line, the slowest one, at "
             f"{record.mode} step {worst.step}, after {time_text(worst.seconds)}: "
             "look for items that take much longer than others, and for a slow disk or network."
         )
-        found.append(Advice("outliers", text))
-    if not found and record.waited_percent is not None:
+        result.append(Advice("outliers", text))
+    if not result and record.waited_percent is not None:
         share = f"{record.waited_percent:.1f} %"
         text = f"Loading keeps up: {record.mode} steps wait {share} of their time for data."
-        found.append(Advice("healthy", text))
-    return found
+        result.append(Advice("healthy", text))
+    return result
 
 
 def _on_waiting(report: LoaderReport) -> list[Advice]:
@@ -217,11 +225,11 @@ def _on_waiting(report: LoaderReport) -> list[Advice]:
         return []
     share = f"{record.waited_percent:.0f} %"
     text = f"{record.mode.capitalize()} steps wait {share} of their time for data."
-    found = [Advice("waiting", text)]
+    result = [Advice("waiting", text)]
     if not record.seconds.get(Operation.BATCH):
         text = "Nobody has looked inside of a batch yet: sonde profile JOB --kinds dataloader"
-        found.append(Advice("window", text))
-    return found
+        result.append(Advice("window", text))
+    return result
 
 
 def _on_processes(report: LoaderReport) -> list[Advice]:
@@ -248,25 +256,25 @@ def _on_function(report: LoaderReport) -> list[Advice]:
 
 def _on_starts(report: LoaderReport) -> list[Advice]:
     record = report.record
-    found = []
-    usual = _median(record.seconds.get(Operation.WAIT, ())) or 0.0
-    spent = sum(max(0.0, one.total_seconds - usual) for one in record.starts)
+    result = []
+    typical = _median(record.seconds.get(Operation.WAIT, ())) or 0.0
+    spent = sum(max(0.0, start.total_seconds - typical) for start in record.starts)
     trained = sum(record.step_seconds)
     is_much = trained and 100 * spent / (trained + spent) >= _STARTS_TOO_LONG_PERCENT
     if is_much and len(record.starts) > 1 and record.facts.processes:
-        each = time_text(_median([one.total_seconds for one in record.starts]) or 0.0)
+        each = time_text(_median([start.total_seconds for start in record.starts]) or 0.0)
         text = f"{len(record.starts)} iterators have started, and each takes {each} to get going."
         if not record.facts.keeps_processes:
             text += " With persistent_workers=True their processes are started only once."
-        found.append(Advice("starts", text))
+        result.append(Advice("starts", text))
     if report.slow_starts:
-        worst = max(report.slow_starts, key=lambda one: one.total_seconds)
+        worst = max(report.slow_starts, key=lambda slow_start: slow_start.total_seconds)
         text = (
             f"{_times(len(report.slow_starts))} an iterator started out of line, "
             f"the slowest one in {time_text(worst.total_seconds)}."
         )
-        found.append(Advice("slow starts", text))
-    return found
+        result.append(Advice("slow starts", text))
+    return result
 
 
 def _on_pinning(record: LoaderRecord) -> list[Advice]:

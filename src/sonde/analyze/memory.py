@@ -32,10 +32,10 @@ def use_of(changes: Changes, starts_ns: Numbers, ends_ns: Numbers) -> list[Use]:
     live = np.concatenate([[0], np.cumsum(changes.sizes)])
     firsts = np.searchsorted(changes.times_ns, starts_ns, side="left").tolist()
     lasts = np.searchsorted(changes.times_ns, ends_ns, side="left").tolist()
-    found = []
+    result = []
     for first, last in zip(firsts, lasts, strict=True):
         sizes = changes.sizes[first:last]
-        found.append(
+        result.append(
             Use(
                 allocated_bytes=int(sizes[sizes > 0].sum()),
                 freed_bytes=-int(sizes[sizes < 0].sum()),
@@ -43,7 +43,7 @@ def use_of(changes: Changes, starts_ns: Numbers, ends_ns: Numbers) -> list[Use]:
                 peak_bytes=int(live[first : last + 1].max()),
             )
         )
-    return found
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ def use_by_module(
     """
     names = np.array(modules, dtype=np.object_)
     distinct, of_call = np.unique(names, return_inverse=True) if modules else (names, names)
-    found = []
+    results = []
     for number, module in enumerate(distinct.tolist()):
         calls = np.flatnonzero(of_call == number)
         is_own = np.isin(inside, calls)
         sizes = changes.sizes[is_own]
-        found.append(
+        results.append(
             ModuleUse(
                 module=str(module),
                 calls=len(calls),
@@ -88,4 +88,4 @@ def use_by_module(
                 peak_bytes=max(uses[call].peak_bytes for call in calls.tolist()),
             )
         )
-    return sorted(found, key=lambda one: (-one.held_bytes, -one.kept_bytes))
+    return sorted(results, key=lambda result: (-result.held_bytes, -result.kept_bytes))

@@ -16,10 +16,10 @@ from sonde.records.profile import DEVICE_CATEGORIES, NO_CORRELATION, OperationCa
 HOST = "cpu"
 NOBODY = -1
 
-_ON_DEVICE = frozenset(one.value for one in DEVICE_CATEGORIES)
+_ON_DEVICE = frozenset(item.value for item in DEVICE_CATEGORIES)
 _WORK = frozenset(
-    one.value
-    for one in (
+    item.value
+    for item in (
         OperationCategory.OPERATOR,
         OperationCategory.RUNTIME,
         OperationCategory.COLLECTIVE,
@@ -38,10 +38,10 @@ class Texts:
 
     def where(self, is_wanted: Callable[[str], bool]) -> Marks:
         """The rows whose text is wanted: asked once per distinct text."""
-        wanted = np.array([is_wanted(text) for text in self.distinct], dtype=np.bool_)
-        if not len(wanted):
+        is_match = np.array([is_wanted(text) for text in self.distinct], dtype=np.bool_)
+        if not len(is_match):
             return np.zeros(len(self.numbers), dtype=np.bool_)
-        return np.asarray(wanted[self.numbers])
+        return np.asarray(is_match[self.numbers])
 
     def are_in(self, texts: Container[str]) -> Marks:
         """The rows whose text is one of some."""
@@ -110,15 +110,15 @@ class Operations:
             (self.correlations != NO_CORRELATION)
             & self.categories.are_in({OperationCategory.RUNTIME.value})
         )
-        found = np.full(len(self), NOBODY, dtype=np.int64)
+        full = np.full(len(self), NOBODY, dtype=np.int64)
         if len(calls):
             calls = calls[np.argsort(self.correlations[calls], kind="stable")]
-            known = self.correlations[calls]
+            memory = self.correlations[calls]
             rows = np.flatnonzero(self.is_on_device & (self.correlations != NO_CORRELATION))
-            places = np.minimum(np.searchsorted(known, self.correlations[rows]), len(known) - 1)
-            is_same = known[places] == self.correlations[rows]
-            found[rows[is_same]] = calls[places[is_same]]
-        return found
+            indices = np.minimum(np.searchsorted(memory, self.correlations[rows]), len(memory) - 1)
+            is_same = memory[indices] == self.correlations[rows]
+            full[rows[is_same]] = calls[indices[is_same]]
+        return full
 
     @cached_property
     def launchers(self) -> Numbers:
@@ -147,7 +147,7 @@ class Nesting:
         stack: list[tuple[int, int]] = []  # row and end, from the outermost in
         lane_before = NOBODY
         columns = (rows[order], starts[order], ends[order], lanes[order])
-        for row, start, end, lane in zip(*(one.tolist() for one in columns), strict=True):
+        for row, start, end, lane in zip(*(column.tolist() for column in columns), strict=True):
             if lane != lane_before:
                 stack.clear()
                 lane_before = lane
@@ -161,31 +161,31 @@ class Nesting:
 
     def nearest(self, rows: Numbers, is_wanted: Marks) -> Numbers:
         """From each row outwards, itself included, the first that is wanted; else NOBODY."""
-        found = rows.copy()
+        result = rows.copy()
         while True:
-            moves = (found != NOBODY) & ~is_wanted[found]
+            moves = (result != NOBODY) & ~is_wanted[result]
             if not moves.any():
-                return found
-            found[moves] = self.parents[found[moves]]
+                return result
+            result[moves] = self.parents[result[moves]]
 
     def outermost(self, rows: Numbers, is_wanted: Marks) -> Numbers:
         """From each row outwards, itself included, the last that is wanted; else NOBODY."""
-        found = np.full(len(rows), NOBODY, dtype=np.int64)
+        full = np.full(len(rows), NOBODY, dtype=np.int64)
         at = rows.copy()
         while (at != NOBODY).any():
             hits = (at != NOBODY) & is_wanted[at]
-            found[hits] = at[hits]
+            full[hits] = at[hits]
             at = np.where(at == NOBODY, NOBODY, self.parents[at])
-        return found
+        return full
 
     def lies_in_same(self, labels: Numbers) -> Marks:
         """Which rows lie, however deep, in one with the same label: those of a recursion."""
-        found = np.zeros(len(labels), dtype=np.bool_)
+        zeros = np.zeros(len(labels), dtype=np.bool_)
         at = self.parents.copy()
         while (at != NOBODY).any():
-            found |= (at != NOBODY) & (labels[at] == labels)
+            zeros |= (at != NOBODY) & (labels[at] == labels)
             at = np.where(at == NOBODY, NOBODY, self.parents[at])
-        return found
+        return zeros
 
 
 @dataclass(frozen=True)
@@ -202,16 +202,16 @@ class Phases:
         numbers = np.zeros(len(instants_ns), dtype=np.int64)
         order = np.argsort(instants_ns, kind="stable")
         ordered = instants_ns[order]
-        found = numbers[order]
-        for place in np.lexsort((-self.ends_ns, self.starts_ns)).tolist():
-            first, last = np.searchsorted(ordered, (self.starts_ns[place], self.ends_ns[place]))
-            found[first:last] = distinct.index(self.names[place])
-        numbers[order] = found
+        result = numbers[order]
+        for index in np.lexsort((-self.ends_ns, self.starts_ns)).tolist():
+            first, last = np.searchsorted(ordered, (self.starts_ns[index], self.ends_ns[index]))
+            result[first:last] = distinct.index(self.names[index])
+        numbers[order] = result
         return Texts(distinct, numbers)
 
     def extents(self, name: str) -> Extents:
         """What one phase covers."""
-        mine = np.array([one == name for one in self.names], dtype=np.bool_)
+        mine = np.array([item == name for item in self.names], dtype=np.bool_)
         return Extents.of(self.starts_ns[mine], self.ends_ns[mine])
 
 

@@ -34,15 +34,15 @@ class OperatorRow:
     device_self_ns: float = 0.0
     device_total_ns: float = 0.0
 
-    def __add__(self, other: "OperatorRow") -> "OperatorRow":
+    def __add__(self, operator_row: "OperatorRow") -> "OperatorRow":
         return OperatorRow(
             self.name,
-            self.calls + other.calls,
-            self.self_ns + other.self_ns,
-            self.total_ns + other.total_ns,
-            self.share_ns + other.share_ns,
-            self.device_self_ns + other.device_self_ns,
-            self.device_total_ns + other.device_total_ns,
+            self.calls + operator_row.calls,
+            self.self_ns + operator_row.self_ns,
+            self.total_ns + operator_row.total_ns,
+            self.share_ns + operator_row.share_ns,
+            self.device_self_ns + operator_row.device_self_ns,
+            self.device_total_ns + operator_row.device_total_ns,
         )
 
 
@@ -169,10 +169,10 @@ def _shared_by_lanes(operations: Operations) -> SharedTime:
 
 
 def _without_inner(spent: Reals, nesting: Nesting) -> Reals:
-    left = spent.copy()
+    remaining = spent.copy()
     inner = np.flatnonzero(nesting.parents != NOBODY)
-    np.subtract.at(left, nesting.parents[inner], spent[inner])
-    return left
+    np.subtract.at(remaining, nesting.parents[inner], spent[inner])
+    return remaining
 
 
 _TOTALS = (2, 5)  # of the sums, those that hold what lies inside
@@ -182,17 +182,17 @@ def _rows(
     labels: Texts, sums: list[Reals], which: Marks, is_counted: Marks
 ) -> tuple[OperatorRow, ...]:
     """One row per label: sums over some rows, totals over those that are not counted already."""
-    most = len(labels.distinct)
+    maximum = len(labels.distinct)
     added = [
-        np.bincount(labels.numbers[rows], one[rows], most)
-        for place, one in enumerate(sums)
-        for rows in [is_counted if place in _TOTALS else which]
+        np.bincount(labels.numbers[rows], item[rows], maximum)
+        for index, item in enumerate(sums)
+        for rows in [is_counted if index in _TOTALS else which]
     ]
     return tuple(
         OperatorRow(
             labels.distinct[number],
             int(added[0][number]),
-            *(float(one[number]) for one in added[1:]),
+            *(float(item[number]) for item in added[1:]),
         )
         for number in np.flatnonzero(added[0]).tolist()
     )
@@ -200,17 +200,20 @@ def _rows(
 
 def _with_inner_modules(rows: Iterable[OperatorRow]) -> tuple[OperatorRow, ...]:
     """A module's total holds the modules in it: those whose names go on from its own."""
-    found = {row.name: row for row in rows}
-    totals = dict.fromkeys(found, (0.0, 0.0))
-    for name, own in found.items():
-        parts = name.split(".")
-        outer = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
-        for one in outer & set(totals):
-            host, device = totals[one]
-            totals[one] = (host + own.self_ns, device + own.device_self_ns)
+    result = {row.name: row for row in rows}
+    totals = dict.fromkeys(result, (0.0, 0.0))
+    for name, amounts in result.items():
+        path_parts = name.split(".")
+        outer = {".".join(path_parts[:count]) for count in range(1, len(path_parts) + 1)}
+        for item in outer & set(totals):
+            host, device = totals[item]
+            totals[item] = (
+                host + amounts.self_ns,
+                device + amounts.device_self_ns,
+            )
     return tuple(
         replace(row, total_ns=totals[row.name][0], device_total_ns=totals[row.name][1])
-        for row in found.values()
+        for row in result.values()
     )
 
 
@@ -218,7 +221,7 @@ def _with_outer_operators(
     rows: Iterable[OperatorRow], operations: Operations
 ) -> tuple[OperatorRow, ...]:
     """Operators that started nothing themselves, but called one that did, have a total, too."""
-    found = {row.name: replace(row, total_ns=0.0, device_total_ns=0.0) for row in rows}
+    result = {row.name: replace(row, total_ns=0.0, device_total_ns=0.0) for row in rows}
     nesting, names = operations.nesting, operations.names
     _, deep = _device_times(operations)
     outer = operations.is_operator & ~nesting.lies_in_same(names.numbers) & (deep > 0)
@@ -226,18 +229,18 @@ def _with_outer_operators(
     calls = np.bincount(names.numbers[operations.is_operator], minlength=len(names.distinct))
     for number in np.flatnonzero(totals).tolist():
         name, spent = names.distinct[number], float(totals[number])
-        row = found.get(name, OperatorRow(name))
+        row = result.get(name, OperatorRow(name))
         count = int(calls[number])
-        found[name] = replace(row, calls=count, total_ns=spent, device_total_ns=spent)
+        result[name] = replace(row, calls=count, total_ns=spent, device_total_ns=spent)
     return tuple(
         row if row.total_ns else replace(row, total_ns=row.self_ns, device_total_ns=row.self_ns)
-        for row in found.values()
+        for row in result.values()
     )
 
 
 def _merged(tables: list[OperatorTable]) -> OperatorTable:
-    found: dict[str, OperatorRow] = {}
+    result: dict[str, OperatorRow] = {}
     for table in tables:
         for row in table.rows:
-            found[row.name] = found[row.name] + row if row.name in found else row
-    return OperatorTable(tuple(found.values()), sum(table.wall_ns for table in tables))
+            result[row.name] = result[row.name] + row if row.name in result else row
+    return OperatorTable(tuple(result.values()), sum(table.wall_ns for table in tables))

@@ -17,23 +17,25 @@ def module_shares(
 
     What lies in no module is in none of them, so that shares add up to one at most.
     """
-    wanted = tuple(phases)
-    spent: dict[str, dict[str, float]] = {name: {} for name in wanted}
-    whole = dict.fromkeys(wanted, 0.0)
+    requested = tuple(phases)
+    spent: dict[str, dict[str, float]] = {name: {} for name in requested}
+    total = dict.fromkeys(requested, 0.0)
     for profile in profiles:
         window = Extents.one(profile.start_ns, profile.end_ns)
-        for name in wanted:
-            whole[name] += (profile.phases.extents(name) & window).total_ns
+        for name in requested:
+            total[name] += (profile.phases.extents(name) & window).total_ns
         for (phase, module), own_ns in _own_times(profile).items():
             if phase in spent:
                 spent[phase][module] = spent[phase].get(module, 0.0) + own_ns
     return {
         phase: {
-            module: own_ns / whole[phase]
-            for module, own_ns in sorted(found.items(), key=lambda one: (-one[1], one[0]))
+            module: own_ns / total[phase]
+            for module, own_ns in sorted(
+                results.items(), key=lambda result: (-result[1], result[0])
+            )
         }
-        for phase, found in spent.items()
-        if found and whole[phase]
+        for phase, results in spent.items()
+        if results and total[phase]
     }
 
 
@@ -44,13 +46,13 @@ def _own_times(profile: Profile) -> dict[tuple[str, str], float]:
     at = profile.phases.at(operations.starts_ns[rows], _NO_PHASE)
     own_ns = _self_ns(operations)[rows]
     modules = operations.modules.numbers[rows]
-    found: dict[tuple[str, str], float] = {}
+    result: dict[tuple[str, str], float] = {}
     both = at.numbers * len(operations.modules.distinct) + modules
     for number in np.unique(both).tolist():
         phase, module = divmod(number, len(operations.modules.distinct))
         key = (at.distinct[phase], operations.modules.distinct[module])
-        found[key] = float(own_ns[both == number].sum())
-    return found
+        result[key] = float(own_ns[both == number].sum())
+    return result
 
 
 def _self_ns(operations: Operations) -> Numbers:

@@ -36,17 +36,17 @@ class Tree:
     @cached_property
     def places(self) -> tuple[tuple[str, int], ...]:
         """File and line of every node; what is built in lies where it is called."""
-        found: list[tuple[str, int]] = []
+        result: list[tuple[str, int]] = []
         for node, parent in enumerate(self.parents):
             file, line = self.function_at(node).file, self.node_lines[node]
             if not file and parent >= 0:
-                file = found[parent][0]
-            found.append((file, line))
-        return tuple(found)
+                file = result[parent][0]
+            result.append((file, line))
+        return tuple(result)
 
-    def totals(self, own: Numbers) -> Numbers:
+    def totals(self, steps: Numbers) -> Numbers:
         """What each node and everything under it took."""
-        total = own.tolist()
+        total = steps.tolist()
         for node in range(len(total) - 1, -1, -1):
             if self.parents[node] >= 0:
                 total[self.parents[node]] += total[node]
@@ -55,13 +55,13 @@ class Tree:
     def outermost(self, labels: Sequence[object]) -> Marks:
         """Which nodes have no other of the same label above them."""
         above: list[frozenset[object]] = []
-        found = np.zeros(len(labels), dtype=np.bool_)
+        zeros = np.zeros(len(labels), dtype=np.bool_)
         for node, label in enumerate(labels):
             parent = self.parents[node]
-            known = above[parent] if parent >= 0 else frozenset()
-            found[node] = label not in known
-            above.append(known | {label} if found[node] else known)
-        return found
+            memory = above[parent] if parent >= 0 else frozenset()
+            zeros[node] = label not in memory
+            above.append(memory | {label} if zeros[node] else memory)
+        return zeros
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,16 @@ class Amounts:
             return cls(tree, times, threads, nodes, counts, ns)
         instants = np.array([profile.start_ns, *profile.times_ns], dtype=np.int64)
         firsts = np.repeat(np.cumsum(counts) - counts, counts)
-        looks = np.repeat(times, counts) + np.arange(int(counts.sum())) - firsts
+        inspections = np.repeat(times, counts) + np.arange(int(counts.sum())) - firsts
         threads, nodes = np.repeat(threads, counts), np.repeat(nodes, counts)
-        return cls(tree, looks, threads, nodes, np.ones_like(looks), np.diff(instants)[looks])
+        return cls(
+            tree,
+            inspections,
+            threads,
+            nodes,
+            np.ones_like(inspections),
+            np.diff(instants)[inspections],
+        )
 
     def take(self, which: Marks) -> "Amounts":
         """Some rows."""
@@ -162,11 +169,11 @@ def module_of(file: str) -> str:
     for folder in ("/site-packages/", "/dist-packages/"):
         if folder in file:
             return file.rpartition(folder)[2].partition("/")[0].removesuffix(".py")
-    parts = file.split("/")
-    for place, part in enumerate(parts[:-1]):
-        if part.startswith("python3") and place and parts[place - 1] in ("lib", "lib64"):
-            return parts[place + 1].removesuffix(".py")
-    return parts[-1].removesuffix(".py") if file.startswith("<") else parts[-1]
+    sections = file.split("/")
+    for index, section in enumerate(sections[:-1]):
+        if section.startswith("python3") and index and sections[index - 1] in ("lib", "lib64"):
+            return sections[index + 1].removesuffix(".py")
+    return sections[-1].removesuffix(".py") if file.startswith("<") else sections[-1]
 
 
 def short_file(file: str) -> str:
@@ -187,48 +194,50 @@ class _Sum:
         self.places: dict[tuple[str, int], tuple[int, int]] = {}
 
 
-def hot(parts: Iterable[Amounts], label: Label = of_function) -> list[Hot]:
+def hot(profiles: Iterable[Amounts], label: Label = of_function) -> list[Hot]:
     """Everything that took time, what took most itself first."""
     sums: dict[Function | str, _Sum] = {}
     whole_ns = 0
-    for part in parts:
-        whole_ns += int(part.ns.sum())
-        _add(sums, part, label)
-    found = [_hot(key, one, max(1, whole_ns)) for key, one in sums.items()]
-    return sorted(found, key=lambda one: (-one.self_seconds, -one.total_seconds, one.name))
+    for amounts in profiles:
+        whole_ns += int(amounts.ns.sum())
+        _add(sums, amounts, label)
+    results = [_hot(key, item, max(1, whole_ns)) for key, item in sums.items()]
+    return sorted(
+        results, key=lambda result: (-result.self_seconds, -result.total_seconds, result.name)
+    )
 
 
-def _add(sums: dict[Function | str, _Sum], part: Amounts, label: Label) -> None:
-    tree, size = part.tree, len(part.tree.parents)
-    own = np.zeros(size, dtype=np.int64)
+def _add(sums: dict[Function | str, _Sum], amounts: Amounts, label: Label) -> None:
+    tree, size = amounts.tree, len(amounts.tree.parents)
+    memory = np.zeros(size, dtype=np.int64)
     counts = np.zeros(size, dtype=np.int64)
-    np.add.at(own, part.nodes, part.ns)
-    np.add.at(counts, part.nodes, part.counts)
-    totals, seen = tree.totals(own), tree.totals(counts)
+    np.add.at(memory, amounts.nodes, amounts.ns)
+    np.add.at(counts, amounts.nodes, amounts.counts)
+    totals, count = tree.totals(memory), tree.totals(counts)
     labels = [label(tree, node) for node in range(size)]
     outermost = tree.outermost(labels)
-    for node in np.flatnonzero(seen).tolist():
-        one = sums.setdefault(labels[node], _Sum())
-        one.own_ns += int(own[node])
-        one.count += int(counts[node])
+    for node in np.flatnonzero(count).tolist():
+        item = sums.setdefault(labels[node], _Sum())
+        item.own_ns += int(memory[node])
+        item.count += int(counts[node])
         if outermost[node]:
-            one.total_ns += int(totals[node])
-        before = one.places.get(tree.places[node], (0, 0))
-        now = (before[0] + int(own[node]), before[1] + int(totals[node]))
-        one.places[tree.places[node]] = now
+            item.total_ns += int(totals[node])
+        before = item.places.get(tree.places[node], (0, 0))
+        now = (before[0] + int(memory[node]), before[1] + int(totals[node]))
+        item.places[tree.places[node]] = now
 
 
-def _hot(key: Function | str, one: _Sum, whole_ns: int) -> Hot:
-    file, line = max(one.places, key=lambda place: one.places[place])
+def _hot(key: Function | str, item: _Sum, whole_ns: int) -> Hot:
+    file, line = max(item.places, key=lambda index: item.places[index])
     return Hot(
         label=key,
         file=file,
         line=line,
-        self_seconds=one.own_ns / _SECOND_NS,
-        total_seconds=one.total_ns / _SECOND_NS,
-        self_percent=100 * one.own_ns / whole_ns,
-        total_percent=100 * one.total_ns / whole_ns,
-        count=one.count,
+        self_seconds=item.own_ns / _SECOND_NS,
+        total_seconds=item.total_ns / _SECOND_NS,
+        self_percent=100 * item.own_ns / whole_ns,
+        total_percent=100 * item.total_ns / whole_ns,
+        count=item.count,
     )
 
 
@@ -244,22 +253,27 @@ class Compared:
 
 def compare(groups: Mapping[str, tuple[Sequence[Amounts], int]]) -> list[Compared]:
     """Functions in several groups of so many steps each; the largest difference first."""
-    tables = {name: {one.label: one for one in hot(parts)} for name, (parts, _) in groups.items()}
+    tables = {
+        name: {item.label: item for item in hot(sections)} for name, (sections, _) in groups.items()
+    }
     steps = [max(1, count) for _, count in groups.values()]
-    found = []
+    results = []
     for label in dict.fromkeys(label for table in tables.values() for label in table):
         assert isinstance(label, Function)
         rows = [table.get(label) for table in tables.values()]
-        own = tuple(
-            one.self_seconds / count if one else 0.0 for one, count in zip(rows, steps, strict=True)
+        memory = tuple(
+            item.self_seconds / count if item else 0.0
+            for item, count in zip(rows, steps, strict=True)
         )
         total = tuple(
-            one.total_seconds / count if one else 0.0
-            for one, count in zip(rows, steps, strict=True)
+            item.total_seconds / count if item else 0.0
+            for item, count in zip(rows, steps, strict=True)
         )
-        busiest = max((one for one in rows if one), key=lambda one: one.self_seconds)
-        found.append(Compared(label, busiest.where, own, total))
-    return sorted(found, key=lambda one: -abs(one.self_seconds[0] - one.self_seconds[-1]))
+        busiest = max((row for row in rows if row), key=lambda row: row.self_seconds)
+        results.append(Compared(label, busiest.where, memory, total))
+    return sorted(
+        results, key=lambda result: -abs(result.self_seconds[0] - result.self_seconds[-1])
+    )
 
 
 def outlier_steps(durations: Mapping[int, float], factor: float) -> list[int]:
@@ -267,4 +281,4 @@ def outlier_steps(durations: Mapping[int, float], factor: float) -> list[int]:
     if not durations:
         return []
     middle = float(np.median(list(durations.values())))
-    return sorted(step for step, one in durations.items() if one > factor * middle)
+    return sorted(step for step, item in durations.items() if item > factor * middle)

@@ -29,30 +29,30 @@ class Spread:
 
 def mean_of_devices(values: npt.NDArray[np.floating]) -> Reals:
     """The mean over devices at each tick, of values as (device, tick); NaN where none is known."""
-    known = ~np.isnan(values)
-    counts = known.sum(axis=0)
-    sums = np.where(known, values, 0.0).sum(axis=0, dtype=np.float64)
+    is_known = ~np.isnan(values)
+    counts = is_known.sum(axis=0)
+    sums = np.where(is_known, values, 0.0).sum(axis=0, dtype=np.float64)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
 def sum_of_devices(values: npt.NDArray[np.floating]) -> Reals:
     """The sum over devices at each tick; NaN where none is known."""
-    known = ~np.isnan(values)
-    sums = np.where(known, values, 0.0).sum(axis=0, dtype=np.float64)
-    return np.where(known.any(axis=0), sums, np.nan)
+    is_known = ~np.isnan(values)
+    sums = np.where(is_known, values, 0.0).sum(axis=0, dtype=np.float64)
+    return np.where(is_known.any(axis=0), sums, np.nan)
 
 
 def spread_of(values: Reals) -> Spread:
     """Minimum, percentiles, maximum and mean, exact, of what is known."""
-    known = values[~np.isnan(values)]
+    valid = values[~np.isnan(values)]
     [numbers] = percentiles(values[None, :], _PERCENTAGES)
-    mean = float(known.mean()) if len(known) else float("nan")
-    minimum, p50, p90, p95, p99, maximum = (float(one) for one in numbers)
-    return Spread(len(known), minimum, p50, p90, p95, p99, maximum, mean)
+    mean = float(valid.mean()) if len(valid) else float("nan")
+    minimum, p50, p90, p95, p99, maximum = (float(number) for number in numbers)
+    return Spread(len(valid), minimum, p50, p90, p95, p99, maximum, mean)
 
 
-def busy_devices(values: npt.NDArray[np.floating], least: float = BUSY_PERCENT) -> int:
+def busy_devices(values: npt.NDArray[np.floating], value: float = BUSY_PERCENT) -> int:
     """How many devices were used at all, of values as (device, tick)."""
-    known = ~np.isnan(values)
-    sums, counts = np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1)
-    return int(np.count_nonzero(sums >= least * np.maximum(counts, 1)))
+    is_known = ~np.isnan(values)
+    sums, counts = np.where(is_known, values, 0.0).sum(axis=1), is_known.sum(axis=1)
+    return int(np.count_nonzero(sums >= value * np.maximum(counts, 1)))

@@ -13,15 +13,15 @@ _TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
-class Usual:
+class TypicalRange:
     """The middle of a series, where its upper tail begins, and the largest that was seen."""
 
-    middle: float
+    median: float
     upper: float
     largest: float
 
     @classmethod
-    def of(cls, values: Reals) -> "Usual":
+    def of(cls, values: Reals) -> "TypicalRange":
         """Of finite values, at least one."""
         ordered = np.sort(values)
         count = len(ordered)
@@ -37,18 +37,18 @@ class Usual:
         By differences, and by ratios where all is positive: the loss of a small batch is now and
         then a hundred times its middle, and its tail says so only by ratios.
         """
-        by_difference = self.middle + times * (self.upper - self.middle)
-        if self.middle <= 0:
+        by_difference = self.median + times * (self.upper - self.median)
+        if self.median <= 0:
             return by_difference
-        reach = float(np.log(max(self.upper, _TINY) / self.middle)) * min(times, _MOST_RATIOS)
-        return max(by_difference, self.middle * float(np.exp(min(reach, _MOST_REACH))))
+        reach = float(np.log(max(self.upper, _TINY) / self.median)) * min(times, _MOST_RATIOS)
+        return max(by_difference, self.median * float(np.exp(min(reach, _MOST_REACH))))
 
 
 _MOST_RATIOS = 3.0  # beyond it ratios of a heavy tail allow anything
 _MOST_REACH = 600.0  # exp of more is no number
 
 
-def middle_of(values: npt.ArrayLike) -> float:
+def median_of(values: npt.ArrayLike) -> float:
     """The median of at least one value, as numpy has it; of a few values much sooner."""
     ordered = np.sort(np.asarray(values))
     count = len(ordered)
@@ -60,10 +60,10 @@ def middle_of(values: npt.ArrayLike) -> float:
 
 def quantile_of(ordered: Reals, at: float) -> float:
     """A quantile of sorted numbers, interpolated as numpy does it."""
-    place = (len(ordered) - 1) * at
-    below = int(place)
+    index = (len(ordered) - 1) * at
+    below = int(index)
     low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
-    share = place - below
+    share = index - below
     # from the nearer end: so it never leaves the two
     return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
 
@@ -75,5 +75,5 @@ def longest_run(marks: Marks) -> tuple[int, int]:
     edges = np.flatnonzero(np.diff(np.concatenate(([False], marks, [False])).astype(np.int8)))
     runs = edges.reshape(-1, 2)
     lengths = runs[:, 1] - runs[:, 0]
-    place = int(lengths.argmax())
-    return int(runs[place, 0]), int(lengths[place])
+    index = int(lengths.argmax())
+    return int(runs[index, 0]), int(lengths[index])

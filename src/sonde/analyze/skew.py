@@ -13,7 +13,7 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
 
-_LEAST = 3  # fewer meetings say nothing
+_MIN_MEETINGS = 3  # fewer meetings say nothing
 _QUICKEST = 64  # the meetings that say most
 
 
@@ -56,7 +56,7 @@ class Meetings:
 
 def offset_from_meetings(meetings: Meetings) -> Offset | None:
     """The offset of the other node's clock, or None where they met too seldom."""
-    if len(meetings) < _LEAST:
+    if len(meetings) < _MIN_MEETINGS:
         return None
     quickest = np.argsort(meetings.exchange_ns, kind="stable")[:_QUICKEST]
     quick = meetings.take(quickest)
@@ -77,7 +77,7 @@ def offset_from_ends(ends_ns: Numbers, other_ends_ns: Numbers) -> Offset | None:
     The error is how much the single steps disagree; a worker that is always later by the same time
     cannot be told from a clock.
     """
-    if len(ends_ns) < _LEAST:
+    if len(ends_ns) < _MIN_MEETINGS:
         return None
     apart_ns = other_ends_ns - ends_ns
     return Offset(round(float(np.median(apart_ns))), max(1, round(_spread(apart_ns))), len(ends_ns))

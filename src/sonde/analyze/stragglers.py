@@ -26,36 +26,38 @@ class Slow:
 def slowest(
     phases: Mapping[int, Mapping[str, Reals]],
     alone: Sequence[str],
-    least: float,
-    again: Sequence[str] = (),
+    min_seconds: float,
+    repeated_phases: Sequence[str] = (),
 ) -> Slow | None:
-    """The slowest worker, if it loses enough against the middle of the others.
+    """The slowest worker, if it is slow enough compared with the median of the others.
 
     Args:
         phases: Per worker and phase the seconds of the same steps.
-        alone: Phases in which a worker waits for nobody.
-        least: Seconds of a step that are worth speaking of.
-        again: Those of them whose loss comes at least once more, in a phase in which others wait:
-            what is longer in the forward pass is so in the backward pass.
+        alone: Phases in which a worker does not wait for others.
+        min_seconds: The least excess per step that counts.
+        repeated_phases: Those of them whose excess occurs again in a phase that waits for others:
+            a longer forward pass means a longer backward pass.
     """
     best: Slow | None = None
     for worker in phases:
-        others = [one for rank, one in phases.items() if rank != worker]
-        if not others:
+        items = [item for rank, item in phases.items() if rank != worker]
+        if not items:
             return None
         excess = {
-            phase: phases[worker][phase] - np.median([one[phase] for one in others], axis=0)
+            phase: phases[worker][phase] - np.median([rival[phase] for rival in items], axis=0)
             for phase in alone
-            if phase in phases[worker] and all(phase in one for one in others)
+            if phase in phases[worker] and all(phase in rival for rival in items)
         }
         if not excess:
             continue
         total = np.sum(list(excess.values()), axis=0)
-        counted = total + np.sum([excess[one] for one in again if one in excess], axis=0)
+        counted = total + np.sum(
+            [excess[item] for item in repeated_phases if item in excess], axis=0
+        )
         middle = float(np.median(total))
-        phase = max(excess, key=lambda one: float(np.median(excess[one])))
-        found = Slow(worker, phase, middle, float((counted > least).mean()))
-        is_enough = float(np.median(counted)) > least and middle > 0
+        phase = max(excess, key=lambda name: float(np.median(excess[name])))
+        slow = Slow(worker, phase, middle, float((counted > min_seconds).mean()))
+        is_enough = float(np.median(counted)) > min_seconds and middle > 0
         if is_enough and (best is None or middle > best.excess):
-            best = found
+            best = slow
     return best

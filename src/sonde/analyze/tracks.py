@@ -49,23 +49,23 @@ def _placed(starts_ns: Numbers, ends_ns: Numbers) -> tuple[Numbers, Numbers, Num
     """Rows, how many slices of its row each lies in, and the last of these."""
     # per row the ends and places of what is open there, the outermost first
     rows: list[list[tuple[int, int]]] = []
-    found = np.zeros(len(starts_ns), dtype=np.int64)
+    zeros = np.zeros(len(starts_ns), dtype=np.int64)
     depths = np.zeros(len(starts_ns), dtype=np.int64)
     parents = np.full(len(starts_ns), -1, dtype=np.int64)
-    for place, (start, end) in enumerate(zip(starts_ns.tolist(), ends_ns.tolist(), strict=True)):
+    for index, (start, end) in enumerate(zip(starts_ns.tolist(), ends_ns.tolist(), strict=True)):
         for number, open_ones in enumerate(rows):
             while open_ones and open_ones[-1][0] <= start:
                 open_ones.pop()
             if not open_ones or end <= open_ones[-1][0]:
-                depths[place] = len(open_ones)
-                parents[place] = open_ones[-1][1] if open_ones else -1
-                open_ones.append((end, place))
-                found[place] = number
+                depths[index] = len(open_ones)
+                parents[index] = open_ones[-1][1] if open_ones else -1
+                open_ones.append((end, index))
+                zeros[index] = number
                 break
         else:
-            found[place] = len(rows)
-            rows.append([(end, place)])
-    return found, depths, parents
+            zeros[index] = len(rows)
+            rows.append([(end, index)])
+    return zeros, depths, parents
 
 
 @dataclass(frozen=True)
@@ -137,16 +137,16 @@ class Named:
         """Exact sums over the slices that reach into a range, what took most itself first."""
         inside = np.minimum(self.ends_ns, end_ns) - np.maximum(self.starts_ns, start_ns)
         inside = np.maximum(inside, 0)
-        own = inside.copy()
+        covered = inside.copy()
         held = np.flatnonzero(self.parents >= 0)
-        np.subtract.at(own, self.parents[held], inside[held])
-        seen = np.flatnonzero((self.ends_ns > start_ns) & (self.starts_ns < end_ns))
-        known, places = np.unique(self.names[seen], return_inverse=True)
-        counts = np.bincount(places, minlength=len(known))
-        totals, selves, longest = (np.zeros(len(known), dtype=np.int64) for _ in range(3))
-        np.add.at(totals, places, inside[seen])
-        np.add.at(selves, places, own[seen])
-        np.maximum.at(longest, places, (self.ends_ns - self.starts_ns)[seen])
-        columns = (one.tolist() for one in (known, counts, totals, selves, longest))
-        found = [Sums(*row) for row in zip(*columns, strict=True)]
-        return sorted(found, key=lambda one: (-one.self_ns, -one.total_ns, one.name))
+        np.subtract.at(covered, self.parents[held], inside[held])
+        count = np.flatnonzero((self.ends_ns > start_ns) & (self.starts_ns < end_ns))
+        existing, indices = np.unique(self.names[count], return_inverse=True)
+        counts = np.bincount(indices, minlength=len(existing))
+        totals, selves, longest = (np.zeros(len(existing), dtype=np.int64) for _ in range(3))
+        np.add.at(totals, indices, inside[count])
+        np.add.at(selves, indices, covered[count])
+        np.maximum.at(longest, indices, (self.ends_ns - self.starts_ns)[count])
+        columns = (entry.tolist() for entry in (existing, counts, totals, selves, longest))
+        results = [Sums(*row) for row in zip(*columns, strict=True)]
+        return sorted(results, key=lambda result: (-result.self_ns, -result.total_ns, result.name))

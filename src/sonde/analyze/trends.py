@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sonde.analyze.robust import middle_of
+from sonde.analyze.robust import median_of
 
 Reals = npt.NDArray[np.float64]
 
@@ -30,39 +30,39 @@ class Change:
         """How far it fell; negative where it rose."""
         return self.start - self.end
 
-    def has_fallen(self, least: float, sigmas: float) -> bool:
+    def has_fallen(self, value: float, sigmas: float) -> bool:
         """Whether it fell by more than so much, beyond what noise explains."""
-        return self.fall > max(least, sigmas * self.error)
+        return self.fall > max(value, sigmas * self.error)
 
-    def has_risen(self, least: float, sigmas: float) -> bool:
+    def has_risen(self, value: float, sigmas: float) -> bool:
         """Whether it rose by more than so much, beyond what noise explains."""
-        return -self.fall > max(least, sigmas * self.error)
+        return -self.fall > max(value, sigmas * self.error)
 
 
-def spread_of(values: Reals) -> float:
+def noise_of(values: Reals) -> float:
     """The standard deviation of the noise: from neighbours, so a trend does not count as noise."""
     if len(values) < 3:
         return float("inf")
     steps = np.abs(values[1:] - values[:-1])
-    middle = middle_of(steps)
+    middle = median_of(steps)
     return float(np.minimum(steps, _FAR * middle).mean()) / _DIFFERENCE_OF_TWO
 
 
-def bent_spread_of(values: Reals) -> float:
+def noise_around_bend(values: Reals) -> float:
     """The standard deviation of the noise of a few values on a bend, which does not count."""
     if len(values) < 4:
         return 0.0
     steps = values[1:] - values[:-1]
-    return middle_of(np.abs(steps[1:] - steps[:-1])) / _MIDDLE_OF_THREE
+    return median_of(np.abs(steps[1:] - steps[:-1])) / _MIDDLE_OF_THREE
 
 
 def change_over(values: Reals, share: float = 0.25) -> Change:
     """From the first part of a series to its last, by their means; outliers are clipped."""
     count = max(1, int(len(values) * share))
-    spread = spread_of(values)
-    middle = middle_of(values)
+    spread = noise_of(values)
+    middle = median_of(values)
     if np.isfinite(spread):
-        far = 6 * max(spread, middle_of(np.abs(values - middle)))
+        far = 6 * max(spread, median_of(np.abs(values - middle)))
         values = np.clip(values, middle - far, middle + far) if far else values
     start, end = float(values[:count].mean()), float(values[-count:].mean())
     return Change(start, end, spread * float(np.sqrt(2 / count)), spread)

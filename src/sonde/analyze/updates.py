@@ -18,10 +18,10 @@ def least_updates(before: Reals, after: Reals) -> Reals:
         after: Likewise, later.
     """
     roots = np.sqrt(np.maximum(before[:, 0], 1.0))
-    found: Reals = np.abs(np.sqrt(after[:, 1]) - np.sqrt(before[:, 1]))
-    for place in range(2, len(COLUMNS)):
-        change = np.abs(after[:, place] - before[:, place])
-        if COLUMNS[place] in _SUMS:
+    where: Reals = np.abs(np.sqrt(after[:, 1]) - np.sqrt(before[:, 1]))
+    for index in range(2, len(COLUMNS)):
+        change = np.abs(after[:, index] - before[:, index])
+        if COLUMNS[index] in _SUMS:
             change = change / roots
-        found = np.where(change > found, change, found)
-    return found
+        where = np.where(change > where, change, where)
+    return where

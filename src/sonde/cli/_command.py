@@ -7,8 +7,8 @@ import sys
 from abc import ABC, abstractmethod
 from typing import Any
 
+from sonde.drawing.printable import safe_json, visible, writable, writing
 from sonde.settings import default_store
-from sonde.show.output import safe_json, visible, writable, writing
 from sonde.store.places import absolute_store
 
 Options = argparse.Namespace

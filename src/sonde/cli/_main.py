@@ -10,8 +10,8 @@ from typing import NoReturn
 from sonde import __version__
 from sonde.cli import COMMANDS, Command
 from sonde.cli._command import remark
+from sonde.drawing.printable import visible, writing
 from sonde.errors import OutputError, SondeError, UsageError, did_you_mean
-from sonde.show.output import visible, writing
 
 _INTERRUPTED = 130
 

@@ -16,9 +16,10 @@ import sonde
 class {name}(sonde.Rule):
     """The loss is larger than it may be. (The question, in a sentence.)
 
-    Why it matters: what it costs when nobody notices.
-    How it decides: any loss above `limit`.
-    What to do: the first thing to try.
+    Why it matters: What it costs if it goes unnoticed.
+    How it decides:
+    - A loss is above `limit`.
+    What to do: The first thing to try.
     """
 
     limit: float = 10.0  # fields are parameters, for sonde.toml and for --set {name}.limit=5

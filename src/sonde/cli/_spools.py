@@ -3,9 +3,9 @@
 import threading
 from typing import Any
 
+from sonde.agent.relay import standby_process
+from sonde.agent.spool_takeover import is_running
 from sonde.clock import SystemClock
-from sonde.collect.relay import standby_process
-from sonde.collect.take_over import is_running
 from sonde.errors import StoreError
 from sonde.guard import Guard
 from sonde.read.jobs import JobFacts

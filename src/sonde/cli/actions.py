@@ -5,12 +5,12 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from sonde.act import ACTIONS, Action, Occasion, build_action, load_action
+from sonde.actions import ACTIONS, Action, Occasion, build_action, load_action
 from sonde.cli._command import Command, Options, add_json, say, say_json
-from sonde.client.frames import aligned
 from sonde.clock import SystemClock
 from sonde.errors import ActionError, UsageError
 from sonde.records.finding import Episode, Finding, Severity
+from sonde.results.tables import aligned
 from sonde.settings import ActionsSettings, load_settings
 from sonde.store.backends import open_backend
 

@@ -2,17 +2,17 @@
 
 import argparse
 
-from sonde.cli._acting import add_actions, with_actions
+from sonde.agent.attach import Attached, attach
+from sonde.agent.registration import Registration, Wish, register
 from sonde.cli._command import Command, Options, add_json, remark, say_json, store_uri
-from sonde.cli._last_words import read_verdict, report_place, verdict_lines
-from sonde.cli._recording import add_no_report, with_options
-from sonde.cli._rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
+from sonde.cli.options.actions import add_actions, with_actions
+from sonde.cli.options.recording import add_no_report, with_options
+from sonde.cli.options.rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
-from sonde.collect.attach import Attached, attach
-from sonde.collect.registration import Registration, Wish, register
 from sonde.errors import JobExistsError
 from sonde.settings import RunSettings, load_settings, placement
 from sonde.store.layout import report_key
+from sonde.terminal.end_of_run import read_verdict, report_place, verdict_lines
 
 
 class Attach(Command):

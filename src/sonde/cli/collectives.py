@@ -6,10 +6,10 @@ from typing import Any
 from rich.text import Text
 
 from sonde.cli._command import Command, Options, add_job, add_json, say_json
-from sonde.client.collectives import Collectives
 from sonde.client.job import Job
-from sonde.show.terminal import print_lines
+from sonde.results.collectives import Collectives
 from sonde.store.places import find_job
+from sonde.terminal.text import print_lines
 
 
 class CollectivesCommand(Command):

@@ -3,13 +3,14 @@
 import argparse
 from collections.abc import Sequence
 
+from sonde.agent.trace_decoding import decode_waiting
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
 from sonde.clock import SystemClock
+from sonde.drawing.units import counted, size
 from sonde.errors import UsageError
 from sonde.read.jobs import JobFacts, read_job
 from sonde.records.job import JobState
 from sonde.settings import RunSettings, parse_size
-from sonde.show.units import counted, size
 from sonde.store.backends import Backend
 from sonde.store.format import FAMILIES
 from sonde.store.layout import FINDINGS_FOLDER, NODES, WORKERS, reserve_key
@@ -18,7 +19,6 @@ from sonde.store.places import find_job
 from sonde.store.reserve import release_reserve
 from sonde.store.retention import keep_within
 from sonde.store.seal import Place, seal_folder
-from sonde.store.trace_decoding import decode_waiting
 
 
 class Compact(Command):

@@ -4,9 +4,9 @@ import argparse
 
 from sonde.cli._command import Command, Options, add_job, add_json, say_json
 from sonde.client.job import Job
-from sonde.show.loading import loader_lines
-from sonde.show.terminal import print_lines
 from sonde.store.places import find_job
+from sonde.terminal.dataloader import loader_lines
+from sonde.terminal.text import print_lines
 
 
 class DataLoader(Command):

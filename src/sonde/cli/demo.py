@@ -13,25 +13,25 @@ from pathlib import Path
 import numpy as np
 from rich.text import Text
 
-from sonde.cli._beside import dashboard_beside
 from sonde.cli._command import Command, Options, add_json, say, say_json
-from sonde.cli._demo_inside import SAVE, inside, traces
+from sonde.cli.dashboard.process import dashboard_beside
 from sonde.cli.status import resources
 from sonde.client.job import Job
 from sonde.clock import SystemClock
+from sonde.demo import training as demo_training
+from sonde.demo.planted_faults import SAVE, inside, traces
+from sonde.demo.training import FAULTS, Fault
+from sonde.drawing.units import quantity
 from sonde.errors import JobNotFoundError, SondeError, UsageError
-from sonde.show import demo_training
-from sonde.show.demo_training import FAULTS, Fault
-from sonde.show.present import Observer
-from sonde.show.screen import show_until_over
-from sonde.show.terminal import print_lines, status_lines
-from sonde.show.units import quantity
+from sonde.results.live import Observer
 from sonde.store.backends import Backend
 from sonde.store.places import absolute_store, find_job, job_uri
+from sonde.terminal.screen import show_until_over
+from sonde.terminal.text import print_lines, status_lines
 
 _NAME = "demo"
 _SECONDS_WITH_TORCH = 35.0
-_SCRIPT = Path(demo_training.__file__).with_name("demo_pytorch.py")
+_SCRIPT = Path(demo_training.__file__).with_name("pytorch_script.py")
 _START_SECONDS = 20.0
 _LEAST_SECONDS = 5.0  # in less the faults would last no longer than a few samples
 _EDGE = 0.25  # of a fault's time, left out at both ends: what is slow to show is not measured

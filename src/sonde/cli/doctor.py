@@ -5,12 +5,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+from sonde.agent.self_check import EXTRAS, checkup
+from sonde.agent.system import Machine
 from sonde.cli._command import Command, Options, add_json, add_store, say_json
 from sonde.clock import SystemClock
-from sonde.collect.checkup import EXTRAS, checkup
-from sonde.collect.system import Machine
-from sonde.show.doctor import doctor_lines
-from sonde.show.terminal import print_lines
+from sonde.terminal.doctor import doctor_lines
+from sonde.terminal.text import print_lines
 
 
 class Doctor(Command):

@@ -5,20 +5,20 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from sonde.cli._bar import progress_bar
+from sonde.atomic_file import write_whole
 from sonde.cli._command import Command, Options, add_job, add_json, remark, say_json
 from sonde.client.job import Job
 from sonde.clock import from_iso, iso
+from sonde.drawing.printable import writing
 from sonde.errors import UsageError
+from sonde.exports import EXPORTS, Export, Selection
 from sonde.read.python_profiles import ReadProfile
 from sonde.read.timeline import Timeline
 from sonde.records.python_profile import PythonProfiler
 from sonde.records.ranges import StepRange
 from sonde.records.step import Mode
-from sonde.show.exports import EXPORTS, Export, Selection
-from sonde.show.output import writing
-from sonde.show.whole_file import write_whole
 from sonde.store.places import find_job
+from sonde.terminal.progress_bar import progress_bar
 
 _TIMELINE = {
     "worker": "only this rank",

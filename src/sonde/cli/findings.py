@@ -4,11 +4,11 @@ import argparse
 from dataclasses import asdict
 
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
-from sonde.cli._judging import print_findings
-from sonde.cli._rules import add_fail_on, exit_code
+from sonde.cli.options.rules import add_fail_on, exit_code
 from sonde.client.job import Job
-from sonde.show.seen import not_seen
+from sonde.results.coverage import not_seen
 from sonde.store.places import find_job
+from sonde.terminal.findings import finding_lines
 
 
 class FindingsCommand(Command):
@@ -27,6 +27,8 @@ class FindingsCommand(Command):
     def execute(self, options: Options) -> int:
         job = Job(find_job(options.job, options.store))
         judgement = job.judgement()
+        if not len(judgement):
+            judgement = job.check()
         if options.json:
             say_json(
                 {
@@ -41,7 +43,8 @@ class FindingsCommand(Command):
         if line := not_seen(asdict(job.seen)):
             say(line)
         if len(judgement.findings):
-            print_findings(judgement.findings)
+            for line in finding_lines(judgement.findings):
+                say(line)
         else:
             say(judgement.verdict)
         return exit_code(options, judgement.findings.worst)

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from sonde.cli._command import Command, Options, add_json, add_store, remark, say, say_json
 from sonde.clock import SystemClock
-from sonde.collect.importers import IMPORTERS, Intake, JobDraft
+from sonde.importers import IMPORTERS, Intake, JobDraft
 from sonde.store.format import OPERATIONS, SCALARS
 from sonde.store.places import check_store
 

@@ -11,9 +11,9 @@ from sonde.errors import StoreError
 from sonde.read.jobs import JobFacts, has_begun, list_job_names, read_job
 from sonde.read.opening import BROKEN, MOST_SECONDS, read_in_time
 from sonde.read.status import status_document
-from sonde.show.terminal import jobs_lines, print_lines, width_of_output
 from sonde.store.backends import Backend, open_backend
 from sonde.store.places import check_store, job_uri
+from sonde.terminal.text import jobs_lines, print_lines, width_of_output
 
 _SHOWN = ("job", "state", "start_time", "end_time", "duration_seconds", "nodes", "exit")
 

@@ -5,12 +5,12 @@ from typing import Any
 
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
 from sonde.client.job import Job
-from sonde.client.operators import DEVICES, GPU, NOTHING, ORDERS, Operators
 from sonde.clock import NANOSECONDS
-from sonde.show.operators import operators_lines
-from sonde.show.terminal import print_lines
+from sonde.results.operators import DEVICES, GPU, NOTHING, ORDERS, Operators
 from sonde.store.places import find_job
 from sonde.store.waiting_traces import waiting_traces
+from sonde.terminal.operators import operators_lines
+from sonde.terminal.text import print_lines
 
 _GROUPS = ("module", "phase", "kernel")
 _MOST_GAPS = 20

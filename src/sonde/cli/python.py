@@ -5,14 +5,14 @@ from typing import Any
 
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
 from sonde.client.job import Job
-from sonde.client.python_profile import Comparison, HotTable, PythonTime
 from sonde.clock import NANOSECONDS
+from sonde.drawing.printable import visible
+from sonde.drawing.units import counted, short_time
 from sonde.errors import UsageError
 from sonde.read.python_profiles import ReadProfile
 from sonde.records.python_profile import PythonProfiler
 from sonde.records.step import Mode
-from sonde.show.output import visible
-from sonde.show.units import counted, short_time
+from sonde.results.python_profile import Comparison, HotTable, PythonTime
 from sonde.store.places import find_job
 
 _SHOWN = 15

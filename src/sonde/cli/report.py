@@ -8,22 +8,22 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from sonde.cli._bar import progress_bar
+from sonde.agent.reporting import RUNS_ELSEWHERE
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
 from sonde.cli._spools import send_spools_of
 from sonde.client.job import Job
 from sonde.client.reports import report_of
 from sonde.clock import SystemClock, process_cpu_seconds
-from sonde.collect.reporting import RUNS_ELSEWHERE
+from sonde.drawing.page import on_paper
+from sonde.drawing.units import size
 from sonde.errors import SondeError, UsageError
 from sonde.read.jobs import read_job
-from sonde.show.report.build import Report, chart_count
-from sonde.show.report.kept import keep_report, write_report
-from sonde.show.report.page import on_paper
-from sonde.show.units import size
+from sonde.report.build import Report, chart_count
+from sonde.report.storage import keep_report, write_report
 from sonde.store.backends import Backend
 from sonde.store.places import find_job
 from sonde.store.report_cost import keep_report_cost
+from sonde.terminal.progress_bar import progress_bar
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _FLAGS = (
@@ -73,7 +73,7 @@ class WriteReport(Command):
             return _refresh(job, backend)
         browser = _browser() if options.pdf else None
         with progress_bar("writing the report", chart_count()) as advance:
-            report = report_of(job, advance=advance)
+            report = report_of(backend, advance=advance, runs_rules=True)
         written = _written(report, backend, options.output)
         if browser is not None:
             page = on_paper(report.html, options.paper)
@@ -90,7 +90,7 @@ class WriteReport(Command):
 def _at_end(job: Job, backend: Backend) -> int:
     is_ours = job.state.is_over  # else another node still runs: it will write it
     if is_ours:
-        keep_report(report_of(job, backend), backend)
+        keep_report(report_of(backend), backend)
     clock = SystemClock()
     spent = read_job(backend, clock.now_ns()).report_seconds
     keep_report_cost(backend, clock, spent + process_cpu_seconds())
@@ -99,7 +99,7 @@ def _at_end(job: Job, backend: Backend) -> int:
 
 def _refresh(job: Job, backend: Backend) -> int:
     _step_back()
-    report = report_of(job, backend)
+    report = report_of(backend)
     if not read_job(backend, SystemClock().now_ns()).state.is_over:  # the end writes its own
         keep_report(report, backend)
     return 0

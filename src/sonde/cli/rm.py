@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from sonde.cli._command import Command, Options, add_json, add_store, remark, say, say_json
 from sonde.cli._spools import remove_spools_of
 from sonde.clock import SystemClock
+from sonde.drawing.printable import visible
+from sonde.drawing.units import size
 from sonde.errors import UsageError
 from sonde.read.jobs import read_job
-from sonde.show.output import visible
-from sonde.show.units import size
 from sonde.store.layout import JOB
 from sonde.store.places import find_job
 from sonde.store.removal import remove_job

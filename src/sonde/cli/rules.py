@@ -5,14 +5,15 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from sonde.cli._asked_rules import show_asked
 from sonde.cli._command import Command, Options, add_json, say, say_json
 from sonde.cli._rule_template import write_template
-from sonde.cli._rules import add_rules
-from sonde.client.frames import aligned
+from sonde.cli.options.rules import add_rules, names_in
 from sonde.errors import UsageError
+from sonde.results.tables import aligned
 from sonde.rules import Rule, file_name, load_rule, rule_names
 from sonde.rules._parameters import describe_parameters
+from sonde.rules._selection import parse_assignments, select_rules
+from sonde.settings import load_settings
 
 _WIDTH = 100
 _NEW = "new"
@@ -43,7 +44,7 @@ class RulesCommand(Command):
 
     def execute(self, options: Options) -> int:
         if options.name is None and (options.rules or options.set or options.config):
-            return show_asked(options)
+            return _show_selected(options)
         if options.name == _NEW:
             return _write(options.new_name)
         if options.new_name is not None:
@@ -77,6 +78,7 @@ def rule_document(kind: type[Rule]) -> dict[str, Any]:
     return {
         "rule": kind.name(),
         "file": file_name(kind.name()),
+        "section": kind.section.value,
         "question": pages.question,
         "why": pages.why,
         "decides": pages.decides,
@@ -94,15 +96,55 @@ def _print_page(kind: type[Rule]) -> None:
     parts = (
         (kind.name(), pages.question),
         ("Why it matters", pages.why),
-        ("How it decides", pages.decides),
+        ("How it decides", pages.conditions),
         ("What to do", pages.advice),
         ("Needs", ", ".join(one.label for one in kind.needs)),
     )
     for title, text in parts:
         if text:
-            for line in (*wrap(f"{title}: {text}", _WIDTH), ""):
+            for line in (*_paragraph(title, text), ""):
                 say(line)
     rows = [("parameter", "default", "allowed")]
     rows += [(name, default, allowed) for name, allowed, default in describe_parameters(kind)]
     for line in aligned(rows, 3).splitlines():
         say(line)
+
+
+def _paragraph(title: str, text: str | tuple[str, ...]) -> list[str]:
+    """A titled text, or a titled list."""
+    if isinstance(text, str):
+        return wrap(f"{title}: {text}", _WIDTH)
+    items = (wrap(item, _WIDTH, initial_indent="- ", subsequent_indent="  ") for item in text)
+    return [f"{title}:", *(line for item in items for line in item)]
+
+
+def _show_selected(options: Options) -> int:
+    """Print the rules that a configuration file and options select."""
+    settings = load_settings(options.config).rules
+    parameters = parse_assignments(options.set)
+    rules = select_rules(names_in(options.rules), settings, parameters)
+    if options.json:
+        say_json({"rules": [_selected_document(rule) for rule in rules]})
+        return 0
+    rows = [("rule", "setting", "given")]
+    rows += [(rule.name(), rule.setting.value, _parameters_set(rule)) for rule in rules]
+    for line in aligned(rows, 3).splitlines():
+        say(line)
+    return 0
+
+
+def _selected_document(rule: Rule) -> dict[str, Any]:
+    looked_at = (need.looked_at for need in rule.needed)
+    return {
+        "rule": rule.name(),
+        "setting": rule.setting.value,
+        "parameters": dict(rule.parameters),
+        "needs": [need.label for need in rule.needed],
+        "looks_at": [name for name in looked_at if name is not None],
+        "stops_before_damage": rule.stops_before_damage,
+    }
+
+
+def _parameters_set(rule: Rule) -> str:
+    names = sorted(rule.given - {"setting"})
+    return ", ".join(f"{name}={getattr(rule, name)}" for name in names)

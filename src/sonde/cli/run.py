@@ -4,17 +4,17 @@ import argparse
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sonde.cli._acting import add_actions, with_actions
-from sonde.cli._beside import check_installed, dashboard_beside
+from sonde.agent.child import become
+from sonde.agent.exits import code_of_failed_start
+from sonde.agent.launch import Launched, Launcher
+from sonde.agent.registration import Registration, Wish, register, withdraw
 from sonde.cli._command import Command, Options, remark, store_uri
-from sonde.cli._last_words import read_verdict, report_place, seen_at_end, verdict_lines
-from sonde.cli._recording import add_no_report, with_options
-from sonde.cli._rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
+from sonde.cli.dashboard.process import check_installed, dashboard_beside
+from sonde.cli.options.actions import add_actions, with_actions
+from sonde.cli.options.recording import add_no_report, with_options
+from sonde.cli.options.rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
-from sonde.collect.child import become
-from sonde.collect.exits import code_of_failed_start
-from sonde.collect.launch import Launched, Launcher
-from sonde.collect.registration import Registration, Wish, register, withdraw
+from sonde.drawing.units import cost
 from sonde.errors import (
     ActionError,
     JobExistsError,
@@ -27,6 +27,7 @@ from sonde.guard import Guard, result_or_reason
 from sonde.masking import mask_command
 from sonde.records.finding import Verdict
 from sonde.records.job import JobState
+from sonde.results.verdict import ending, first_line
 from sonde.settings import (
     default_store,
     is_disabled,
@@ -35,9 +36,8 @@ from sonde.settings import (
     placement,
     read_profiles,
 )
-from sonde.show.units import cost
-from sonde.show.verdict import ending, first_line
 from sonde.store.report_cost import report_cost_since
+from sonde.terminal.end_of_run import read_verdict, report_place, seen_at_end, verdict_lines
 
 # Mistakes of the caller, which are told before the command starts.
 _MISTAKES = (UsageError, JobExistsError, MissingExtraError, ActionError)

@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
+from sonde.agent.spool_takeover import PATIENCE_SECONDS, TakeOver
 from sonde.cli._command import Command, Options, remark, say
 from sonde.clock import SystemClock
-from sonde.collect.take_over import PATIENCE_SECONDS, TakeOver
 from sonde.errors import StoreError, UsageError
 from sonde.store.backends import open_backend
 from sonde.store.spool import Spool, local_spools

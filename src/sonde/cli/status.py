@@ -7,9 +7,9 @@ from typing import Any
 from sonde.cli._command import Command, Options, add_job, add_json, say_json
 from sonde.cli._spools import send_spools_of, unsent_rows
 from sonde.client.job import Job
-from sonde.client.system import StatisticsRow
-from sonde.show.terminal import RESOURCES, print_lines, status_lines
+from sonde.results.system import StatisticsRow
 from sonde.store.places import find_job
+from sonde.terminal.text import RESOURCES, print_lines, status_lines
 
 _MOST_NODES = 50  # each has to be read whole, and nobody reads so many tables
 _NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")

@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonde.cli._command import Command, Options, add_store, say
-from sonde.cli._dashboard import (
+from sonde.cli._spools import send_spools
+from sonde.cli.dashboard.link_file import link_file
+from sonde.cli.dashboard.log_lines import OncePerMinute
+from sonde.cli.dashboard.server import (
     DEFAULT_PORT,
     LOOPBACK,
     address_of,
@@ -19,20 +22,17 @@ from sonde.cli._dashboard import (
     listen_on_path,
     open_server,
 )
-from sonde.cli._link_file import link_file
-from sonde.cli._log_lines import OncePerMinute
-from sonde.cli._spools import send_spools
-from sonde.cli._token import load_token, new_token
+from sonde.cli.dashboard.token import load_token, new_token
+from sonde.drawing.printable import writing
 from sonde.errors import UsageError
 from sonde.guard import log
-from sonde.show.output import writing
-from sonde.show.web.hosts import is_loopback
 from sonde.store.places import check_store, is_there
+from sonde.web.hosts import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sonde.show.web.server import DashboardServer
+    from sonde.web.server import DashboardServer
 
 _NICENESS = 10
 

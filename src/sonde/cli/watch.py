@@ -9,11 +9,11 @@ from rich.console import Console
 from sonde.cli._command import Command, Options, add_job, add_json, say_json
 from sonde.clock import SystemClock
 from sonde.errors import UsageError
-from sonde.show.present import JobNow, Observer
-from sonde.show.screen import show_until_over
-from sonde.show.terminal import print_lines, verdict_lines
-from sonde.show.watch import frame
+from sonde.results.live import JobNow, Observer
 from sonde.store.places import find_job
+from sonde.terminal.screen import show_until_over
+from sonde.terminal.text import print_lines, verdict_lines
+from sonde.terminal.watch import frame
 
 
 class Watch(Command):

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sonde.client.drawings import lines, step_lines
-from sonde.client.frames import Frame, aligned
-from sonde.client.record_rows import RecordRows
-from sonde.client.scalars import described
-from sonde.show.specs import Bars, Group, Part, Spec
+from sonde.records.chart import Bars, Group, Part, Spec
+from sonde.results.charts import lines, step_lines
+from sonde.results.record_rows import RecordRows
+from sonde.results.scalars import described
+from sonde.results.tables import Frame, aligned
 from sonde.store.tables import repeated, to_numpy
 
 if TYPE_CHECKING:

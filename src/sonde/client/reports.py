@@ -1,40 +1,38 @@
-"""The report of a job, from Python."""
+"""Build the report of a job."""
 
-from typing import TYPE_CHECKING
-
-from sonde.client.findings import Judgement
+from sonde.bounded_cache import byte_cache
 from sonde.clock import Clock, SystemClock, iso
-from sonde.read.actions import read_actions
-from sonde.read.findings import read_evaluations
-from sonde.show.remembered import remembered
-from sonde.show.report.build import Advance, Report, build_report
+from sonde.engine.check import check
+from sonde.read.job_data import JobData
+from sonde.read.open_job import OpenJob
+from sonde.report.build import Advance, Report, build_report
+from sonde.results.findings import Judgement
+from sonde.results.job import JobResults
+from sonde.rules._selection import select_rules
 from sonde.store.backends import Backend
 
-if TYPE_CHECKING:
-    from sonde.client.job import Job
+_MAX_CACHED_BYTES = 256 << 20  # charts ask for the same samples and steps many times
 
 
 def report_of(
-    job: "Job",
-    backend: Backend | None = None,
+    backend: Backend,
     clock: Clock | None = None,
     advance: Advance = lambda _count: None,
+    *,
+    runs_rules: bool = False,
 ) -> Report:
-    """The report of a job as it stands.
+    """The report of a job as it is now.
 
     Args:
-        job: The job.
-        backend: Its folder, where only what rules have recorded there is to be told; without it,
-            rules are asked where none have recorded anything.
-        clock: What time it is.
-        advance: Told how many charts more are done.
+        backend: The job's folder.
+        clock: The source of the present time.
+        advance: Called with the number of charts that have been built since the last call.
+        runs_rules: Run all rules if none have recorded anything; otherwise only what is recorded
+            is shown.
     """
-    now = iso((clock or SystemClock()).now_ns())
-    if backend is None:
-        return build_report(remembered(job), now, advance)
-    known = backend
-
-    def recorded() -> Judgement:
-        return Judgement(job.name, read_evaluations(known, []), read_actions(known, []), job.seen)
-
-    return build_report(remembered(job, judgement=recorded), now, advance)
+    clock = clock or SystemClock()
+    job = JobResults(OpenJob(backend, clock, byte_cache(_MAX_CACHED_BYTES)))
+    if runs_rules and not len(job.judgement()):
+        evaluations = check(JobData(backend, clock), select_rules())
+        job = job.with_judgement(Judgement(job.name, evaluations, seen=job.seen))
+    return build_report(job, iso(clock.now_ns()), advance)

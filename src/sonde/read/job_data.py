@@ -9,13 +9,14 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from sonde.bounded_cache import BoundedCache
 from sonde.clock import NANOSECONDS, Clock
-from sonde.read.jobs import read_job
-from sonde.read.legs import Leg, legs_of
+from sonde.read.attempts import Leg, legs_of
+from sonde.read.open_job import OpenJob
 from sonde.read.scalars import Matching, ScalarQuestion, read_scalars
 from sonde.read.steps import StepTable, read_steps
 from sonde.read.system import SystemReader
-from sonde.read.tensors import Holders, TensorRows, joined, read_infos, read_statistics_by_name
+from sonde.read.tensors import Holders, TensorRows, joined, read_statistics_by_name
 from sonde.read.workers import Numbers, WorkerReader
 from sonde.records.metric import Series
 from sonde.records.ranges import StepRange, TimeRange
@@ -109,7 +110,9 @@ class _Block:
     alike: Sequence[tuple[Numbers, Mapping[str, TensorRows]]]
 
     # windows of many widths hold the same few rows
-    known: dict[tuple[int, int, int], Mapping[str, TensorRows]] = field(default_factory=dict)
+    windows: BoundedCache[Mapping[str, TensorRows]] = field(
+        default_factory=lambda: BoundedCache(_MOST_CUTS)
+    )
 
     def between(self, start: int, end: int) -> Iterator[Mapping[str, TensorRows]]:
         """Those of fewer steps; mostly there are none at all."""
@@ -121,12 +124,10 @@ class _Block:
     def _taken(
         self, key: tuple[int, int, int], tensors: Mapping[str, TensorRows]
     ) -> Mapping[str, TensorRows]:
-        if key not in self.known:
-            while len(self.known) >= _MOST_CUTS:
-                self.known.pop(next(iter(self.known)))
-            which = slice(*key[1:])
-            self.known[key] = {name: rows.take(which) for name, rows in tensors.items()}
-        return self.known[key]
+        which = slice(*key[1:])
+        return self.windows.get_or_create(
+            key, lambda: {name: rows.take(which) for name, rows in tensors.items()}
+        )
 
 
 class JobData:
@@ -135,32 +136,26 @@ class JobData:
     def __init__(self, backend: Backend, clock: Clock) -> None:
         self.backend = backend
         self.clock = clock
-        self._workers: dict[int, WorkerReader] = {}
-        self._nodes: dict[str, SystemReader] = {}
+        self._opened = OpenJob(backend, clock)
         self._since_ns: int | None = None
         self._parts: dict[tuple[object, ...], Any] = {}
-        self._blocks: dict[tuple[object, ...], _Block] = {}
-        self._cuts: dict[tuple[object, ...], Mapping[str, TensorRows]] = {}
         self._others: dict[str, JobData] = {}
         self._nearer: dict[int, JobData] = {}
-        self._infos: dict[str, Holders] | None = None
-        self.refresh()
+        self._use_facts(None)
 
     def refresh(self, since_ns: int | None = None) -> None:
         """Looks at a job that still grows; what lies before an instant is not needed any more."""
-        self._now_ns = self.clock.now_ns()
-        self.facts = read_job(self.backend, self._now_ns)
-        self.legs = legs_of(self.facts, self._now_ns)
-        self._recent_ns = since_ns
-        self._infos = None
-        self._nearer.clear()
-        self.begin_at(self._before(since_ns))
+        self._opened.refresh()
         for other in self._others.values():
             other.refresh()
-        for node in self._nodes.values():
-            node.refresh()
-        for worker in self._workers.values():
-            worker.refresh(self.facts.lives)
+        self._use_facts(since_ns)
+
+    def _use_facts(self, since_ns: int | None) -> None:
+        self.facts, self._now_ns = self._opened.facts, self._opened.now_ns
+        self.legs = legs_of(self.facts, self._now_ns)
+        self._recent_ns = since_ns
+        self._nearer.clear()
+        self.begin_at(self._before(since_ns))
 
     @property
     def since_ns(self) -> int | None:
@@ -176,7 +171,10 @@ class JobData:
     def begin_at(self, since_ns: int | None) -> None:
         """Gives out what came since an instant, and forgets what was read."""
         self._since_ns = since_ns
-        self._parts, self._blocks, self._cuts = {}, {}, {}
+        self._parts = {}
+        ranks = max((len(leg.ranks) for leg in self.legs), default=0) or 1
+        self._blocks: BoundedCache[_Block] = BoundedCache(_MOST_BLOCKS * ranks)
+        self._cuts: BoundedCache[Mapping[str, TensorRows]] = BoundedCache(_MOST_CUTS * ranks)
 
     def reaching(self, start_ns: int | None) -> "JobData":
         """The same with little more than what came since an instant: that is soon read."""
@@ -195,15 +193,11 @@ class JobData:
 
     def worker(self, rank: int) -> WorkerReader:
         """The rows of one worker."""
-        if rank not in self._workers:
-            self._workers[rank] = WorkerReader(self.backend, rank, self.facts.lives)
-        return self._workers[rank]
+        return self._opened.worker(rank)
 
     def node(self, name: str) -> SystemReader:
         """The samples of one node."""
-        if name not in self._nodes:
-            self._nodes[name] = SystemReader(self.backend, name)
-        return self._nodes[name]
+        return self._opened.node(name)
 
     def steps(self, leg: Leg, rank: int, mode: str) -> StepTable:
         """The finished steps of a worker in one leg."""
@@ -259,9 +253,7 @@ class JobData:
 
     def infos(self) -> Mapping[str, Holders]:
         """What is known of each tensor."""
-        if self._infos is None:
-            self._infos = read_infos([self.worker(int(rank)) for rank in self.facts.workers], [])
-        return self._infos
+        return self._opened.tensors()
 
     def members(self, collection: str) -> Mapping[str, TensorInfo]:
         """The tensors of a collection, and what is known of each; `all` is every tensor."""
@@ -281,16 +273,15 @@ class JobData:
     ) -> Mapping[str, TensorRows]:
         """The statistics of some steps of a worker, by tensor; many rules ask for the same."""
         start, end = within.start or 0, within.end or 0
-        key = (leg.number, rank, mode, start, end, with_histogram)
-        if key not in self._cuts:
+
+        def read() -> Mapping[str, TensorRows]:
             parts: list[Mapping[str, TensorRows]] = []
             for number in range(start // BLOCK_STEPS, (end - 1) // BLOCK_STEPS + 1):
                 block = self._block(leg, rank, mode, number, with_histogram=with_histogram)
                 parts += block.between(start, end)
-            while len(self._cuts) >= _MOST_CUTS * max(1, len(leg.ranks)):
-                self._cuts.pop(next(iter(self._cuts)))
-            self._cuts[key] = parts[0] if len(parts) == 1 else _together(parts)
-        return self._cuts[key]
+            return parts[0] if len(parts) == 1 else _together(parts)
+
+        return self._cuts.get_or_create((leg.number, rank, mode, start, end, with_histogram), read)
 
     def beside(self, job: str) -> "JobData":
         """Another job, by its name in the same store or by its address."""
@@ -302,10 +293,8 @@ class JobData:
     def _block(
         self, leg: Leg, rank: int, mode: str, number: int, *, with_histogram: bool
     ) -> "_Block":
-        key = (leg.number, rank, mode, number, with_histogram)
-        if key not in self._blocks:
-            while len(self._blocks) >= _MOST_BLOCKS * max(1, len(leg.ranks)):
-                self._blocks.pop(next(iter(self._blocks)))
+
+        def read() -> _Block:
             steps = StepRange(number * BLOCK_STEPS, (number + 1) * BLOCK_STEPS)
             columns = (*COLUMNS, HISTOGRAM) if with_histogram else COLUMNS
             rows = read_statistics_by_name(
@@ -314,8 +303,9 @@ class JobData:
             alike: dict[bytes, tuple[Numbers, dict[str, TensorRows]]] = {}
             for name, one in rows.items():
                 alike.setdefault(one.steps.tobytes(), (one.steps, {}))[1][name] = one
-            self._blocks[key] = _Block(tuple(alike.values()))
-        return self._blocks[key]
+            return _Block(tuple(alike.values()))
+
+        return self._blocks.get_or_create((leg.number, rank, mode, number, with_histogram), read)
 
     def _before(self, start_ns: int | None) -> int | None:
         """An instant at which reading may begin: one of few, so that much is read only once."""

@@ -5,9 +5,9 @@ from functools import cached_property
 
 from sonde.clock import NANOSECONDS
 from sonde.errors import DamagedError, StoreError
+from sonde.read.coverage import Markers, read_markers
 from sonde.read.documents import read_document
 from sonde.read.opening import read_guarded
-from sonde.read.seen import Markers, read_markers
 from sonde.read.workers import (
     WorkerLife,
     list_ranks,

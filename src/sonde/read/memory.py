@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -15,15 +15,7 @@ from sonde.read.workers import Numbers, WorkerReader
 from sonde.records.profile import ProfileKind
 from sonde.store import layout
 from sonde.store.backends import Backend
-from sonde.store.trace_stream import TraceStream
-
-_CHANGE = "[memory]"
-_MODULE = "sonde.module."
-_ANCHOR = "sonde.anchor."
-_DEVICES = {0: "cpu", 1: "cuda:{}"}
-_MICROSECOND_NS = 1000
-
-_Change = tuple[int, int, int, int]  # when, how many bytes, in which thread, at which address
+from sonde.traces.allocations import MemoryChange, ModuleCall, decode_memory_trace
 
 
 @dataclass(frozen=True)
@@ -49,15 +41,6 @@ class MemoryWindow:
     devices: tuple[DeviceChanges, ...]
 
 
-@dataclass(slots=True)
-class _Found:
-    """What is taken from a trace, in its own time."""
-
-    changes: dict[str, list[_Change]] = field(default_factory=dict)  # by device
-    calls: list[tuple[int, int, int, str]] = field(default_factory=list)
-    anchors: dict[str, int] = field(default_factory=dict)
-
-
 def read_memory_windows(reader: WorkerReader) -> tuple[MemoryWindow, ...]:
     """All windows of memory of a worker, in order."""
     windows = [_read(reader.backend, key) for key in _keys(reader)]
@@ -78,11 +61,11 @@ def _read(backend: Backend, key: str) -> MemoryWindow | None:
     """One window; None where its trace had to make room."""
     try:
         facts = json.loads(backend.read(key + layout.TRACE_FACTS_SUFFIX))
-        found = _take(TraceStream(backend.read(key + layout.TRACE_SUFFIX)))
+        trace = decode_memory_trace(backend.read(key + layout.TRACE_SUFFIX))
     except KeyMissingError:
         return None
-    anchors = [(found.anchors[name], ours) for name, ours in facts["anchors"]]
-    calls = sorted(found.calls, key=lambda call: (call[0], -call[1]))
+    anchors = [(trace.anchors[name], ours) for name, ours in facts["anchors"]]
+    calls = sorted(trace.calls, key=lambda call: (call[0], -call[1]))
     before: Mapping[str, int] = facts.get("before_bytes", {})
     window = facts["window"]
     return MemoryWindow(
@@ -92,40 +75,9 @@ def _read(backend: Backend, key: str) -> MemoryWindow | None:
         _stretches(calls, anchors),
         tuple(
             _device(device, before.get(device), sorted(changes, key=itemgetter(0)), calls, anchors)
-            for device, changes in sorted(found.changes.items())
+            for device, changes in sorted(trace.changes.items())
         ),
     )
-
-
-def _take(stream: TraceStream) -> _Found:
-    found = _Found()
-    for _, listed in stream.pieces():
-        for event in json.loads(listed):
-            name = str(event.get("name", ""))
-            if name == _CHANGE:
-                device, change = _change(event)
-                found.changes.setdefault(device, []).append(change)
-            elif name.startswith(_MODULE):
-                start, end, thread = _extent(event)
-                found.calls.append((start, end, thread, name.removeprefix(_MODULE)))
-            elif name.startswith(_ANCHOR):
-                start, end, _ = _extent(event)
-                found.anchors[name] = (start + end) // 2
-    return found
-
-
-def _change(event: Mapping[str, Any]) -> tuple[str, _Change]:
-    start, _, thread = _extent(event)
-    facts = event["args"]
-    kind, number = int(facts["Device Type"]), int(facts["Device Id"])
-    device = _DEVICES.get(kind, f"device {kind}:{{}}").format(number)
-    return device, (start, int(facts["Bytes"]), thread, int(facts["Addr"]))
-
-
-def _extent(event: Mapping[str, Any]) -> tuple[int, int, int]:
-    """When it began and ended, and its thread."""
-    start = round(float(event["ts"]) * _MICROSECOND_NS)
-    return start, start + round(float(event.get("dur", 0)) * _MICROSECOND_NS), int(event["tid"])
 
 
 def _on_clock(seen: Numbers, anchors: Sequence[tuple[int, int]]) -> Numbers:
@@ -136,9 +88,7 @@ def _on_clock(seen: Numbers, anchors: Sequence[tuple[int, int]]) -> Numbers:
     return moved
 
 
-def _stretches(
-    calls: Sequence[tuple[int, int, int, str]], anchors: Sequence[tuple[int, int]]
-) -> Stretches:
+def _stretches(calls: Sequence[ModuleCall], anchors: Sequence[tuple[int, int]]) -> Stretches:
     return Stretches(
         tuple(call[3] for call in calls),
         np.zeros(len(calls), dtype=np.int64),
@@ -150,8 +100,8 @@ def _stretches(
 def _device(
     device: str,
     before_bytes: int | None,
-    changes: Sequence[_Change],
-    calls: Sequence[tuple[int, int, int, str]],
+    changes: Sequence[MemoryChange],
+    calls: Sequence[ModuleCall],
     anchors: Sequence[tuple[int, int]],
 ) -> DeviceChanges:
     seen, threads = _column(changes, 0), _column(changes, 2)

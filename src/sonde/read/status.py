@@ -5,9 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from sonde.clock import iso
+from sonde.read.coverage import seen_of
 from sonde.read.failures import explain, first_failure
 from sonde.read.jobs import JobFacts, NodeAttempt
-from sonde.read.seen import seen_of
 from sonde.read.training import Training, steps_told
 from sonde.read.workers import WorkerLife
 from sonde.records.job import Overhead

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sonde.clock import NANOSECONDS
-from sonde.read.stretches import own_time_ns
-from sonde.read.untimed import nearest_timed, with_estimates
+from sonde.read.intervals import own_time_ns
+from sonde.read.untimed_steps import nearest_timed, with_estimates
 from sonde.read.workers import Marks, Numbers, WorkerReader
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.records.step import EventCategory, Phase

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import Any
 
+from sonde.bounded_cache import BoundedCache
 from sonde.clock import NANOSECONDS
 from sonde.records.metric import Series
 from sonde.records.ranges import EVER, TimeRange
 from sonde.store.backends import Backend
-from sonde.store.decoded import Decoded
 from sonde.store.format import SYSTEM
 from sonde.store.layout import node_folder
 from sonde.store.manifest import Extent
@@ -24,7 +25,9 @@ _WIDTHS_SECONDS = (
 class SystemReader:
     """What one node's machine did."""
 
-    def __init__(self, backend: Backend, node: str, decoded: Decoded | None = None) -> None:
+    def __init__(
+        self, backend: Backend, node: str, decoded: BoundedCache[Any] | None = None
+    ) -> None:
         self.node = node
         self._reader = FolderReader(backend, node_folder(node), SYSTEM, decoded)
         self.refresh()

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from sonde.clock import NANOSECONDS
+from sonde.read.attempts import Leg
 from sonde.read.job_data import JobData, Observation, Reals, ScalarRows
-from sonde.read.legs import Leg
 from sonde.read.profiles import operations_of
 from sonde.read.scalars import Losses as LossNames
 from sonde.read.scalars import Matching

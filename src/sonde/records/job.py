@@ -132,3 +132,4 @@ class Heartbeat:
     overhead: Overhead
     wall_ns: int | None = None  # by the wall clock: what other machines can compare with theirs
     interval_seconds: float | None = None  # how often the machine is sampled now
+    is_monitoring: bool | None = None  # None: recorded by a version that did not say

@@ -31,6 +31,7 @@ class DataUnit(StrEnum):
     BATCH_SAMPLES = "samples per batch", "sample per batch"
     PROFILE_SAMPLES = "profile samples", "profile sample"
     SYSTEM_SAMPLES = "system samples", "system sample"
+    BUSY_GPU_SAMPLES = "samples of a busy GPU per minute", "sample of a busy GPU per minute"
     SECONDS = "seconds", "second"
 
     def amount(self, number: int) -> str:

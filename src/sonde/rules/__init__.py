@@ -32,23 +32,23 @@ def rule_names() -> tuple[str, ...]:
 
 def load_rule(name: str) -> type[Rule]:
     """The class of a rule, by either spelling of its name; of one that is broken, a stand-in."""
-    wanted = file_name(name)
-    ours = [slot for slot in RULES if slot.has_file(wanted)]
-    for slot in ours or [slot for slot in (*RULES, FOREIGN) if wanted in slot]:
-        return _loaded(slot, wanted)
-    raise UsageError(f"There is no rule {name!r}.{known_names(wanted, rule_names())}")
+    wanted_file = file_name(name)
+    ours = [slot for slot in RULES if slot.has_file(wanted_file)]
+    for slot in ours or [slot for slot in (*RULES, FOREIGN) if wanted_file in slot]:
+        return _loaded(slot, wanted_file)
+    raise UsageError(f"No rule is named {name!r}.{known_names(wanted_file, rule_names())}")
 
 
 def _loaded(slot: Slot[Rule], name: str) -> type[Rule]:
     errors: list[BaseException] = []
     guard = Guard(lambda _, error: errors.append(error))
-    found = guard.call(f"the import of rule {name}", partial(slot.load, name), None)
-    return broken_rule(_class_name(slot, name), errors[0]) if found is None else found
+    kind = guard.call(f"importing rule {name}", partial(slot.load, name), None)
+    return broken_rule(_class_name(slot, name), errors[0]) if kind is None else kind
 
 
 def _class_name(slot: Slot[Rule], name: str) -> str:
     """What the class in a rule's file is called, without importing it."""
     file = slot.file_of(name)
     text = "" if file is None else file.read_text(encoding="utf-8", errors="replace")
-    called = [one for one in _CLASS.findall(text) if file_name(one) == name]
+    called = [item for item in _CLASS.findall(text) if file_name(item) == name]
     return called[0] if called else "".join(map(str.capitalize, name.split("_")))

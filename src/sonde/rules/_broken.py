@@ -23,10 +23,10 @@ class BrokenRule(Rule):
 
 def broken_rule(name: str, error: BaseException) -> type[BrokenRule]:
     """A rule of that name that tells why it cannot be asked."""
-    reason = f"it cannot be imported: {type(error).__name__}: {error}"
-    said = {
+    reason = f"cannot be imported: {type(error).__name__}: {error}"
+    attributes = {
         "__doc__": f"{reason[0].upper()}{reason[1:]}",
         "reason": reason,
         "traceback": "".join(traceback.format_exception(error)),
     }
-    return type(name, (BrokenRule,), said)
+    return type(name, (BrokenRule,), attributes)

@@ -30,24 +30,24 @@ def rule(
         window_seconds: Or how many seconds.
         explains: Rules, by name, whose findings are consequences of this one's.
     """
-    given = {
+    values = {
         "window_steps": window_steps,
         "window_seconds": window_seconds,
     }
-    body: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    body: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     body |= {"needs": needs, "explains": explains}
 
     def made(check: Check) -> type[Rule]:
         name = _rule_name(check.__name__)
         parameters = _parameters(check)
-        names = [one.name for one in parameters]
+        names = [parameter.name for parameter in parameters]
 
-        def asked(self: Rule, window: Window, state: State) -> Iterator[Finding]:
-            return check(self, window, state, **{one: getattr(self, one) for one in names})
+        def run_check(self: Rule, window: Window, state: State) -> Iterator[Finding]:
+            return check(self, window, state, **{name: getattr(self, name) for name in names})
 
-        body["__annotations__"] = {one.name: one.annotation for one in parameters}
-        body.update({one.name: one.default for one in parameters})
-        body.update({"check": asked, "__doc__": check.__doc__, "__module__": check.__module__})
+        body["__annotations__"] = {parameter.name: parameter.annotation for parameter in parameters}
+        body.update({parameter.name: parameter.default for parameter in parameters})
+        body.update({"check": run_check, "__doc__": check.__doc__, "__module__": check.__module__})
         return type(name, (Rule,), body)
 
     return made
@@ -55,19 +55,23 @@ def rule(
 
 def _parameters(check: Check) -> list[inspect.Parameter]:
     signature = inspect.signature(check, eval_str=True).parameters.values()
-    places = [one for one in signature if one.kind is not inspect.Parameter.KEYWORD_ONLY]
-    if len(places) != 3:
-        named = ", ".join(one.name for one in places)
+    positional = [
+        parameter for parameter in signature if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    ]
+    if len(positional) != 3:
+        named = ", ".join(index.name for index in positional)
         raise UsageError(
             f"The rule {check.__name__} takes ({named}). It must take (rule, window, state), and "
             f"its parameters by keyword, after a *."
         )
-    parameters = [one for one in signature if one.kind is inspect.Parameter.KEYWORD_ONLY]
-    for one in parameters:
-        if inspect.Parameter.empty in (one.annotation, one.default):
+    parameters = [
+        parameter for parameter in signature if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    for item in parameters:
+        if inspect.Parameter.empty in (item.annotation, item.default):
             raise UsageError(
-                f"The parameter {one.name} of the rule {check.__name__} needs a type and a "
-                f"default, such as {one.name}: float = 1.0"
+                f"The parameter {item.name} of the rule {check.__name__} needs a type and a "
+                f"default, such as {item.name}: float = 1.0"
             )
     return parameters
 
@@ -76,4 +80,4 @@ def _rule_name(name: str) -> str:
     """The CamelCase of a function's name; one that has capitals already stays."""
     if any(letter.isupper() for letter in name):
         return name
-    return "".join(part.capitalize() for part in name.split("_"))
+    return "".join(word.capitalize() for word in name.split("_"))

@@ -18,18 +18,18 @@ from sonde.rules._rule import Rule, parameter_names
 class Between:
     """What a number may be; None is open."""
 
-    least: float | None = None
-    most: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
 
     def allows(self, value: float) -> bool:
         """Whether a number is inside, both ends included."""
-        is_enough = self.least is None or value >= self.least
-        return is_enough and (self.most is None or value <= self.most)
+        is_enough = self.minimum is None or value >= self.minimum
+        return is_enough and (self.maximum is None or value <= self.maximum)
 
     def __str__(self) -> str:
-        if self.most is None:
-            return f"{self.least:g} or more"
-        return f"{self.least:g} to {self.most:g}" if self.least is not None else "at most"
+        if self.maximum is None:
+            return f"{self.minimum:g} or more"
+        return f"{self.minimum:g} to {self.maximum:g}" if self.minimum is not None else "at maximum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +55,29 @@ Count = Annotated[int, Between(1)]
 Patience = Annotated[int, Between(0)] | typing.Literal["auto"]
 
 _WORDS: dict[type, str] = {
-    int: "a whole number",
+    int: "an integer",
     float: "a number",
     bool: "true or false",
-    str: "a text",
+    str: "a string",
 }
 
 
-def build_rule(kind: type[Rule], given: Mapping[str, object], where: str = "") -> Rule:
+def build_rule(kind: type[Rule], parameters: Mapping[str, object], where: str = "") -> Rule:
     """A rule with these parameters, each checked.
 
     Args:
         kind: The rule.
-        given: Parameters by name; texts are read as what the parameter is.
+        parameters: By name; texts are read as what the parameter is.
         where: What an error begins with: a file and its section, an option.
     """
     hints = _hints(kind)
     checked: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in parameters.items():
         key = f"{where or kind.name() + '.'}{name}"
         if name not in hints:
-            known = ", ".join(hints)
+            available = ", ".join(hints)
             raise UsageError(
-                f"{key} = {value!r}: {kind.name()} has no such parameter. Has: {known}"
+                f"{key} = {value!r}: {kind.name()} has no parameter {name}. Parameters: {available}"
             )
         checked[name] = _checked(hints[name], value, key)
     return kind(**checked)
@@ -86,7 +86,7 @@ def build_rule(kind: type[Rule], given: Mapping[str, object], where: str = "") -
 def describe_parameters(kind: type[Rule]) -> list[tuple[str, str, str]]:
     """Name, what it may be, and default of every parameter, for people."""
     hints = _hints(kind)
-    defaults = {one.name: one.default for one in dataclasses.fields(kind)}
+    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
     return [(name, _allowed(hints[name]), _shown(defaults[name])) for name in parameter_names(kind)]
 
 
@@ -97,9 +97,9 @@ def _hints(kind: type[Rule]) -> dict[str, Any]:
 
 def _checked(hint: Any, value: object, key: str) -> object:
     for choice in _choices(hint):
-        found, is_fit = _read(choice, value)
+        result, is_fit = _read(choice, value)
         if is_fit:
-            return found
+            return result
     raise UsageError(f"{key} = {value!r} must be {_allowed(hint)}.")
 
 
@@ -116,22 +116,22 @@ def _read(choice: Any, value: object) -> tuple[object, bool]:
         return value, value in typing.get_args(choice)
     if typing.get_origin(choice) is Annotated:
         inner, limits = typing.get_args(choice)
-        found, is_fit = _read(inner, value)
-        return found, is_fit and limits.allows(found)
+        result, is_fit = _read(inner, value)
+        return result, is_fit and limits.allows(result)
     if typing.get_origin(choice) is tuple:
         return _listed(choice, value)
     if isinstance(choice, type) and issubclass(choice, Setting):
-        is_known = value in [one.value for one in Setting]
+        is_known = value in [item.value for item in Setting]
         return Setting(str(value)) if is_known else value, is_known
     return _plain(choice, value)
 
 
 def _listed(choice: Any, value: object) -> tuple[object, bool]:
-    parts = value.split("+") if isinstance(value, str) else value
-    if not isinstance(parts, list | tuple):
-        parts = (parts,)
-    read = [_read(typing.get_args(choice)[0], part) for part in parts]
-    return tuple(found for found, _ in read), all(is_fit for _, is_fit in read)
+    texts = value.split("+") if isinstance(value, str) else value
+    if not isinstance(texts, list | tuple):
+        texts = (texts,)
+    read = [_read(typing.get_args(choice)[0], text) for text in texts]
+    return tuple(result for result, _ in read), all(is_fit for _, is_fit in read)
 
 
 def _plain(choice: Any, value: object) -> tuple[object, bool]:
@@ -166,7 +166,7 @@ def _word(choice: Any) -> str:
     if typing.get_origin(choice) is tuple:
         return f"a list, each {_word(typing.get_args(choice)[0])}"
     if isinstance(choice, type) and issubclass(choice, Setting):
-        return " or ".join(one.value for one in Setting)
+        return " or ".join(item.value for item in Setting)
     return _WORDS.get(choice, getattr(choice, "__name__", str(choice)))
 
 

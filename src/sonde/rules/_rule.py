@@ -9,6 +9,7 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from functools import cache
 from typing import Any, ClassVar, Self, dataclass_transform
 
@@ -18,6 +19,18 @@ from sonde.records.need import Need
 from sonde.records.shortfall import Shortfall
 
 _SECTION = re.compile(r"^(Why it matters|What to do|How it decides):\s*", re.MULTILINE)
+_ITEM = re.compile(r"^- ", re.MULTILINE)
+
+
+class Section(StrEnum):
+    """What a rule is about; documentation and pages group rules by it."""
+
+    DATA = "Data"
+    MODEL = "Model"
+    TRAINING = "Training"
+    SPEED = "Speed"
+    MACHINE = "Machine"
+    OTHER = "Other"
 
 
 class State(dict[str, Any]):
@@ -25,13 +38,13 @@ class State(dict[str, Any]):
 
     def of(self, *names: object) -> "State":
         """The part of it that belongs to one subject: a tensor, a worker, a GPU."""
-        found: State = self
+        result: State = self
         for name in names:
-            inner = found.get(str(name))
+            inner = result.get(str(name))
             if not isinstance(inner, State):
-                inner = found[str(name)] = State(inner or {})
-            found = inner
-        return found
+                inner = result[str(name)] = State(inner or {})
+            result = inner
+        return result
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +53,13 @@ class Pages:
 
     question: str
     why: str
-    decides: str
+    decides: str  # one line per condition
     advice: str
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions under which it fires, and when it is not applied."""
+        return tuple(self.decides.splitlines())
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -49,25 +67,30 @@ class Pages:
 class Rule(ABC):
     """A question asked of a job. Subclass it; annotated fields with defaults are parameters.
 
-    The first line of the docstring is the question; `Why it matters:`, `How it decides:` and
-    `What to do:` begin its other parts.
+    The first line of the docstring is the question. `Why it matters:`, `How it decides:` (a list
+    of conditions) and `What to do:` start its other sections.
     """
 
+    section: ClassVar[Section] = Section.OTHER
     needs: ClassVar[tuple[Need, ...]] = ()
-    # How it is shown the job: so many training steps at a time, or so many seconds.
+    # Thresholds beyond the parameters: a frozen dataclass that says where each comes from.
+    calibration: ClassVar[object] = None
+    # Length of a window: a number of training steps, or of seconds.
     window_steps: ClassVar[int | None] = 50
     window_seconds: ClassVar[float | None] = None
-    # Whether it is spared windows in which nothing happened that it needs, but for one in fifty
-    # steps and the last: for windows of a few steps. Only observations and evaluations count.
+    # Whether windows without new observations or evaluations are skipped, except for one in fifty
+    # steps and the last one. For windows of a few steps.
     skips_quiet: ClassVar[bool] = False
-    # Whether it is also shown what happened after the last finished step of a training.
+    # Whether the last window includes data from after the last finished training step.
     sees_end: ClassVar[bool] = False
-    # After how many windows with data but without a finding an episode is over; 0: the rule says
-    # so itself, by yielding what `recovered` gives.
+    # Whether a `stop` action can stop the job before the optimizer uses the values it found.
+    stops_before_damage: ClassVar[bool] = False
+    # Number of windows with data but without a finding after which an episode is resolved. 0: the
+    # rule reports it itself by yielding `recovered()`.
     recovers_after: ClassVar[int] = 2
-    # Rules, by name, whose findings at the same time and about the same are consequences of this.
+    # Rules, by name, whose findings at the same time and place are consequences of this one's.
     explains: ClassVar[tuple[str, ...]] = ()
-    # Rules, by name, that are asked with this one, and whose parameters it takes: `Rule_parameter`.
+    # Rules, by name, that run with this one and take its parameters as `Rule_parameter`.
     covers: ClassVar[tuple[str, ...]] = ()
 
     setting: Setting = Setting.CALIBRATED
@@ -76,10 +99,10 @@ class Rule(ABC):
         super().__init_subclass__(**more)
         dataclasses.dataclass(frozen=True, kw_only=True)(cls)
 
-    def __new__(cls, **given: Any) -> Self:
+    def __new__(cls, **values: Any) -> Self:
         """Remembers what was given: the fields alone do not tell it from a default."""
         rule = super().__new__(cls)
-        object.__setattr__(rule, "_given", frozenset(given))
+        object.__setattr__(rule, "_given", frozenset(values))
         return rule
 
     @abstractmethod
@@ -152,8 +175,8 @@ class Rule(ABC):
         """
         about.setdefault("advice", self.pages().advice)
         steps = (step, step) if isinstance(step, int) else step
-        known = {name: value for name, value in (evidence or {}).items() if value is not None}
-        return Finding(self.name(), severity, message, steps=steps, evidence=known, **about)
+        measured = {name: value for name, value in (evidence or {}).items() if value is not None}
+        return Finding(self.name(), severity, message, steps=steps, evidence=measured, **about)
 
     def recovered(self, subject: str) -> Finding:
         """Says that what was found about a subject is over; of nothing open, nothing."""
@@ -162,19 +185,24 @@ class Rule(ABC):
 
 def parameter_names(kind: type[Rule]) -> tuple[str, ...]:
     """The parameters of a rule, in the order in which they are written."""
-    return tuple(one.name for one in dataclasses.fields(kind) if one.name != "setting")
+    return tuple(field.name for field in dataclasses.fields(kind) if field.name != "setting")
 
 
 @cache
 def _pages(text: str) -> Pages:
-    first, *parts = _SECTION.split(text)
-    named = dict(zip(parts[::2], (_one_line(part) for part in parts[1::2]), strict=True))
+    first, *sections = _SECTION.split(text)
+    named = dict(zip(sections[::2], map(_unwrapped, sections[1::2]), strict=True))
     return Pages(
         question=_one_line(first),
         why=named.get("Why it matters", ""),
         decides=named.get("How it decides", ""),
         advice=named.get("What to do", ""),
     )
+
+
+def _unwrapped(text: str) -> str:
+    """A paragraph as one line; a list as one line per item."""
+    return "\n".join(filter(None, map(_one_line, _ITEM.split(text))))
 
 
 def _one_line(text: str) -> str:

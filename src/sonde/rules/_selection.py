@@ -22,58 +22,74 @@ def select_rules(
     settings: RulesSettings | None = None,
     given: Parameters | None = None,
 ) -> list[Rule]:
-    """The rules that are asked for, or all that are installed.
+    """The selected rules with their parameters; all installed rules if none is named.
 
     Args:
         names: Names in either spelling.
-        settings: What a configuration file says.
-        given: Parameters by rule, which go on top.
+        settings: The section [rules] of a configuration file.
+        given: Parameters by rule, which take precedence.
     """
     chosen = settings or RulesSettings()
-    told = {file_name(one.rule): one for one in chosen.rules}
+    configured = {file_name(rule.rule): rule for rule in chosen.rules}
     on_top = {file_name(name): values for name, values in (given or {}).items()}
-    wanted = list(dict.fromkeys(map(file_name, names))) or [*rule_names(), *_own(told)]
+    installed = [*rule_names(), *_with_source(configured)]
+    requested = list(dict.fromkeys(map(file_name, names))) or installed
     # a name that does not exist is an error, asked for or not
-    known = {name: _kind(name, told.get(name)) for name in dict.fromkeys((*wanted, *on_top, *told))}
-    kinds = {name: known[name] for name in wanted}
+    kinds_by_name = {
+        name: _kind(name, configured.get(name))
+        for name in dict.fromkeys((*requested, *on_top, *configured))
+    }
+    kinds = {name: kinds_by_name[name] for name in requested}
     for kind in tuple(kinds.values()):
-        kinds |= {file_name(one): load_rule(one) for one in kind.covers}
+        kinds |= {file_name(covered): load_rule(covered) for covered in kind.covers}
     for name in on_top.keys() - kinds.keys():
-        raise UsageError(f"Parameters of {name} are set, but the rule is not asked for.")
-    in_file = _spread(known, {name: _told(one) for name, one in told.items()})
-    by_hand = _spread(known, on_top)
+        raise UsageError(f"Parameters of {name} are set, but the rule is not selected.")
+    written = {name: _parameters_of(rule) for name, rule in configured.items()}
+    in_file = _spread(kinds_by_name, written)
+    by_hand = _spread(kinds_by_name, on_top)
     everywhere = {"setting": chosen.setting} if chosen.setting else {}
     rules: list[Rule] = []
     for name, kind in kinds.items():
-        if issubclass(kind, BrokenRule):  # its parameters are not known
-            rules.append(kind())
-            continue
-        own = in_file.get(name, {})
-        # the file's values first, so that an error names the file
-        build_rule(
-            kind, own, f"{chosen.where} [rules.{told[name].rule if name in told else name}] "
-        )
-        rules.append(build_rule(kind, {**everywhere, **own, **by_hand.get(name, {})}))
+        section = configured[name].rule if name in configured else name
+        where = f"{chosen.where} [rules.{section}] "
+        set_elsewhere = (everywhere, by_hand.get(name, {}))
+        rules.append(_built(kind, in_file.get(name, {}), where, set_elsewhere))
     return rules
+
+
+def _built(
+    kind: type[Rule],
+    in_file: Mapping[str, object],
+    where: str,
+    set_elsewhere: tuple[Mapping[str, object], Mapping[str, object]],
+) -> Rule:
+    """A rule with the parameters of the file between those for all rules and those set by hand."""
+    if issubclass(kind, BrokenRule):  # its parameters are not known
+        return kind()
+    build_rule(kind, in_file, where)  # alone first, so that an error names the file
+    for_all_rules, by_hand = set_elsewhere
+    return build_rule(kind, {**for_all_rules, **in_file, **by_hand})
 
 
 def parse_assignments(texts: Iterable[str]) -> dict[str, dict[str, object]]:
     """Parameters from texts like `LossNotDecreasing.num_steps=20`, by rule."""
-    found: dict[str, dict[str, object]] = {}
+    result: dict[str, dict[str, object]] = {}
     for text in texts:
         name, is_assigned, value = text.partition("=")
         rule, is_of, parameter = name.strip().partition(".")
         if not (is_assigned and is_of and parameter):
-            raise UsageError(f"--set {text!r} is no parameter. Write it like StepOutlier.stddev=4")
-        found.setdefault(rule, {})[parameter] = value.strip()
-    return found
+            raise UsageError(
+                f"--set {text!r} is not a parameter. Example: --set StepOutlier.stddev=4"
+            )
+        result.setdefault(rule, {})[parameter] = value.strip()
+    return result
 
 
 def load_source(path: Path, name: str) -> type[Rule]:
     """The rule of that name in a person's own file."""
     spec = importlib.util.spec_from_file_location(f"sonde_rules_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise UsageError(f"There are no rules in {path}: it is not a Python file.")
+        raise UsageError(f"{path} is not a Python file, so no rules can be loaded from it.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     errors: list[BaseException] = []
@@ -81,44 +97,47 @@ def load_source(path: Path, name: str) -> type[Rule]:
     guard.call(f"loading {path}", partial(spec.loader.exec_module, module), None)
     for error in errors:
         kind = type(error).__name__
-        raise UsageError(f"The rules in {path} cannot be loaded: {kind}: {error}") from error
+        raise UsageError(f"Cannot load the rules in {path}: {kind}: {error}") from error
     kinds = {
         file_name(kind.__name__): kind
         for kind in vars(module).values()
         if inspect.isclass(kind) and issubclass(kind, Rule) and kind.__module__ == spec.name
     }
     if name not in kinds:
-        known = ", ".join(kind.name() for kind in kinds.values()) or "none"
-        raise UsageError(f"{path} has no rule {name}. Rules in it: {known}")
+        available = ", ".join(kind.name() for kind in kinds.values()) or "none"
+        raise UsageError(f"{path} has no rule {name}. Rules in this file: {available}")
     return kinds[name]
 
 
-def _told(one: RuleSettings) -> dict[str, object]:
-    return {**({"setting": one.setting} if one.setting else {}), **one.parameters}
+def _parameters_of(rule_settings: RuleSettings) -> dict[str, object]:
+    return {
+        **({"setting": rule_settings.setting} if rule_settings.setting else {}),
+        **rule_settings.parameters,
+    }
 
 
-def _spread(known: Mapping[str, type[Rule]], given: Parameters) -> dict[str, dict[str, object]]:
+def _spread(kinds: Mapping[str, type[Rule]], values: Parameters) -> dict[str, dict[str, object]]:
     """Parameters by rule, with those that are given through a rule that covers others."""
-    found: dict[str, dict[str, object]] = {}
-    direct = {name: dict(parameters) for name, parameters in given.items()}
-    for name in given:
-        for covered in known[name].covers:
+    result: dict[str, dict[str, object]] = {}
+    direct = {name: dict(parameters) for name, parameters in values.items()}
+    for name in values:
+        for covered in kinds[name].covers:
             mark = f"{covered}_"
-            own = found.setdefault(file_name(covered), {})
-            for key in [one for one in direct[name] if one.startswith(mark)]:
-                own[key.removeprefix(mark)] = direct[name].pop(key)
+            target = result.setdefault(file_name(covered), {})
+            for key in [item for item in direct[name] if item.startswith(mark)]:
+                target[key.removeprefix(mark)] = direct[name].pop(key)
             if "setting" in direct[name]:
-                own["setting"] = direct[name]["setting"]
+                target["setting"] = direct[name]["setting"]
     for name, parameters in direct.items():
-        found[name] = {**found.get(name, {}), **parameters}
-    return found
+        result[name] = {**result.get(name, {}), **parameters}
+    return result
 
 
-def _own(told: Mapping[str, RuleSettings]) -> list[str]:
-    return [name for name, one in told.items() if one.source is not None]
+def _with_source(configured: Mapping[str, RuleSettings]) -> list[str]:
+    return [name for name, item in configured.items() if item.source is not None]
 
 
-def _kind(name: str, told: RuleSettings | None) -> type[Rule]:
-    if told is not None and told.source is not None:
-        return load_source(Path(told.source), name)
+def _kind(name: str, rule_settings: RuleSettings | None) -> type[Rule]:
+    if rule_settings is not None and rule_settings.source is not None:
+        return load_source(Path(rule_settings.source), name)
     return load_rule(name)

@@ -7,6 +7,7 @@ and over the footer, and kept in the manifest.
 import io
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sonde.bounded_cache import BoundedCache
 from sonde.errors import DamagedError
 from sonde.store.backends import BytesView, View
-from sonde.store.decoded import Decoded
 from sonde.store.format import FORMAT_VERSION, refuse_newer_format
 from sonde.store.limits import MOST_GROUP_BYTES
 from sonde.store.manifest import SealedFile
@@ -139,7 +140,7 @@ class ParquetFile:
         self,
         data: bytes | View,
         seal: SealedFile,
-        kept: Decoded | None = None,
+        kept: BoundedCache[Any] | None = None,
         types: Mapping[str, pa.DataType] | None = None,
     ) -> None:
         """Checks the footer.
@@ -197,15 +198,15 @@ class ParquetFile:
         except (pa.ArrowException, OSError) as error:
             raise DamagedError(f"{self._seal.key} is damaged: {error}") from error
 
-    def _recall(self, kept: Decoded, group: int, names: Sequence[str]) -> pa.Table:
+    def _recall(self, kept: BoundedCache[Any], group: int, names: Sequence[str]) -> pa.Table:
         """One row group; only the columns that are not known any more are decoded."""
-        columns = {name: kept.find((self._mark, group, name)) for name in names}
+        columns = {name: kept.get((self._mark, group, name)) for name in names}
         missing = [name for name, column in columns.items() if column is None]
         if missing:
             table = self._decode([group], missing)
             for name in missing:
                 columns[name] = table[name]
-                kept.keep((self._mark, group, name), table[name])
+                kept.put((self._mark, group, name), table[name])
         return pa.table(columns)
 
     def _decode(self, groups: Sequence[int], names: Sequence[str]) -> pa.Table:

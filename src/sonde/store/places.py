@@ -9,6 +9,7 @@ from sonde.errors import JobExistsError, JobNotFoundError, StoreError, did_you_m
 from sonde.store import layout
 from sonde.store.backends import Backend, open_backend
 from sonde.store.backends.local import expand_home
+from sonde.store.owned import is_ours
 
 _HINTS = 8
 
@@ -57,6 +58,16 @@ def refuse_link(backend: Backend) -> None:
         raise JobExistsError(
             f"{backend.uri} is a link, and Sonde writes no job through a link. "
             "Choose another --name or another --store."
+        )
+
+
+def refuse_inner_links(backend: Backend) -> None:
+    """Raises where a link stands in a job's folder in the place of something that Sonde writes."""
+    links = [key for key in backend.links() if is_ours(key) or is_ours(f"{key}/")]
+    if links:
+        raise JobExistsError(
+            f"{backend.uri}/{links[0]} is a link, and Sonde writes through no link. "
+            "Replace it with what it leads to, or choose another --name."
         )
 
 

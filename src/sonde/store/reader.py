@@ -5,16 +5,16 @@ Others may seal, merge and thin out segments meanwhile: then it looks again.
 """
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from sonde.bounded_cache import BoundedCache
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.metric import Series
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
 from sonde.store.backends import Backend, Entry
-from sonde.store.decoded import Decoded
 from sonde.store.facts import decode_facts
 from sonde.store.format import Family
 from sonde.store.layout import (
@@ -39,7 +39,11 @@ class FolderReader:
     """All segments of one family in one folder, in order of time."""
 
     def __init__(
-        self, backend: Backend, folder: str, family: Family, decoded: Decoded | None = None
+        self,
+        backend: Backend,
+        folder: str,
+        family: Family,
+        decoded: BoundedCache[Any] | None = None,
     ) -> None:
         self.segments: tuple[Segment, ...] = ()
         self.superseded: tuple[str, ...] = ()  # keys that a merged segment has made needless

@@ -4,15 +4,16 @@ What is damaged is left out and reported.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sonde.bounded_cache import BoundedCache, byte_cache
 from sonde.errors import DamagedError, KeyMissingError
 from sonde.records.ranges import TimeRange
 from sonde.store.backends import Backend, Entry
 from sonde.store.damage import DAMAGED, MISSING
-from sonde.store.decoded import Decoded
 from sonde.store.facts import decode_facts
 from sonde.store.format import Family
 from sonde.store.live import LiveSegment, Samples, rows_of
@@ -51,7 +52,7 @@ class SealedSegment:
         key: str,
         manifest: Manifest,
         family: Family,
-        decoded: Decoded | None = None,
+        decoded: BoundedCache[Any] | None = None,
     ) -> None:
         self.key = key
         self.name = manifest.segment
@@ -64,7 +65,7 @@ class SealedSegment:
         self._family = family
         self._files: dict[str, ParquetFile] = {}
         self._decoded = decoded
-        self._blocks = Decoded(_MOST_BLOCK_BYTES)
+        self._blocks = byte_cache(_MOST_BLOCK_BYTES)
 
     def samples(self, keys: Sequence[str], within: TimeRange) -> Samples:
         """Instants in a range, and values as (series, tick); NaN for series it does not have."""
@@ -168,7 +169,7 @@ class SealedSegment:
 
     def _block(self, number: int) -> Rollup | None:
         """One block of the pyramid, decoded once while there is room; None where it is damaged."""
-        found: Rollup | None = self._blocks.find(number)
+        found: Rollup | None = self._blocks.get(number)
         if found is None:
             columns = ("start_ns", *ROLLUP_COLUMNS)
             table = self._checked(self.manifest.rollup, [number], columns)
@@ -181,7 +182,7 @@ class SealedSegment:
                 self._note(self.manifest.rollup, [number], text)
                 return None
             found = rollup_of(table, block.width_ns, block.series)
-            self._blocks.keep(number, found)
+            self._blocks.put(number, found)
         return found
 
     def _checked(

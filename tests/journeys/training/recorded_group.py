@@ -18,7 +18,7 @@ _COLLECTIVES = (
     *("send", "recv", "recv_anysource", "monitored_barrier"),
 )
 # all code of a hook runs below one of these
-_HOOKS = ("/sonde/guard.py", "/sonde/collect/backroom.py")
+_HOOKS = ("/sonde/guard.py", "/sonde/hook/worker_thread.py")
 
 calls: list[str] = []
 calls_of_hooks: list[str] = []

@@ -24,15 +24,15 @@ def alarms(scalars: Mapping[str, Sequence[float]]) -> list[str]:
             worker.scalar(name, step, float(value))
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    found = job.end().job().check(*RULES)
-    return [one.finding.message for rule in RULES for one in found[rule].episodes]
+    check = job.end().job().check(*RULES)
+    return [episode.finding.message for rule in RULES for episode in check[rule].episodes]
 
 
 @pytest.mark.parametrize("kind", HEALTHY)
 def test_a_healthy_loss_is_left_alone(kind: str) -> None:
     run = HEALTHY[kind](np.random.default_rng(1))
-    others = {name: one.tolist() for name, one in run.scalars.items()}
-    assert alarms({"loss": run.losses.tolist(), **others}) == []
+    remaining_names = {name: item.tolist() for name, item in run.scalars.items()}
+    assert alarms({"loss": run.losses.tolist(), **remaining_names}) == []
 
 
 @pytest.mark.parametrize("kind", TRAININGS)

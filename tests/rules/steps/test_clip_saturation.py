@@ -12,16 +12,16 @@ def judged(factors: Reals) -> Evaluation:
     return job.job().check("ClipSaturation")["ClipSaturation"]
 
 
-def factors(norm: float, most: float = 1.0, steps: int = 500, seed: int = 0) -> Reals:
+def factors(norm: float, value: float = 1.0, steps: int = 500, seed: int = 0) -> Reals:
     """What clipping leaves of gradients of about this norm."""
     norms = norm * np.exp(0.3 * np.random.default_rng(seed).standard_normal(steps))
-    return np.asarray(np.minimum(1.0, most / norms))
+    return np.asarray(np.minimum(1.0, value / norms))
 
 
 def test_clipping_that_leaves_nearly_nothing_is_found() -> None:
     [episode] = judged(factors(norm=100.0)).episodes
     assert float(str(episode.finding.evidence["times_too_small"])) > 50
-    assert episode.finding.message.startswith("Clipping leaves 1")
+    assert episode.finding.message.startswith("Clipping keeps 1")
 
 
 def with_rollouts(every: int, acts: int) -> FakeJob:
@@ -29,8 +29,8 @@ def with_rollouts(every: int, acts: int) -> FakeJob:
     job = FakeJob()
     worker = job.worker()
     for step in range(400):
-        for place in range(acts if step % every == 0 else 0):
-            worker.stretch("forward", 0.001 * place, 0.001, step)
+        for index in range(acts if step % every == 0 else 0):
+            worker.stretch("forward", 0.001 * index, 0.001, step)
         worker.scalar("clip_factor", step, 0.01).scalar("loss", step, 20.0)
         worker.step(step, {"between": 0.1, "forward": 0.1})
     worker.flush()
@@ -50,8 +50,8 @@ def test_clipping_is_advice_in_reinforcement_learning() -> None:
 
 
 def test_the_loss_need_not_fall_in_reinforcement_learning() -> None:
-    found = with_rollouts(200, 1000).job().check("LossNotDecreasing")["LossNotDecreasing"]
-    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+    result = with_rollouts(200, 1000).job().check("LossNotDecreasing")["LossNotDecreasing"]
+    assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())
     assert with_rollouts(100, 10).job().check("LossNotDecreasing")["LossNotDecreasing"].episodes
 
 
@@ -61,8 +61,8 @@ def test_a_job_that_is_over_is_judged_sooner() -> None:
 
 def test_clipping_now_and_then_and_by_a_little_is_healthy() -> None:
     for norm in (0.5, 1.5, 6.0):
-        found = judged(factors(norm))
-        assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+        result = judged(factors(norm))
+        assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_clipping_at_the_beginning_is_what_it_is_for() -> None:
@@ -70,6 +70,6 @@ def test_clipping_at_the_beginning_is_what_it_is_for() -> None:
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(factors(100.0, steps=120))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 70 of 100 steps with clipped gradients"
+    result = judged(factors(100.0, steps=120))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 70 of 100 steps with clipped gradients"

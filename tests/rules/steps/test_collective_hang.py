@@ -59,8 +59,8 @@ def _one_step(job: FakeJob, workers: Mapping[int, FakeWorker], step: int) -> Non
 def test_the_worker_that_does_not_come_is_named_with_its_line(place: tuple[str, str]) -> None:
     [episode] = judged(hanging({0: WAITS, 1: WAITS, 2: place})).episodes
     assert (episode.finding.worker, episode.severity) == (2, Severity.WARNING)
-    assert f"worker 2 stands in {place[1]}" in episode.finding.message
-    assert "2 of 3 workers have waited" in episode.finding.message
+    assert f"worker 2 is stuck in {place[1]}" in episode.finding.message
+    assert "2 of 3 workers have been waiting" in episode.finding.message
 
 
 def test_after_ten_minutes_it_is_critical() -> None:
@@ -71,7 +71,7 @@ def test_after_ten_minutes_it_is_critical() -> None:
 def test_a_worker_without_a_sign_of_life_is_named_at_once() -> None:
     [episode] = judged(hanging({0: WAITS, 1: None})).episodes
     assert (episode.finding.worker, episode.severity) == (1, Severity.CRITICAL)
-    assert "worker 1 gives no sign of life" in episode.finding.message
+    assert "worker 1 sends no heartbeat" in episode.finding.message
 
 
 def test_workers_that_all_wait_do_not_wait_for_the_same() -> None:
@@ -105,7 +105,7 @@ def test_who_was_not_there_when_a_collective_failed_is_named() -> None:
         [episode] = judged(job).episodes
         assert (episode.finding.worker, episode.severity) == (1, Severity.CRITICAL)
         assert "worker 0 failed in a collective: all_reduce" in episode.finding.message
-        assert "worker 1 was not there" in episode.finding.message
+        assert "worker 1 was not in it" in episode.finding.message
 
 
 def test_a_failure_of_its_own_is_no_hang() -> None:
@@ -145,5 +145,5 @@ def test_one_worker_hangs_alone() -> None:
     found = judged(hanging({0: WAITS}))
     assert (found.status, found.reason) == (
         RuleStatus.NOT_APPLICABLE,
-        "there is one worker only",
+        "the job has only one worker",
     )

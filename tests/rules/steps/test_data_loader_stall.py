@@ -36,8 +36,8 @@ def test_a_wait_that_costs_little_of_the_time_is_worth_a_word() -> None:
 
 def test_short_waits_and_first_steps_are_healthy() -> None:
     for waits in ({123: 1.0}, {0: 30.0, 5: 9.0}, {}):
-        found = judged(stalled(waits))
-        assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+        result = judged(stalled(waits))
+        assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_iterators_that_get_going_are_healthy() -> None:

@@ -78,8 +78,8 @@ HEALTHY: dict[str, Callable[[int], float]] = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_loaders_that_keep_up_are_left_alone(name: str) -> None:
-    found = judged(waiting(HEALTHY[name]))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(waiting(HEALTHY[name]))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_tiny_model_that_is_quicker_than_any_loader_is_left_alone() -> None:
@@ -114,9 +114,9 @@ def test_a_short_job_is_told_what_is_missing() -> None:
     for step in range(30):
         worker.step(step, {"data_wait": float(np.float64(0.1)), "forward": 0.05})
     worker.flush()
-    found = judged(job.end())
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 20 of 60 steps after the first 10"
+    result = judged(job.end())
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 20 of 60 steps after the first 10"
 
 
 @pytest.mark.parametrize(("pressure", "is_found"), [(95.0, False), (10.0, True)])
@@ -180,7 +180,7 @@ def test_what_a_job_has_of_the_cores_is_shared_by_its_loader_processes(
 def test_a_loader_that_takes_most_of_a_loop_of_milliseconds_is_a_hint() -> None:
     [episode] = judged(waiting(lambda _: 0.003, computing=0.001)).episodes
     assert episode.severity is Severity.INFO
-    assert "75 % of the time" in episode.finding.message
+    assert "spends 75% of its step time" in episode.finding.message
 
 
 @pytest.mark.parametrize(("wait", "computing"), [(0.002, 0.0002), (0.003, 0.004)])
@@ -195,7 +195,7 @@ def test_a_short_job_that_waits_for_seconds_from_the_start_is_reported(
     job = waiting(lambda _: wait, computing=0.003, starts=starts, processes=1, steps=steps)
     [episode] = judged(job).episodes
     assert episode.severity is Severity.WARNING
-    assert "Its loader has num_workers=1." in episode.finding.message
+    assert "Its loader uses num_workers=1." in episode.finding.message
     assert float(str(episode.finding.evidence["lost_seconds"])) >= 3
 
 
@@ -211,8 +211,8 @@ SHORT_HEALTHY: dict[str, FakeJob] = {
 
 @pytest.mark.parametrize("name", SHORT_HEALTHY)
 def test_a_short_job_whose_loader_only_starts_slowly_is_left_alone(name: str) -> None:
-    found = judged(SHORT_HEALTHY[name])
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(SHORT_HEALTHY[name])
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_seconds_of_waiting_that_begin_later_need_three_windows() -> None:

@@ -40,17 +40,17 @@ def trained(
 
 
 def test_too_few_processes_are_found_where_steps_wait() -> None:
-    found = judged(trained(1, 0.06))
-    [episode] = found.episodes
-    assert "node-a has too few loader processes: 1 for 8 cores (12 %)" in episode.finding.message
+    result = judged(trained(1, 0.06))
+    [episode] = result.episodes
+    assert "node-a has too few loader processes: 1 for 8 cores (12%)" in episode.finding.message
     assert (
         "one process makes it. 3 loader processes (num_workers=3) would keep up"
         in episode.finding.advice
     )
     assert episode.finding.evidence["lost_percent"] == pytest.approx(60.0)
-    waits = found.summary["waiting for a batch (seconds: p50, p95, longest)"]
+    waits = result.summary["waiting for a batch (seconds: p50, p95, longest)"]
     assert waits == pytest.approx([0.06] * 3, rel=0.02)
-    making = found.summary["making a batch (seconds: p50, p95, longest)"]
+    making = result.summary["making a batch (seconds: p50, p95, longest)"]
     assert making == pytest.approx([0.2] * 3, rel=0.02)
 
 
@@ -78,12 +78,12 @@ def test_a_finding_goes_to_the_last_step_there_is() -> None:
 
 def test_where_there_is_none_no_share_of_the_cores_is_told() -> None:
     [episode] = judged(trained(0, 0.06)).episodes
-    assert "too few loader processes: 0 for 8 cores; steps wait" in episode.finding.message
+    assert "too few loader processes: 0 for 8 cores. Steps spend" in episode.finding.message
 
 
 def test_too_many_processes_are_found_over_all_workers_of_a_node() -> None:
     [episode] = judged(trained(6, 0.06, ranks=4)).episodes
-    assert "too many loader processes: 24 for 8 cores (300 %)" in episode.finding.message
+    assert "too many loader processes: 24 for 8 cores (300%)" in episode.finding.message
     assert (
         "6 loader processes share 2 cores: fewer would do (num_workers=2)" in episode.finding.advice
     )
@@ -101,13 +101,13 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_loaders_are_left_alone(name: str) -> None:
-    found = judged(HEALTHY[name])
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(HEALTHY[name])
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_memory_that_is_not_pinned_is_told_where_copies_take_time() -> None:
     [episode] = judged(trained(8, 0.0, copy=0.02, device="cuda:0")).episodes
-    assert "not pinned; that takes 20 % of a step" in episode.finding.message
+    assert "unpinned memory, which takes 20% of the step time" in episode.finding.message
     assert episode.severity is Severity.INFO
     assert not judged(trained(8, 0.0, copy=0.001, device="cuda:0")).episodes
     assert not judged(trained(8, 0.0, copy=0.02, device="cuda:0", pin_memory=True)).episodes
@@ -116,15 +116,15 @@ def test_memory_that_is_not_pinned_is_told_where_copies_take_time() -> None:
 def test_a_job_without_a_loader_is_not_applicable() -> None:
     job = FakeJob()
     job.worker().step(0, {"forward": 1.0}).flush()
-    found = judged(job.end())
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert found.reason == "no operations of the kind loading recorded"
-    assert found.summary == {}
+    result = judged(job.end())
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert result.reason == "no operations of the kind loading recorded"
+    assert result.summary == {}
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(trained(0, 0.06, 20))
-    assert (found.status, found.reason) == (
+    result = judged(trained(0, 0.06, 20))
+    assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
         "Not enough data: 10 of 15 steps after the first 10",
     )
@@ -166,8 +166,8 @@ def test_a_short_job_whose_loader_only_starts_slowly_is_left_alone(name: str) ->
 def test_classic_is_the_criterion_to_the_letter() -> None:
     # 70 % of 8 cores are 5.6, and 200 % are 16
     for processes, is_found in ((5, True), (6, False), (16, False), (17, True)):
-        found = judged(trained(processes, 0.0, 20), setting="classic")
-        assert bool(found.triggered) is is_found
+        result = judged(trained(processes, 0.0, 20), setting="classic")
+        assert bool(result.triggered) is is_found
     assert not judged(trained(5, 0.0, 20), setting="classic", min_threshold=60).triggered
     pinned = judged(trained(8, 0.0, 20, device="cuda:0"), setting="classic")
-    assert [one.finding.subject for one in pinned.episodes] == ["node-a/pinning"]
+    assert [episode.finding.subject for episode in pinned.episodes] == ["node-a/pinning"]

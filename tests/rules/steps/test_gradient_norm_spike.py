@@ -77,8 +77,8 @@ def test_a_norm_that_was_clipped_is_worth_a_word_only() -> None:
 @pytest.mark.parametrize("spread", [0.1, 0.5, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_heavy_tails_are_usual(spread: float, seed: int) -> None:
-    found = judged(norms(spread, seed))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(norms(spread, seed))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_norms_that_grow_steadily_are_no_spike() -> None:
@@ -136,8 +136,8 @@ def test_a_spike_after_which_norms_are_larger_for_a_while_is_found() -> None:
 @pytest.mark.parametrize("spread", [0.1, 0.5, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_heavy_tails_between_looks_are_usual(spread: float, seed: int) -> None:
-    found = judged_by_looks(norms(spread, seed))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged_by_looks(norms(spread, seed))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_norms_that_have_grown_and_stay_so_are_no_spike_between_looks() -> None:
@@ -154,5 +154,5 @@ def test_without_norms_between_looks_few_are_not_enough() -> None:
             worker.scalar("gradient_norm", step, 1.0)
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    found = job.end().job().check("GradientNormSpike")["GradientNormSpike"]
-    assert "of 51 gradient norms" in (found.reason or "")
+    result = job.end().job().check("GradientNormSpike")["GradientNormSpike"]
+    assert "of 51 gradient norms" in (result.reason or "")

@@ -21,7 +21,7 @@ def judged(job: FakeJob) -> Evaluation:
     return job.job().check("HotFunction")["HotFunction"]
 
 
-def profiled(*stands: tuple[Stack, int], steps: int = 3) -> FakeJob:
+def profiled(*open_faults: tuple[Stack, int], steps: int = 3) -> FakeJob:
     """A job whose steps 9 to 11 are profiled: in each the same stacks, for so many milliseconds."""
     job = FakeJob()
     worker = job.worker()
@@ -29,9 +29,9 @@ def profiled(*stands: tuple[Stack, int], steps: int = 3) -> FakeJob:
         worker.step(step, {"forward": 0.1})
     profile = FakeProfile(worker, first_step=9)
     for _ in range(steps):
-        for stack, looks in stands:
-            profile.stands(stack, looks)
-    seconds = sum(looks for _, looks in stands) / 1e3
+        for stack, item in open_faults:
+            profile.stands(stack, item)
+    seconds = sum(inspections for _, inspections in open_faults) / 1e3
     for step in range(9, 9 + steps):
         worker.step(step, {"forward": seconds}, profiled="python")
     profile.write()
@@ -44,7 +44,7 @@ def profiled(*stands: tuple[Stack, int], steps: int = 3) -> FakeJob:
 def test_a_function_of_the_script_is_named_with_its_line() -> None:
     [episode] = judged(profiled((COMPUTING, 30), ((MAIN, LOOP, AUGMENT), 70))).episodes
     finding = episode.finding
-    assert finding.message.startswith("augment (user/data.py:7) takes 70 % of each step, 70 ms")
+    assert finding.message.startswith("augment (user/data.py:7) takes 70% of each step (70 ms)")
     assert (finding.severity, finding.worker) == (Severity.WARNING, 0)
     assert (episode.first_step, episode.last_step) == (9, 11)
 
@@ -63,8 +63,8 @@ def test_what_a_loader_calls_in_the_training_process_counts() -> None:
 
 
 def test_training_itself_is_healthy() -> None:
-    found = judged(profiled((COMPUTING, 60), ((MAIN, LOOP), 40)))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(profiled((COMPUTING, 60), ((MAIN, LOOP), 40)))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_waiting_for_a_loader_is_another_rules() -> None:
@@ -76,9 +76,9 @@ def test_a_small_share_is_healthy() -> None:
 
 
 def test_a_few_looks_are_not_enough() -> None:
-    found = judged(profiled((COMPUTING, 1), ((MAIN, LOOP, AUGMENT), 2)))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 9 of 10 profile samples"
+    result = judged(profiled((COMPUTING, 1), ((MAIN, LOOP, AUGMENT), 2)))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 9 of 10 profile samples"
 
 
 def test_a_job_without_a_profile_is_told_so() -> None:
@@ -87,8 +87,11 @@ def test_a_job_without_a_profile_is_told_so() -> None:
     for step in range(60):
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    found = judged(job.end())
-    assert (found.status, found.reason) == (RuleStatus.NOT_APPLICABLE, "Python was not profiled")
+    result = judged(job.end())
+    assert (result.status, result.reason) == (
+        RuleStatus.NOT_APPLICABLE,
+        "no Python profile was recorded",
+    )
 
 
 def test_a_short_function_is_told_and_nobody_is_warned() -> None:

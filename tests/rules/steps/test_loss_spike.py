@@ -29,7 +29,7 @@ def test_a_spike_that_comes_back_is_found_and_over(seed: int) -> None:
     assert (episode.is_open, evidence["has_recovered"]) == (False, True)
     assert (episode.first_step, evidence["peak_step"]) == (300, 300)
     assert 18 <= float(str(evidence["lasted_steps"])) <= 22
-    assert "came back after 20 steps" in episode.finding.message
+    assert "recovered after 20 steps" in episode.finding.message
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -59,7 +59,7 @@ def test_a_spike_over_the_edge_of_a_window_is_one_episode() -> None:
     losses[340:420] += 3.0
     [episode] = judged(with_losses(losses)).episodes
     assert (episode.first_step, episode.is_open) == (340, False)
-    assert "came back after 80 steps" in episode.finding.message
+    assert "recovered after 80 steps" in episode.finding.message
 
 
 def test_a_spike_that_stays_is_said_to_stay() -> None:
@@ -67,7 +67,7 @@ def test_a_spike_that_stays_is_said_to_stay() -> None:
     losses[400:] += 3.0
     [episode] = judged(with_losses(losses)).episodes
     assert episode.is_open
-    assert "has not come back in 200 steps" in episode.finding.message
+    assert "has not recovered in 200 steps" in episode.finding.message
 
 
 def test_a_single_step_must_jump_very_far() -> None:
@@ -117,8 +117,8 @@ def test_a_learning_rate_that_begins_again_is_no_spike() -> None:
 def test_losses_that_may_jump_are_left_alone() -> None:
     losses = falling() - 1.0
     losses[400:450] += 3.0
-    found = judged(with_losses(losses))
-    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+    result = judged(with_losses(losses))
+    assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
 def test_an_agent_that_plays_is_left_alone() -> None:
@@ -128,9 +128,9 @@ def test_an_agent_that_plays_is_left_alone() -> None:
         worker.scalar("loss", step, float(loss))
         worker.step(step, {"evaluation": 0.01, "forward": 0.1})
     worker.flush()
-    found = judged(job.end())
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert "plays" in (found.reason or "")
+    result = judged(job.end())
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert "reinforcement learning" in (result.reason or "")
 
 
 @pytest.mark.parametrize(
@@ -151,12 +151,12 @@ def test_an_agent_that_still_explores_is_known_by_acting_at_irregular_steps(
         worker.scalar("loss", step, float(loss))
         worker.step(step, {"forward": 0.1} | ({"evaluation": 0.01} if acts(rng, step) else {}))
     worker.flush()
-    found = judged(job.end())
-    assert (found.status is RuleStatus.NOT_APPLICABLE) is is_agent
-    assert bool(found.episodes) is not is_agent
+    result = judged(job.end())
+    assert (result.status is RuleStatus.NOT_APPLICABLE) is is_agent
+    assert bool(result.episodes) is not is_agent
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(with_losses(falling(40)))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 40 of 101 steps"
+    result = judged(with_losses(falling(40)))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 40 of 101 steps"

@@ -40,8 +40,8 @@ def test_a_scaler_that_skips_every_step_is_fatal() -> None:
 
 def test_a_scaler_that_finds_its_scale_is_healthy() -> None:
     for skipped in (range(12), range(100, 500, 200), ()):
-        found = judged(scaled(skipped))
-        assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+        result = judged(scaled(skipped))
+        assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_full_precision_is_left_alone() -> None:
@@ -50,9 +50,9 @@ def test_full_precision_is_left_alone() -> None:
     for step in range(100):
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    found = judged(job.end())
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert found.reason == "no gradient scaler, and no tensor in half precision"
+    result = judged(job.end())
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert result.reason == "no gradient scaler and no float16 tensor"
 
 
 def half(largest: float, dtype: str = "float16") -> FakeJob:
@@ -71,7 +71,7 @@ def half(largest: float, dtype: str = "float16") -> FakeJob:
 def test_values_near_the_limit_of_their_type_are_found() -> None:
     [episode] = judged(half(60_000.0)).episodes
     assert episode.finding.tensor == "weight/head"
-    assert "92 % of what float16 can hold" in episode.finding.message
+    assert "92% of the float16 range" in episode.finding.message
 
 
 def test_values_far_below_the_limit_are_healthy() -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
+from sonde.engine.runner import Runner
 from sonde.read.job_data import JobData
 from sonde.records.finding import Evaluation, RuleStatus
 from sonde.rules.steps.max_initialization_time import MaxInitializationTime
-from sonde.watch.runner import Runner
 from tests.fakes.job import FakeJob
 
 
@@ -28,14 +28,14 @@ def starting(minutes: float, steps: int = 10, mode: str = "train") -> FakeJob:
 def test_a_late_first_step_is_found(setting: str) -> None:
     [episode] = judged(starting(25).end(), setting=setting).episodes
     assert not episode.is_open
-    assert episode.finding.message == "The first training step came after 25 minutes."
+    assert episode.finding.message == "The first training step began 25 minutes after the start."
     assert episode.finding.evidence["initialization_minutes"] == pytest.approx(25.0)
 
 
 @pytest.mark.parametrize("setting", ["calibrated", "classic"])
 def test_the_threshold_is_kept_to_the_letter(setting: str) -> None:
-    found = judged(starting(20).end(), setting=setting)
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(starting(20).end(), setting=setting)
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
     assert judged(starting(20).end(), setting=setting, threshold=19.9).triggered
 
 
@@ -46,7 +46,7 @@ def test_a_step_that_does_not_come_is_found_meanwhile() -> None:
     [rule] = runner.evaluations
     [episode] = rule.episodes
     assert episode.is_open
-    assert "has not come within 30 minutes" in episode.finding.message
+    assert "had not begun 30 minutes after the start" in episode.finding.message
     assert not judged(job, setting="classic").episodes
 
 
@@ -70,5 +70,5 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_who_does_not_train_is_left_alone(name: str) -> None:
-    found = judged(HEALTHY[name])
-    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+    result = judged(HEALTHY[name])
+    assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())

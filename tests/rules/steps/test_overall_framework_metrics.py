@@ -26,8 +26,8 @@ def test_the_time_of_a_job_is_told_by_mode_phase_and_operator() -> None:
     worker.flush()
     job.clock.advance(10.0)
     job.record({"cpu.utilization_percent": [1.0]}, 0.0)
-    found = judged(job.end())
-    assert (found.status, found.triggered) == (RuleStatus.NO_ISSUES_FOUND, 0)
+    result = judged(job.end())
+    assert (result.status, result.triggered) == (RuleStatus.NO_ISSUES_FOUND, 0)
     expected = {
         "train seconds": 100.0,
         "eval seconds": 20.0,
@@ -40,7 +40,7 @@ def test_the_time_of_a_job_is_told_by_mode_phase_and_operator() -> None:
         "profiled GPU operators seconds": 0.2,
         "profiled framework events seconds": 0.05,
     }
-    assert {name: found.summary[name] for name in expected} == pytest.approx(expected, rel=0.01)
+    assert {name: result.summary[name] for name in expected} == pytest.approx(expected, rel=0.01)
 
 
 def test_a_job_without_steps_has_nothing_to_say() -> None:

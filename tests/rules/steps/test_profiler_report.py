@@ -51,9 +51,9 @@ def test_what_a_rule_is_given_itself_goes_before() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"StepOutlier_nonsense": 5}, "StepOutlier has no such parameter"),
+        ({"StepOutlier_nonsense": 5}, "StepOutlier has no parameter"),
         ({"StepOutlier_stddev": -1}, "must be a number, 0 or more"),
-        ({"VanishingGradient_threshold": 1}, "ProfilerReport has no such parameter"),
+        ({"VanishingGradient_threshold": 1}, "ProfilerReport has no parameter"),
     ],
 )
 def test_what_makes_no_sense_is_an_error(given: dict[str, object], said: str) -> None:

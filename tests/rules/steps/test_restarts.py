@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sonde.engine.runner import Runner
+from sonde.engine.saved_progress import Progress
 from sonde.read.job_data import JobData
 from sonde.records.finding import Evaluation
 from sonde.rules import Rule, load_rule
 from sonde.store.facts import decode_facts, encode_facts
-from sonde.watch.progress import Progress
-from sonde.watch.runner import Runner
 from tests.fakes.job import FakeJob
 
 NAMES = (
@@ -55,8 +55,15 @@ def grow(job: FakeJob) -> Iterator[None]:
 
 def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     return [
-        (one.rule, one.status, one.datapoints, one.triggered, one.reason, one.episodes)
-        for one in evaluations
+        (
+            evaluation.rule,
+            evaluation.status,
+            evaluation.datapoints,
+            evaluation.triggered,
+            evaluation.reason,
+            evaluation.episodes,
+        )
+        for evaluation in evaluations
     ]
 
 
@@ -65,14 +72,14 @@ def test_findings_do_not_depend_on_who_looked_when() -> None:
     runner = Runner(JobData(job.backend, job.clock), rules())
     for _ in grow(job):
         runner.advance()
-        kept = decode_facts(Progress, encode_facts(runner.progress), "progress")
-        runner = Runner(JobData(job.backend, job.clock), rules(), kept)
+        stored = decode_facts(Progress, encode_facts(runner.progress), "progress")
+        runner = Runner(JobData(job.backend, job.clock), rules(), stored)
     runner.advance()
     afterwards = Runner(JobData(job.backend, job.clock), rules())
     afterwards.advance()
     assert said(runner.evaluations) == said(afterwards.evaluations)
-    found = {one.rule for one in afterwards.evaluations if one.episodes}
-    assert found >= {
+    result = {evaluation.rule for evaluation in afterwards.evaluations if evaluation.episodes}
+    assert result >= {
         *("LossSpike", "LossDiverging", "GradientNormSpike", "LearningRateCollapse"),
         *("ClipSaturation", "LowPrecisionOverflow", "DataLoaderStarvation", "DataLoaderStall"),
         *("ThroughputDrop", "Straggler"),

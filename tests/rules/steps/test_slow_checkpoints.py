@@ -42,8 +42,8 @@ def test_checkpoints_that_become_rare_are_over() -> None:
 
 @pytest.mark.parametrize(("every", "seconds"), [(150, 2.0), (50, 0.1), (5, 0.01), (1000, 1.0)])
 def test_healthy_checkpoints_are_left_alone(every: int, seconds: float) -> None:
-    found = judged(saved(every, seconds))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(saved(every, seconds))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_given_threshold_holds() -> None:

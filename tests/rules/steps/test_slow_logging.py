@@ -14,16 +14,16 @@ def printed(each: float, step_seconds: float = 0.01, steps: int = 1500) -> FakeJ
     """Steps of that length, in which so many seconds go to output."""
     job = FakeJob()
     worker = job.worker()
-    told = 0.0
+    reported = 0.0
     for step in range(steps):
         worker.step(step, {"forward": step_seconds})
-        told += each
+        reported += each
         if step % 100 == 99:
-            half = told / 2
+            half = reported / 2
             for line, by in (("train (train.py:20)", "print"), ("log (train.py:8)", "logging")):
                 spent = 1.2 * half if by == "print" else 0.8 * half
                 worker.observation("output-time", line, step, {"by": by}, value=spent)
-            told = 0.0
+            reported = 0.0
     worker.flush()
     return job.end()
 
@@ -45,8 +45,8 @@ def test_a_short_job_is_judged_at_its_end() -> None:
     ("each", "step_seconds"), [(0.002, 0.01), (0.0, 0.01), (0.0005, 0.001)], ids=str
 )
 def test_healthy_output_is_left_alone(each: float, step_seconds: float) -> None:
-    found = judged(printed(each, step_seconds))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(printed(each, step_seconds))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_given_threshold_holds() -> None:

@@ -50,7 +50,7 @@ def together(
         job.clock._now_ns = start_ns
         worker = job.worker(rank, world_size=workers, device=device, node=f"node-{rank // 2}")
         for step, all_of_them in enumerate(seconds):
-            longest = max(sum(one.values()) for one in all_of_them)
+            longest = max(sum(item.values()) for item in all_of_them)
             mine = dict(all_of_them[rank])
             mine[meets_in] += longest - sum(mine.values())
             worker.step(step, mine)
@@ -99,15 +99,15 @@ HEALTHY: dict[str, Callable[[int, int], Phases]] = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_workers_are_left_alone(name: str) -> None:
-    found = judged(together(HEALTHY[name]))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(together(HEALTHY[name]))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_one_worker_is_nobodys_straggler() -> None:
-    found = judged(together(lambda *_: {}, workers=1))
-    assert (found.status, found.reason) == (
+    result = judged(together(lambda *_: {}, workers=1))
+    assert (result.status, result.reason) == (
         RuleStatus.NOT_APPLICABLE,
-        "there is one worker only",
+        "the job has only one worker",
     )
 
 

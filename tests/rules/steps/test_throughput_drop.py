@@ -21,7 +21,7 @@ def trained(factors: Mapping[str, Reals], noise: float = 0.05, rest: float = 0.0
     job = FakeJob()
     worker = job.worker()
     rng = np.random.default_rng(0)
-    steps = max(len(one) for one in factors.values())
+    steps = max(len(factor) for factor in factors.values())
     flat = np.ones(steps)
     for step in range(steps):
         some = np.exp(noise * rng.standard_normal())
@@ -45,7 +45,7 @@ def test_steps_that_have_become_slower_are_found_with_the_phase(phase: str, name
     assert (episode.first_step, evidence["phase"]) == (400, named)
     assert evidence["before_seconds"] == pytest.approx(0.11, rel=0.1)
     assert evidence["now_seconds"] == pytest.approx(0.22, rel=0.1)
-    assert " % fewer steps per second" in episode.finding.message
+    assert "% fewer steps per second" in episode.finding.message
 
 
 def test_steps_that_become_slower_and_slower_are_found() -> None:
@@ -109,8 +109,8 @@ def short(
             for name, what in (("input_0", "inputs"), ("gradient/0.weight", "gradients")):
                 size = int(100 * (since.get(what, 1.0) if is_slow else 1.0))
                 worker.statistics(name, step, np.ones(size))
-        for again in range(int(since.get("passes", 1.0)) - 1 if is_slow else 0):
-            worker.stretch("forward", 0.0001 * again, 0.0001, step)
+        for index in range(int(since.get("passes", 1.0)) - 1 if is_slow else 0):
+            worker.stretch("forward", 0.0001 * index, 0.0001, step)
         worker.step(step, {"forward": 0.001 * times, "backward": 0.002 * times}, rest=0.0005)
     worker.flush()
     return job.end()
@@ -149,8 +149,8 @@ SHORT_AND_HEALTHY = {
 
 @pytest.mark.parametrize("name", SHORT_AND_HEALTHY)
 def test_more_work_that_is_meant_and_busy_machines_are_left_alone(name: str) -> None:
-    found = judged(SHORT_AND_HEALTHY[name])
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(SHORT_AND_HEALTHY[name])
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 @pytest.mark.parametrize(("pressure", "is_found"), [(5.0, True), (90.0, False)])
@@ -168,12 +168,12 @@ def test_one_phase_is_to_blame_unless_others_have_come(pressure: float, is_found
     assert bool(judged(job.end()).episodes) is is_found
 
 
-def loads(inputs: Callable[[int], int], looks: Sequence[int]) -> Evaluation:
+def loads(inputs: Callable[[int], int], inspections: Sequence[int]) -> Evaluation:
     """A job that waits eight times as long for its data from step 280 on."""
     job = FakeJob()
     worker = job.worker().knows("input_0", "inputs")
     for step in range(600):
-        if step in looks:
+        if step in inspections:
             worker.statistics("input_0", step, np.ones(inputs(step)))
         waits = 0.04 if step >= 280 else 0.005
         worker.step(step, {"data_wait": waits, "forward": 0.002})
@@ -193,7 +193,7 @@ def test_larger_batches_take_longer_to_load(late: tuple[int, ...]) -> None:
 def test_batches_as_before_that_take_longer_to_load_are_found(late: tuple[int, ...]) -> None:
     [episode] = loads(lambda _: 100, (*EARLY, *late)).episodes
     assert episode.first_step == 300
-    assert "most of it in data_wait" in episode.finding.message
+    assert "mostly in data_wait" in episode.finding.message
 
 
 def test_batches_that_grow_while_the_machine_is_busy_are_meant() -> None:
@@ -253,8 +253,8 @@ HEALTHY: dict[str, Mapping[str, Reals]] = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_paces_are_left_alone(name: str) -> None:
-    found = judged(trained(HEALTHY[name]))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(trained(HEALTHY[name]))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_more_micro_steps_are_no_drop() -> None:
@@ -285,6 +285,6 @@ def test_a_drop_that_ends_is_over() -> None:
 
 @pytest.mark.parametrize("steps", [40, 120])
 def test_a_short_job_is_told_what_is_missing(steps: int) -> None:
-    found = judged(trained({"rest": np.ones(steps)}))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == f"Not enough data: {steps} of 250 steps"
+    result = judged(trained({"rest": np.ones(steps)}))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == f"Not enough data: {steps} of 250 steps"

@@ -14,8 +14,8 @@ CPU, GPU, MEMORY = (
 
 
 def judged(job: FakeJob, **parameters: object) -> Evaluation:
-    given = {"window": 100, **parameters}
-    return job.job().check("BatchSize", **given)["BatchSize"]
+    values = {"window": 100, **parameters}
+    return job.job().check("BatchSize", **values)["BatchSize"]
 
 
 def machine(cpu: float, gpu: float, memory: float, samples: int = 300) -> FakeJob:
@@ -25,9 +25,7 @@ def machine(cpu: float, gpu: float, memory: float, samples: int = 300) -> FakeJo
 
 def test_room_on_every_side_is_found() -> None:
     [episode] = judged(machine(20.0, 35.0, 12.0)).episodes
-    assert "processors are at 20 %, the GPUs at 35 % and their memory at 12 %" in (
-        episode.finding.message
-    )
+    assert "CPU 20%, GPU 35% and GPU memory 12%" in (episode.finding.message)
     assert (episode.finding.node, episode.triggered) == ("node-a", 2)
 
 
@@ -37,8 +35,8 @@ def test_room_on_every_side_is_found() -> None:
 def test_a_side_without_room_or_a_gpu_without_work_is_no_matter_of_batches(
     levels: tuple[float, float, float],
 ) -> None:
-    found = judged(machine(*levels))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(machine(*levels))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_the_busiest_of_several_gpus_counts() -> None:
@@ -66,17 +64,17 @@ def test_a_quiet_beginning_is_no_finding() -> None:
 
 
 def test_without_a_gpu_it_is_not_applicable() -> None:
-    found = judged(with_machine({CPU: [20.0] * 300}, (0, 300)))
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert found.reason == (
+    result = judged(with_machine({CPU: [20.0] * 300}, (0, 300)))
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert result.reason == (
         "no samples of gpu.utilization_percent recorded and "
         "no samples of gpu.memory_used_percent recorded"
     )
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(machine(20.0, 35.0, 12.0, 50))
-    assert (found.status, found.reason) == (
+    result = judged(machine(20.0, 35.0, 12.0, 50))
+    assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
         "Not enough data: 50 of 200 system samples",
     )

@@ -29,18 +29,18 @@ def held_up(rule: str, share: float, samples: int = 300) -> FakeJob:
 
 @RULES
 def test_a_host_at_its_limit_is_found_with_its_cost(rule: str) -> None:
-    found = judged(rule, held_up(rule, 0.8))
-    [episode] = found.episodes
+    result = judged(rule, held_up(rule, 0.8))
+    [episode] = result.episodes
     evidence = episode.finding.evidence
     assert (episode.finding.node, evidence["share_percent"]) == ("node-a", 80.0)
     assert evidence["gpu_hours_lost"] == pytest.approx(0.8 * 0.98 * 150 / 3600, rel=0.02)
-    assert found.summary == {"node-a: percent of the datapoints": 80.0}
+    assert result.summary == {"node-a: percent of samples": 80.0}
 
 
 @RULES
 def test_less_than_half_of_the_time_is_no_bottleneck(rule: str) -> None:
-    found = judged(rule, held_up(rule, 0.4))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(rule, held_up(rule, 0.4))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
     assert judged(rule, held_up(rule, 0.4), threshold=30).episodes
 
 
@@ -73,15 +73,17 @@ def test_it_recovers_when_the_share_falls(rule: str) -> None:
 
 @RULES
 def test_without_a_gpu_it_is_not_applicable(rule: str) -> None:
-    found = judged(rule, with_machine({METRICS[rule]: flat(99.0)}, (0, 300)))
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert found.reason == "no samples of gpu.utilization_percent recorded"
+    result = judged(rule, with_machine({METRICS[rule]: flat(99.0)}, (0, 300)))
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert result.reason == "no samples of gpu.utilization_percent recorded"
 
 
 @RULES
 def test_a_short_job_is_told_what_is_missing(rule: str) -> None:
-    found = judged(rule, with_machine({METRICS[rule]: flat(99.0, 50), GPU: flat(0.0, 50)}, (0, 50)))
-    assert (found.status, found.reason) == (
+    result = judged(
+        rule, with_machine({METRICS[rule]: flat(99.0, 50), GPU: flat(0.0, 50)}, (0, 50))
+    )
+    assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
         "Not enough data: 50 of 120 system samples",
     )

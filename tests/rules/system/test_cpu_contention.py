@@ -12,12 +12,12 @@ def judged(job: FakeJob, **parameters: object) -> Evaluation:
     return job.job().check("CPUContention", **parameters)["CPUContention"]
 
 
-def shared(*parts: Part, throttled: float = 0.0) -> FakeJob:
+def shared(*sections: Part, throttled: float = 0.0) -> FakeJob:
     """A machine of two cores; the longer a job waits, the longer its steps of 50 ms take."""
     job = FakeJob()
     worker = job.worker()
     step = 0
-    for seconds, wait, own, machine in parts:
+    for seconds, wait, state_of_subject, machine in sections:
         for _ in range(round(2 * seconds)):
             for _ in range(round(10 * (1 - wait / 100))):
                 worker.step(step, {"forward": 0.05 / (1 - wait / 100)})
@@ -26,7 +26,7 @@ def shared(*parts: Part, throttled: float = 0.0) -> FakeJob:
             job.record(
                 {
                     "process_tree.cpu_wait_percent": [wait],
-                    "process_tree.cpu_percent": [own],
+                    "process_tree.cpu_percent": [state_of_subject],
                     "cpu.utilization_percent": [machine],
                     "cpu.utilization_percent/cpu0": [machine],
                     "cpu.utilization_percent/cpu1": [machine],
@@ -40,8 +40,8 @@ def shared(*parts: Part, throttled: float = 0.0) -> FakeJob:
 def test_neighbors_that_come_later_are_found_with_shares_and_consequence() -> None:
     [episode] = judged(shared((20, 2, 100, 55), (90, 50, 60, 100))).episodes
     message = episode.finding.message
-    assert "waits for a core 50% of the time it wants one" in message
-    assert "processes outside of the job use 70% of the CPU of node-a, the job 30%." in message
+    assert "spends 50% of its runnable time waiting for a core" in message
+    assert "other processes use 70% of the CPU of node-a, the job 30%." in message
     assert "Steps take 2.0 times as long as before." in message
     assert (episode.severity, episode.is_open) == (Severity.WARNING, True)
 
@@ -62,14 +62,14 @@ def test_evidence_leaves_out_the_usual_step_where_it_is_unknown() -> None:
 
 
 def test_neighbors_that_leave_are_over() -> None:
-    parts = ((20.0, 2.0, 100.0, 55.0), (30.0, 50.0, 60.0, 100.0))
-    [episode] = judged(shared(*parts, parts[0])).episodes
+    sections = ((20.0, 2.0, 100.0, 55.0), (30.0, 50.0, 60.0, 100.0))
+    [episode] = judged(shared(*sections, sections[0])).episodes
     assert not episode.is_open
 
 
 def test_a_quota_of_the_container_is_found() -> None:
     [episode] = judged(shared((30, 10, 50, 40), throttled=60)).episodes
-    assert "CPU quota stops the job on node-a in 60% of the scheduler's periods" in (
+    assert "CPU quota throttles the job on node-a in 60% of the scheduling periods" in (
         episode.finding.message
     )
 
@@ -85,10 +85,10 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_jobs_are_left_alone(name: str) -> None:
-    found = judged(HEALTHY[name])
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(HEALTHY[name])
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_job_of_a_few_seconds_is_told_what_is_missing() -> None:
-    found = judged(shared((4, 50, 60, 100)))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    result = judged(shared((4, 50, 60, 100)))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA

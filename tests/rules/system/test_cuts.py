@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
+from sonde.engine.runner import Runner
 from sonde.read.job_data import JobData
 from sonde.records.finding import Evaluation, Setting
 from sonde.records.job import Heartbeat, Overhead
 from sonde.rules import Rule, load_rule
 from sonde.store.facts import encode_facts
 from sonde.store.layout import attempt_key
-from sonde.watch.runner import Runner
 from tests.fakes.job import FakeJob
 
 SAMPLES = 900
@@ -45,31 +45,39 @@ SMALLER: dict[str, dict[str, object]] = {
 
 
 def rules(setting: Setting) -> list[Rule]:
-    return [load_rule(one)(setting=setting, **SMALLER.get(one, {})) for one in NAMES]
+    return [load_rule(item)(setting=setting, **SMALLER.get(item, {})) for item in NAMES]
 
 
 def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     return [
-        (one.rule, one.status, one.datapoints, one.triggered, one.reason, one.episodes, one.summary)
-        for one in evaluations
+        (
+            evaluation.rule,
+            evaluation.status,
+            evaluation.datapoints,
+            evaluation.triggered,
+            evaluation.reason,
+            evaluation.episodes,
+            evaluation.summary,
+        )
+        for evaluation in evaluations
     ]
 
 
 @pytest.mark.parametrize("setting", list(Setting))
 @pytest.mark.parametrize("seed", range(2))
 def test_findings_do_not_depend_on_how_the_stream_was_cut(setting: Setting, seed: int) -> None:
-    looks = set(np.random.default_rng(seed).choice(SAMPLES, 8, replace=False).tolist())
+    inspections = set(np.random.default_rng(seed).choice(SAMPLES, 8, replace=False).tolist())
     restarts = itertools.cycle((True, False))
     job = FakeJob()
     worker = job.worker(device="cuda:0")
     watching = Runner(JobData(job.backend, job.clock), rules(setting))
-    for place, values in enumerate(zip(*CURVES.values(), strict=True)):
-        job.record({key: [float(one)] for key, one in zip(CURVES, values, strict=True)}, 0.0)
-        if 60 <= place < 700:
-            worker.step(place - 60, {"data_wait": 0.01, "forward": 0.49})
+    for index, values in enumerate(zip(*CURVES.values(), strict=True)):
+        job.record({key: [float(item)] for key, item in zip(CURVES, values, strict=True)}, 0.0)
+        if 60 <= index < 700:
+            worker.step(index - 60, {"data_wait": 0.01, "forward": 0.49})
         else:
             job.clock.advance(0.5)
-        if place in looks:
+        if index in inspections:
             worker.flush()
             beat = Heartbeat(job.clock.now_ns(), 5.0, Overhead(0.0, 0, 0.0))
             job.backend.write(attempt_key(job.node, 1, "heartbeat"), encode_facts(beat))
@@ -83,5 +91,5 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(setting: Setting, seed
     afterwards = Runner(JobData(job.backend, job.clock), rules(setting))
     afterwards.advance()
     assert said(watching.evaluations) == said(afterwards.evaluations)
-    fired = {one.rule for one in afterwards.evaluations if one.episodes}
+    fired = {evaluation.rule for evaluation in afterwards.evaluations if evaluation.episodes}
     assert len(fired) >= 8

@@ -27,13 +27,13 @@ def test_checkpoints_that_are_never_deleted_are_found_with_the_time_left() -> No
     assert (finding.node, finding.device) == ("node-a", "/data")
     assert (episode.severity, episode.is_open) == (Severity.WARNING, True)
     assert finding.evidence["seconds_left"] == pytest.approx(1320, rel=0.05)
-    assert "has 110.0 GB left, and will be full in 22 minutes" in finding.message
+    assert "has 110.0 GB left and will be full in 22 minutes" in finding.message
 
 
 def test_a_disk_that_is_full_is_critical() -> None:
     [episode] = judged(disk(np.maximum(300e9 - 0.6e9 * AT, 1e9))).episodes
     assert episode.severity is Severity.CRITICAL
-    assert "is full: 1.0 GB (0.1 %) are left" in episode.finding.message
+    assert "is full: 1.0 GB (0.1%) left" in episode.finding.message
 
 
 def test_room_that_is_made_is_recovery() -> None:
@@ -54,18 +54,18 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_disks_are_left_alone(name: str) -> None:
-    found = judged(HEALTHY[name])
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(HEALTHY[name])
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(disk(400e9 - 1e9 * AT[:10]))
-    assert (found.status, found.reason) == (
+    result = judged(disk(400e9 - 1e9 * AT[:10]))
+    assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
         "Not enough data: 10 of 24 system samples",
     )
 
 
 def test_without_samples_it_is_not_applicable() -> None:
-    found = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
-    assert found.status is RuleStatus.NOT_APPLICABLE
+    result = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
+    assert result.status is RuleStatus.NOT_APPLICABLE

@@ -29,7 +29,7 @@ def test_memory_that_grows_all_the_time_is_found_with_the_time_left() -> None:
     assert episode.is_open
     assert (episode.finding.node, episode.finding.device) == ("node-a", "gpu0")
     assert evidence["seconds_left"] == pytest.approx(200.0, rel=0.1)
-    assert "At this pace it is full in 3 minutes." in episode.finding.message
+    assert "At this rate it is full in 3 minutes." in episode.finding.message
 
 
 def test_only_the_gpu_that_leaks_is_named() -> None:
@@ -55,8 +55,8 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_memory_is_left_alone(name: str) -> None:
-    found = judged(used(HEALTHY[name]))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(used(HEALTHY[name]))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_the_model_s_way_to_the_gpu_is_no_growth() -> None:
@@ -65,23 +65,23 @@ def test_the_model_s_way_to_the_gpu_is_no_growth() -> None:
 
 
 def test_without_a_gpu_it_is_not_applicable() -> None:
-    found = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert found.reason == "no samples of gpu.memory_used_percent recorded"
+    result = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert result.reason == "no samples of gpu.memory_used_percent recorded"
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(used(ramp(20.0, 50.0, 50)))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 50 of 120 system samples"
+    result = judged(used(ramp(20.0, 50.0, 50)))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 50 of 120 system samples"
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:
     means = [10.0, 15.0, 20.1, 20.1, 19.0, 24.2]  # +5, +5.1, 0, −1.1, +5.2
     curve = np.repeat(means, 4) + np.tile([-1.0, 1.0, -2.0, 2.0], len(means))
-    found = judged(used(curve), setting="classic", window=4)
-    assert found.triggered == 2
-    first, second = found.episodes
+    result = judged(used(curve), setting="classic", window=4)
+    assert result.triggered == 2
+    first, second = result.episodes
     assert first.finding.evidence["before_percent"] == pytest.approx(15.0)
     assert second.finding.evidence["after_percent"] == pytest.approx(24.2)
     assert judged(used(curve), setting="classic", window=4, increase=5.15).triggered == 1

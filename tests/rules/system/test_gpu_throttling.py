@@ -28,7 +28,7 @@ def gpu(number: int, clock: Reals | float = 1980.0, **held: Reals) -> dict[str, 
 
 
 def with_some(*gpus: dict[str, Reals]) -> FakeJob:
-    curves = {key: curve for one in gpus for key, curve in one.items()}
+    curves = {key: curve for item in gpus for key, curve in item.items()}
     return with_machine(curves, (0, SAMPLES))
 
 
@@ -36,15 +36,15 @@ def test_heat_is_found_and_the_gpu_named() -> None:
     hot = gpu(1, np.where(LATE, 1400.0, 1980.0), thermal=LATE.astype(np.float64))
     [episode] = judged(with_some(gpu(0), hot)).episodes
     assert episode.finding.message == (
-        "Heat (88 °C) holds down the clocks of gpu1 of node-a for 100 % of the time at work: "
-        "at 1400 MHz it is 29 % slower than it could be."
+        "Heat (88 °C) throttles gpu1 on node-a for 100% of its busy time, "
+        "which reduces its clock by 29% to 1400 MHz."
     )
     assert episode.finding.evidence["kind"] == "heat"
 
 
 def test_a_power_limit_that_only_one_gpu_has_is_found() -> None:
     held = np.ones(SAMPLES)
-    gpus = [gpu(one, 1900.0, power=held) for one in range(3)]
+    gpus = [gpu(index, 1900.0, power=held) for index in range(3)]
     [episode] = judged(with_some(*gpus, gpu(3, 1300.0, power=held))).episodes
     assert (episode.finding.device, episode.finding.evidence["kind"]) == ("gpu3", "power")
     assert episode.finding.evidence["lost_percent"] == pytest.approx(31.6, abs=0.1)
@@ -62,7 +62,7 @@ IDLE["gpu.utilization_percent/gpu0"] = np.zeros(SAMPLES)
 HEALTHY = {
     "cool": [gpu(0)],
     "a power limit that everybody reaches": [
-        gpu(one, 1650.0 + 10 * one, power=np.ones(SAMPLES)) for one in range(4)
+        gpu(index, 1650.0 + 10 * index, power=np.ones(SAMPLES)) for index in range(4)
     ],
     "alone at its power limit": [
         gpu(0, np.where(LATE, 1600.0, 1980.0), power=LATE.astype(np.float64))
@@ -74,19 +74,19 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_gpus_are_left_alone(name: str) -> None:
-    found = judged(with_some(*HEALTHY[name]))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(with_some(*HEALTHY[name]))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_an_idle_gpu_says_nothing() -> None:
-    found = judged(with_some(IDLE))
-    assert (found.status, found.reason) == (
+    result = judged(with_some(IDLE))
+    assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
-        "no GPU was at work long enough in any minute",
+        "Not enough data: 0 of 20 samples of a busy GPU per minute",
     )
 
 
 def test_without_what_it_needs_it_is_not_applicable() -> None:
-    found = judged(with_machine({"gpu.utilization_percent/gpu0": [90.0] * 50}, (0, 50)))
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert "no samples of gpu.throttled_thermal recorded" in (found.reason or "")
+    result = judged(with_machine({"gpu.utilization_percent/gpu0": [90.0] * 50}, (0, 50)))
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert "no samples of gpu.throttled_thermal recorded" in (result.reason or "")

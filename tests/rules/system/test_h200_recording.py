@@ -24,9 +24,9 @@ def judged(rule: str, job: FakeJob, **parameters: object) -> Evaluation:
 @pytest.mark.parametrize("stretch", ["loop", "loop2"])
 @pytest.mark.parametrize("rule", SCALED)
 def test_healthy_stretches_are_left_alone(rule: str, stretch: str) -> None:
-    found = judged(rule, h200_job(stretch))
-    assert found.episodes == ()
-    assert found.status in (RuleStatus.NO_ISSUES_FOUND, RuleStatus.NOT_ENOUGH_DATA)
+    result = judged(rule, h200_job(stretch))
+    assert result.episodes == ()
+    assert result.status in (RuleStatus.NO_ISSUES_FOUND, RuleStatus.NOT_ENOUGH_DATA)
 
 
 def test_the_healthy_loop_is_long_enough_to_be_judged() -> None:
@@ -35,8 +35,8 @@ def test_the_healthy_loop_is_long_enough_to_be_judged() -> None:
 
 
 def test_the_starved_stretch_fluctuates() -> None:
-    found = judged("LowGPUUtilization", h200_job("starved"))
-    [episode] = found.episodes
+    result = judged("LowGPUUtilization", h200_job("starved"))
+    [episode] = result.episodes
     assert (episode.finding.device, episode.finding.evidence["kind"]) == ("gpu0", "fluctuating")
     assert not judged("CPUBottleneck", h200_job("starved")).episodes
     assert not judged("BatchSize", h200_job("starved")).episodes

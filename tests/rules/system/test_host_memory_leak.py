@@ -74,7 +74,7 @@ def test_live_tensors_that_grow_are_found() -> None:
         worker.step(step, {"forward": 0.5})
     worker.flush()
     [episode] = judged(job.end()).episodes
-    assert "Live tensors on the GPU grow all the time" in episode.finding.message
+    assert "Memory of live GPU tensors keeps growing" in episode.finding.message
 
 
 def test_growth_beyond_the_first_epoch_is_a_leak() -> None:
@@ -112,21 +112,21 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_memory_is_left_alone(name: str) -> None:
-    found = judged(HEALTHY[name])
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(HEALTHY[name])
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(with_machine({TREE: LEAK[:4]}, (0, 4)))
-    assert (found.status, found.reason) == (
+    result = judged(with_machine({TREE: LEAK[:4]}, (0, 4)))
+    assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
         "Not enough data: 4 of 5 system samples",
     )
 
 
 def test_without_samples_it_is_not_applicable() -> None:
-    found = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
-    assert found.status is RuleStatus.NOT_APPLICABLE
+    result = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
+    assert result.status is RuleStatus.NOT_APPLICABLE
 
 
 def short(megabytes: Reals, steps_per_sample: Reals | None = None) -> FakeJob:
@@ -151,9 +151,9 @@ def test_a_job_of_a_few_seconds_that_leaks_is_found() -> None:
 
 def test_a_leak_by_steps_is_found_though_a_neighbour_slows_it_down() -> None:
     counts = np.array([60, 60, 60, 60, 60, 60, 60, 15, 15, 15, 15, 15, 15, 15])
-    kept = 300 + 0.5 * np.concatenate(([0], np.cumsum(counts)[:-1]))
-    [_] = judged(short(kept, counts)).episodes
-    [_] = judged(short(kept[2:10], counts[2:10])).episodes
+    stored = 300 + 0.5 * np.concatenate(([0], np.cumsum(counts)[:-1]))
+    [_] = judged(short(stored, counts)).episodes
+    [_] = judged(short(stored[2:10], counts[2:10])).episodes
 
 
 @pytest.mark.parametrize(
@@ -174,12 +174,12 @@ def of_a_second(megabytes: Reals) -> FakeJob:
     """A job of a second, with two samples: its worker records its memory 20 times a second."""
     job = FakeJob()
     worker = job.worker(device="cpu")
-    for place, resident in enumerate(megabytes.tolist()):
-        if place % 10 == 5:
+    for index, resident in enumerate(megabytes.tolist()):
+        if index % 10 == 5:
             job.writer.add_sample(job.clock.now_ns(), (series_of(TREE),), (1e6 * resident,))
-        for step in range(10 * place, 10 * place + 10):
+        for step in range(10 * index, 10 * index + 10):
             worker.step(step, {"forward": 0.005})
-        worker.observation("resident-memory", "process", 10 * place + 9, {}, value=1e6 * resident)
+        worker.observation("resident-memory", "process", 10 * index + 9, {}, value=1e6 * resident)
     worker.flush()
     return job.end()
 
@@ -203,8 +203,8 @@ def test_a_leak_within_a_second_is_found_by_what_the_worker_recorded() -> None:
     ids=["an allocator warms up", "a cache fills up", "a little", "one large allocation"],
 )
 def test_memory_of_a_healthy_second_is_left_alone(megabytes: Reals) -> None:
-    found = judged(of_a_second(megabytes))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(of_a_second(megabytes))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_leak_is_found_though_the_job_takes_long_to_end_after_training() -> None:

@@ -29,8 +29,8 @@ def test_idle_before_the_first_step_is_told_when_the_gpu_is_used_at_last() -> No
     [episode] = judged(job).episodes
     assert not episode.is_open
     assert episode.finding.message == (
-        "gpu0 of node-a was idle for 7.0 minutes before the first training step, "
-        "though the job holds it."
+        "gpu0 on node-a was idle for 7.0 minutes before the first training step "
+        "while allocated to the job."
     )
     assert episode.finding.evidence["gpu_hours_lost"] == pytest.approx(7 / 60, rel=0.01)
 
@@ -39,19 +39,19 @@ def test_idle_in_between_is_found_and_recovers() -> None:
     curve = parts((95, 2), (0, 6), (95, 2))
     [episode] = judged(with_gpus({"gpu0": curve}, (0, 2 * MINUTE))).episodes
     assert not episode.is_open
-    assert "6.0 minutes after training step 239," in episode.finding.message
+    assert "6.0 minutes after training step 239 while" in episode.finding.message
 
 
 def test_idle_after_the_last_step_stays_open() -> None:
     [episode] = judged(with_gpus({"gpu0": parts((95, 2), (0, 8))}, (0, 2 * MINUTE))).episodes
     assert episode.is_open
-    assert "after training step 239," in episode.finding.message
+    assert "after training step 239 while" in episode.finding.message
 
 
 def test_a_gpu_that_holds_memory_and_is_never_used_is_found() -> None:
     [episode] = judged(held(parts((0, 8)), (0, 8 * MINUTE))).episodes
-    assert "while 9" in episode.finding.message
-    assert "training steps went by without it" in episode.finding.message
+    assert "during 9" in episode.finding.message
+    assert "training steps while allocated" in episode.finding.message
 
 
 def test_a_lower_limit_finds_a_short_pause() -> None:
@@ -75,10 +75,10 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_gpus_are_left_alone(name: str) -> None:
-    found = judged(HEALTHY[name])
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(HEALTHY[name])
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_without_a_gpu_it_is_not_applicable() -> None:
-    found = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
-    assert found.status is RuleStatus.NOT_APPLICABLE
+    result = judged(with_machine({"cpu.utilization_percent": [1.0] * 50}, (0, 50)))
+    assert result.status is RuleStatus.NOT_APPLICABLE

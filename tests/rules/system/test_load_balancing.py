@@ -23,14 +23,14 @@ def test_a_gpu_with_less_work_than_the_others_is_named() -> None:
     [episode] = judged(with_gpus(gpus, (0, 400))).episodes
     assert (episode.finding.node, episode.finding.device) == ("node-a", "gpu2")
     assert episode.finding.evidence["distance"] == pytest.approx(0.54, abs=0.05)
-    assert "gpu2 of node-a is 40 % busy in the mean, gpu" in episode.finding.message
+    assert "Mean utilization is 40% on gpu2 of node-a and" in episode.finding.message
 
 
 def test_gpus_of_all_nodes_are_compared() -> None:
     uri = "memory://load-balancing/job"
     nodes = [FakeJob(uri, "node-a")]
     nodes.append(FakeJob(uri, "node-b", nodes[0].clock))
-    workers = [one.worker(rank, world_size=2) for rank, one in enumerate(nodes)]
+    workers = [item.worker(rank, world_size=2) for rank, item in enumerate(nodes)]
     for step in range(600):
         now_ns = nodes[0].clock.now_ns()
         for node, worker, level in zip(nodes, workers, (95.0, 50.0), strict=True):
@@ -62,34 +62,34 @@ HEALTHY = {
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_gpus_are_left_alone(name: str) -> None:
     gpus = HEALTHY[name]
-    found = judged(with_gpus(gpus, (0, len(gpus["gpu0"]))))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(with_gpus(gpus, (0, len(gpus["gpu0"]))))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_gpu_on_which_somebody_else_works_is_left_out() -> None:
-    curves = {f"gpu.utilization_percent/gpu{one}": busy(95 - 50 * one) for one in (0, 1)}
-    curves |= {f"gpu.job_memory_bytes/gpu{one}": np.full(400, 8e9 * (1 - one)) for one in (0, 1)}
+    curves = {f"gpu.utilization_percent/gpu{item}": busy(95 - 50 * item) for item in (0, 1)}
+    curves |= {f"gpu.job_memory_bytes/gpu{item}": np.full(400, 8e9 * (1 - item)) for item in (0, 1)}
     assert not judged(with_machine(curves, (0, 400))).episodes
 
 
 def test_with_one_gpu_it_is_not_applicable() -> None:
-    found = judged(with_gpus({"gpu0": busy(50)}, (0, 400)))
-    assert (found.status, found.reason) == (RuleStatus.NOT_APPLICABLE, "there is one GPU")
+    result = judged(with_gpus({"gpu0": busy(50)}, (0, 400)))
+    assert (result.status, result.reason) == (RuleStatus.NOT_APPLICABLE, "the job has only one GPU")
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(with_gpus({"gpu0": busy(90, 60), "gpu1": busy(20, 60)}, (0, 60)))
-    assert (found.status, found.reason) == (
+    result = judged(with_gpus({"gpu0": busy(90, 60), "gpu1": busy(20, 60)}, (0, 60)))
+    assert (result.status, result.reason) == (
         RuleStatus.NOT_ENOUGH_DATA,
         "Not enough data: 60 of 120 system samples",
     )
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:
-    one = [95.0] * 8 + [5.0] * 2
+    item = [95.0] * 8 + [5.0] * 2
     for low, distance in ((4, 0.2), (5, 0.3)):  # so many of ten in the lowest bin
-        gpus = {"gpu0": one, "gpu1": [95.0] * (10 - low) + [5.0] * low}
-        found = judged(with_gpus(gpus, (0, 10)), setting="classic", threshold=0.25)
-        assert found.triggered == int(distance > 0.25)
-        for episode in found.episodes:
+        gpus = {"gpu0": item, "gpu1": [95.0] * (10 - low) + [5.0] * low}
+        result = judged(with_gpus(gpus, (0, 10)), setting="classic", threshold=0.25)
+        assert result.triggered == int(distance > 0.25)
+        for episode in result.episodes:
             assert episode.finding.evidence["distance"] == pytest.approx(distance)

@@ -11,8 +11,8 @@ RNG = np.random.default_rng(0)
 
 
 def judged(job: FakeJob, **parameters: object) -> Evaluation:
-    given = {"window": 100, **parameters}
-    return job.job().check("LowGPUUtilization", **given)["LowGPUUtilization"]
+    values = {"window": 100, **parameters}
+    return job.job().check("LowGPUUtilization", **values)["LowGPUUtilization"]
 
 
 def busy(samples: int, level: float = 95.0) -> Reals:
@@ -23,16 +23,18 @@ def starved(samples: int) -> Reals:
     return np.where(np.arange(samples) % 5 < 2, 1.0, 97.0)
 
 
-def kinds(found: Evaluation) -> dict[str | None, object]:
-    return {one.finding.device: one.finding.evidence["kind"] for one in found.episodes}
+def kinds(evaluation: Evaluation) -> dict[str | None, object]:
+    return {
+        episode.finding.device: episode.finding.evidence["kind"] for episode in evaluation.episodes
+    }
 
 
 def test_an_underused_gpu_is_named() -> None:
     job = with_gpus({"gpu0": busy(300), "gpu1": busy(300, 30.0)}, (0, 300))
-    found = judged(job)
-    assert kinds(found) == {"gpu1": "underused"}
-    [episode] = found.episodes
-    assert episode.finding.message.startswith("gpu1 of node-a is underused")
+    result = judged(job)
+    assert kinds(result) == {"gpu1": "underused"}
+    [episode] = result.episodes
+    assert episode.finding.message.startswith("gpu1 on node-a is underused")
     assert episode.finding.evidence["gpu_hours_lost"] == pytest.approx(0.7 * 50 / 3600, rel=0.1)
 
 
@@ -59,26 +61,26 @@ HEALTHY = {
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_gpus_are_left_alone(name: str) -> None:
     curve, trained = HEALTHY[name]
-    found = judged(with_gpus({"gpu0": curve}, trained))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(with_gpus({"gpu0": curve}, trained))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_without_a_gpu_it_is_not_applicable() -> None:
-    found = judged(FakeJob().record({"cpu.user_percent": [1.0] * 50}).end())
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert found.reason == "no samples of gpu.utilization_percent recorded"
+    result = judged(FakeJob().record({"cpu.user_percent": [1.0] * 50}).end())
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert result.reason == "no samples of gpu.utilization_percent recorded"
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(with_gpus({"gpu0": busy(50)}, (0, 50)))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert "of 200 system samples" in (found.reason or "")
+    result = judged(with_gpus({"gpu0": busy(50)}, (0, 50)))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert "of 200 system samples" in (result.reason or "")
 
 
 def test_without_steps_a_thousand_datapoints_are_skipped() -> None:
     curve = np.concatenate([busy(1000), busy(220, 20.0)])
-    found = judged(with_gpus({"gpu0": curve}, None))
-    assert kinds(found) == {"gpu0": "underused"}
+    result = judged(with_gpus({"gpu0": curve}, None))
+    assert kinds(result) == {"gpu0": "underused"}
     assert judged(with_gpus({"gpu0": curve[:1000]}, None)).episodes == ()
 
 
@@ -93,6 +95,6 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
     dipping = np.where(np.arange(100) < 6, 5.0, 90.0)
     steady = np.where(np.arange(100) < 4, 5.0, 90.0)
     curve = np.concatenate([low, dipping, steady])
-    found = judged(with_gpus({"gpu0": curve}, (0, 300)), setting="classic")
-    assert found.triggered == 2
-    assert found.episodes[-1].finding.evidence["kind"] == "fluctuating"
+    result = judged(with_gpus({"gpu0": curve}, (0, 300)), setting="classic")
+    assert result.triggered == 2
+    assert result.episodes[-1].finding.evidence["kind"] == "fluctuating"

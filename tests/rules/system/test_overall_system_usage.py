@@ -15,20 +15,20 @@ def judged(job: FakeJob) -> Evaluation:
 
 
 def test_the_distribution_of_each_metric_is_told() -> None:
-    cpu, one, other = (RNG.uniform(low, low + 40, 500) for low in (5, 10, 50))
+    cpu, item, second = (RNG.uniform(low, low + 40, 500) for low in (5, 10, 50))
     curves = {
         "cpu.utilization_percent": cpu,
         "cpu.utilization_percent/cpu0": np.full(500, 100.0),
-        "gpu.utilization_percent/gpu0": one,
-        "gpu.utilization_percent/gpu1": other,
+        "gpu.utilization_percent/gpu0": item,
+        "gpu.utilization_percent/gpu1": second,
     }
-    found = judged(with_machine(curves, (0, 500)))
-    assert (found.status, found.triggered) == (RuleStatus.NO_ISSUES_FOUND, 0)
-    both = np.concatenate([one, other])
+    result = judged(with_machine(curves, (0, 500)))
+    assert (result.status, result.triggered) == (RuleStatus.NO_ISSUES_FOUND, 0)
+    both = np.concatenate([item, second])
     for name, values in (("cpu.utilization_percent", cpu), ("gpu.utilization_percent", both)):
         exact = np.percentile(values, (0, 50, 95, 99, 100)).tolist()
-        assert found.summary[f"node-a {name}"] == pytest.approx(exact, rel=0.02)
-    assert len(found.summary) == 2
+        assert result.summary[f"node-a {name}"] == pytest.approx(exact, rel=0.02)
+    assert len(result.summary) == 2
 
 
 def test_a_job_without_samples_has_nothing_to_say() -> None:

@@ -22,14 +22,14 @@ def some(_: int) -> list[float]:
 def test_a_chosen_tensor_of_noughts_is_found() -> None:
     tensors = {"gradient/a": ("gradients", zeros), "gradient/b": ("gradients", some)}
     [episode] = judged(with_tensors(tensors, 60), collection_names=("gradients",)).episodes
-    assert episode.finding.message == "100 % of the gradient of a are nought."
+    assert episode.finding.message == "100% of the values of the gradient of a are zero."
     assert episode.is_open
 
 
 def test_what_was_not_chosen_is_left_alone() -> None:
     tensors = {"a": ("inputs", zeros), "b": ("inputs", some)}
-    found = judged(with_tensors(tensors, 60), tensor_regex="^b$")
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(with_tensors(tensors, 60), tensor_regex="^b$")
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_start_from_nought_is_no_fault() -> None:
@@ -38,9 +38,9 @@ def test_a_start_from_nought_is_no_fault() -> None:
 
 
 def test_it_says_that_nobody_has_chosen() -> None:
-    found = judged(with_tensors({"a": ("weights", zeros)}, 20))
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert found.reason == "set collection_names or tensor_regex: it looks at nothing"
+    result = judged(with_tensors({"a": ("weights", zeros)}, 20))
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert result.reason == "set collection_names or tensor_regex to select tensors"
 
 
 def test_what_was_chosen_is_what_has_to_be_recorded() -> None:

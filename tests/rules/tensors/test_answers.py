@@ -58,7 +58,7 @@ def classes(accuracy: float) -> Look:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_number_for_everything_is_found_though_the_loss_came_down_at_first(seed: int) -> None:
     [episode] = judged(came_down_to(9.0, seed), regression(0.004)).episodes
-    assert "has not fallen for most of the time" in episode.finding.message
+    assert "has not decreased for most of the time" in episode.finding.message
 
 
 @pytest.mark.parametrize("seed", SEEDS)

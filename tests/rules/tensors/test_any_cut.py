@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.engine.runner import Runner
 from sonde.read.job_data import JobData
 from sonde.records.finding import Evaluation, Setting
 from sonde.rules import Rule, load_rule
-from sonde.watch.runner import Runner
 from tests.fakes.job import FakeJob
 from tests.fakes.training import looks
 from tests.fakes.worker import FakeWorker
@@ -33,17 +33,17 @@ BEGIN = np.linspace(-1, 1, 8)
 
 def all_rules() -> list[Rule]:
     return [
-        load_rule(name)(setting=setting, **given)
+        load_rule(name)(setting=setting, **values)
         for setting in Setting
-        for name, given in CHOSEN.items()
+        for name, values in CHOSEN.items()
     ]
 
 
 def everything_is_wrong(worker: FakeWorker, step: int) -> None:
     """One look at a training that has all faults at once."""
-    for place, scale in enumerate((10.0, 1e3, 1e5)):
-        worker.knows(f"{place}_input_0", "relu_input")
-        worker.statistics(f"{place}_input_0", step, scale * BEGIN)
+    for index, scale in enumerate((10.0, 1e3, 1e5)):
+        worker.knows(f"{index}_input_0", "relu_input")
+        worker.statistics(f"{index}_input_0", step, scale * BEGIN)
     worker.knows("tanh_input_0", "tanh_input").statistics("tanh_input_0", step, 50 * BEGIN)
     for name, weights in (("a", BEGIN + step / 100), ("b", BEGIN), ("zero", 0 * BEGIN)):
         worker.knows(name, "weights").statistics(name, step, weights)
@@ -69,8 +69,15 @@ def evaluate(worker: FakeWorker, step: int) -> None:
 
 def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
     return [
-        (one.rule, one.status, one.datapoints, one.triggered, one.reason, one.episodes)
-        for one in evaluations
+        (
+            evaluation.rule,
+            evaluation.status,
+            evaluation.datapoints,
+            evaluation.triggered,
+            evaluation.reason,
+            evaluation.episodes,
+        )
+        for evaluation in evaluations
     ]
 
 
@@ -96,13 +103,13 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int], is_kil
             worker.flush()
             watching.advance()
             if is_killed:
-                kept = watching.progress
-                watching = Runner(JobData(job.backend, job.clock), all_rules(), kept)
+                stored = watching.progress
+                watching = Runner(JobData(job.backend, job.clock), all_rules(), stored)
     worker.flush()
     job.end()
     watching.advance()
-    whole = Runner(JobData(job.backend, job.clock), all_rules())
-    whole.advance()
-    assert said(watching.evaluations) == said(whole.evaluations)
-    spoken = {one.rule for one in whole.evaluations if one.episodes}
+    total = Runner(JobData(job.backend, job.clock), all_rules())
+    total.advance()
+    assert said(watching.evaluations) == said(total.evaluations)
+    spoken = {evaluation.rule for evaluation in total.evaluations if evaluation.episodes}
     assert spoken >= CHOSEN.keys() - {"WeightUpdateRatio"}

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from sonde.engine.runner import Runner
 from sonde.read.job_data import JobData
 from sonde.records.finding import Evaluation
 from sonde.rules import Rule, load_rule
-from sonde.watch.runner import Runner
 from tests.fakes.job import FakeJob
 from tests.fakes.worker import FakeWorker
 
@@ -73,7 +73,10 @@ def train(worker: FakeWorker, step: int) -> None:
 
 
 def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
-    return [(one.rule, one.status, one.datapoints, one.episodes) for one in evaluations]
+    return [
+        (evaluation.rule, evaluation.status, evaluation.datapoints, evaluation.episodes)
+        for evaluation in evaluations
+    ]
 
 
 @pytest.mark.parametrize("cuts", [{11, 37, 38, 101, 219}, set(range(3, STEPS, 30))])
@@ -90,14 +93,14 @@ def test_findings_do_not_depend_on_how_the_stream_was_cut(cuts: set[int]) -> Non
             for worker in workers:
                 worker.flush()
             watching.advance()
-            kept = watching.progress
-            watching = Runner(JobData(job.backend, job.clock), all_rules(), kept)
+            stored = watching.progress
+            watching = Runner(JobData(job.backend, job.clock), all_rules(), stored)
     for worker in workers:
         worker.flush()
     job.end()
     watching.advance()
-    whole = Runner(JobData(job.backend, job.clock), all_rules())
-    whole.advance()
-    assert said(watching.evaluations) == said(whole.evaluations)
-    silent = {one.rule for one in whole.evaluations if not one.episodes}
+    total = Runner(JobData(job.backend, job.clock), all_rules())
+    total.advance()
+    assert said(watching.evaluations) == said(total.evaluations)
+    silent = {evaluation.rule for evaluation in total.evaluations if not evaluation.episodes}
     assert silent == set()

@@ -18,15 +18,15 @@ def images(means: list[float], batch: int = 32, name: str = "input_0") -> FakeJo
 
 def test_bytes_that_are_not_normalized_are_found_soon() -> None:
     [episode] = judged(images([120.0, 115.0, 130.0])).episodes
-    assert episode.finding.message.startswith("Channel 2 of input_0 has the mean 130 over")
+    assert episode.finding.message.startswith("Channel 2 of input_0 has a mean of 130 over")
     assert episode.first_step is not None
     assert episode.first_step <= 5
 
 
 @pytest.mark.parametrize("means", [[0.0, 0.01, -0.02], [0.47, 0.45, 0.41], [-0.4], [4.9]])
 def test_usual_images_are_left_alone(means: list[float]) -> None:
-    found = judged(images(means))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(images(means))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_what_is_given_holds() -> None:
@@ -44,8 +44,8 @@ def test_a_single_image_out_of_range_is_not_enough() -> None:
     def look(step: int) -> tuple[float, object]:
         return 1.0, {"means": [200.0 if step == 3 else 0.1], "stds": [1.0]}
 
-    found = judged(with_observations("input-channels", {"x": look}, 100))
-    assert (found.status, found.episodes) == (RuleStatus.NOT_ENOUGH_DATA, ())
+    result = judged(with_observations("input-channels", {"x": look}, 100))
+    assert (result.status, result.episodes) == (RuleStatus.NOT_ENOUGH_DATA, ())
 
 
 def test_images_between_inspections_count_towards_a_number_that_is_set() -> None:
@@ -55,9 +55,9 @@ def test_images_between_inspections_count_towards_a_number_that_is_set() -> None
 
 
 def test_few_images_are_not_enough() -> None:
-    found = judged(images([0.1], batch=1))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert "of 64 images" in (found.reason or "")
+    result = judged(images([0.1], batch=1))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert "of 64 images" in (result.reason or "")
 
 
 def test_channels_in_another_axis_are_not_known() -> None:
@@ -69,9 +69,9 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
         return 100.0, {"means": [0.0, 0.1 if step < 3 else 0.4], "stds": [1.0, 1.0]}
 
     job = with_observations("input-channels", {"x": look}, 8, at=range(8))
-    found = judged(job, setting="classic")
+    result = judged(job, setting="classic")
     # means of 500 to 800 images: 0.22, 0.25, …; one window of ten steps
-    assert found.triggered == 1
-    assert found.episodes[0].finding.evidence["means"] == pytest.approx([0.0, 0.2875])
+    assert result.triggered == 1
+    assert result.episodes[0].finding.evidence["means"] == pytest.approx([0.0, 0.2875])
     assert judged(job, setting="classic", threshold_samples=900).triggered == 0
     assert judged(job, setting="classic", threshold_mean=0.29).triggered == 0

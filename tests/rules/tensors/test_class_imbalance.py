@@ -22,22 +22,22 @@ def labelled(counts: list[Counts], tokens: float = 0.0) -> FakeJob:
         if tokens and step % 100 == 0:
             worker.observation("input-tokens", "input_0", step, {"counts": {}}, value=tokens)
         if step % 100 == 99:
-            seen = counts[step // 100]
-            worker.observation("label-histogram", "labels", step, seen, value=sum(seen.values()))
+            count = counts[step // 100]
+            worker.observation("label-histogram", "labels", step, count, value=sum(count.values()))
         worker.step(step, {"forward": 0.1})
     worker.flush()
     return job.end()
 
 
 def predicted(hits: list[dict[str, list[int]]]) -> FakeJob:
-    seen = {"predictions": lambda step: (100.0, hits[step])}
-    return with_observations("class-hits", seen, len(hits), at=range(len(hits)))
+    count = {"predictions": lambda step: (100.0, hits[step])}
+    return with_observations("class-hits", count, len(hits), at=range(len(hits)))
 
 
 def test_a_rare_class_is_found_and_named() -> None:
-    found = judged(labelled([{"0": 3000, "1": 150}] * 4))
-    [episode] = found.episodes
-    assert "Class 0 was seen 12000 times, class 1 600 times" in episode.finding.message
+    result = judged(labelled([{"0": 3000, "1": 150}] * 4))
+    [episode] = result.episodes
+    assert "Class 0 occurs 12,000 times and class 1 600 times" in episode.finding.message
     assert episode.finding.evidence["ratio"] == pytest.approx(20)
 
 
@@ -58,7 +58,9 @@ def rare_and(hits: dict[str, dict[str, list[int]]]) -> Severity:
             worker.observation("label-histogram", "labels", step, counts, value=3150)
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    [episode] = [one for one in judged(job.end()).episodes if "was seen" in one.finding.message]
+    [episode] = [
+        episode for episode in judged(job.end()).episodes if "occurs" in episode.finding.message
+    ]
     return episode.severity
 
 
@@ -91,8 +93,8 @@ def drawn(classes: int, samples: int, seed: int) -> Counts:
 @pytest.mark.parametrize("seed", range(5))
 def test_balanced_classes_are_left_alone_however_few_samples_each_has(seed: int) -> None:
     counts = [drawn(100, 600, seed)]
-    found = judged(labelled(counts))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(labelled(counts))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_classes_that_come_one_after_the_other_are_balanced_in_the_end() -> None:
@@ -115,8 +117,8 @@ def test_data_in_order_of_its_classes_is_another_rule_s() -> None:
 
 def test_letters_of_a_text_are_rare_by_nature() -> None:
     text = [{"32": 40_000, "101": 20_000, "90": 12}] * 4
-    found = judged(labelled(text, tokens=640.0))
-    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+    result = judged(labelled(text, tokens=640.0))
+    assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())
     assert judged(labelled([{"0": 3000, "1": 150}] * 4, tokens=640.0)).episodes
 
 
@@ -130,8 +132,8 @@ def test_pixels_of_an_image_are_rare_by_nature() -> None:
         worker.step(step, {"forward": 0.1})
     worker.observation("label-histogram", "labels", 99, {"0": 12000, "1": 800}, value=12800)
     worker.flush()
-    found = judged(job.end())
-    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+    result = judged(job.end())
+    assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
 @pytest.mark.parametrize(("spread", "is_found"), [(0, True), (9, False)])
@@ -172,8 +174,8 @@ def in_two_trainings(first: Counts, then: Counts, kind: str = "new-optimizer") -
         if step in (0, 350):
             worker.observation(kind, str(step), step, "")
         if step % 100 == 99:
-            seen = mixed if step == 399 else first if step < 350 else then
-            worker.observation("label-histogram", "labels", step, seen, value=sum(seen.values()))
+            count = mixed if step == 399 else first if step < 350 else then
+            worker.observation("label-histogram", "labels", step, count, value=sum(count.values()))
         worker.step(step, {"forward": 0.1})
     worker.flush()
     return judged(job.end())
@@ -185,8 +187,8 @@ RARE = {"0": 3000, "1": 150}
 
 @pytest.mark.parametrize("kind", ["new-optimizer", "loss-kind"])
 def test_classes_of_a_second_task_are_counted_apart(kind: str) -> None:
-    found = in_two_trainings(EIGHT, FOUR, kind)
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = in_two_trainings(EIGHT, FOUR, kind)
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 @pytest.mark.parametrize(("first", "then"), [(RARE, RARE), (RARE, FOUR), (FOUR, RARE)])
@@ -196,8 +198,8 @@ def test_a_rare_class_of_either_task_is_found(first: Counts, then: Counts) -> No
 
 
 def test_few_labels_are_not_enough() -> None:
-    found = judged(labelled([{"0": 90, "1": 1}]))
-    assert found.reason == "Not enough data: 91 of 500 labels"
+    result = judged(labelled([{"0": 90, "1": 1}]))
+    assert result.reason == "Not enough data: 91 of 500 labels"
 
 
 def test_a_class_that_is_never_right_is_found() -> None:
@@ -216,10 +218,10 @@ def test_classes_that_are_learned_one_after_the_other_are_left_alone() -> None:
 
 
 def test_no_class_is_told_while_more_and_more_is_right() -> None:
-    parts = [{"0": [500, 0], "1": [25 * part, 400 - 25 * part]} for part in range(9)]
-    hits = [one for part in parts for one in [part] * 60]
-    seen = {"predictions": lambda step: (900.0, hits[step])}
-    job = with_observations("class-hits", seen, len(hits), at=range(0, len(hits), 60))
+    sections = [{"0": [500, 0], "1": [25 * index, 400 - 25 * index]} for index in range(9)]
+    hits = [item for piece in sections for item in [piece] * 60]
+    count = {"predictions": lambda step: (900.0, hits[step])}
+    job = with_observations("class-hits", count, len(hits), at=range(0, len(hits), 60))
     assert judged(job).episodes == ()
 
 
@@ -230,10 +232,10 @@ def test_what_each_training_does_not_know_at_first_is_no_class_that_is_ignored(
     job = FakeJob()
     worker = job.worker()
     for step in range(600):
-        round_, place = divmod(step, 150)
-        if place == 0:
+        round_, index = divmod(step, 150)
+        if index == 0:
             worker.observation("new-optimizer", str(round_ % optimizers), step, {})
-        if place < 7:  # where an optimizer begins, it is looked at more often
+        if index < 7:  # where an optimizer begins, it is looked at more often
             hits = {"0": [40, 0], "1": [2, 30]}
             worker.observation("class-hits", "predictions", step, hits, value=72)
         worker.step(step, {"forward": 0.1})
@@ -258,6 +260,6 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
     assert judged(labelled([{"0": 501, "1": 50}]), setting="classic").triggered == 1
     assert judged(labelled([{"0": 450, "1": 4}]), setting="classic").triggered == 0
     hits = [{"0": [29, 71], "1": [30, 70], "2": [300, 0]}]
-    found = judged(predicted(hits), setting="classic")
-    assert found.triggered == 1
-    assert found.episodes[0].finding.evidence["classes"] == ["0"]
+    result = judged(predicted(hits), setting="classic")
+    assert result.triggered == 1
+    assert result.episodes[0].finding.evidence["classes"] == ["0"]

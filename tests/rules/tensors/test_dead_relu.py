@@ -34,7 +34,7 @@ def test_a_dead_layer_is_found_soon_and_named() -> None:
     job = job_with({"1.relu_output_0": layer(lambda _: 60), "2_output_0": layer(lambda _: 3)})
     [episode] = judged(job).episodes
     assert episode.finding.tensor == "1.relu_output_0"
-    assert "60 of 64 units of 1.relu_output_0 (94 %)" in episode.finding.message
+    assert "60 of 64 units (94%) of 1.relu_output_0" in episode.finding.message
     assert (episode.is_open, episode.first_step) == (True, 0)
 
 
@@ -70,14 +70,14 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_layers_are_left_alone(name: str) -> None:
-    found = judged(job_with({"relu_output_0": HEALTHY[name]}))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(job_with({"relu_output_0": HEALTHY[name]}))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_batches_of_four_do_not_tell() -> None:
-    found = judged(job_with({"relu_output_0": layer(lambda _: 64, samples=4)}))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 4 of 8 samples per batch"
+    result = judged(job_with({"relu_output_0": layer(lambda _: 64, samples=4)}))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 4 of 8 samples per batch"
 
 
 def test_few_samples_suffice_where_nothing_lives() -> None:
@@ -96,9 +96,9 @@ def test_without_rectifiers_it_is_not_applicable() -> None:
 
 def test_classic_is_the_criterion_to_the_letter() -> None:
     job = job_with({"relu_output_0": layer(lambda step: {2: 33, 5: 32}.get(step, 0))}, 10)
-    found = judged(job, setting="classic")
-    assert found.triggered == 1  # 33 of 64 are more than half, 32 are not
-    [episode] = found.episodes
+    result = judged(job, setting="classic")
+    assert result.triggered == 1  # 33 of 64 are more than half, 32 are not
+    [episode] = result.episodes
     assert (episode.first_step, episode.last_step) == (2, 2)
     # at most half of a batch: the column of 50 %
     assert (

@@ -5,9 +5,9 @@ from math import inf, nan
 
 import pytest
 
+from sonde.engine.runner import Recorder
 from sonde.records.finding import Evaluation, RuleStatus, Severity
 from sonde.rules.tensors.exploding_tensor import ExplodingTensor
-from sonde.watch.runner import Recorder
 from tests.fakes.job import FakeJob
 from tests.fakes.training import with_losses, with_tensors
 
@@ -70,7 +70,7 @@ def test_where_it_began_is_told() -> None:
         worker.step(step, {"forward": 0.1})
     worker.flush()
     [episode] = judged(job.end()).episodes
-    assert episode.finding.message.endswith("at step 5. It came from the output head.log.")
+    assert episode.finding.message.endswith("at step 5. First seen in the output head.log.")
     assert episode.first_step == 5
 
 
@@ -83,8 +83,8 @@ def test_steps_that_a_gradient_scaler_skips_are_its_trials() -> None:
         worker.scalar("gradient_norm", step, inf if is_skipped else 0.3)
         worker.scalar("loss", step, 1.0).step(step, {"forward": 0.1}, skipped=is_skipped)
     worker.flush()
-    found = judged(job.end())
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(job.end())
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 HEALTHY: dict[str, tuple[str, Callable[[int], list[float]]]] = {
@@ -114,8 +114,8 @@ def test_chosen_tensors_are_looked_at_and_no_others() -> None:
 
 
 def test_without_anything_recorded_it_is_not_applicable() -> None:
-    found = judged(with_losses([]))
-    assert found.status is RuleStatus.NOT_APPLICABLE
+    result = judged(with_losses([]))
+    assert result.status is RuleStatus.NOT_APPLICABLE
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:
@@ -126,9 +126,9 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
     job = with_tensors(
         values, 6, at=range(6), scalars={"loss": lambda step: nan if step == 4 else 1}
     )
-    found = judged(job, setting="classic")
-    assert found.triggered == 4  # a once, b twice, the loss once
-    assert {(one.finding.tensor, one.first_step) for one in found.episodes} == {
+    result = judged(job, setting="classic")
+    assert result.triggered == 4  # a once, b twice, the loss once
+    assert {(episode.finding.tensor, episode.first_step) for episode in result.episodes} == {
         ("a", 3), ("b", 1), ("loss", 4),
     }  # fmt: skip
     assert judged(job, setting="classic", only_nan=True).triggered == 2
@@ -158,7 +158,7 @@ def test_a_refused_optimizer_step_is_a_critical_finding_wherever_it_falls(
     assert (episode.first_ns, episode.last_ns) == (refused_ns, refused_ns)
     assert episode.finding.message == (
         f"The gradients of fc.weight, fc.bias are not finite at step {steps}. The job was stopped "
-        "before the optimizer used them. They came from the output fc."
+        "before the optimizer used them. First seen in the output fc."
     )
 
 
@@ -189,4 +189,4 @@ def test_a_refused_step_is_found_once_however_often_one_looks() -> None:
         recorder = Recorder(job.backend, job.clock, [ExplodingTensor()])
         recorder.advance()
     [evaluation] = recorder.runner.evaluations
-    assert [one.triggered for one in evaluation.episodes] == [1]
+    assert [episode.triggered for episode in evaluation.episodes] == [1]

@@ -34,12 +34,12 @@ def training(
     worker = job.worker()
     infos = [TensorInfo(name, ("inputs",), dtype, shape)]
     infos += [
-        TensorInfo(f"{place}.weight", ("weights",), "float32", one)
-        for place, one in enumerate(layers)
+        TensorInfo(f"{index}.weight", ("weights",), "float32", item)
+        for index, item in enumerate(layers)
     ]
     infos.append(TensorInfo("gradient/0.weight", ("gradients",), "float32", (16, 784)))
     infos.append(TensorInfo("gradient/0.bias", ("gradients",), "float32", (16,)))
-    worker._tensors |= {one.name: one for one in infos}
+    worker._tensors |= {info.name: info for info in infos}
     worker.knows(f"{activation}_input", f"{activation}_input")
     for step in range(20):
         if step in LOOKS:
@@ -61,7 +61,7 @@ def test_pixels_up_to_255_are_found(activation: str, before: float | None) -> No
     [episode] = judged(job).episodes
     assert episode.finding.tensor == "input_0"
     assert episode.finding.evidence["mean"] == pytest.approx(127.5)
-    assert "(from 0 to 255)" in episode.finding.message
+    assert "(range 0 to 255)" in episode.finding.message
 
 
 def test_where_the_first_gradients_are_as_large_as_the_pixels_nothing_has_scaled_them() -> None:
@@ -95,8 +95,8 @@ HEALTHY: Mapping[str, Mapping[str, Any]] = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_inputs_are_left_alone(name: str) -> None:
-    found = judged(training(**{"layers": MATRICES, **HEALTHY[name]}))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(training(**{"layers": MATRICES, **HEALTHY[name]}))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_small_side_input_is_left_alone() -> None:

@@ -50,7 +50,7 @@ def training(curves: Curves, steps: int = 600, first_step: int = 0) -> FakeJob:
 
 def _hits(share: float, samples: int) -> dict[str, list[float]]:
     each = samples / 10
-    return {str(one): [each * share, each * (1 - share)] for one in range(10)}
+    return {str(index): [each * share, each * (1 - share)] for index in range(10)}
 
 
 def falls(step: int) -> float:
@@ -72,7 +72,7 @@ def learned(step: int) -> float:
 def test_a_validation_that_never_leaves_chance_is_found_by_its_loss() -> None:
     [episode] = judged(training(Curves(falls, rises))).episodes
     assert episode.is_open
-    assert "never better than at the beginning" in episode.finding.message
+    assert "never improved on its initial value" in episode.finding.message
 
 
 def test_a_validation_that_never_leaves_chance_is_found_by_its_hits() -> None:
@@ -114,6 +114,6 @@ def test_a_training_that_goes_on_from_elsewhere_is_left_alone() -> None:
 
 
 def test_evaluations_are_needed() -> None:
-    found = judged(training(Curves(falls, rises), 120))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 1 of 2 evaluations"
+    result = judged(training(Curves(falls, rises), 120))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 1 of 2 evaluations"

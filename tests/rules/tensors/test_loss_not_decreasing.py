@@ -21,10 +21,10 @@ def flat(steps: int, noise: float, seed: int = 0) -> Reals:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("noise", [0.005, 0.03, 0.1])
 def test_a_loss_that_never_falls_is_found(noise: float, seed: int) -> None:
-    found = calibrated(with_losses(flat(700, noise, seed)))
-    assert found.status is RuleStatus.ISSUES_FOUND
-    [episode] = found.episodes
-    assert "has not fallen" in episode.finding.message
+    result = calibrated(with_losses(flat(700, noise, seed)))
+    assert result.status is RuleStatus.ISSUES_FOUND
+    [episode] = result.episodes
+    assert "has not decreased" in episode.finding.message
     assert episode.finding.evidence["start"] == pytest.approx(2.3, rel=0.1)
 
 
@@ -44,7 +44,7 @@ def test_a_small_fall_in_much_noise_may_be_one(seed: int) -> None:
 def test_a_loss_that_rises_from_its_start_is_found(seed: int) -> None:
     losses = noisy(lambda at: 2.3 + at / 200, 700, 0.05, seed)
     [episode] = calibrated(with_losses(losses)).episodes
-    assert "has risen" in episode.finding.message
+    assert "has increased" in episode.finding.message
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -76,8 +76,8 @@ HEALTHY = {
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_losses_are_left_alone(name: str, seed: int) -> None:
     losses = noisy(HEALTHY[name], 900, 0.1, seed)
-    found = calibrated(with_losses(losses))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = calibrated(with_losses(losses))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -111,9 +111,9 @@ def test_several_losses_in_turn_need_not_fall() -> None:
         worker.scalar("loss/0", step, 0.7).scalar("loss/1", step, 0.7)
         worker.step(step, {"forward": 0.1})
     worker.flush()
-    found = calibrated(job.end())
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert "several losses" in (found.reason or "")
+    result = calibrated(job.end())
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert "alternating losses" in (result.reason or "")
 
 
 def test_spikes_and_values_that_are_not_finite_are_no_trend() -> None:
@@ -124,9 +124,9 @@ def test_spikes_and_values_that_are_not_finite_are_no_trend() -> None:
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = calibrated(with_losses(flat(40, 0.03)))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 40 of 150 steps"
+    result = calibrated(with_losses(flat(40, 0.03)))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 40 of 150 steps"
 
 
 def test_an_alarm_recovers_when_the_loss_falls_after_all() -> None:
@@ -143,11 +143,14 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
     losses = [10.0] * 41
     for step, value in ((10, 9.995), (20, 9.0), (30, 9.5), (40, 8.0)):
         losses[step] = value
-    found = calibrated(with_losses(losses), setting="classic")
+    result = calibrated(with_losses(losses), setting="classic")
     # from ten steps to ten steps: a little down, down, up, down
-    assert found.triggered == 2
-    assert [(one.first_step, one.last_step) for one in found.episodes] == [(0, 10), (20, 30)]
-    assert found.episodes[0].finding.evidence["fall_percent"] == pytest.approx(0.05)
+    assert result.triggered == 2
+    assert [(episode.first_step, episode.last_step) for episode in result.episodes] == [
+        (0, 10),
+        (20, 30),
+    ]
+    assert result.episodes[0].finding.evidence["fall_percent"] == pytest.approx(0.05)
 
 
 def test_classic_takes_the_evaluation_where_there_is_one() -> None:
@@ -170,5 +173,5 @@ def test_another_scalar_may_be_taken_for_the_loss() -> None:
     worker.flush()
     job.end()
     [episode] = calibrated(job, tensor_regex="perplex").episodes
-    assert "perplexity has not fallen" in episode.finding.message
+    assert "perplexity has not decreased" in episode.finding.message
     assert calibrated(job, tensor_regex="perplex").datapoints == 300

@@ -14,12 +14,12 @@ def judged(job: FakeJob) -> Evaluation:
     return job.job().check("MissingZeroGrad")["MissingZeroGrad"]
 
 
-def training(kept: Kept, *, optimizers: int = 1, steps: int = 60) -> FakeJob:
+def training(stored: Kept, *, optimizers: int = 1, steps: int = 60) -> FakeJob:
     job = FakeJob()
     worker = job.worker()
     for step in range(steps):
         for number in range(optimizers) if step in LOOKS else ():
-            count = kept(number, step)
+            count = stored(number, step)
             detail = {"of": 6, "first": "fc1.weight" if count else ""}
             worker.observation("kept-gradients", str(number), step, detail, value=count)
         worker.step(step, {"forward": 0.1})
@@ -30,7 +30,7 @@ def training(kept: Kept, *, optimizers: int = 1, steps: int = 60) -> FakeJob:
 def test_gradients_that_are_never_cleared_are_found_from_the_first_step_on() -> None:
     [episode] = judged(training(lambda *_: 6, steps=8)).episodes
     assert episode.first_step == 1
-    assert "6 of 6 parameters still had theirs, fc1.weight among them" in episode.finding.message
+    assert "6 of 6 parameters still have theirs, including fc1.weight" in episode.finding.message
 
 
 def test_a_part_of_the_model_that_is_never_cleared_is_found() -> None:
@@ -39,8 +39,8 @@ def test_a_part_of_the_model_that_is_never_cleared_is_found() -> None:
 
 
 def test_cleared_gradients_are_left_alone() -> None:
-    found = judged(training(lambda *_: 0))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(training(lambda *_: 0))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_gradients_that_are_kept_once_are_left_alone() -> None:
@@ -49,7 +49,7 @@ def test_gradients_that_are_kept_once_are_left_alone() -> None:
 
 def test_of_several_optimizers_the_one_is_named() -> None:
     [episode] = judged(training(lambda number, _: 6 * (number == 1), optimizers=2)).episodes
-    assert "two steps of optimizer 1" in episode.finding.message
+    assert "steps of optimizer 1" in episode.finding.message
 
 
 def test_it_recovers_when_gradients_are_cleared_again() -> None:

@@ -26,7 +26,7 @@ def both_splits(train: Level, validation: Level, *, right: tuple[float, float]) 
         if step % EVERY == EVERY - 1:
             done = step + 1
             progress = done / STEPS
-            accuracies = [0.1 + (one - 0.1) * progress for one in right]
+            accuracies = [0.1 + (item - 0.1) * progress for item in right]
             evaluate(
                 worker,
                 "train (evaluated)",
@@ -64,7 +64,7 @@ def test_overfitting_is_found_though_the_training_set_is_evaluated_too() -> None
 def test_labels_that_do_not_belong_to_their_inputs_are_found_with_both_splits_evaluated() -> None:
     job = both_splits(falling(0.01), lambda step: 2.3 + step / 400, right=(1.0, 0.1))
     [episode] = job.job().check("LabelsUnrelated")["LabelsUnrelated"].episodes
-    assert "in validation 10 %" in episode.finding.message
+    assert "10% in validation" in episode.finding.message
 
 
 @pytest.mark.parametrize(
@@ -113,5 +113,5 @@ def leaking(shares: dict[str, float]) -> FakeJob:
 def test_samples_that_were_trained_on_are_found_in_the_validation_set_alone(
     shares: dict[str, float], is_found: bool
 ) -> None:
-    found = status(leaking(shares), "ValidationTooGood") is RuleStatus.ISSUES_FOUND
-    assert found == is_found
+    result = status(leaking(shares), "ValidationTooGood") is RuleStatus.ISSUES_FOUND
+    assert result == is_found

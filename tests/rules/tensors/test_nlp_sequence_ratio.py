@@ -21,19 +21,19 @@ def padded(padding: int, tokens: int = 512, words: dict[str, int] | None = None)
 
 def test_mostly_padding_is_found() -> None:
     [episode] = judged(padded(400)).episodes
-    assert episode.finding.message == "78 % of input_0 are token 0."
+    assert episode.finding.message == "78% of input_0 is token 0."
     assert episode.is_open
 
 
 def test_healthy_sequences_are_left_alone() -> None:
     for padding in (0, 100, 250):
-        found = judged(padded(padding))
-        assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+        result = judged(padded(padding))
+        assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_zeros_and_ones_are_no_words() -> None:
-    found = judged(padded(300, words={"1": 212}))
-    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+    result = judged(padded(300, words={"1": 212}))
+    assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
 def test_most_of_a_small_vocabulary_may_be_one_token() -> None:
@@ -67,8 +67,8 @@ def test_tokens_that_were_named_are_the_only_ones() -> None:
 
 
 def test_few_tokens_are_not_enough() -> None:
-    found = judged(padded(8, tokens=10))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    result = judged(padded(8, tokens=10))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
 
 
 def test_several_tokens_have_a_threshold_each() -> None:
@@ -85,6 +85,6 @@ def test_values_without_thresholds_are_told_before_anything_is_asked() -> None:
 @pytest.mark.parametrize(("padding", "triggered"), [(50, 0), (51, 4)])
 def test_classic_is_the_criterion_to_the_letter(padding: int, triggered: int) -> None:
     counts = {"counts": {"0": padding, "1": 100 - padding}}
-    seen = {"input_0": lambda _: (100.0, counts)}
-    job = with_observations("input-tokens", seen, 4, at=range(4))
+    count = {"input_0": lambda _: (100.0, counts)}
+    job = with_observations("input-tokens", count, 4, at=range(4))
     assert judged(job, setting="classic").triggered == triggered

@@ -60,8 +60,8 @@ def test_a_layer_that_nobody_uses_is_a_hint_after_long(use: str) -> None:
 
 
 def test_a_layer_that_is_run_without_gradients_now_and_then_is_left_alone() -> None:
-    found = judged(training("frozen"))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(training("frozen"))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_head_that_has_its_turn_now_and_then_is_left_alone() -> None:

@@ -30,7 +30,7 @@ def test_a_bad_batch_is_critical_and_named(found: str, word: str) -> None:
     finding = episode.finding
     assert (finding.severity, finding.worker) == (Severity.CRITICAL, 3)
     assert (episode.first_step, episode.last_step) == (20, 20)
-    assert f"input 0 holds {word}: the batch of step 20 on worker 3" in finding.message
+    assert f"input 0 contains {word} in the batch of step 20 on worker 3" in finding.message
     assert (finding.evidence["found"], finding.evidence["batch_hash"]) == (found, 1020)
 
 

@@ -37,7 +37,10 @@ def training(
 def test_softmax_before_cross_entropy_is_found_at_once() -> None:
     [episode] = judged(training(CROSS, lambda _: 1.0, steps=5)).episodes
     assert (episode.first_step, episode.last_step) == (0, 3)
-    assert "cross_entropy is given probabilities: 100 % of the rows" in episode.finding.message
+    assert (
+        "cross_entropy expects logits but gets probabilities: 100% of the rows"
+        in episode.finding.message
+    )
 
 
 def test_sigmoid_before_a_loss_with_logits_is_found_later() -> None:
@@ -53,7 +56,7 @@ def test_what_a_sigmoid_has_given_is_found_at_once() -> None:
 
 def test_probabilities_without_a_logarithm_are_found() -> None:
     [episode] = judged(training("nll_loss", lambda _: 1.0)).episodes
-    assert "takes the logarithms of them" in episode.finding.message
+    assert "expects log-probabilities" in episode.finding.message
 
 
 HEALTHY = {
@@ -72,6 +75,6 @@ def test_logits_are_left_alone(name: str) -> None:
 
 
 def test_enough_looks_are_needed() -> None:
-    found = judged(training(BINARY, lambda _: 1.0, classes=1, steps=10))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 6 of 10 inspections"
+    result = judged(training(BINARY, lambda _: 1.0, classes=1, steps=10))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 6 of 10 inspections"

@@ -67,8 +67,8 @@ def test_healthy_losses_are_left_alone(name: str, seed: int) -> None:
         lambda step: HEALTHY[name](step) * (1 + 0.05 * rng.standard_normal()),
         40,
     )
-    found = judged(job)
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(job)
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_training_that_diverges_does_not_overfit() -> None:
@@ -90,8 +90,8 @@ def test_a_test_whether_a_model_can_learn_a_batch_by_heart_is_left_alone() -> No
             worker.scalar("loss", step // 20, 2.3 + step / 100, mode="eval")
             worker.step(step // 20, {"forward": 0.1}, mode="eval")
     worker.flush()
-    found = judged(job.end())
-    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+    result = judged(job.end())
+    assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
 def test_losses_that_a_device_tells_late_belong_to_their_evaluation() -> None:
@@ -110,23 +110,26 @@ def test_losses_that_a_device_tells_late_belong_to_their_evaluation() -> None:
 
 
 def test_a_few_evaluations_are_not_enough() -> None:
-    found = judged(with_evaluations(falling, falling, 3))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 3 of 5 evaluations"
+    result = judged(with_evaluations(falling, falling, 3))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 3 of 5 evaluations"
 
 
 def test_without_evaluation_nothing_can_be_said() -> None:
-    found = judged(with_losses([falling(step) for step in range(100)]))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 0 of 5 evaluations"
+    result = judged(with_losses([falling(step) for step in range(100)]))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 0 of 5 evaluations"
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:
     validation = [1.0, 1.2, 1.05, 1.3, 1.4, 1.0]
     job = with_evaluations(lambda _: 1.0, lambda step: validation[step // 20], 6)
-    found = judged(job, setting="classic")
-    assert found.triggered == 3  # 1.2, 1.3 and 1.4; 1.05 is within a tenth
-    assert [(one.first_step, one.last_step) for one in found.episodes] == [(39, 39), (79, 99)]
+    result = judged(job, setting="classic")
+    assert result.triggered == 3  # 1.2, 1.3 and 1.4; 1.05 is within a tenth
+    assert [(episode.first_step, episode.last_step) for episode in result.episodes] == [
+        (39, 39),
+        (79, 99),
+    ]
     assert judged(job, setting="classic", patience=2).triggered == 1
     assert judged(job, setting="classic", start_step=60).triggered == 2
     assert judged(job, setting="classic", ratio_threshold=0.35).triggered == 1

@@ -23,7 +23,7 @@ def test_a_validation_that_has_long_been_done_is_found(seed: int) -> None:
     rng = np.random.default_rng(seed)
     job = with_evaluations(falling, lambda step: falling(step) + 0.01 * rng.standard_normal(), 80)
     [episode] = judged(job).episodes
-    assert "The validation loss has not got better since step" in episode.finding.message
+    assert "The validation loss has not improved since step" in episode.finding.message
     assert episode.finding.evidence["best"] == pytest.approx(0.4, abs=0.1)
 
 
@@ -61,8 +61,8 @@ def test_a_validation_that_turns_is_overfitting() -> None:
 
 def test_a_loss_that_changes_its_sign_need_not_fall() -> None:
     losses = np.random.default_rng(0).standard_normal(7000)
-    found = judged(with_losses(losses))
-    assert (found.status, found.episodes) == (RuleStatus.NOT_APPLICABLE, ())
+    result = judged(with_losses(losses))
+    assert (result.status, result.episodes) == (RuleStatus.NOT_APPLICABLE, ())
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
@@ -83,6 +83,6 @@ def test_classic_is_the_criterion_to_the_letter() -> None:
     assert judged(job, setting="classic", patience_train=3).triggered == 2
     assert judged(job, setting="classic").triggered == 0
     evaluated = with_evaluations(lambda step: -step, lambda _: 1.0, 12)
-    found = judged(evaluated, setting="classic")
-    assert [one.finding.subject for one in found.episodes] == ["validation"]
-    assert found.triggered == 2
+    result = judged(evaluated, setting="classic")
+    assert [episode.finding.subject for episode in result.episodes] == ["validation"]
+    assert result.triggered == 2

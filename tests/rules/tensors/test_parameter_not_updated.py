@@ -13,14 +13,14 @@ def judged(job: FakeJob) -> Evaluation:
     return job.job().check("ParameterNotUpdated")["ParameterNotUpdated"]
 
 
-def training(*told: Told, steps: int = 60) -> FakeJob:
+def training(*reported: Told, steps: int = 60) -> FakeJob:
     """What the hook said of a model with four parameters that get gradients."""
     job = FakeJob()
     worker = job.worker()
     for name in OWNED:
         worker.knows(f"gradient/{name}", "gradients")
     for step in range(steps):
-        for kind, subject, at, value, detail in told:
+        for kind, subject, at, value, detail in reported:
             if at == step:
                 worker.observation(kind, subject, step, detail, value=value)
         worker.step(step, {"forward": 0.1})
@@ -29,11 +29,11 @@ def training(*told: Told, steps: int = 60) -> FakeJob:
 
 
 def test_a_head_in_the_place_of_another_is_critical_and_named() -> None:
-    told = [(UNOWNED, name, 6, 1.0, "") for name in ("new.weight", "new.bias")]
-    [episode] = judged(training(*told)).episodes
+    reported = [(UNOWNED, name, 6, 1.0, "") for name in ("new.weight", "new.bias")]
+    [episode] = judged(training(*reported)).episodes
     finding = episode.finding
     assert (finding.severity, finding.tensor) == (Severity.CRITICAL, "new.weight")
-    assert "new.weight and 1 more: no optimizer owns it" in finding.message
+    assert "new.weight and 1 more is not in any optimizer" in finding.message
     assert "before the layer was replaced" in finding.message
     assert episode.is_open
     assert episode.first_step == 1
@@ -52,27 +52,27 @@ def test_a_layer_that_was_forgotten_is_found() -> None:
 
 
 def test_layers_in_a_plain_list_are_found_however_many_they_are() -> None:
-    told = [(UNOWNED, f"blocks.{one}.weight", 6, 2.0, "") for one in range(12)]
-    [episode] = judged(training(*told)).episodes
+    reported = [(UNOWNED, f"blocks.{index}.weight", 6, 2.0, "") for index in range(12)]
+    [episode] = judged(training(*reported)).episodes
     assert (episode.severity, episode.finding.tensor) == (Severity.WARNING, "blocks.0.weight")
     assert "in a plain list" in episode.finding.message
 
 
 def test_half_a_model_that_was_forgotten_is_found() -> None:
-    told = [(UNOWNED, f"encoder.{one}.weight", 6, 0.0, "") for one in range(len(OWNED))]
-    [episode] = judged(training(*told)).episodes
+    reported = [(UNOWNED, f"encoder.{index}.weight", 6, 0.0, "") for index in range(len(OWNED))]
+    [episode] = judged(training(*reported)).episodes
     assert episode.severity is Severity.WARNING
 
 
 def test_who_trains_only_a_head_is_left_alone() -> None:
-    told = [(UNOWNED, f"backbone.{one}.weight", 6, 0.0, "") for one in range(12)]
-    found = judged(training(*told))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    reported = [(UNOWNED, f"backbone.{index}.weight", 6, 0.0, "") for index in range(12)]
+    result = judged(training(*reported))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_one_that_is_owned_in_the_end_recovers() -> None:
-    told = [(UNOWNED, "head.x", 6, 0.0, ""), (UNOWNED, "head.x", 30, 0.0, "over")]
-    [episode] = judged(training(*told)).episodes
+    reported = [(UNOWNED, "head.x", 6, 0.0, ""), (UNOWNED, "head.x", 30, 0.0, "over")]
+    [episode] = judged(training(*reported)).episodes
     assert not episode.is_open
 
 
@@ -84,18 +84,18 @@ def test_one_that_does_not_move_is_found_with_its_learning_rate() -> None:
 
 def test_a_group_with_a_learning_rate_of_zero_is_found() -> None:
     [episode] = judged(training((UNMOVED, "neck.weight", 12, 10.0, "0"))).episodes
-    assert "with a learning rate of 0, though it gets gradients" in episode.finding.message
+    assert "with a learning rate of 0 although it gets gradients" in episode.finding.message
 
 
 def test_nothing_moves_is_another_rules() -> None:
-    told = [(UNMOVED, name, 12, 10.0, "0.1") for name in OWNED]
-    assert judged(training(*told)).episodes == ()
+    reported = [(UNMOVED, name, 12, 10.0, "0.1") for name in OWNED]
+    assert judged(training(*reported)).episodes == ()
 
 
 def test_a_healthy_training_was_looked_at() -> None:
-    found = judged(training())
-    assert found.status is RuleStatus.NO_ISSUES_FOUND
-    assert found.datapoints > 0
+    result = judged(training())
+    assert result.status is RuleStatus.NO_ISSUES_FOUND
+    assert result.datapoints > 0
 
 
 def test_a_job_without_a_hook_is_not_judged() -> None:

@@ -85,12 +85,12 @@ HEALTHY: dict[str, Weights] = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_weights_are_left_alone(name: str) -> None:
-    found = judged(training(HEALTHY[name]))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(training(HEALTHY[name]))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_every_worker_is_looked_at() -> None:
     def weights(name: str, step: int) -> Reals:
         return flipped(1e9)(name, step)
 
-    assert {one.finding.worker for one in judged(training(weights, 2)).episodes} == {0, 1}
+    assert {episode.finding.worker for episode in judged(training(weights, 2)).episodes} == {0, 1}

@@ -24,8 +24,8 @@ def layered(deviations: Sequence[float], loss: Callable[[int], float] = lambda _
         return lambda _: np.asarray(deviation * RNG.standard_normal(64))
 
     tensors = {
-        f"layers.{2 * place + 1}_input_0": ("relu_input", values(one))
-        for place, one in enumerate(deviations)
+        f"layers.{2 * index + 1}_input_0": ("relu_input", values(item))
+        for index, item in enumerate(deviations)
     }
     return with_tensors(tensors, 40, scalars={"loss": loss})
 
@@ -33,13 +33,13 @@ def layered(deviations: Sequence[float], loss: Callable[[int], float] = lambda _
 def test_a_signal_that_grows_is_found_and_the_last_layer_is_named() -> None:
     [episode] = judged(layered([8, 60, 500, 4e3, 3e4, 3e5])).episodes
     assert episode.finding.tensor == "layers.11_input_0"  # after layers.9, as people count
-    assert "grows" in episode.finding.message
+    assert "explodes" in episode.finding.message
     assert episode.is_open
 
 
 def test_a_signal_that_dies_is_found() -> None:
     [episode] = judged(layered([0.1, 1e-3, 1e-5, 1e-7])).episodes
-    assert "dies" in episode.finding.message
+    assert "vanishes" in episode.finding.message
 
 
 def test_a_signal_that_dies_is_found_where_biases_take_its_place() -> None:
@@ -58,14 +58,14 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_layers_are_left_alone(name: str) -> None:
-    found = judged(layered(HEALTHY[name]))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(layered(HEALTHY[name]))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_two_layers_do_not_tell() -> None:
-    found = judged(layered([1.0, 1e5]))
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert found.reason == "the inputs of 2 ReLU layers were recorded; it needs 3"
+    result = judged(layered([1.0, 1e5]))
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert result.reason == "inputs of 2 ReLU layers recorded, 3 needed"
 
 
 def test_a_given_threshold_holds() -> None:
@@ -79,8 +79,8 @@ def test_classic_variances() -> None:
         "b": ("relu_input", lambda step: [-3.0, 3.0] if step < 2 else [-4.0, 4.0]),
     }
     job = with_tensors(tensors, 12, at=range(12))  # ratios 9, 9, 16, …
-    found = judged(job, setting="classic")
-    assert found.triggered == 8  # of the first ten steps
+    result = judged(job, setting="classic")
+    assert result.triggered == 8  # of the first ten steps
     assert judged(job, setting="classic", steps=4).triggered == 2
     assert judged(job, setting="classic", activation_inputs_regex="a").triggered == 0
 
@@ -89,8 +89,8 @@ def test_classic_gradients_and_losses() -> None:
     spread = {"gradient/w": ("gradients", lambda _: [-0.01, 0.0, 0.01])}
     losses = [1.0, 0.9, 0.95, 0.9, 0.9, 0.9, 0.91, 0.5]
     job = with_tensors(spread, 8, at=range(8), scalars={"loss": lambda step: losses[step]})
-    found = judged(job, setting="classic")
-    assert [one.finding.subject for one in found.episodes] == ["loss"]
-    assert found.triggered == 1  # five steps after 0.9
+    result = judged(job, setting="classic")
+    assert [episode.finding.subject for episode in result.episodes] == ["loss"]
+    assert result.triggered == 1  # five steps after 0.9
     narrow = judged(job, setting="classic", distribution_range=0.1, patience=9)
     assert narrow.triggered == 8

@@ -32,10 +32,12 @@ def workers(
         worker = job.worker(rank, world_size=ranks)
         for step in range(600):
             worker.step(step, {"forward": 0.1})
-            told = step - (15 if rank == late else 0)
-            if told in checks:
-                detail = sums(rank, told)
-                worker.observation("replica-checksum", "Net", told, detail, value=float(wrapped))
+            reported = step - (15 if rank == late else 0)
+            if reported in checks:
+                detail = sums(rank, reported)
+                worker.observation(
+                    "replica-checksum", "Net", reported, detail, value=float(wrapped)
+                )
         worker.flush()
     return job.end()
 
@@ -60,8 +62,8 @@ def at_every_step(
             value = fingerprints(rank, step)
             worker.observation("replica-fingerprint", "Net", step, detail, value=value)
             if step - late in checks:
-                told, whole = step - late, sums(rank, step - late)
-                worker.observation("replica-checksum", "Net", told, whole, value=float(wrapped))
+                reported, total = step - late, sums(rank, step - late)
+                worker.observation("replica-checksum", "Net", reported, total, value=float(wrapped))
             worker.step(step, {"forward": 0.1})
         worker.flush()
     return job.end()
@@ -131,9 +133,9 @@ def test_parts_that_differ_from_the_first_may_be_meant_so() -> None:
 
 
 def test_equal_workers_are_left_alone() -> None:
-    found = judged(workers(equal, late=1))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
-    assert found.datapoints == 24
+    result = judged(workers(equal, late=1))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    assert result.datapoints == 24
 
 
 def test_models_that_never_were_the_same_are_left_alone() -> None:

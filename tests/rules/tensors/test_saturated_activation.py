@@ -64,8 +64,8 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_layers_are_left_alone(name: str) -> None:
-    found = judged(with_tensors({"x": HEALTHY[name]}, 100))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(with_tensors({"x": HEALTHY[name]}, 100))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def with_output(kind: str, scale: Callable[[int], float]) -> FakeJob:
@@ -98,15 +98,15 @@ def test_bounds_that_are_set_hold_alone() -> None:
 
 
 def test_without_such_layers_it_is_not_applicable() -> None:
-    found = judged(with_tensors({"x": ("relu_input", lambda _: spread(99.0))}, 20))
-    assert found.status is RuleStatus.NOT_APPLICABLE
+    result = judged(with_tensors({"x": ("relu_input", lambda _: spread(99.0))}, 20))
+    assert result.status is RuleStatus.NOT_APPLICABLE
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:
     def at(step: int) -> list[float]:
         return [20.0] * (6 if step == 1 else 5) + [0.0] * (4 if step == 1 else 5)
 
-    found = judged(with_tensors({"x": ("tanh_input", at)}, 6), setting="classic")
-    assert found.triggered == 1  # six of ten are more than half, five are not
-    [episode] = found.episodes
+    result = judged(with_tensors({"x": ("tanh_input", at)}, 6), setting="classic")
+    assert result.triggered == 1  # six of ten are more than half, five are not
+    [episode] = result.episodes
     assert (episode.first_step, episode.finding.evidence["saturated_percent"]) == (1, 60.0)

@@ -33,15 +33,15 @@ def trained(seed: int, rate: float = 0.1, steps: int = 40) -> FakeJob:
 
 
 def test_the_same_training_again_is_found() -> None:
-    other = trained(0)
-    [episode] = judged(trained(0), other_trial=other.backend.uri).episodes
+    second = trained(0)
+    [episode] = judged(trained(0), other_trial=second.backend.uri).episodes
     assert episode.finding.evidence["tensors"] == ["a", "gradient/a"]
     assert (episode.first_step, episode.is_open) == (0, True)
 
 
 def test_the_same_seed_with_another_learning_rate_is_another_training() -> None:
-    found = judged(trained(0, rate=0.1), other_trial=trained(0, rate=0.2).backend.uri)
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(trained(0, rate=0.1), other_trial=trained(0, rate=0.2).backend.uri)
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_what_was_chosen_is_compared() -> None:
@@ -51,26 +51,26 @@ def test_what_was_chosen_is_compared() -> None:
 
 
 def test_two_steps_in_common_are_not_enough() -> None:
-    other = trained(0, steps=2).backend.uri
-    found = judged(trained(0), other_trial=other)
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 2 of 3 steps recorded in both jobs"
+    second = trained(0, steps=2).backend.uri
+    result = judged(trained(0), other_trial=second)
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 2 of 3 steps recorded in both jobs"
 
 
 def test_it_says_that_no_other_job_was_named() -> None:
-    found = judged(trained(0))
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert found.reason == "set other_trial: it compares with nothing"
+    result = judged(trained(0))
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert result.reason == "set other_trial to the job to compare with"
 
 
 def test_a_job_that_does_not_exist_is_told() -> None:
-    found = judged(trained(0), other_trial="memory://nowhere/job")
-    assert found.status is RuleStatus.ERROR
-    assert "nowhere" in (found.reason or "")
+    result = judged(trained(0), other_trial="memory://nowhere/job")
+    assert result.status is RuleStatus.ERROR
+    assert "nowhere" in (result.reason or "")
 
 
 @pytest.mark.parametrize(("rate", "triggered"), [(0.1, 2 * 9), (0.2, 1)])
 def test_classic_is_the_criterion_to_the_letter(rate: float, triggered: int) -> None:
     # nine looks at two tensors; with another rate, only the weights of the first are equal
-    found = judged(trained(0, rate), setting="classic", other_trial=trained(0).backend.uri)
-    assert found.triggered == triggered
+    result = judged(trained(0, rate), setting="classic", other_trial=trained(0).backend.uri)
+    assert result.triggered == triggered

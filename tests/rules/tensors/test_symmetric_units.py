@@ -47,15 +47,15 @@ def test_units_that_stay_copies_are_found(groups: int) -> None:
     [episode] = judged(training(lambda _: groups)).episodes
     finding = episode.finding
     assert (finding.tensor, episode.first_step) == ("fc1.weight", 0)
-    assert f"of 64 units {groups} are different" in finding.message
+    assert f"only {groups} of 64 units" in finding.message
 
 
 @pytest.mark.parametrize(("begins", "is_found"), [(12, True), (2, False)])
 def test_a_network_that_is_widened_later_begins_with_its_own_optimizer(
     begins: int, is_found: bool
 ) -> None:
-    found = judged(training(lambda _: 4, units=32, first=12, optimizers=(0, begins))).episodes
-    assert [one.first_step for one in found] == ([12] if is_found else [])
+    results = judged(training(lambda _: 4, units=32, first=12, optimizers=(0, begins))).episodes
+    assert [result.first_step for result in results] == ([12] if is_found else [])
 
 
 def test_a_second_optimizer_soon_after_the_first_hides_nothing() -> None:
@@ -85,5 +85,5 @@ HEALTHY = {
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_layers_are_left_alone(name: str) -> None:
     distinct, gradient, first = HEALTHY[name]
-    found = judged(training(distinct, gradient=gradient, first=first))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(training(distinct, gradient=gradient, first=first))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())

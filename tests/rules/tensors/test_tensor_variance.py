@@ -19,10 +19,10 @@ def test_a_variance_outside_its_bounds_is_found() -> None:
         "single": ("weights", lambda _: [1.0]),
     }
     job = with_tensors(tensors, 60)
-    found = judged(job, max_threshold=10, min_threshold=0.01)
-    assert {one.finding.tensor for one in found.episodes} == {"wide", "narrow"}
+    result = judged(job, max_threshold=10, min_threshold=0.01)
+    assert {episode.finding.tensor for episode in result.episodes} == {"wide", "narrow"}
     assert judged(job, max_threshold=10).episodes[0].finding.tensor == "wide"
-    assert found.datapoints == 4 * len({0, 1, 2, 3, 5, 8, 12, 18, 27, 41})
+    assert result.datapoints == 4 * len({0, 1, 2, 3, 5, 8, 12, 18, 27, 41})
 
 
 def test_a_moment_is_no_fault() -> None:
@@ -31,15 +31,15 @@ def test_a_moment_is_no_fault() -> None:
 
 
 def test_it_says_that_no_bound_is_set() -> None:
-    found = judged(with_tensors({"a": ("weights", lambda _: [1.0, 2.0])}, 20))
-    assert found.status is RuleStatus.NOT_APPLICABLE
-    assert "set max_threshold or min_threshold" in (found.reason or "")
+    result = judged(with_tensors({"a": ("weights", lambda _: [1.0, 2.0])}, 20))
+    assert result.status is RuleStatus.NOT_APPLICABLE
+    assert "set max_threshold or min_threshold" in (result.reason or "")
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:
     tensors = {"a": ("weights", lambda step: [-float(step), float(step)])}
     job = with_tensors(tensors, 5, at=range(5))  # variances 0, 1, 4, 9, 16
-    found = judged(job, setting="classic", max_threshold=4, min_threshold=1)
-    assert found.triggered == 3
+    result = judged(job, setting="classic", max_threshold=4, min_threshold=1)
+    assert result.triggered == 3
     assert judged(job, setting="classic", max_threshold=16, min_threshold=0).triggered == 0
-    assert found.episodes[0].finding.evidence["variance"] == pytest.approx(16)
+    assert result.episodes[0].finding.evidence["variance"] == pytest.approx(16)

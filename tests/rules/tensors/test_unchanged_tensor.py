@@ -56,8 +56,8 @@ HEALTHY: dict[str, dict[str, Values]] = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_weights_are_left_alone(name: str) -> None:
-    found = judged(trained(HEALTHY[name]))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(trained(HEALTHY[name]))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_weight_without_a_gradient_is_frozen_on_purpose() -> None:
@@ -79,15 +79,15 @@ def test_a_learning_rate_of_nought_is_a_wish() -> None:
 
 
 def test_two_looks_are_not_enough() -> None:
-    found = judged(with_tensors({"a": ("weights", still)}, 2))
-    assert found.reason == "Not enough data: 2 of 3 inspections"
+    result = judged(with_tensors({"a": ("weights", still)}, 2))
+    assert result.reason == "Not enough data: 2 of 3 inspections"
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:
     values = [1.0, 1.0, 1.0, 1.0 + 5e-6, 1.1, 1.1]
     job = with_tensors({"a": ("inputs", lambda step: [values[step]])}, 6, at=range(6))
-    found = judged(job, setting="classic")
-    assert found.triggered == 2  # steps 0–2 and, within rtol, 1–3
+    result = judged(job, setting="classic")
+    assert result.triggered == 2  # steps 0–2 and, within rtol, 1–3
     assert judged(job, setting="classic", rtol=1e-7).triggered == 1
     assert judged(job, setting="classic", num_steps=2).triggered == 4
 

@@ -36,9 +36,9 @@ def in_order(classes: int, samples: int, *, down: bool = False) -> Labels:
     """Samples that are sorted by class, epoch after epoch."""
 
     def labels(step: int) -> dict[str, int]:
-        places = (step * BATCH + np.arange(BATCH)) % samples * classes // samples
-        counts = np.bincount(classes - 1 - places if down else places)
-        return {str(one): int(count) for one, count in enumerate(counts) if count}
+        indices = (step * BATCH + np.arange(BATCH)) % samples * classes // samples
+        counts = np.bincount(classes - 1 - indices if down else indices)
+        return {str(item): int(count) for item, count in enumerate(counts) if count}
 
     return labels
 
@@ -46,7 +46,7 @@ def in_order(classes: int, samples: int, *, down: bool = False) -> Labels:
 def drawn(shares: tuple[float, ...]) -> Labels:
     def labels(step: int) -> dict[str, int]:
         counts = np.random.default_rng(step).multinomial(BATCH, shares)
-        return {str(one): int(count) for one, count in enumerate(counts) if count}
+        return {str(item): int(count) for item, count in enumerate(counts) if count}
 
     return labels
 
@@ -55,7 +55,7 @@ def drawn(shares: tuple[float, ...]) -> Labels:
 def test_samples_in_the_order_of_their_class_are_found_in_the_first_epoch(down: bool) -> None:
     [episode] = judged(training(in_order(10, 1797, down=down), steps=45)).episodes
     assert episode.first_step == 0
-    assert "one class after the other" in episode.finding.message
+    assert "almost entirely of one class" in episode.finding.message
 
 
 def test_two_long_classes_are_found_when_the_second_has_been_seen() -> None:
@@ -78,7 +78,7 @@ HEALTHY: dict[str, Labels] = {
     "one class only": lambda _: {"0": BATCH},
     "real and made up in turn": alternating,
     "batches of one class on purpose": one_class_at_random,
-    "each sample its own class": lambda _: {str(one): 1 for one in range(BATCH)},
+    "each sample its own class": lambda _: {str(index): 1 for index in range(BATCH)},
     "two classes in each batch": lambda step: {str(step % 10): 16, str((step + 5) % 10): 16},
     "tiny batches": lambda step: {str(step // 10): 2},
 }
@@ -90,9 +90,9 @@ def test_healthy_batches_are_left_alone(name: str) -> None:
 
 
 def test_enough_batches_are_needed() -> None:
-    found = judged(training(in_order(10, 1797), steps=5))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    assert found.reason == "Not enough data: 4 of 6 inspections"
+    result = judged(training(in_order(10, 1797), steps=5))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    assert result.reason == "Not enough data: 4 of 6 inspections"
 
 
 Batches = Callable[[int], Reals]  # the labels of the batch of a step
@@ -104,8 +104,8 @@ def followed(batches: dict[str, Batches], steps: int = 400, *, plays: bool = Fal
     worker = job.worker()
     for step in range(steps):
         worker.step(step, {"forward": 0.1, "evaluation": 0.1} if plays else {"forward": 0.1})
-        for subject, own in batches.items() if step % 100 == 99 else ():
-            rows = np.stack([own(one) for one in range(step - 99, step + 1)])
+        for subject, state_of_subject in batches.items() if step % 100 == 99 else ():
+            rows = np.stack([state_of_subject(index) for index in range(step - 99, step + 1)])
             within = rows.var(1, ddof=1).mean()
             facts = {
                 "means": rows.mean(1).round(3).tolist(),
@@ -124,8 +124,8 @@ def noise(seed: int, count: int = BATCH) -> Reals:
 
 def sites(step: int) -> Reals:
     """Four of them, twenty batches each, in the same order in every epoch."""
-    place = step % 80
-    return noise(place) + (-1.0, 0.5, 1.5, -0.5)[place // 20]
+    index = step % 80
+    return noise(index) + (-1.0, 0.5, 1.5, -0.5)[index // 20]
 
 
 def sites_shuffled_inside(step: int) -> Reals:
@@ -233,7 +233,7 @@ def test_labels_of_several_losses_are_no_order(
     for step in range(612):
         worker.step(step, {"forward": 0.1})
         if step % length == length - 1:
-            rows = np.stack([batches(one) for one in range(step - length + 1, step + 1)])
+            rows = np.stack([batches(index) for index in range(step - length + 1, step + 1)])
             within = float(rows.var(1, ddof=1).mean())
             means = rows.mean(1).round(3).tolist()
             facts = {"means": means, "within": within, "rough": 1.0, "size": BATCH}

@@ -21,7 +21,7 @@ def judged(job: FakeJob) -> Evaluation:
 
 
 def training(
-    told: Told,
+    reported: Told,
     *,
     wrong: tuple[float, float] | None = None,
     losses: tuple[float, float | None] = (1.0, 1.0),
@@ -48,7 +48,7 @@ def training(
             worker.step(number, {"forward": 0.01}, mode="eval")
             number += 1
         if step % 40 == 39:
-            worker.observation("samples-again", "input", step, told(step // 40))
+            worker.observation("samples-again", "input", step, reported(step // 40))
             _evaluate(worker, step, evaluated)
             if wrong is not None:
                 evaluate(worker, "test", step + 1, losses[1], hits=_hits(wrong[1]))
@@ -71,14 +71,14 @@ def seen(
     batch: int = BATCH,
 ) -> Told:
     """An evaluation of which a share was trained on before, spread over its batches or not."""
-    known = round(share * samples)
+    memory = round(share * samples)
     pairs = samples // batch * batch * (batch - 1) // 2
     mixed = round(2 * share * (1 - share) * pairs) if even else 0
 
     def told(epoch: int) -> dict[str, int]:
         return {
             "samples": samples,
-            "known": known,
+            "known": memory,
             "repeated": repeated,
             "pairs": pairs,
             "mixed": mixed,
@@ -100,12 +100,12 @@ def pairs_drawn_with_replacement(epoch: int) -> dict[str, int]:
     return dict(zip(FACTS, later if epoch else first, strict=True))
 
 
-def by_turns(*told: Told) -> Told:
-    return lambda epoch: told[epoch % len(told)](epoch)
+def by_turns(*reported: Told) -> Told:
+    return lambda epoch: reported[epoch % len(reported)](epoch)
 
 
 def _hits(wrong: float) -> dict[str, list[float]]:
-    return {str(one): [50 * (1 - wrong), 50 * wrong] for one in range(4)}
+    return {str(index): [50 * (1 - wrong), 50 * wrong] for index in range(4)}
 
 
 of_its_own = seen(0.0)
@@ -114,7 +114,7 @@ of_its_own = seen(0.0)
 def test_a_validation_on_what_was_trained_is_found_at_its_second_evaluation() -> None:
     [episode] = judged(training(seen(1.0))).episodes
     assert episode.first_step == 79
-    assert "200 of 200 samples" in episode.finding.message
+    assert "200 of 200 evaluation samples" in episode.finding.message
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_training_set_evaluated_beside_a_small_validation_set_is_no_validation
 
 def test_a_part_that_is_in_both_sets_is_found_once_all_that_is_trained_on_is_known() -> None:
     [episode] = judged(training(seen(0.25))).episodes
-    assert "(25 %)" in episode.finding.message
+    assert "(25%)" in episode.finding.message
 
 
 def test_a_worker_that_knows_half_of_the_training_set_knows_half_of_it_in_the_evaluation() -> None:
@@ -141,8 +141,8 @@ def test_a_worker_that_knows_half_of_the_training_set_knows_half_of_it_in_the_ev
 
 
 def test_one_epoch_over_what_is_evaluated_is_found_at_its_end() -> None:
-    def told(part: int) -> dict[str, int]:
-        return seen((part + 1) / EPOCHS)(0)
+    def told(index: int) -> dict[str, int]:
+        return seen((index + 1) / EPOCHS)(0)
 
     [episode] = judged(training(told)).episodes
     assert episode.first_step == 40 * EPOCHS - 1
@@ -177,9 +177,9 @@ def test_folds_that_one_model_has_seen_all_of_are_no_validation(folds: int, is_f
 
 
 def test_a_validation_that_is_far_better_from_the_first_is_found() -> None:
-    found = judged(training(of_its_own, wrong=(0.5, 0.01), losses=(1.0, 0.05)))
-    [episode] = found.episodes
-    assert "50 % of those in training" in episode.finding.message
+    result = judged(training(of_its_own, wrong=(0.5, 0.01), losses=(1.0, 0.05)))
+    [episode] = result.episodes
+    assert "50% in training" in episode.finding.message
 
 
 def test_a_training_thrown_back_right_after_each_evaluation_is_left_alone() -> None:
@@ -198,8 +198,8 @@ def test_a_training_thrown_back_right_after_each_evaluation_is_left_alone() -> N
         if step % 100 == 0 and step:
             evaluate(worker, "test", step, 0.09, hits=_hits(0.02))
     worker.flush()
-    found = judged(job.end())
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(job.end())
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 HEALTHY = {
@@ -238,5 +238,5 @@ def test_a_model_that_plays_meets_again_what_it_has_learned_from() -> None:
 def test_a_validation_that_is_a_little_better_is_left_alone(
     wrong: tuple[float, float], losses: tuple[float, float]
 ) -> None:
-    found = judged(training(of_its_own, wrong=wrong, losses=losses))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(training(of_its_own, wrong=wrong, losses=losses))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())

@@ -62,8 +62,8 @@ HEALTHY = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_gradients_are_left_alone(name: str) -> None:
-    found = judged(with_gradients(HEALTHY[name], 80))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(with_gradients(HEALTHY[name], 80))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_an_embedding_of_which_a_batch_touches_little_is_left_alone() -> None:
@@ -121,10 +121,10 @@ def test_a_layer_that_is_left_out_now_and_then_is_left_alone() -> None:
 
 
 def test_a_short_job_is_told_what_is_missing() -> None:
-    found = judged(with_gradients({"first": lambda _: 1e-12, "last": lambda _: 1e-2}, 6))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
-    said = "Not enough data: 5 of 35 steps between inspections"
-    assert found.reason == said
+    result = judged(with_gradients({"first": lambda _: 1e-12, "last": lambda _: 1e-2}, 6))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
+    text = "Not enough data: 5 of 35 steps between inspections"
+    assert result.reason == text
 
 
 def test_a_given_threshold_holds() -> None:
@@ -135,9 +135,9 @@ def test_a_given_threshold_holds() -> None:
 
 def test_classic_is_the_criterion_to_the_letter() -> None:
     means = {"w": lambda step: 0.9e-7 if step in (3, 4, 9) else 1.1e-7}
-    found = judged(with_gradients(means, 20), setting="classic")
-    assert found.triggered == 3
-    [episode] = found.episodes
+    result = judged(with_gradients(means, 20), setting="classic")
+    assert result.triggered == 3
+    [episode] = result.episodes
     assert (episode.first_step, episode.last_step) == (3, 9)
 
 
@@ -158,7 +158,7 @@ def with_values(values: dict[str, Callable[[int], list[float]]], steps: int) -> 
 def test_a_loss_that_reaches_nobody_is_told() -> None:
     job = with_values({"first": lambda _: [0.0, 0.0], "last": lambda _: [0.0]}, 200)
     [episode] = judged(job).episodes
-    assert "Every gradient is exactly 0 since step 0, in all 2 tensors" in episode.finding.message
+    assert "All 2 gradients have been exactly zero since step 0" in episode.finding.message
     assert "detach()" in episode.finding.advice
     assert episode.is_open
 

@@ -70,5 +70,5 @@ HEALTHY: dict[str, tuple[Level | Mapping[str, Level], Level]] = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_weights_are_left_alone(name: str) -> None:
-    found = judged(training(*HEALTHY[name]))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(training(*HEALTHY[name]))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())

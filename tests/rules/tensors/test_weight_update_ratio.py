@@ -50,8 +50,8 @@ def test_small_weights_jump_only_where_the_step_is_large_for_usual_ones(
     def table(step: int) -> Reals:
         return np.asarray(6e-4 * BEGIN + per_step * min(step, 5) * np.sign(MOVES))
 
-    found = judged(trained({"table": table, "body": moving})).episodes
-    assert [one.finding.tensor for one in found] == ["table"] * is_found
+    results = judged(trained({"table": table, "body": moving})).episodes
+    assert [result.finding.tensor for result in results] == ["table"] * is_found
 
 
 def test_a_jump_between_two_looks_that_are_far_apart_is_found() -> None:
@@ -119,8 +119,8 @@ HEALTHY: dict[str, dict[str, Values]] = {
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy_weights_are_left_alone(name: str) -> None:
-    found = judged(trained(HEALTHY[name]))
-    assert (found.status, found.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+    result = judged(trained(HEALTHY[name]))
+    assert (result.status, result.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
 
 
 def test_a_training_that_is_done_has_nothing_to_follow() -> None:
@@ -128,17 +128,17 @@ def test_a_training_that_is_done_has_nothing_to_follow() -> None:
 
 
 def test_one_look_is_not_enough() -> None:
-    found = judged(trained({"a": moving}, steps=1))
-    assert found.status is RuleStatus.NOT_ENOUGH_DATA
+    result = judged(trained({"a": moving}, steps=1))
+    assert result.status is RuleStatus.NOT_ENOUGH_DATA
 
 
 def test_classic_is_the_criterion_to_the_letter() -> None:
     norms = [1.0, 12.0, 12.0, 13.0]  # ratios 11, 0, 1/12
     job = with_tensors({"w": ("weights", lambda step: [norms[step]])}, 4, at=range(4))
-    found = judged(job, setting="classic")
-    assert found.triggered == 2
-    assert {one.finding.subject for one in found.episodes} == {"w jumps", "w stands still"}
-    assert found.episodes[0].finding.evidence["ratio"] == pytest.approx(11, rel=1e-6)
+    result = judged(job, setting="classic")
+    assert result.triggered == 2
+    assert {episode.finding.subject for episode in result.episodes} == {"w jumps", "w stands still"}
+    assert result.episodes[0].finding.evidence["ratio"] == pytest.approx(11, rel=1e-6)
     # of two recorded steps before: 11 and 1/12
     assert judged(job, setting="classic", num_steps=2).triggered == 1
     assert judged(job, setting="classic", num_steps=2, small_threshold=0.1).triggered == 2

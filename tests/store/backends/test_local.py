@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
@@ -31,14 +31,14 @@ def fail_with(number: int) -> OSError:
     return OSError(number, os.strerror(number))
 
 
-@pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (Path, "replace")])
+@pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (os, "replace")])
 def test_a_write_that_fails_leaves_the_old_content_and_no_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, step: str
 ) -> None:
     backend = Local(str(tmp_path))
     backend.write("job/job.json", b"old")
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise fail_with(errno.ENOSPC)
 
     monkeypatch.setattr(owner, step, full)
@@ -70,10 +70,10 @@ def test_temporary_files_of_a_killed_writer_are_not_listed(tmp_path: Path) -> No
 def test_a_file_system_without_links_still_lets_only_the_first_create(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    def no_links(*_: object) -> None:
+    def no_links(*_: object, **__: object) -> None:
         raise fail_with(number)
 
-    monkeypatch.setattr(Path, "hardlink_to", no_links)
+    monkeypatch.setattr(os, "link", no_links)
     backend = Local(str(tmp_path))
 
     assert backend.create("job/lease.json", b"1")
@@ -86,20 +86,20 @@ def test_a_file_system_without_links_still_lets_only_the_first_create(
 def test_a_create_without_links_that_fails_half_way_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_really = Path.open
+    open_really = os.open
 
-    def open_on_a_full_disk(path: Path, mode: str) -> IO[Any]:
-        file = open_really(path, mode)
-        if mode != "xb":
+    def open_on_a_full_disk(path: str, flags: int, *rest: Any, **where: Any) -> int:
+        file = open_really(path, flags, *rest, **where)
+        if path != "lease.json":
             return file
-        file.close()
-        return open_really(Path("/dev/full"), "wb")
+        os.close(file)
+        return open_really("/dev/full", os.O_WRONLY)
 
-    def no_links(*_: object) -> None:
+    def no_links(*_: object, **__: object) -> None:
         raise fail_with(errno.EPERM)
 
-    monkeypatch.setattr(Path, "open", open_on_a_full_disk)
-    monkeypatch.setattr(Path, "hardlink_to", no_links)
+    monkeypatch.setattr(os, "open", open_on_a_full_disk)
+    monkeypatch.setattr(os, "link", no_links)
     with pytest.raises(StoreError, match="no space left"):
         Local(str(tmp_path)).create("job/lease.json", b"1")
 
@@ -265,3 +265,78 @@ def test_half_written_files_of_processes_that_are_gone_are_removed(tmp_path: Pat
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     kept = {"nodes/a/heartbeat.json", "nodes/a/.heartbeat.json"}
     assert left == kept | {alive, elsewhere}
+
+
+def thesis(folder: Path) -> Path:
+    """Somebody's files, which a link in a job leads to."""
+    (folder / "thesis" / "0").mkdir(parents=True)
+    (folder / "thesis" / "0" / "notes.json").write_bytes(b"mine")
+    return folder / "thesis"
+
+
+def test_nothing_is_written_through_a_folder_that_is_a_link(tmp_path: Path) -> None:
+    backend = open_backend(str(tmp_path / "job"))
+    backend.write("job.json", b"1")
+    (tmp_path / "job" / "workers").symlink_to(thesis(tmp_path))
+
+    for attempt in (
+        lambda: backend.write("workers/0/notes.json", b"ours"),
+        lambda: backend.write("workers/1/new.json", b"ours"),
+        lambda: backend.create("workers/0/new.json", b"ours"),
+        lambda: backend.append("workers/0/new.frames", 0, b"ours"),
+        lambda: backend.append("workers/0/notes.json", 2, b"ours"),
+    ):
+        with pytest.raises(StoreError, match="workers is a link"):
+            attempt()
+    backend.delete(["workers/0/notes.json", "workers/0/not-there.json"])
+
+    assert files(tmp_path / "thesis") == ["0/notes.json"]
+    assert (tmp_path / "thesis" / "0" / "notes.json").read_bytes() == b"mine"
+
+
+def test_a_link_in_the_place_of_a_file_is_replaced_or_refused(tmp_path: Path) -> None:
+    backend = open_backend(str(tmp_path / "job"))
+    backend.write("rules/lease.json", b"1")
+    mine = thesis(tmp_path) / "0" / "notes.json"
+    for name in ("progress.json", "1.frames"):
+        (tmp_path / "job" / "rules" / name).symlink_to(mine)
+
+    backend.write("rules/progress.json", b"ours")
+    assert not backend.create("rules/1.frames", b"ours")
+    for offset in (0, 2):
+        with pytest.raises(StoreError, match=r"1\.frames"):
+            backend.append("rules/1.frames", offset, b"ours")
+
+    assert mine.read_bytes() == b"mine"
+    assert backend.read("rules/progress.json") == b"ours"
+
+
+def test_folders_behind_a_link_are_neither_listed_nor_swept(tmp_path: Path) -> None:
+    backend = open_backend(str(tmp_path / "job"))
+    backend.write("job.json", b"1")
+    (tmp_path / "job" / "workers").symlink_to(thesis(tmp_path))
+    leftover(tmp_path / "thesis" / "0")
+
+    assert backend.folders("workers") == []
+    backend.sweep_of("workers", lambda _pid: True)
+
+    assert files(tmp_path / "thesis") == ["0/.job.json.4711-0123abcd", "0/notes.json"]
+
+
+def test_a_pipe_in_the_place_of_a_segment_does_not_make_a_writer_wait(tmp_path: Path) -> None:
+    backend = open_backend(str(tmp_path))
+    os.mkfifo(tmp_path / "1.frames")
+
+    with pytest.raises(StoreError, match=r"1\.frames"):
+        backend.append("1.frames", 0, b"ours")
+
+
+def test_a_store_that_is_itself_behind_a_link_is_written(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "data").symlink_to(tmp_path / "disk")
+    backend = open_backend(str(tmp_path / "data" / "job"))
+
+    backend.write("nodes/a/start.json", b"1")
+    backend.append("nodes/a/1.frames", 0, b"1")
+
+    assert files(tmp_path / "disk") == ["job/nodes/a/1.frames", "job/nodes/a/start.json"]

@@ -1,6 +1,7 @@
 """ClipSaturation: gradient clipping cuts nearly every step to a small fraction."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,31 +11,47 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Scalars
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg, has_played
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.training_kind import begin_leg, has_played
 
 _NAME = "clip_factor"
-_EARLY_STEPS = 50  # at the beginning gradients are large, and clipping is for that
-_IN_A_ROW = 200  # steps
-_LEAST = 100  # of a job that is over
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of ClipSaturation.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    early_steps: int = 50  # gradients are large at the start, which is what clipping is for
+    window_steps: int = 200
+    min_steps_at_end: int = 100  # of a job that is over
+
+
+LIMITS = Calibration()
 
 
 class ClipSaturation(Rule):
-    """Gradient clipping cuts nearly every step to a small fraction.
+    """Gradient clipping scales almost every gradient down to a small fraction.
 
-    Why it matters: all steps have the same length then, whatever the gradients say. Plain gradient
-    descent crawls, and a learning rate that is tuned with it means something else than it says.
-    How it decides: from step 50 on, over 200 steps (100 if the job is over), clipping keeps less
-    than `fraction` of the gradient in `share` percent of the steps. In reinforcement learning,
-    where that is usual, it is advice.
-    What to do: compare the gradient norm with `max_norm`: raise the limit to about the usual norm,
-    or lower the learning rate; look for a loss that is summed where it should be a mean, or inputs
-    that are not scaled.
+    Why it matters: All steps then have the same length, whatever the gradients are. Plain SGD
+    barely moves, and the learning rate no longer means what it says.
+    How it decides:
+    - Clipping keeps less than `fraction` of the gradient in at least `share` percent of 200
+      consecutive clipped steps (100 at the end of the job).
+    - The first 50 steps do not count.
+    - In reinforcement learning, where this is common, it is `info`.
+    What to do: Compare the gradient norm with `max_norm` and raise the limit to about the typical
+    norm, or lower the learning rate. Check for a loss that is summed instead of averaged, and for
+    unscaled inputs.
     """
 
     fraction: Positive = 0.05
     share: Percent = 95.0
 
+    section = Section.TRAINING
+    calibration = LIMITS
     needs = (Scalars(_NAME),)
     window_steps: ClassVar[int] = 50
     explains: ClassVar[tuple[str, ...]] = ("LossNotDecreasing",)
@@ -44,18 +61,20 @@ class ClipSaturation(Rule):
         begin_leg(window, state)
         severity = Severity.INFO if has_played(window, state) else Severity.WARNING
         for curve in window.scalars(_NAME):
-            is_late = curve.steps >= _EARLY_STEPS
-            factors = (state.get("factors", []) + curve.values[is_late].tolist())[-_IN_A_ROW:]
+            is_late = curve.steps >= LIMITS.early_steps
+            factors = (state.get("factors", []) + curve.values[is_late].tolist())[
+                -LIMITS.window_steps :
+            ]
             state["factors"] = factors
             values = np.array(factors)
-            if len(values) < (_LEAST if window.is_last else _IN_A_ROW):
+            if len(values) < (LIMITS.min_steps_at_end if window.is_last else LIMITS.window_steps):
                 continue
             percent = 100 * float((values < self.fraction).mean())
             if percent >= self.share:
                 middle = float(np.median(values))
                 yield self.finding(
-                    f"Clipping leaves {100 * middle:.2g} % of the gradient: in {percent:.0f} % of "
-                    f"the last {len(values)} steps it cuts to less than {100 * self.fraction:g} %.",
+                    f"Clipping keeps {100 * middle:.2g}% of the gradient (median): less than "
+                    f"{100 * self.fraction:g}% in {percent:.0f}% of the last {len(values)} steps.",
                     severity=severity,
                     subject=_NAME,
                     evidence={
@@ -67,7 +86,7 @@ class ClipSaturation(Rule):
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""
-        seen = len(state.get("factors", []))
-        if seen >= _LEAST:
+        count = len(state.get("factors", []))
+        if count >= LIMITS.min_steps_at_end:
             return ""
-        return Shortfall(seen, _LEAST, DataUnit.CLIPPED_STEPS)
+        return Shortfall(count, LIMITS.min_steps_at_end, DataUnit.CLIPPED_STEPS)

@@ -1,6 +1,7 @@
 """DataLoaderStall: one wait for a batch is far longer than all others."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,33 +11,48 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Steps
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg
-from sonde.rules.steps._own_work import share_of_a_core
-from sonde.rules.steps._waits import Waits
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.contention import share_of_a_core
+from sonde.rules.measures.data_waits import Waits
+from sonde.rules.measures.training_kind import begin_leg
 
-_RECENT = 400  # steps that tell what is usual
-_LEAST = 20
-_TIMES_STEP = 20.0  # the usual step
-_SHARE = 0.02  # of the time so far: less is worth a word, not a warning
-_LONG_SECONDS = 30.0
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of DataLoaderStall.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    recent_steps: int = 400  # for the median and the 90th percentile
+    min_steps: int = 20
+    step_factor: float = 20.0
+    min_lost_share: float = 0.02  # of the time so far, for a warning
+    long_seconds: float = 30.0  # lost, for a warning
+
+
+LIMITS = Calibration()
 
 
 class DataLoaderStall(Rule):
-    """One wait for a batch is far longer than the rest.
+    """A single wait for a batch is far longer than the others.
 
-    Why it matters: everything stands still meanwhile, on all workers; and what stalls once for
-    seconds may do so for good: a hung file system, a broken file, a loader process that died.
-    How it decides: a wait of at least `seconds` (on a busy machine, of the time that the job had a
-    core for), ten times as long as nearly all others and 20 times as long as a usual step. The
-    first batches of an iterator and the first ten steps do not count. It is a warning if stalls
-    cost 2% of the time so far or 30 seconds, else `info`.
-    What to do: look at the items of that batch and at the disk or network they come from; give the
-    loader a `timeout`, copy data to a local disk, prefetch more batches.
+    Why it matters: All workers are idle in the meantime. A stall of seconds can also become
+    permanent: a hung file system, a broken file, a loader process that died.
+    How it decides:
+    - A step waits for its batch for at least `seconds`, 10 times the 90th percentile of the last
+      400 waits, and 20 times the median step.
+    - If cores are contended, only the share of the wait in which the job had a core counts.
+    - The first 10 steps and the first batches of each iterator do not count. Needs 20 later steps.
+    - A warning if stalls cost 2% of the time so far or 30 seconds; otherwise `info`.
+    What to do: Check the items of that batch and the disk or network they come from. Set a
+    `timeout` for the loader, copy data to a local disk, or prefetch more batches.
     """
 
     seconds: Positive = 0.5
 
+    section = Section.SPEED
+    calibration = LIMITS
     needs = (Steps(),)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 2
@@ -46,39 +62,48 @@ class DataLoaderStall(Rule):
         """Looks for waits that are out of line."""
         begin_leg(window, state)
         for table in window.steps():
-            own = state.of("workers", table.worker)
+            worker_state = state.of("workers", table.worker)
             waits = Waits.of(table)
-            _remember(waits, own)
-            if len(own["waits"]) < _LEAST or float(waits.seconds.max(initial=0.0)) < self.seconds:
+            _remember(waits, worker_state)
+            if (
+                len(worker_state["waits"]) < LIMITS.min_steps
+                or float(waits.seconds.max(initial=0.0)) < self.seconds
+            ):
                 continue
-            later, limit = waits.without_starts(window), self._limit(own)
+            later, limit = waits.without_starts(window), self._limit(worker_state)
             is_long = later.seconds > limit
             if is_long.any():  # else nobody need look at the machine
                 is_long = share_of_a_core(window, table) * later.seconds > limit
             if is_long.any():
-                yield self._found(later.take(is_long), own)
+                yield self._finding(later.take(is_long), worker_state)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""
-        seen = max((one.get("seen", 0) for one in state.of("workers").values()), default=0)
-        return "" if seen >= _LEAST else Shortfall(seen, _LEAST, DataUnit.SETTLED_STEPS)
+        count = max((worker.get("seen", 0) for worker in state.of("workers").values()), default=0)
+        return (
+            ""
+            if count >= LIMITS.min_steps
+            else Shortfall(count, LIMITS.min_steps, DataUnit.SETTLED_STEPS)
+        )
 
     def _limit(self, state: State) -> float:
         """What is out of line for this worker."""
         often = float(np.quantile(np.array(state["waits"]), 0.9))
         step = float(np.median(np.array(state["steps"])))
         state["usual"] = float(np.median(np.array(state["waits"])))
-        return max(self.seconds, 10 * often, _TIMES_STEP * step)
+        return max(self.seconds, 10 * often, LIMITS.step_factor * step)
 
-    def _found(self, stalls: Waits, state: State) -> Finding:
+    def _finding(self, stalls: Waits, state: State) -> Finding:
         longest = int(stalls.seconds.argmax())
         lost = float(stalls.seconds.sum())
         state["lost"] = state.get("lost", 0.0) + lost
-        is_much = state["lost"] > _SHARE * state["spent"] or lost > _LONG_SECONDS
+        is_much = (
+            state["lost"] > LIMITS.min_lost_share * state["spent"] or lost > LIMITS.long_seconds
+        )
         step, seconds = int(stalls.steps[longest]), float(stalls.seconds[longest])
         return self.finding(
-            f"Worker {stalls.worker} waited {seconds:.3g} s for the batch of step {step}; it "
-            f"usually waits {1e3 * state['usual']:.3g} ms.",
+            f"Worker {stalls.worker} waited {seconds:.3g} s for the batch of step {step} (median "
+            f"wait: {1e3 * state['usual']:.3g} ms).",
             severity=Severity.WARNING if is_much else Severity.INFO,
             step=(int(stalls.steps[0]), int(stalls.steps[-1])),
             worker=stalls.worker,
@@ -92,7 +117,7 @@ class DataLoaderStall(Rule):
 
 
 def _remember(waits: Waits, state: State) -> None:
-    state["waits"] = (state.get("waits", []) + waits.seconds.tolist())[-_RECENT:]
-    state["steps"] = (state.get("steps", []) + waits.whole.tolist())[-_RECENT:]
-    state["spent"] = state.get("spent", 0.0) + float(waits.whole.sum())
+    state["waits"] = (state.get("waits", []) + waits.seconds.tolist())[-LIMITS.recent_steps :]
+    state["steps"] = (state.get("steps", []) + waits.step_seconds.tolist())[-LIMITS.recent_steps :]
+    state["spent"] = state.get("spent", 0.0) + float(waits.step_seconds.sum())
     state["seen"] = state.get("seen", 0) + len(waits.steps)

@@ -1,50 +1,67 @@
 """GradientNormSpike: the norm of all gradients jumps far outside of what it has been."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.robust import Usual
+from sonde.analyze.robust import TypicalRange
 from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Scalars
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.training_kind import begin_leg
 
 _NAME = "gradient_norm*"
-_RECENT = 200  # recorded steps that tell what is usual
-_LEAST = 50  # on a CPU they are few; until then, norms are wild
-_TIMES_LARGEST = 3.0  # of all that was ever seen
-_TIMES_LATELY = 20.0  # the largest of late: norms have heavy tails in healthy trainings, too
-_TIMES_MIDDLE = 50.0  # what is usual: less is a hard batch
-_RATIOS = 3.0  # times as far out as one norm in twenty
-_OFTEN = 3  # spikes in one window: such a training jumps, and that is how it is
 _BETWEEN = "/between"  # the root mean square of the norms since the last such value
-_LEAST_BETWEEN = 10  # norms, where the steps between them are known to have had no larger ones
-_BACK = 0.1  # of it, at most, is the norm by now: above it the norm has grown, and stays so
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of GradientNormSpike.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    recent_norms: int = 200  # for the median and the tail
+    min_norms: int = 50  # norms of the first steps vary widely
+    ever_factor: float = 3.0  # of the largest norm so far
+    recent_factor: float = 20.0  # of the largest recent norm: healthy runs have heavy tails, too
+    median_factor: float = 50.0  # less is a hard batch
+    tail_factor: float = 3.0  # of the log distance between median and 95th percentile
+    max_per_window: int = 3  # more spikes than that are how this training behaves
+    # recorded norms, if the optimizer's averages cover the steps between them
+    min_norms_between: int = 10
+    recovered_share: float = 0.1  # of the spike, at most, once the norm has recovered
+
+
+LIMITS = Calibration()
 
 
 class GradientNormSpike(Rule):
-    """The norm of all gradients jumps far outside of its recent range.
+    """The gradient norm jumps far outside its recent range.
 
-    Why it matters: one such step may undo hours of training; with Adam it also spoils the running
-    averages for a thousand steps.
-    How it decides: the last 200 recorded norms tell what is usual. A spike is 20 times the largest
-    of these, 50 times their middle, three times as far out as one norm in twenty, counted in
-    ratios, and `times` the largest norm that was ever seen; 51 norms are needed. Where norms are
-    recorded of a few steps only, as in short jobs on a CPU, Adam, RMSprop and their like still
-    remember the gradients in between: the root mean square of these norms, of which the largest was
-    at least as large, is judged in the same way after 10 norms, if the norm has come back since.
-    Norms that are clipped are told as advice: the step was cut.
-    What to do: look at the batch of that step; clip gradients (`clip_grad_norm_`), lower the
-    learning rate or warm it up; with half precision, look for overflow.
+    Why it matters: One such step can undo hours of training. With Adam, it also distorts the
+    running averages for a thousand steps.
+    How it decides:
+    - A norm exceeds 20 times the largest and 50 times the median of the last 200 recorded norms,
+      and `times` the largest norm ever; on a logarithmic scale, it is 3 times as far from the
+      median as the 95th percentile.
+    - Needs 51 recorded norms. More than 3 spikes in 50 steps do not count.
+    - If only some steps are recorded, the optimizer's running averages (Adam, RMSprop and similar)
+      reveal spikes in between, after 10 norms and if the norm has recovered.
+    - `info` if the gradient was clipped.
+    What to do: Look at the batch of that step. Clip gradients (`clip_grad_norm_`), lower the
+    learning rate or warm it up. In half precision, check for overflow.
     """
 
-    times: Positive = _TIMES_LARGEST
+    times: Positive = LIMITS.ever_factor
 
+    section = Section.TRAINING
+    calibration = LIMITS
     needs = (Scalars(_NAME),)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 1
@@ -56,19 +73,19 @@ class GradientNormSpike(Rule):
         for name, curve in curves.items():
             if name.endswith(_BETWEEN):
                 continue
-            own = state.of("norms", name)
+            norm_state = state.of("norms", name)
             between = curves.get(name + _BETWEEN)
             if between is not None:
-                yield from self._judge_between(window, curve, between, own)
-            yield from self._judge(window, curve, own)
+                yield from self._judge_between(window, curve, between, norm_state)
+            yield from self._judge(window, curve, norm_state)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many norms are missing."""
         norms = list(state.of("norms").values())
-        seen = max((one.get("seen", 0) for one in norms), default=0)
-        is_between = any(one.get("between") for one in norms)
-        least = _LEAST_BETWEEN if is_between else _LEAST
-        return "" if seen > least else Shortfall(seen, least + 1, DataUnit.GRADIENT_NORMS)
+        count = max((norm.get("seen", 0) for norm in norms), default=0)
+        is_between = any(norm.get("between") for norm in norms)
+        minimum = LIMITS.min_norms_between if is_between else LIMITS.min_norms
+        return "" if count > minimum else Shortfall(count, minimum + 1, DataUnit.GRADIENT_NORMS)
 
     def _judge(self, window: Window, curve: Curve, state: State) -> Iterator[Finding]:
         is_known = np.isfinite(curve.values) & (curve.values > 0)
@@ -77,22 +94,22 @@ class GradientNormSpike(Rule):
             return
         recent = state.get("recent", [])
         state["seen"] = state.get("seen", 0) + len(values)
-        if len(recent) >= _LEAST and float(values.max()) > self.times * state["largest"]:
-            usual = Usual.of(np.array(recent))
+        if len(recent) >= LIMITS.min_norms and float(values.max()) > self.times * state["largest"]:
+            typical = TypicalRange.of(np.array(recent))
             limit = max(
-                usual.limit(_RATIOS),
-                _TIMES_MIDDLE * usual.middle,
-                _TIMES_LATELY * usual.largest,
+                typical.limit(LIMITS.tail_factor),
+                LIMITS.median_factor * typical.median,
+                LIMITS.recent_factor * typical.largest,
                 self.times * state["largest"],
             )
-            places = np.flatnonzero(values > limit)
-            if 0 < len(places) <= _OFTEN:
-                top = int(places[values[places].argmax()])
+            indices = np.flatnonzero(values > limit)
+            if 0 < len(indices) <= LIMITS.max_per_window:
+                top = int(indices[values[indices].argmax()])
                 norm = float(values[top])
-                yield self._found(window, curve.name, int(steps[top]), norm, usual)
-                if window.is_last and _has_settled(curve, int(steps[places[-1]]), usual):
+                yield self._finding(window, curve.name, int(steps[top]), norm, typical)
+                if window.is_last and _has_settled(curve, int(steps[indices[-1]]), typical):
                     yield self.recovered(curve.name)
-        state["recent"] = (recent + values.tolist())[-_RECENT:]
+        state["recent"] = (recent + values.tolist())[-LIMITS.recent_norms :]
         state["largest"] = max(state.get("largest", 0.0), float(values.max()))
 
     def _judge_between(
@@ -103,50 +120,54 @@ class GradientNormSpike(Rule):
         at = dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
         largest = state.get("largest", 0.0)
         for step, value in zip(between.steps.tolist(), between.values.tolist(), strict=True):
-            if len(recent) >= _LEAST_BETWEEN and value > self.times * largest:
-                usual = Usual.of(np.array(recent))
-                limit = max(_TIMES_MIDDLE * usual.middle, _TIMES_LATELY * usual.largest)
-                is_back = at.get(step, value) <= _BACK * value
-                was_seen = any(at.get(one, 0.0) >= value for one in range(first, step))
+            if len(recent) >= LIMITS.min_norms_between and value > self.times * largest:
+                typical = TypicalRange.of(np.array(recent))
+                limit = max(
+                    LIMITS.median_factor * typical.median, LIMITS.recent_factor * typical.largest
+                )
+                is_back = at.get(step, value) <= LIMITS.recovered_share * value
+                was_seen = any(at.get(index, 0.0) >= value for index in range(first, step))
                 if value > limit and is_back and not was_seen:
-                    yield self._found_between(curve.name, (first, step - 1), value, usual)
-                    if window.is_last and _has_settled(curve, step - 1, usual):
+                    yield self._finding_between(curve.name, (first, step - 1), value, typical)
+                    if window.is_last and _has_settled(curve, step - 1, typical):
                         yield self.recovered(curve.name)
             first, largest = step, max(largest, value)
         state["between"], state["largest"] = first, largest
 
-    def _found_between(
-        self, name: str, steps: tuple[int, int], norm: float, usual: Usual
+    def _finding_between(
+        self, name: str, steps: tuple[int, int], norm: float, typical: TypicalRange
     ) -> Finding:
         return self.finding(
-            f"{name} was at least {norm:.4g} at a step from {steps[0]} to {steps[1]}, "
-            f"{norm / usual.middle:.0f} times the usual {usual.middle:.3g}, as the running "
-            "averages of the optimizer tell.",
+            f"{name} reached at least {norm:.4g} between steps {steps[0]} and {steps[1]}, "
+            f"{norm / typical.median:.0f} times the median of {typical.median:.3g}, according to "
+            "the optimizer's running averages.",
             step=steps,
             subject=name,
-            evidence=_evidence(norm, usual, is_clipped=False),
+            evidence=_evidence(norm, typical, is_clipped=False),
         )
 
-    def _found(self, window: Window, name: str, step: int, norm: float, usual: Usual) -> Finding:
-        was_cut = any(step in one.steps for one in window.scalars("clip_factor"))
+    def _finding(
+        self, window: Window, name: str, step: int, norm: float, typical: TypicalRange
+    ) -> Finding:
+        was_cut = any(step in curve.steps for curve in window.scalars("clip_factor"))
         end = "; it was clipped" if was_cut else ""
         return self.finding(
-            f"{name} jumped to {norm:.4g} at step {step}, {norm / usual.middle:.0f} times the "
-            f"usual {usual.middle:.3g}{end}.",
+            f"{name} jumped to {norm:.4g} at step {step}, {norm / typical.median:.0f} times the "
+            f"median of {typical.median:.3g}{end}.",
             severity=Severity.INFO if was_cut else Severity.WARNING,
             step=step,
             subject=name,
-            evidence=_evidence(norm, usual, is_clipped=was_cut),
+            evidence=_evidence(norm, typical, is_clipped=was_cut),
         )
 
 
-def _has_settled(curve: Curve, step: int, usual: Usual) -> bool:
+def _has_settled(curve: Curve, step: int, typical: TypicalRange) -> bool:
     """Whether the norms after a step are as usual."""
     after = curve.values[curve.steps > step]
     is_known = len(after) > 0 and bool(np.isfinite(after).all())
-    return is_known and float(np.median(after)) <= usual.upper
+    return is_known and float(np.median(after)) <= typical.upper
 
 
-def _evidence(norm: float, usual: Usual, *, is_clipped: bool) -> dict[str, float]:
-    known = {"norm": norm, "usual": usual.middle, "largest_before": usual.largest}
-    return {**known, "is_clipped": is_clipped}
+def _evidence(norm: float, typical: TypicalRange, *, is_clipped: bool) -> dict[str, float]:
+    numbers = {"norm": norm, "usual": typical.median, "largest_before": typical.largest}
+    return {**numbers, "is_clipped": is_clipped}

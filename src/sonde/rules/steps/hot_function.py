@@ -1,6 +1,7 @@
 """HotFunction: one function of the script takes a large part of every step."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,34 +18,51 @@ from sonde.records.need import Steps
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import NO_STEP, Mode
 from sonde.rules._parameters import Percent
-from sonde.rules._rule import Rule, State
-from sonde.rules.steps._own_work import share_of_a_core
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.contention import share_of_a_core
 
-_LEAST_LOOKS = 10  # a function that never waits lets nobody look more often than every 5 ms
-_SIGMAS = 1.0  # of what few looks tell
-_LEAST_SECONDS = 0.002  # of a step
-_FELT_SECONDS = 0.005  # of a step: less is told, and nobody is warned
-_WRITTEN_SECONDS = 30.0  # so long after its window a profile is in the store at the latest
-_BUSY = 0.5  # of the step: then the function only waits for the device
-_MOSTLY = 50.0  # percent
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of HotFunction.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_samples: int = 10  # the profiler samples every 5 ms
+    sigmas: float = 1.0  # standard errors of the measured share
+    min_seconds: float = 0.002  # per step
+    warning_seconds: float = 0.005  # per step
+    written_after_seconds: float = 30.0  # after its window, a profile is in the store
+    busy_share: float = 0.5  # of the step: then the function only waits for the device
+    warning_percent: float = 50.0  # of the step
+
+
+LIMITS = Calibration()
 
 
 class HotFunction(Rule):
-    """One Python function outside of the framework takes a large share of each step.
+    """One Python function outside the framework takes a large share of each step.
 
-    Why it matters: the device waits while Python works, and one function is easily made faster.
-    How it decides: from profiles of Python (steps 9 to 11 unless told otherwise, and up to 38 where
-    they are short): one function of the script, with what it calls outside of the framework, takes
-    more than `threshold` percent of the steps and 2 ms of each. It is a warning from 50 percent and
-    5 ms on; on a busy machine the time that the job had a core for counts. Layers of the model, and
-    functions that call the model, its backward pass or its optimizer do not count; nor does
-    anything while the device is busy for half of the step: who waits for it seems to work.
-    What to do: look at the line that is named: vectorize it, cache it, do it in the loader's
-    processes, or not at every step. `sonde python JOB` shows the rest.
+    Why it matters: The device waits while Python runs, and a single function is easy to make
+    faster.
+    How it decides:
+    - In a Python profile (steps 9 to 11 by default, up to step 38 if they are short), one function
+      of the script, with what it calls outside the framework, takes more than `threshold` percent
+      of the steps and 2 ms per step.
+    - Needs 10 profile samples; one standard error is allowed for.
+    - A warning from 50% and 5 ms per step; otherwise `info`. If cores are contended, only the share
+      in which the job had a core counts.
+    - Model layers, functions that call the model, its backward pass or its optimizer do not count.
+      Not applied if the device is busy for half of the step.
+    What to do: Look at the reported line: vectorize it, cache it, move it to the loader processes,
+    or run it less often. `sonde python JOB` shows the rest.
     """
 
     threshold: Percent = 30.0
 
+    section = Section.SPEED
+    calibration = LIMITS
     needs = (Steps(),)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
@@ -55,56 +73,69 @@ class HotFunction(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks at the profiles of Python that have come since the last window."""
         for table in window.steps():
-            own = state.of("workers", table.worker)
+            worker_state = state.of("workers", table.worker)
             if table.is_profiled.any():
-                own["until_ns"] = int(table.ends_ns[table.is_profiled].max())
-                own["is_busy"] = _is_busy(table)
-                own["core"] = share_of_a_core(window, table)
-            is_due = window.end_ns > own.get("until_ns", 0) + _WRITTEN_SECONDS * NANOSECONDS
-            if own.get("until_ns") and (is_due or window.is_last):
-                yield from self._judge(window, table.worker, own)
-                own["seen_ns"], own["until_ns"] = own["until_ns"], 0
+                worker_state["until_ns"] = int(table.ends_ns[table.is_profiled].max())
+                worker_state["is_busy"] = _is_busy(table)
+                worker_state["core"] = share_of_a_core(window, table)
+            is_due = (
+                window.end_ns
+                > worker_state.get("until_ns", 0) + LIMITS.written_after_seconds * NANOSECONDS
+            )
+            if worker_state.get("until_ns") and (is_due or window.is_last):
+                yield from self._judge(window, table.worker, worker_state)
+                worker_state["seen_ns"], worker_state["until_ns"] = worker_state["until_ns"], 0
 
     def unfit(self, state: State) -> str:
         """Jobs of which nobody has profiled the Python."""
-        is_seen = any(one.get("looks") is not None for one in state.of("workers").values())
-        return "" if is_seen else "Python was not profiled"
+        is_seen = any(worker.get("looks") is not None for worker in state.of("workers").values())
+        return "" if is_seen else "no Python profile was recorded"
 
     def lacks(self, state: State) -> str | Shortfall:
         """How often one must have looked."""
-        looks = max((one.get("looks", 0) for one in state.of("workers").values()), default=0)
-        needed = _LEAST_LOOKS
-        return "" if looks >= needed else Shortfall(looks, needed, DataUnit.PROFILE_SAMPLES)
+        inspections = max(
+            (worker.get("looks", 0) for worker in state.of("workers").values()), default=0
+        )
+        needed = LIMITS.min_samples
+        return (
+            ""
+            if inspections >= needed
+            else Shortfall(inspections, needed, DataUnit.PROFILE_SAMPLES)
+        )
 
     def _judge(self, window: Window, worker: int, state: State) -> Iterator[Finding]:
         since_ns, until_ns = state.get("seen_ns", 0), state["until_ns"]
         profiles = [
-            one
-            for one in read_python_profiles(window.data.worker(worker), [])
-            if since_ns < one.profile.start_ns <= until_ns
+            read_python_profile
+            for read_python_profile in read_python_profiles(window.data.worker(worker), [])
+            if since_ns < read_python_profile.profile.start_ns <= until_ns
         ]
-        parts = [_of_training(one) for one in profiles]
-        steps = sum(mode == Mode.TRAIN for one in profiles for mode, _ in one.steps)
+        amounts = [_of_training(profile) for profile in profiles]
+        steps = sum(mode == Mode.TRAIN for profile in profiles for mode, _ in profile.steps)
         if profiles:
-            state["looks"] = state.get("looks", 0) + int(sum(one.counts.sum() for one in parts))
-        if not steps or state["looks"] < _LEAST_LOOKS or state.get("is_busy"):
+            state["looks"] = state.get("looks", 0) + int(
+                sum(part_amounts.counts.sum() for part_amounts in amounts)
+            )
+        if not steps or state["looks"] < LIMITS.min_samples or state.get("is_busy"):
             return
-        found = hot_function(parts, self.threshold / 100)
-        if found is None or found.seconds / steps * state.get("core", 1.0) < _LEAST_SECONDS:
+        result = hot_function(amounts, self.threshold / 100)
+        if result is None or result.seconds / steps * state.get("core", 1.0) < LIMITS.min_seconds:
             return
-        error = float(np.sqrt(found.share * (1 - found.share) / state["looks"]))
-        if found.share - _SIGMAS * error >= self.threshold / 100:
-            yield self._found(found, profiles, steps, worker, state.get("core", 1.0))
+        error = float(np.sqrt(result.share * (1 - result.share) / state["looks"]))
+        if result.share - LIMITS.sigmas * error >= self.threshold / 100:
+            yield self._finding(result, profiles, steps, worker, state.get("core", 1.0))
 
-    def _found(
+    def _finding(
         self, hot: Hot, profiles: Sequence[ReadProfile], steps: int, worker: int, core: float
     ) -> Finding:
         percent, each = 100 * hot.share, hot.seconds / steps
-        is_felt = percent >= _MOSTLY and each * core >= _FELT_SECONDS
-        numbers = [step for one in profiles for mode, step in one.steps if mode == Mode.TRAIN]
+        is_felt = percent >= LIMITS.warning_percent and each * core >= LIMITS.warning_seconds
+        numbers = [
+            step for profile in profiles for mode, step in profile.steps if mode == Mode.TRAIN
+        ]
         return self.finding(
-            f"{hot.name} ({hot.file}:{hot.line}) takes {percent:.0f} % of each step, "
-            f"{1e3 * each:.3g} ms, outside of the framework.",
+            f"{hot.name} ({hot.file}:{hot.line}) takes {percent:.0f}% of each step "
+            f"({1e3 * each:.3g} ms) outside the framework.",
             severity=Severity.WARNING if is_felt else Severity.INFO,
             step=(min(numbers), max(numbers)),
             worker=worker,
@@ -123,7 +154,8 @@ def _of_training(read: ReadProfile) -> Amounts:
     """What the training thread did inside of training steps."""
     amounts = Amounts.of(read.profile)
     is_training = np.array(
-        [one.mode == Mode.TRAIN and one.step != NO_STEP for one in read.moments], dtype=np.bool_
+        [moment.mode == Mode.TRAIN and moment.step != NO_STEP for moment in read.moments],
+        dtype=np.bool_,
     )
     return amounts.take((amounts.threads == 0) & is_training[read.times[amounts.times]])
 
@@ -131,6 +163,8 @@ def _of_training(read: ReadProfile) -> Amounts:
 def _is_busy(table: StepTable) -> bool:
     """Whether a device worked for most of the steps that were profiled."""
     seconds = table.durations_ns[table.is_profiled] / NANOSECONDS
-    devices = [one[table.is_profiled] for one in table.device_seconds.values()]
-    worked = np.sum([np.nan_to_num(one) for one in devices], axis=0) if devices else 0.0 * seconds
-    return bool(np.median(worked / np.maximum(seconds, 1e-9)) >= _BUSY)
+    devices = [device_second[table.is_profiled] for device_second in table.device_seconds.values()]
+    worked = (
+        np.sum([np.nan_to_num(device) for device in devices], axis=0) if devices else 0.0 * seconds
+    )
+    return bool(np.median(worked / np.maximum(seconds, 1e-9)) >= LIMITS.busy_share)

@@ -1,6 +1,7 @@
 """LearningRateCollapse: the learning rate has fallen to nothing, and training goes on."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -9,33 +10,49 @@ from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Scalars
 from sonde.rules._parameters import Percent, Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.training_kind import begin_leg
 
 _NAME = "learning_rate*"
-_LEAST_STEPS = 100  # without learning: a schedule may end a little too soon
-_LOW = 1e-3  # of the highest: three usual drops, which belong to the end of a training
-_LOW_SHARE = 70.0  # percent of all steps
-_LOW_STEPS = 200
-_NEARLY = 1.001  # drops by factors end a rounding error beside their limit
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of LearningRateCollapse.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_steps: int = 100  # a schedule may end a little early
+    low_ratio: float = 1e-3  # of the maximum: three typical drops, as at the end of a training
+    low_percent: float = 70.0  # of all steps
+    low_steps: int = 200
+    rounding: float = 1.001  # drops by factors end a rounding error beside their limit
+
+
+LIMITS = Calibration()
 
 
 class LearningRateCollapse(Rule):
-    """The learning rate falls to nothing long before the end.
+    """The learning rate falls to nearly zero long before the end.
 
-    Why it matters: from then on every step costs as much as before and changes nothing.
-    How it decides: every learning rate that was ever above zero is below `ratio` of its own highest
-    value, for 100 steps and for `share` percent of all steps so far; or at a thousandth of it or
-    less, for 200 steps and 70 percent of them: a schedule that was made for the whole training is
-    not there so soon. Warm-up, cycles, schedules that reach zero with the last step, and groups
-    that are frozen with a rate of zero do not count.
-    What to do: look at the scheduler: it may be stepped every batch where it was made for epochs,
-    or its total number of steps may be too small; give it a floor (`eta_min`, `min_lr`).
+    Why it matters: From then on, every step costs as much as before and changes nothing.
+    How it decides:
+    - Every learning rate is below `ratio` of its own maximum, for 100 steps and `share` percent of
+      all steps so far.
+    - Or every learning rate is at most a thousandth of its maximum, for 200 steps and 70% of all
+      steps so far.
+    - Warm-up, cyclic schedules, schedules that reach zero at the last step, and groups frozen with
+      a rate of zero do not count.
+    What to do: Check the scheduler: it may be stepped per batch although it was configured for
+    epochs, or its total number of steps may be too small. Give it a floor (`eta_min`, `min_lr`).
     """
 
     ratio: Positive = 1e-5
     share: Percent = 20.0
 
+    section = Section.TRAINING
+    calibration = LIMITS
     needs = (Scalars(_NAME),)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 1
@@ -52,32 +69,36 @@ class LearningRateCollapse(Rule):
             return
         last = max(int(curve.steps[-1]) for curve in curves)
         state.setdefault("begin", min(int(curve.steps[0]) for curve in curves))
-        whole = last - int(state["begin"]) + 1
+        total = last - int(state["begin"]) + 1
         limits = (
-            ("rates", self.ratio, max(_LEAST_STEPS, self.share / 100 * whole)),
-            ("low rates", _NEARLY * _LOW, max(_LOW_STEPS, _LOW_SHARE / 100 * whole)),
+            ("rates", self.ratio, max(LIMITS.min_steps, self.share / 100 * total)),
+            (
+                "low rates",
+                LIMITS.rounding * LIMITS.low_ratio,
+                max(LIMITS.low_steps, LIMITS.low_percent / 100 * total),
+            ),
         )
         since = {
-            name: _low_since(curves, limit, state.of(name), last - least + 1)
-            for name, limit, least in limits
+            name: _low_since(curves, limit, state.of(name), last - minimum + 1)
+            for name, limit, minimum in limits
         }
-        found = [one for one in since.values() if one is not None]
-        if found:
-            yield self._found(curves, min(found), last, state)
+        items = [item for item in since.values() if item is not None]
+        if items:
+            yield self._finding(curves, min(items), last, state)
 
     def lacks(self, state: State) -> str:
         """Nothing: one learning rate is as good as many."""
         del state
         return ""
 
-    def _found(self, curves: tuple[Curve, ...], since: int, last: int, state: State) -> Finding:
+    def _finding(self, curves: tuple[Curve, ...], since: int, last: int, state: State) -> Finding:
         rates = state.of("rates")
         highest = {curve.name: float(rates[curve.name]["highest"]) for curve in curves}
-        name = max(highest, key=lambda one: highest[one])
+        name = max(highest, key=lambda name: highest[name])
         now = next(float(curve.values[-1]) for curve in curves if curve.name == name)
         return self.finding(
-            f"{name} has fallen from {highest[name]:.3g} to {now:.3g}: since step {since} (nearly) "
-            f"nothing is learned any more, and {last - since + 1} steps have been made since.",
+            f"{name} fell from {highest[name]:.3g} to {now:.3g}. It has been nearly zero since "
+            f"step {since}, for {last - since + 1} steps.",
             step=(since, last),
             subject="learning_rate",
             evidence={
@@ -99,10 +120,10 @@ def _low_since(curves: tuple[Curve, ...], limit: float, state: State, latest: fl
         latest: The last step at which it may have begun.
     """
     is_low = [_note(curve, state.of(curve.name), limit) for curve in curves]
-    rated = [one for one in state.values() if one["highest"] > 0]
-    if not rated or not all(is_low) or any("since" not in one for one in rated):
+    rated = [item for item in state.values() if item["highest"] > 0]
+    if not rated or not all(is_low) or any("since" not in rate for rate in rated):
         return None
-    since = max(int(one["since"]) for one in rated)
+    since = max(int(rate["since"]) for rate in rated)
     return since if since <= latest else None
 
 

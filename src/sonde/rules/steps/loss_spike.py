@@ -1,19 +1,20 @@
 """LossSpike: the loss jumps far outside of what it has been."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.robust import Marks, Reals, Usual, middle_of
+from sonde.analyze.robust import Marks, Reals, TypicalRange, median_of
 from sonde.read.window import Curve, Window
 from sonde.read.workers import Numbers
 from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import (
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.training_kind import (
     BEGINNINGS,
     SIZES,
     begin_leg,
@@ -22,39 +23,55 @@ from sonde.rules._trainings import (
     only_loss,
 )
 
-_RECENT = 200  # steps that tell what is usual
-_LEAST = 100
-_FIRST = 10  # steps that tell the level of an untrained model
-_LASTING = 3  # steps out of range: one bad batch is no spike
-_AMONG = 5  # consecutive steps: a good batch in between does not end a spike
-_ALONE_TIMES_LATE = 30.0  # a single step may not jump so far above the largest of late,
-_ALONE_TIMES_UNTRAINED = 3.0  # and above the largest of an untrained model
-_ABRUPT = 10  # steps before, it was as usual: what comes slowly is no jump
-_CHANGING = 16  # steps around a change of what the loss means; sizes are noted at every 16th step
-_SHARE = 0.25  # of the untrained level: a smaller jump harms nobody
-_BACK = 10  # steps whose middle says that it has come back
-_GIVEN_UP = 400  # steps after which its new level is what is usual
-_FASTER = 2.0  # times the learning rate of before: a schedule begins again
 _OF_A_SPIKE = ("since", "peak", "peak_step", "tail", "limit", "usual")
 
 
-class LossSpike(Rule):
-    """The loss jumps far outside of its recent range.
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of LossSpike.
 
-    Why it matters: something has thrown the model back: a bad batch, a learning rate that is too
-    high, a gradient that overflowed. What was learned may be lost, and a second spike may be fatal.
-    How it decides: three of five consecutive training losses exceed the highest of the last 200
-    steps, lie `times` as far from the median as the 95th percentile, and a quarter of the initial
-    loss above the median; or one loss is 30 times the highest of the last 100 steps and 3 times the
-    initial loss. Not applied in the first 100 steps, within 16 steps of a new optimizer, loss
-    function or input size, after a learning-rate restart, and to negative losses, losses that take
-    turns and reinforcement learning.
-    What to do: look at the batches and the learning rate of these steps; clip gradients, warm up
-    the learning rate or lower it; go back to the last checkpoint before the spike if it stays.
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    recent_steps: int = 200  # for the median and the tail
+    min_steps: int = 100
+    initial_steps: int = 10  # whose median is the initial loss
+    spike_steps: int = 3  # out of range; one bad batch is not a spike
+    spike_window: int = 5  # consecutive steps in which they occur
+    single_recent_factor: float = 30.0  # of the largest recent loss, for a single step
+    single_initial_factor: float = 3.0  # of the largest initial loss, for a single step
+    abrupt_steps: int = 10  # before which the loss was in range; a slow rise is not a jump
+    change_steps: int = 16  # around a new loss function; input sizes are recorded every 16 steps
+    min_share: float = 0.25  # of the initial loss
+    recovery_steps: int = 10  # whose median must be in range
+    give_up_steps: int = 400  # after which the new level is the normal one
+    restart_factor: float = 2.0  # of the learning rate: a schedule restarts
+
+
+LIMITS = Calibration()
+
+
+class LossSpike(Rule):
+    """The loss jumps far outside its recent range.
+
+    Why it matters: Something set the model back: a bad batch, a learning rate that is too high, a
+    gradient that overflowed. Progress may be lost, and a second spike may be fatal.
+    How it decides:
+    - 3 of 5 consecutive losses exceed the highest of the last 200 steps, are `times` as far from
+      the median as the 95th percentile, and a quarter of the initial loss above the median.
+    - Or a single loss is 30 times the highest of the last 100 steps and 3 times the initial loss.
+    - Not applied in the first 100 steps, within 16 steps of a new optimizer, loss function or input
+      size, and after a learning-rate restart.
+    - Not applied to negative losses, alternating losses and reinforcement learning.
+    What to do: Look at the batches and the learning rate of these steps. Clip gradients, warm up or
+    lower the learning rate. If the loss does not recover, return to the last checkpoint before the
+    spike.
     """
 
     times: Positive = 6.0
 
+    section = Section.TRAINING
+    calibration = LIMITS
     needs = (Losses(), *BEGINNINGS, SIZES)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
@@ -64,14 +81,18 @@ class LossSpike(Rule):
         """Looks for losses that are out of range, and whether they come back."""
         begin_leg(window, state)
         state["changed"] = loss_changed(window, state)
-        loss = only_loss(window, state, "its loss jumps with what it meets")
+        loss = only_loss(window, state, "the loss jumps with the states the model visits")
         if loss is not None:
             yield from self._judge(window, loss, state)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""
-        seen = state.get("seen", 0)
-        return "" if seen > _LEAST else Shortfall(seen, _LEAST + 1, DataUnit.STEPS)
+        count = state.get("seen", 0)
+        return (
+            ""
+            if count > LIMITS.min_steps
+            else Shortfall(count, LIMITS.min_steps + 1, DataUnit.STEPS)
+        )
 
     def unfit(self, state: State) -> str:
         """Losses that may jump."""
@@ -82,52 +103,56 @@ class LossSpike(Rule):
         steps, values = curve.steps[is_finite], curve.values[is_finite]
         if not len(values):
             return
-        state["first"] = (state.get("first", []) + values[:_FIRST].tolist())[:_FIRST]
+        state["first"] = (state.get("first", []) + values[: LIMITS.initial_steps].tolist())[
+            : LIMITS.initial_steps
+        ]
         state["seen"] = state.get("seen", 0) + len(values)
         # the end of the window before is judged again: a spike may have begun there
         before = state.pop("pending", [])
         steps = np.append([step for step, _ in before], steps).astype(np.int64)
         values = np.append([value for _, value in before], values)
         if float(values.min()) < 0:
-            state["unfit"] = "the loss goes below zero: it is no distance from anything"
+            state["unfit"] = "the loss is negative"
             return
         begin: int | None = 0
         if "since" not in state:
             begin = self._spike(window, steps, values, state)
         if begin is None:
             pending = [] if window.is_last else [*zip(steps.tolist(), values.tolist(), strict=True)]
-            state["pending"] = pending[1 - _AMONG :]
+            state["pending"] = pending[1 - LIMITS.spike_window :]
             _take(window, values[: len(values) - len(state["pending"])], state)
         else:
             yield from self._follow(curve.name, steps[begin:], values[begin:], state)
 
     def _spike(self, window: Window, steps: Numbers, values: Reals, state: State) -> int | None:
         """Where a spike begins, if there is one."""
-        known: list[float] = state.get("recent", [])
-        top, untrained_top = float(values.max()), _ALONE_TIMES_UNTRAINED * max(state["first"])
-        if len(known) < _LEAST or top <= min(max(known), untrained_top):
+        recent_values: list[float] = state.get("recent", [])
+        top, untrained_top = float(values.max()), LIMITS.single_initial_factor * max(state["first"])
+        if len(recent_values) < LIMITS.min_steps or top <= min(max(recent_values), untrained_top):
             return None  # as nearly always
         if _begins_again(window, state):
             return None
-        recent = np.array(known)
-        usual, untrained = Usual.of(recent), middle_of(state["first"])
-        lately = Usual.of(recent[-_LEAST:])
+        recent = np.array(recent_values)
+        typical, untrained = TypicalRange.of(recent), median_of(state["first"])
+        lately = TypicalRange.of(recent[-LIMITS.min_steps :])
         # of a loss that has just come down, the last hundred tell more than the way there
-        reach = min(usual.limit(self.times), lately.limit(self.times))
-        limit = max(reach, usual.largest, usual.middle + _SHARE * untrained)
+        reach = min(typical.limit(self.times), lately.limit(self.times))
+        limit = max(reach, typical.largest, typical.median + LIMITS.min_share * untrained)
         begin = _cluster(values > limit)
-        far = max(_ALONE_TIMES_LATE * lately.largest, untrained_top, lately.limit(self.times))
+        far = max(
+            LIMITS.single_recent_factor * lately.largest, untrained_top, lately.limit(self.times)
+        )
         alone = np.flatnonzero(values > far)
         is_jump = begin is not None and (
-            float(np.append(recent, values[:begin])[-_ABRUPT:][0]) <= usual.upper
+            float(np.append(recent, values[:begin])[-LIMITS.abrupt_steps :][0]) <= typical.upper
         )
         if not is_jump and not len(alone):
             return None
         first = begin if begin is not None and is_jump else int(alone[0])
         changed = state["changed"]
-        if changed is not None and abs(int(steps[first]) - changed) <= _CHANGING:
+        if changed is not None and abs(int(steps[first]) - changed) <= LIMITS.change_steps:
             return None
-        state["limit"], state["usual"] = limit if is_jump else far, lately.middle
+        state["limit"], state["usual"] = limit if is_jump else far, lately.median
         return first
 
     def _follow(self, name: str, steps: Numbers, values: Reals, state: State) -> Iterator[Finding]:
@@ -139,21 +164,21 @@ class LossSpike(Rule):
         state["tail"] = state.get("tail", []) + values.tolist()
         back = _came_back(np.array(state["tail"]), float(state["limit"]))
         lasted = len(state["tail"]) if back is None else back
-        yield self._found(name, state, lasted, is_back=back is not None)
+        yield self._finding(name, state, lasted, is_back=back is not None)
         if back is not None:
             yield self.recovered(name)
-        if back is not None or lasted > _GIVEN_UP:
+        if back is not None or lasted > LIMITS.give_up_steps:
             before = state["recent"] if back is not None else []
-            state["recent"] = (before + state["tail"][back or 0 :])[-_RECENT:]
+            state["recent"] = (before + state["tail"][back or 0 :])[-LIMITS.recent_steps :]
             for key in _OF_A_SPIKE:
                 del state[key]
 
-    def _found(self, name: str, state: State, lasted: int, *, is_back: bool) -> Finding:
+    def _finding(self, name: str, state: State, lasted: int, *, is_back: bool) -> Finding:
         count = f"{lasted} step" if lasted == 1 else f"{lasted} steps"
-        end = f"came back after {count}" if is_back else f"has not come back in {count}"
+        end = f"recovered after {count}" if is_back else f"has not recovered in {count}"
         return self.finding(
             f"{name} jumped from {state['usual']:.4g} to {state['peak']:.4g} at step "
-            f"{state['peak_step']}; it {end}.",
+            f"{state['peak_step']} and {end}.",
             step=(int(state["since"]), int(state["since"]) + max(lasted, 1) - 1),
             subject=name,
             evidence={
@@ -169,15 +194,15 @@ class LossSpike(Rule):
 
 def _cluster(is_out: Marks) -> int | None:
     """Where enough steps out of range come close together; None where they do not."""
-    places = np.flatnonzero(is_out)
-    spans = places[_LASTING - 1 :] - places[: len(places) - _LASTING + 1]
-    close = np.flatnonzero(spans < _AMONG)
-    return int(places[close[0]]) if len(close) else None
+    indices = np.flatnonzero(is_out)
+    spans = indices[LIMITS.spike_steps - 1 :] - indices[: len(indices) - LIMITS.spike_steps + 1]
+    close = np.flatnonzero(spans < LIMITS.spike_window)
+    return int(indices[close[0]]) if len(close) else None
 
 
 def _take(window: Window, values: Reals, state: State) -> None:
     """Remembers a window without a spike."""
-    state["recent"] = (state.get("recent", []) + values.tolist())[-_RECENT:]
+    state["recent"] = (state.get("recent", []) + values.tolist())[-LIMITS.recent_steps :]
     rates = fastest_rate(window)
     if len(rates):
         state["rate"] = float(rates[-1])
@@ -186,14 +211,14 @@ def _take(window: Window, values: Reals, state: State) -> None:
 
 def _came_back(values: Reals, limit: float) -> int | None:
     """The place from which on its middle was in range again."""
-    if len(values) < _BACK:
+    if len(values) < LIMITS.recovery_steps:
         return None
-    inside = np.lib.stride_tricks.sliding_window_view(values <= limit, _BACK)
-    places = np.flatnonzero(2 * inside.sum(axis=1) >= _BACK)
-    if not len(places):
+    inside = np.lib.stride_tricks.sliding_window_view(values <= limit, LIMITS.recovery_steps)
+    indices = np.flatnonzero(2 * inside.sum(axis=1) >= LIMITS.recovery_steps)
+    if not len(indices):
         return None
-    place = int(places[0])
-    return place + int(np.argmax(inside[place]))
+    index = int(indices[0])
+    return index + int(np.argmax(inside[index]))
 
 
 def _begins_again(window: Window, state: State) -> bool:
@@ -201,6 +226,6 @@ def _begins_again(window: Window, state: State) -> bool:
     rates = fastest_rate(window)
     if not len(rates) or "rate" not in state:
         return False
-    known = np.append(state["rate"], rates)
-    is_up = known > _FASTER * np.minimum.accumulate(known)
+    append = np.append(state["rate"], rates)
+    is_up = append > LIMITS.restart_factor * np.minimum.accumulate(append)
     return bool(is_up.any()) and float(rates.max()) <= 1.01 * state["highest_rate"]

@@ -1,6 +1,7 @@
 """LowPrecisionOverflow: numbers come to the end of what their data type can hold."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,32 +12,50 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Scalars, Steps
 from sonde.rules._parameters import Percent
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.training_kind import begin_leg
 
-_SETTLING_STEPS = 50  # a scaler begins too high on purpose, and comes down by skipping
-_RECENT = 200  # steps
-_LEAST_SKIPPED = 10
-_STUCK = 50  # skipped steps in a row: the scale has nowhere to go
 _LARGEST = {"float16": 65504.0}
 _COLLECTIONS = ("weights", "gradients", "activations", "outputs")
 
 
-class LowPrecisionOverflow(Rule):
-    """The gradient scaler skips steps too often, or values come near the limit of their type.
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of LowPrecisionOverflow.
 
-    Why it matters: a skipped step is work for nothing, and a value beyond the limit is infinite:
-    the next step makes everything else so.
-    How it decides: after the first 50 steps, in which a scaler finds its scale, more than
-    `skipped_percent` of 200 steps are skipped (one in two thousand is usual), or 50 in a row; or a
-    value of a half-precision tensor is above `limit_percent` of the largest there is.
-    What to do: use bfloat16 if the device has it; look for the layer with large values, normalize
-    before it, keep its sums and the loss in single precision; clip gradients after unscaling.
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    settling_steps: int = 50  # a scaler starts too high and skips steps until it fits
+    window_steps: int = 200
+    min_skipped: int = 10
+    stuck_steps: int = 50  # skipped in a row: the scale cannot go lower
+
+
+LIMITS = Calibration()
+
+
+class LowPrecisionOverflow(Rule):
+    """The gradient scaler skips too many steps, or values approach the limit of their type.
+
+    Why it matters: A skipped step is wasted work. A value beyond the limit becomes infinite, and
+    the next step spreads it to everything else.
+    How it decides:
+    - More than `skipped_percent` of 200 steps are skipped (one in two thousand is typical), or 50
+      in a row. The first 50 steps, in which a scaler finds its scale, do not count.
+    - Or a float16 weight, gradient, activation or output exceeds `limit_percent` of the largest
+      float16 value.
+    - Critical if the last 50 steps were all skipped. Not applied without a gradient scaler or
+      float16 tensors.
+    What to do: Use bfloat16 if the device supports it. Find the layer with large values, normalize
+    before it, and keep its sums and the loss in float32. Clip gradients after unscaling.
     """
 
     skipped_percent: Percent = 10.0
     limit_percent: Percent = 50.0
 
+    section = Section.TRAINING
+    calibration = LIMITS
     needs = (Steps(), Scalars("loss_scale"))
     window_steps: ClassVar[int] = 50
     explains: ClassVar[tuple[str, ...]] = ("ExplodingTensor", "ParameterNotUpdated")
@@ -46,34 +65,34 @@ class LowPrecisionOverflow(Rule):
         begin_leg(window, state)
         scales = window.scalars("loss_scale")
         for table in window.steps():
-            own = state.of("workers", table.worker)
+            worker_state = state.of("workers", table.worker)
             if scales or table.is_skipped.any():
                 state["is_scaled"] = True
             scale = float(scales[0].values[-1]) if scales else None
-            yield from self._skipped(table, scale, own)
+            yield from self._skipped(table, scale, worker_state)
         yield from self._near_the_limit(window, state)
 
     def unfit(self, state: State) -> str:
         """Trainings in full precision."""
         is_half = state.get("is_scaled") or state.get("is_half")
-        return "" if is_half else "no gradient scaler, and no tensor in half precision"
+        return "" if is_half else "no gradient scaler and no float16 tensor"
 
     def _skipped(self, table: StepTable, scale: float | None, state: State) -> Iterator[Finding]:
-        is_late = table.steps >= _SETTLING_STEPS
+        is_late = table.steps >= LIMITS.settling_steps
         marks = np.append(np.array(state.get("skipped", []), np.bool_), table.is_skipped[is_late])
-        marks = marks[-_RECENT:]
+        marks = marks[-LIMITS.window_steps :]
         state["skipped"] = marks.astype(int).tolist()
         count = int(marks.sum())
         in_a_row = longest_run(marks)[1] if marks.any() else 0
         percent = 100 * count / max(1, len(marks))
-        is_often = len(marks) >= _RECENT and percent > self.skipped_percent
-        if in_a_row < _STUCK and not (is_often and count >= _LEAST_SKIPPED):
+        is_often = len(marks) >= LIMITS.window_steps and percent > self.skipped_percent
+        if in_a_row < LIMITS.stuck_steps and not (is_often and count >= LIMITS.min_skipped):
             return
-        said = "" if scale is None else f" The loss scale is {scale:.3g}."
-        is_stuck = in_a_row >= _STUCK and bool(marks[-_STUCK:].all())
+        text = "" if scale is None else f" The loss scale is {scale:.3g}."
+        is_stuck = in_a_row >= LIMITS.stuck_steps and bool(marks[-LIMITS.stuck_steps :].all())
         yield self.finding(
             f"The gradient scaler skipped {count} of the last {len(marks)} steps of worker "
-            f"{table.worker}, {in_a_row} of them in a row.{said}",
+            f"{table.worker}, up to {in_a_row} in a row.{text}",
             severity=Severity.CRITICAL if is_stuck else Severity.WARNING,
             worker=table.worker,
             subject=f"skipped/{table.worker}",
@@ -94,13 +113,13 @@ class LowPrecisionOverflow(Rule):
                     continue
                 state["is_half"] = True
                 values = tensor.values("abs_max")
-                place = int(np.nan_to_num(values).argmax())
-                percent = 100 * float(values[place]) / largest
+                index = int(np.nan_to_num(values).argmax())
+                percent = 100 * float(values[index]) / largest
                 if percent > self.limit_percent:
                     yield self.finding(
-                        f"{tensor.name} reached {values[place]:.4g} at step "
-                        f"{tensor.steps[place]}: {percent:.0f} % of what float16 can hold.",
-                        step=int(tensor.steps[place]),
+                        f"{tensor.name} reached {values[index]:.4g} at step "
+                        f"{tensor.steps[index]}: {percent:.0f}% of the float16 range.",
+                        step=int(tensor.steps[index]),
                         tensor=tensor.name,
-                        evidence={"largest": float(values[place]), "limit": largest},
+                        evidence={"largest": float(values[index]), "limit": largest},
                     )

@@ -11,7 +11,7 @@ from sonde.records.finding import Evidence, Finding
 from sonde.records.need import Steps
 from sonde.records.profile import OperationCategory
 from sonde.records.step import Mode
-from sonde.rules._rule import Rule, State
+from sonde.rules._rule import Rule, Section, State
 
 _OPERATIONS = {
     "CPU operators": (OperationCategory.OPERATOR.value,),
@@ -24,17 +24,20 @@ _OPERATIONS = {
 
 
 class OverallFrameworkMetrics(Rule):
-    """What does the time of the job go into? Statistics: it never fires.
+    """Where does the job's time go? Statistics only: it never fires.
 
-    Why it matters: it says where to look first: at training itself, at evaluation, or at what lies
-    between; at computing, or at waiting.
-    How it decides: seconds of training steps, of evaluation and predictions, and of everything
-    else, from the start of the workers to their end; the phases of training steps; operators on the
-    CPU and on the GPU and other events of the framework in the steps that a profiler has seen. All
-    in the mean over the workers.
-    What to do: begin with the largest.
+    Why it matters: It shows where to look first: training, evaluation or what lies between them;
+    computing or waiting.
+    How it decides:
+    - Seconds of training steps, evaluation and prediction steps, and everything else, from the
+      start of the workers to their end.
+    - Seconds of each phase of the training steps.
+    - Seconds of CPU operators, GPU operators and other framework events in the profiled steps.
+    - All values are means over the workers.
+    What to do: Start with the largest.
     """
 
+    section = Section.SPEED
     needs = tuple(Steps(mode.value) for mode in Mode)
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 300.0
@@ -62,15 +65,15 @@ class OverallFrameworkMetrics(Rule):
     def summary(self, state: State) -> Evidence:
         """Seconds, and of the modes the share of the whole in percent."""
         modes = state.of("modes")
-        whole = float(state.get("whole", 0.0))
-        found: dict[str, float] = {f"{name} seconds": spent for name, spent in modes.items()}
-        found["other seconds"] = max(0.0, whole - sum(modes.values()))
-        if whole:
-            shares = {name.replace("seconds", "percent"): one for name, one in found.items()}
-            found |= {name: 100 * one / whole for name, one in shares.items()}
-        for kind, part in (("phase", state.of("phases")), ("profiled", state.of("operations"))):
-            found |= {f"{kind} {name} seconds": spent for name, spent in part.items() if spent}
-        return found
+        total = float(state.get("whole", 0.0))
+        result: dict[str, float] = {f"{name} seconds": spent for name, spent in modes.items()}
+        result["other seconds"] = max(0.0, total - sum(modes.values()))
+        if total:
+            shares = {name.replace("seconds", "percent"): item for name, item in result.items()}
+            result |= {name: 100 * item / total for name, item in shares.items()}
+        for kind, section in (("phase", state.of("phases")), ("profiled", state.of("operations"))):
+            result |= {f"{kind} {name} seconds": spent for name, spent in section.items() if spent}
+        return result
 
     def _add_operations(self, window: Window, state: State, workers: int) -> None:
         for name, categories in _OPERATIONS.items():

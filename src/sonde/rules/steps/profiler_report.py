@@ -9,23 +9,24 @@ from sonde.read.window import Window
 from sonde.records.finding import Evidence, Finding
 from sonde.records.need import Metric, Steps
 from sonde.records.step import Mode
-from sonde.rules._rule import Rule, State
+from sonde.rules._rule import Rule, Section, State
 
 _METRICS = ("cpu.utilization_percent", "gpu.utilization_percent", "gpu.memory_used_percent")
-_PERCENTS = (50.0, 95.0, 100.0)
+_PERCENTILES = (50.0, 95.0, 100.0)
 
 
 class ProfilerReport(Rule):
-    """How does the job do as a whole? Asks all profiling rules; itself it never fires.
+    """How does the job perform overall? Runs all profiling rules; it never fires itself.
 
-    Why it matters: one name for everything about time and machines, as people know it.
-    How it decides: who asks for it asks for CPUBottleneck, IOBottleneck, LowGPUUtilization,
-    BatchSize, GPUMemoryIncrease, LoadBalancing, StepOutlier, MaxInitializationTime, Dataloader,
-    OverallSystemUsage and OverallFrameworkMetrics too. Their parameters can be set through it:
-    `CPUBottleneck_threshold` is the threshold of CPUBottleneck. A parameter that is set at the rule
-    itself goes before. Its own numbers: steps, how long they take, and how busy processors and GPUs
-    are in the mean.
-    What to do: read what the rules say, and begin with the cause.
+    Why it matters: One name for everything about time and machines.
+    How it decides:
+    - Runs CPUBottleneck, IOBottleneck, LowGPUUtilization, BatchSize, GPUMemoryIncrease,
+      LoadBalancing, StepOutlier, MaxInitializationTime, Dataloader, OverallSystemUsage and
+      OverallFrameworkMetrics.
+    - Sets their parameters: `CPUBottleneck_threshold` is the `threshold` of CPUBottleneck. A
+      parameter set on the rule itself takes precedence.
+    - Reports the number of steps, their duration, and mean CPU, GPU and GPU memory utilization.
+    What to do: Read the findings of these rules, and start with the cause.
     """
 
     covers: ClassVar[tuple[str, ...]] = (
@@ -33,6 +34,7 @@ class ProfilerReport(Rule):
         *("LoadBalancing", "StepOutlier", "MaxInitializationTime", "Dataloader"),
         *("OverallSystemUsage", "OverallFrameworkMetrics"),
     )
+    section = Section.SPEED
     needs = (Steps(Mode.TRAIN.value), *map(Metric, _METRICS))
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 300.0
@@ -45,17 +47,17 @@ class ProfilerReport(Rule):
         for metric in _METRICS:
             for samples in window.system(metric):
                 if not samples.device.startswith("cpu"):  # one core of many
-                    own = state.of("metrics", metric)
-                    own["sum"] = own.get("sum", 0.0) + float(samples.values.sum())
-                    own["count"] = own.get("count", 0) + len(samples)
+                    metric_state = state.of("metrics", metric)
+                    metric_state["sum"] = metric_state.get("sum", 0.0) + float(samples.values.sum())
+                    metric_state["count"] = metric_state.get("count", 0) + len(samples)
         yield from ()
 
     def summary(self, state: State) -> Evidence:
         """Steps, their length, and means over the whole job."""
-        found: dict[str, float | list[float]] = {"training steps": float(state.get("steps", 0))}
+        result: dict[str, float | list[float]] = {"training steps": float(state.get("steps", 0))}
         if state.get("seconds"):
-            lengths = sketch_quantiles(state["seconds"], _PERCENTS)
-            found["step seconds (p50, p95, longest)"] = lengths
-        for metric, own in state.of("metrics").items():
-            found[f"mean {metric}"] = own["sum"] / own["count"]
-        return found
+            lengths = sketch_quantiles(state["seconds"], _PERCENTILES)
+            result["step seconds (p50, p95, longest)"] = lengths
+        for metric, metric_state in state.of("metrics").items():
+            result[f"mean {metric}"] = metric_state["sum"] / metric_state["count"]
+        return result

@@ -1,6 +1,7 @@
 """SlowCheckpoints: saving checkpoints takes a large part of the training time."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,27 +12,42 @@ from sonde.records.finding import Finding
 from sonde.records.need import Steps
 from sonde.records.step import Phase
 from sonde.rules._parameters import Percent
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.training_kind import begin_leg
 
-_LEAST_CHECKPOINTS = 3  # one or two at a beginning or an end tell no habit
-_LEAST_SECONDS = 1.0  # saved in all: less is nobody's trouble
-_RECENT_WINDOWS = 20  # of 50 steps: a script may save less often later on
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of SlowCheckpoints.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_checkpoints: int = 3  # one or two at the start or the end are no habit
+    min_seconds: float = 1.0  # spent on saving
+    recent_windows: int = 20  # of 50 steps; a script may save less often later
+
+
+LIMITS = Calibration()
 
 
 class SlowCheckpoints(Rule):
     """Saving checkpoints takes a large part of the training time.
 
-    Why it matters: training waits while a checkpoint is written.
-    How it decides: over the last 1,000 training steps, 3 or more steps contain a save
-    (`torch.save`, `torch.distributed.checkpoint`, safetensors, joblib or `pickle.dump`), and the
-    saves take more than `threshold` percent of the time of these steps and at least 1 second.
-    What to do: save less often; save to a local disk and copy in the background; use
-    `torch.distributed.checkpoint.async_save`; leave out what can be computed again.
+    Why it matters: Training waits while a checkpoint is written.
+    How it decides:
+    - Over the last 1,000 training steps, 3 or more steps contain a save (`torch.save`,
+      `torch.distributed.checkpoint`, safetensors, joblib or `pickle.dump`).
+    - These saves take more than `threshold` percent of the time of all these steps, and at least 1
+      second.
+    What to do: Save less often, save to a local disk and copy in the background, use
+    `torch.distributed.checkpoint.async_save`, or leave out what can be recomputed.
     """
 
     threshold: Percent = 15.0
 
+    section = Section.SPEED
+    calibration = LIMITS
     needs = (Steps(),)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 4
@@ -40,23 +56,23 @@ class SlowCheckpoints(Rule):
         """Adds up what saves took in the last steps of each worker."""
         begin_leg(window, state)
         for table in window.steps():
-            own = state.of("workers", table.worker)
+            worker_state = state.of("workers", table.worker)
             saved_ns = table.phases_ns[Phase.CHECKPOINT.value]
             saves = np.flatnonzero(saved_ns)
             seconds = (float(saved_ns.sum()), float(table.durations_ns.sum()))
-            row = [len(saves), *(one / NANOSECONDS for one in seconds)]
-            own["rows"] = [*own.get("rows", []), row][-_RECENT_WINDOWS:]
+            row = [len(saves), *(value / NANOSECONDS for value in seconds)]
+            worker_state["rows"] = [*worker_state.get("rows", []), row][-LIMITS.recent_windows :]
             if not len(saves):
                 continue
-            count, spent, total = np.sum(np.array(own["rows"]), axis=0).tolist()
-            own.setdefault("since", int(table.steps[saves[0]]))
+            count, spent, total = np.sum(np.array(worker_state["rows"]), axis=0).tolist()
+            worker_state.setdefault("since", int(table.steps[saves[0]]))
             share = 100 * spent / max(total, 1e-9)
-            is_felt = count >= _LEAST_CHECKPOINTS and spent >= _LEAST_SECONDS
+            is_felt = count >= LIMITS.min_checkpoints and spent >= LIMITS.min_seconds
             if is_felt and share > self.threshold:
-                steps = (int(own["since"]), int(table.steps[saves[-1]]))
-                yield self._found(table.worker, steps, (int(count), spent, share))
+                steps = (int(worker_state["since"]), int(table.steps[saves[-1]]))
+                yield self._finding(table.worker, steps, (int(count), spent, share))
 
-    def _found(
+    def _finding(
         self, worker: int, steps: tuple[int, int], measured: tuple[int, float, float]
     ) -> Finding:
         count, spent, share = measured

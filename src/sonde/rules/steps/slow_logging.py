@@ -1,6 +1,7 @@
 """SlowLogging: printing and logging take a large part of the training time."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,29 +12,44 @@ from sonde.records.finding import Finding
 from sonde.records.need import Observations, Steps
 from sonde.records.observation import ObservationKind
 from sonde.rules._parameters import Percent
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.training_kind import begin_leg
 
 _KIND = ObservationKind.OUTPUT_TIME.value
-_RECENT_WINDOWS = 6  # of 10 seconds
-_LEAST_STEPS = 20
-_LEAST_SECONDS = 0.5  # in all: less is nobody's trouble
-_LEAST_STEP_SECONDS = 0.001  # of output per step: steps of a toy model are shorter than one print
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of SlowLogging.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    recent_windows: int = 6  # of 10 seconds
+    min_steps: int = 20
+    min_seconds: float = 0.5  # of output
+    min_step_seconds: float = 0.001  # of output; steps of a toy model are shorter than one print
+
+
+LIMITS = Calibration()
 
 
 class SlowLogging(Rule):
     """Printing, logging or progress bars take a large part of the training time.
 
-    Why it matters: training waits while texts are formatted and written.
-    How it decides: over the last minute, the training thread spends more than `threshold` percent
-    of its step time in `print`, `logging`, tensor formatting, tqdm, TensorBoard or Weights & Biases
-    calls, at least 1 ms per step and 0.5 seconds in all. The line that takes most is named.
-    What to do: log every N steps; log numbers instead of tensors; raise the log level; give the
-    progress bar a larger `mininterval`.
+    Why it matters: Training waits while output is formatted and written.
+    How it decides:
+    - Over the last minute, the training thread spends more than `threshold` percent of its step
+      time in `print`, `logging`, tensor formatting, tqdm, TensorBoard or Weights & Biases calls.
+    - This takes at least 1 ms per step and 0.5 seconds in total, over at least 20 steps.
+    What to do: Log every N steps, log numbers instead of tensors, raise the log level, or set a
+    larger `mininterval` for the progress bar.
     """
 
     threshold: Percent = 25.0
 
+    section = Section.SPEED
+    calibration = LIMITS
     needs = (Steps(), Observations(_KIND))
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 10.0
@@ -43,17 +59,21 @@ class SlowLogging(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares the time spent on output with the time of the steps, worker by worker."""
         begin_leg(window, state)
-        for one in window.observations(_KIND):
-            spent = state.of("output", one.worker)
-            line = f"{one.facts.get('by', 'output')} in {one.subject or 'unknown code'}"
-            spent[line] = spent.get(line, 0.0) + one.value
+        for observation in window.observations(_KIND):
+            spent = state.of("output", observation.worker)
+            source = observation.facts.get("by", "output")
+            line = f"{source} in {observation.subject or 'unknown code'}"
+            spent[line] = spent.get(line, 0.0) + observation.value
         for table in window.steps():
-            own, spent = state.of("workers", table.worker), state.of("output", table.worker)
+            worker_state, spent = (
+                state.of("workers", table.worker),
+                state.of("output", table.worker),
+            )
             row = [len(table.steps), float(table.durations_ns.sum()) / NANOSECONDS, dict(spent)]
             spent.clear()
-            own["rows"] = [*own.get("rows", []), row][-_RECENT_WINDOWS:]
-            own.setdefault("since", int(table.steps[0]))
-            yield from self._judge(table.worker, int(table.steps[-1]), own)
+            worker_state["rows"] = [*worker_state.get("rows", []), row][-LIMITS.recent_windows :]
+            worker_state.setdefault("since", int(table.steps[0]))
+            yield from self._judge(table.worker, int(table.steps[-1]), worker_state)
 
     def _judge(self, worker: int, last_step: int, state: State) -> Iterator[Finding]:
         steps, seconds = np.array([row[:2] for row in state["rows"]]).sum(axis=0).tolist()
@@ -63,13 +83,13 @@ class SlowLogging(Rule):
                 lines[line] = lines.get(line, 0.0) + spent
         total = sum(lines.values())
         share = 100 * total / max(seconds, 1e-9)
-        is_felt = total >= max(_LEAST_SECONDS, _LEAST_STEP_SECONDS * steps)
-        if steps < _LEAST_STEPS or not is_felt or share <= self.threshold:
+        is_felt = total >= max(LIMITS.min_seconds, LIMITS.min_step_seconds * steps)
+        if steps < LIMITS.min_steps or not is_felt or share <= self.threshold:
             return
-        most = max(lines, key=lambda line: lines[line])
+        maximum = max(lines, key=lambda line: lines[line])
         yield self.finding(
             f"Output takes {share:.0f}% of the training time of worker {worker}, "
-            f"{1e3 * total / steps:.3g} ms per step; most of it: {most}.",
+            f"{1e3 * total / steps:.3g} ms per step; most of it: {maximum}.",
             step=(int(state["since"]), last_step),
             worker=worker,
             subject=f"worker {worker}",
@@ -77,6 +97,6 @@ class SlowLogging(Rule):
                 "lost_percent": share,
                 "lost_seconds": total,
                 "seconds_per_step_to_win": total / steps,
-                "line": most,
+                "line": maximum,
             },
         )

@@ -1,6 +1,7 @@
 """StalledTrainingRule: training has stopped without an end."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,34 +13,52 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Steps
 from sonde.records.step import Mode
 from sonde.rules._parameters import Positive
-from sonde.rules._rule import Rule, State
+from sonde.rules._rule import Rule, Section, State
 
 _CPU = "process_tree.cpu_percent"
-_STEPS = 10  # of any kind: fewer tell no pace
-_IDLE = 10.0  # percent of a core: below that nobody computes or saves anything
-_IDLE_SECONDS = 600.0  # a slow disk may take so long for a checkpoint
-_PAUSES = 10.0  # times the longest pause so far, when nothing goes on
-_BUSY_PAUSES = 3.0  # when something does
 
 Times = npt.NDArray[np.int64]
 Seconds = npt.NDArray[np.float64]
 
 
-class StalledTrainingRule(Rule):
-    """Training has stopped without an end: nothing new is recorded.
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of StalledTrainingRule.
 
-    Why it matters: a hung job holds its machines until somebody looks.
-    How it decides: classic, or with a given threshold: no step of any kind and no loss was recorded
-    for threshold seconds, whether training went on after that or not. Calibrated: for threshold
-    seconds or 3 times the job's longest pause so far, whichever is longer, after its first 10
-    steps; where the job's processes are idle, for 10 minutes or 10 times the longest pause.
-    What to do: look where the workers stand (`sonde profile`, `py-spy dump`): mostly a collective
-    that one of them does not reach, a loader process that has died, or a lock.
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_steps: int = 10  # of any mode
+    idle_percent: float = 10.0  # of a core
+    idle_seconds: float = 600.0  # a slow disk may take that long for a checkpoint
+    idle_pause_factor: float = 10.0  # of the longest pause so far, if the processes are idle
+    busy_pause_factor: float = 3.0  # of the longest pause so far, if they are not
+
+
+LIMITS = Calibration()
+
+
+class StalledTrainingRule(Rule):
+    """Training has stopped making progress although the job has not ended.
+
+    Why it matters: A hung job occupies its machines until someone notices.
+    How it decides:
+    - No step of any kind and no loss is recorded for `threshold` seconds or 3 times the longest
+      pause so far, whichever is longer.
+    - If the job's processes are idle (below 10% of a core): for 10 minutes or 10 times the longest
+      pause, if that is shorter.
+    - Not applied before 10 steps are done.
+    - Classic, or if you set `threshold`: for `threshold` seconds, also if training continued
+      afterward.
+    What to do: Check where the workers are stuck (`sonde profile`, `py-spy dump`): usually a
+    collective that one of them does not reach, a loader process that died, or a lock.
     """
 
     threshold: Positive = 1800.0
     stop_training_on_fire: bool = False
 
+    section = Section.SPEED
+    calibration = LIMITS
     needs = tuple(Steps(mode.value) for mode in Mode)
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 10.0
@@ -66,7 +85,7 @@ class StalledTrainingRule(Rule):
         self._note_work(window, state)
         silent = (window.end_ns - state["last_ns"]) / NANOSECONDS
         if silent > self._limit(state):
-            yield self._found((state["last_ns"], window.end_ns), state)
+            yield self._finding((state["last_ns"], window.end_ns), state)
 
     def _earlier(
         self, window: Window, times_ns: Times, pauses: Seconds, state: State
@@ -77,7 +96,7 @@ class StalledTrainingRule(Rule):
             end_ns = int(times_ns[len(times_ns) - len(pauses) + int(pauses.argmax())])
             start_ns = end_ns - round(longest * NANOSECONDS)
             state["step"] = _last_step(window, start_ns) or state.get("step")
-            yield self._found((start_ns, end_ns), state)
+            yield self._finding((start_ns, end_ns), state)
 
     def _note_work(self, window: Window, state: State) -> None:
         cpu = state.of("cpu")
@@ -91,22 +110,26 @@ class StalledTrainingRule(Rule):
         if (
             "threshold" in self.given
         ):  # a start is no standstill: imports, data, a first compilation
-            return self.threshold if state["steps"] else max(self.threshold, _IDLE_SECONDS)
-        if state["steps"] < _STEPS:
+            return self.threshold if state["steps"] else max(self.threshold, LIMITS.idle_seconds)
+        if state["steps"] < LIMITS.min_steps:
             return float("inf")
         longest, cpu = float(state["longest"]), state.of("cpu")
-        usual = max(self.threshold, _BUSY_PAUSES * longest)
-        is_idle = bool(cpu) and cpu["sum"] / cpu["count"] < _IDLE
-        return min(usual, max(_IDLE_SECONDS, _PAUSES * longest)) if is_idle else usual
+        typical = max(self.threshold, LIMITS.busy_pause_factor * longest)
+        is_idle = bool(cpu) and cpu["sum"] / cpu["count"] < LIMITS.idle_percent
+        return (
+            min(typical, max(LIMITS.idle_seconds, LIMITS.idle_pause_factor * longest))
+            if is_idle
+            else typical
+        )
 
-    def _found(self, silence_ns: tuple[int, int], state: State) -> Finding:
+    def _finding(self, silence_ns: tuple[int, int], state: State) -> Finding:
         silent = (silence_ns[1] - silence_ns[0]) / NANOSECONDS
         length = f"{silent / 60:.0f} minutes" if silent >= 2 * 60 else f"{silent:.0f} seconds"
         step = state.get("step")
-        last = f"the last was {step}" if step else "there was none at all"
+        last = f"the last one was {step}" if step else "none was ever recorded"
         return self.finding(
-            f"Nothing has been recorded for {length}: no step and no loss; "
-            f"{last}. The longest pause before was {state['longest']:.0f} s.",
+            f"No step or loss has been recorded for {length}; {last}. "
+            f"The longest earlier pause was {state['longest']:.0f} s.",
             severity=Severity.CRITICAL if self.stop_training_on_fire else Severity.WARNING,
             subject="job",
             time_ns=silence_ns,
@@ -121,17 +144,17 @@ class StalledTrainingRule(Rule):
 
 def _progress(window: Window) -> Times:
     """When steps were finished and losses recorded."""
-    found = [table.ends_ns for mode in Mode for table in window.steps(mode.value)]
-    found += [curve.times_ns for curve in window.losses()]
-    return np.sort(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+    result = [table.ends_ns for mode in Mode for table in window.steps(mode.value)]
+    result += [curve.times_ns for curve in window.losses()]
+    return np.sort(np.concatenate(result)) if result else np.empty(0, dtype=np.int64)
 
 
 def _last_step(window: Window, time_ns: int) -> str | None:
     """The last step that had ended by then, of whatever kind."""
     ended = [
-        (int(table.ends_ns[place - 1]), f"{mode.value} step {int(table.steps[place - 1])}")
+        (int(table.ends_ns[index - 1]), f"{mode.value} step {int(table.steps[index - 1])}")
         for mode in Mode
         for table in window.steps(mode.value)
-        if (place := int(table.ends_ns.searchsorted(time_ns, side="right")))
+        if (index := int(table.ends_ns.searchsorted(time_ns, side="right")))
     ]
     return max(ended, default=(0, None))[1]

@@ -2,10 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.bottlenecks import find_bottleneck
 from sonde.clock import NANOSECONDS
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Evidence, Finding
@@ -13,10 +15,22 @@ from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Patience, Percent
 from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Counting, Values, values_at
+from sonde.rules.measures.system_samples import Counting, Values, values_at
 
 GPU = "gpu.utilization_percent"
-_LEAST = 120  # datapoints, calibrated: a minute at the usual interval
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of Bottleneck.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_samples: int = 120  # a minute at the default interval
+
+
+LIMITS = Calibration()
 
 
 class Bottleneck(Rule):
@@ -26,6 +40,7 @@ class Bottleneck(Rule):
     gpu_threshold: Percent = 10.0
     patience: Patience = "auto"
 
+    calibration = LIMITS
     metric: ClassVar[str]
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 120.0
@@ -42,7 +57,7 @@ class Bottleneck(Rule):
         """How busy a node is at each of its samples."""
 
     @abstractmethod
-    def said(self, node: str, share: float) -> str:
+    def message(self, node: str, share: float) -> str:
         """The finding in words."""
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
@@ -50,25 +65,25 @@ class Bottleneck(Rule):
         counting = Counting(self.patience, self.is_classic)
         counting.begin(window, state)
         gpus: dict[str, list[Samples]] = {}
-        for one in window.system(GPU):
-            gpus.setdefault(one.node, []).append(one)
+        for item in window.system(GPU):
+            gpus.setdefault(item.node, []).append(item)
         state["gpus"] = max(state.get("gpus", 0), len(gpus))
-        hosts = [one for one in window.system(self.metric) if not one.device]
+        hosts = [samples for samples in window.system(self.metric) if not samples.device]
         state["hosts"] = max(state.get("hosts", 0), len(hosts))
         for host in hosts:
             if host.node in gpus:
-                own = [values_at(one, host.times_ns) for one in gpus[host.node]]
-                row = (self.load(window, host), np.mean(own, axis=0))
+                gpu_values = [values_at(gpu, host.times_ns) for gpu in gpus[host.node]]
+                row = (self.load(window, host), np.mean(gpu_values, axis=0))
                 counted = np.stack(counting.take(state, host.node, host.times_ns, *row), axis=1)
                 if len(counted):
                     node = state.of("nodes", host.node)
-                    self._add(node, counted[~np.isnan(counted).any(axis=1)], len(own))
+                    self._add(node, counted[~np.isnan(counted).any(axis=1)], len(gpu_values))
                     yield self._judged(host.node, node)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         counts = [node.get("count", 0) for node in state.of("nodes").values()]
-        has, needed = max(counts, default=0), 1 if self.is_classic else _LEAST
+        has, needed = max(counts, default=0), 1 if self.is_classic else LIMITS.min_samples
         return "" if has >= needed else Shortfall(has, needed, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:
@@ -79,14 +94,14 @@ class Bottleneck(Rule):
     def summary(self, state: State) -> Evidence:
         """The share of each node."""
         return {
-            f"{name}: percent of the datapoints": _share(node)
+            f"{name}: percent of samples": _share(node)
             for name, node in state.of("nodes").items()
             if node.get("count")
         }
 
     def _add(self, node: State, rows: Values, gpus: int) -> None:
-        is_held_up = (rows[:, 1] > self.limit) & (rows[:, 2] < self.gpu_threshold)
-        held_up = rows[is_held_up]
+        result = find_bottleneck(rows[:, 1], rows[:, 2], self.limit, self.gpu_threshold)
+        held_up = rows[result.is_held_up]
         node["count"] = node.get("count", 0) + len(rows)
         node["held_up"] = node.get("held_up", 0) + len(held_up)
         if len(rows):
@@ -97,12 +112,12 @@ class Bottleneck(Rule):
             node["load"] = float(held_up[:, 1].mean())
 
     def _judged(self, name: str, node: State) -> Finding:
-        share, needed = _share(node), 1 if self.is_classic else _LEAST
+        share, needed = _share(node), 1 if self.is_classic else LIMITS.min_samples
         if node["count"] < needed or share <= self.threshold:
             return self.recovered(name)
         seconds = (node["until_ns"] - node["since_ns"]) / NANOSECONDS
         return self.finding(
-            self.said(name, share),
+            self.message(name, share),
             node=name,
             subject=name,
             time_ns=(node["since_ns"], node["until_ns"]),

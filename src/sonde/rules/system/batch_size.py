@@ -1,6 +1,7 @@
 """BatchSize: there is room for larger batches on every side."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,8 +13,8 @@ from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Phase
 from sonde.rules._parameters import Count, Patience, Percent
-from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import (
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.system_samples import (
     Counting,
     Instants,
     Values,
@@ -26,22 +27,37 @@ _CPU, _GPU, _MEMORY = (
     *("cpu.utilization_percent", "gpu.utilization_percent"),
     "gpu.memory_used_percent",
 )
-_IN_A_ROW = 2  # windows, calibrated
-_IDLE = 1.0  # percent: a GPU that does nothing at all is another rule's matter
-_WAITING = 0.2  # of the steps: who waits for data so long gains nothing from larger batches
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of BatchSize.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    windows_in_a_row: int = 2
+    idle_percent: float = 1.0  # an idle GPU is left to IdleGPU
+    waiting_share: float = 0.2  # of the steps; larger batches would not help
+
+
+LIMITS = Calibration()
 
 
 class BatchSize(Rule):
-    """Processors, GPUs and their memory are all little used: batches could be larger.
+    """CPU, GPU and GPU memory all have room for larger batches.
 
-    Why it matters: with larger batches the same GPUs do more per second, at the same price.
-    How it decides: per node, over windows of datapoints, the 95th percentiles of CPU utilization,
-    of GPU utilization and of GPU memory are all below their thresholds; of several GPUs the busiest
-    and the fullest count. Calibrated looks only at the time between the first and the last training
-    step, wants two such windows in a row, and is silent where steps wait for data for a fifth of
-    their time or the GPUs do nothing at all: batches are not what holds these up.
-    What to do: raise the batch size until GPU or memory are at work, and the learning rate with it;
-    or take a smaller GPU, or put several jobs on one.
+    Why it matters: Larger batches do more work per second on the same GPUs, at the same price.
+    How it decides:
+    - Per node, the 95th percentiles of CPU utilization, GPU utilization and GPU memory (of the
+      busiest GPU) are all below their thresholds.
+    - This holds over 2 windows of `window` samples in a row. Classic: over 1 window.
+    - Only samples between the first and the last training step count. Classic: all samples after
+      `patience`.
+    - Not applied if steps spend 20% of their time waiting for data, or if GPUs are idle (see
+      IdleGPU).
+    What to do: Increase the batch size until GPU or memory is well used, and scale the learning
+    rate with it. Or use a smaller GPU, or run several jobs on one.
     """
 
     cpu_threshold_p95: Percent = 70.0
@@ -50,6 +66,8 @@ class BatchSize(Rule):
     window: Count = 500
     patience: Patience = "auto"
 
+    section = Section.MACHINE
+    calibration = LIMITS
     needs = (Metric(_CPU), Metric(_GPU), Metric(_MEMORY))
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 120.0
@@ -62,14 +80,14 @@ class BatchSize(Rule):
         counting.begin(window, state)
         _note_waits(window, state)
         sides = {metric: _by_node(window, metric) for metric in (_CPU, _GPU, _MEMORY)}
-        for metric, found in sides.items():
-            state.of("seen")[metric] = bool(found) or state.of("seen").get(metric, False)
+        for metric, result in sides.items():
+            state.of("seen")[metric] = bool(result) or state.of("seen").get(metric, False)
         for name in sorted(set(sides[_CPU]) & set(sides[_GPU]) & set(sides[_MEMORY])):
             times_ns = sides[_CPU][name][0].times_ns
-            columns = [_highest(sides[one][name], times_ns) for one in (_CPU, _GPU, _MEMORY)]
+            columns = [_highest(sides[item][name], times_ns) for item in (_CPU, _GPU, _MEMORY)]
             is_known = ~np.isnan(columns).any(axis=0)
             counted = counting.take(
-                state, name, times_ns[is_known], *(one[is_known] for one in columns)
+                state, name, times_ns[is_known], *(column[is_known] for column in columns)
             )
             node = state.of("nodes", name)
             for rows in full_windows(node, counted, self.window):
@@ -77,33 +95,32 @@ class BatchSize(Rule):
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
-        needed = self.window if self.is_classic else self.window * _IN_A_ROW
+        needed = self.window if self.is_classic else self.window * LIMITS.windows_in_a_row
         nodes = state.of("nodes").values()
-        has = max((datapoints_of(one, self.window) for one in nodes), default=0)
+        has = max((datapoints_of(node, self.window) for node in nodes), default=0)
         return "" if has >= needed else Shortfall(has, needed, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:
         """It needs all three."""
-        seen = state.of("seen").items()
-        return " and ".join(Metric(name).missing for name, is_seen in seen if not is_seen)
+        count = state.of("seen").items()
+        return " and ".join(Metric(name).missing for name, is_seen in count if not is_seen)
 
     def _judge(self, name: str, rows: Values, node: State, state: State) -> Finding:
-        cpu, gpu, memory = (float(one) for one in np.percentile(rows[:, 1:], 95, axis=0))
+        cpu, gpu, memory = (float(item) for item in np.percentile(rows[:, 1:], 95, axis=0))
         is_small = (
             cpu < self.cpu_threshold_p95
             and gpu < self.gpu_threshold_p95
             and memory < self.gpu_memory_threshold_p95
         )
         if not self.is_classic:
-            is_small = is_small and gpu >= _IDLE and not _is_waiting(state)
+            is_small = is_small and gpu >= LIMITS.idle_percent and not _is_waiting(state)
         node["in_a_row"] = node.get("in_a_row", 0) + 1 if is_small else 0
-        if node["in_a_row"] < (1 if self.is_classic else _IN_A_ROW):
+        if node["in_a_row"] < (1 if self.is_classic else LIMITS.windows_in_a_row):
             return self.recovered(name)
         first_ns, last_ns = int(rows[0, 0]), int(rows[-1, 0])
         return self.finding(
-            f"{name}: at their busiest (95th percentile over "
-            f"{(last_ns - first_ns) / NANOSECONDS:.0f} s) the processors are at {cpu:.0f} %, the "
-            f"GPUs at {gpu:.0f} % and their memory at {memory:.0f} %: batches could be larger.",
+            f"{name}: the 95th percentiles over {(last_ns - first_ns) / NANOSECONDS:.0f} s are CPU "
+            f"{cpu:.0f}%, GPU {gpu:.0f}% and GPU memory {memory:.0f}%. Batches could be larger.",
             node=name,
             subject=name,
             time_ns=(first_ns, last_ns),
@@ -117,15 +134,15 @@ class BatchSize(Rule):
 
 
 def _by_node(window: Window, metric: str) -> dict[str, list[Samples]]:
-    found: dict[str, list[Samples]] = {}
-    for one in window.system(metric):
-        if metric != _CPU or not one.device:
-            found.setdefault(one.node, []).append(one)
-    return found
+    result: dict[str, list[Samples]] = {}
+    for samples in window.system(metric):
+        if metric != _CPU or not samples.device:
+            result.setdefault(samples.node, []).append(samples)
+    return result
 
 
 def _highest(samples: list[Samples], times_ns: Instants) -> Values:
-    return np.asarray(np.max([values_at(one, times_ns) for one in samples], axis=0))
+    return np.asarray(np.max([values_at(sample, times_ns) for sample in samples], axis=0))
 
 
 def _note_waits(window: Window, state: State) -> None:
@@ -140,4 +157,4 @@ def _note_waits(window: Window, state: State) -> None:
 
 
 def _is_waiting(state: State) -> bool:
-    return float(state.get("waiting", 0.0)) >= _WAITING
+    return float(state.get("waiting", 0.0)) >= LIMITS.waiting_share

@@ -7,30 +7,34 @@ import numpy as np
 from sonde.read.window import Samples, Window
 from sonde.records.need import Metric
 from sonde.rules._parameters import Percent
+from sonde.rules._rule import Section
+from sonde.rules.measures.system_samples import Values, values_at
 from sonde.rules.system._bottleneck import GPU, Bottleneck
-from sonde.rules.system._datapoints import Values, values_at
 
 _JOB, _CORES = "process_tree.cpu_percent", "cgroup.cpus_available"
 
 
 class CPUBottleneck(Bottleneck):
-    """The processors are at their limit while the GPUs have next to nothing to do.
+    """The CPU is at its limit while the GPUs are nearly idle.
 
-    Why it matters: the GPUs wait for what the host prepares, mostly data; a faster GPU would bring
-    nothing.
-    How it decides: per node, the share of the datapoints at which CPU utilization is above
-    cpu_threshold while the mean utilization of its GPUs is below gpu_threshold exceeds threshold
-    percent of the job. Calibrated counts only the time between the first and the last training
-    step, from 120 datapoints on, and takes the cores that the job may use as the whole: a job that
-    fills its four of 64 cores is at its limit too.
-    What to do: move work off the host (augmentation on the GPU, data prepared in advance, cheaper
-    decoding), give the job more cores, or use as many loader processes as `sonde dataloader`
-    advises; it and `sonde python` say what takes the time.
+    Why it matters: The GPUs wait for the host, usually for data. A faster GPU would not help.
+    How it decides:
+    - A sample counts if CPU utilization is above `cpu_threshold` while the mean utilization of the
+      node's GPUs is below `gpu_threshold`.
+    - Fires if more than `threshold` percent of the node's samples count.
+    - CPU utilization is relative to the cores that the job may use, if that is higher. Classic: all
+      cores of the node.
+    - Needs 120 samples between the first and the last training step. Classic: any sample after
+      `patience`.
+    What to do: Move work off the host (augment on the GPU, preprocess data in advance, use cheaper
+    decoding), give the job more cores, or use the number of loader processes that `sonde
+    dataloader` recommends. `sonde python` shows which code takes the time.
     """
 
     cpu_threshold: Percent = 90.0
 
     metric: ClassVar[str] = "cpu.utilization_percent"
+    section = Section.MACHINE
     needs = (Metric(metric), Metric(GPU))
 
     @property
@@ -40,19 +44,19 @@ class CPUBottleneck(Bottleneck):
 
     def load(self, window: Window, host: Samples) -> Values:
         """Of the node; calibrated also of the cores that the job may use."""
-        whole = host.values.astype(np.float64)
+        total = host.values.astype(np.float64)
         if self.is_classic:
-            return whole
-        own = [one for one in window.system(_JOB) if one.node == host.node]
-        cores = [one for one in window.system(_CORES) if one.node == host.node]
-        if not own or not cores:
-            return whole
+            return total
+        job_samples = [samples for samples in window.system(_JOB) if samples.node == host.node]
+        cores = [samples for samples in window.system(_CORES) if samples.node == host.node]
+        if not job_samples or not cores:
+            return total
         usable = np.maximum(values_at(cores[0], host.times_ns), 1.0)
-        return np.fmax(whole, np.minimum(values_at(own[0], host.times_ns) / usable, 100.0))
+        return np.fmax(total, np.minimum(values_at(job_samples[0], host.times_ns) / usable, 100.0))
 
-    def said(self, node: str, share: float) -> str:
+    def message(self, node: str, share: float) -> str:
         """The finding in words."""
         return (
-            f"{node}: {share:.0f} % of the time the processors are more than "
-            f"{self.cpu_threshold:.0f} % busy while the GPUs are below {self.gpu_threshold:.0f} %."
+            f"{node}: for {share:.0f}% of the time, CPU utilization is above "
+            f"{self.cpu_threshold:.0f}% and GPU utilization below {self.gpu_threshold:.0f}%."
         )

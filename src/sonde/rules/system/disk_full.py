@@ -1,6 +1,7 @@
 """DiskFull: a disk that the job writes to will not last."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,33 +12,51 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent
-from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Counting, Values, in_seconds
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.system_samples import Counting, Values, in_seconds
 
 _METRIC, _PERCENT = "disk.free_bytes", "disk.free_percent"
-_MOST = 240  # datapoints that are remembered one by one
-_LEAST = 24  # two minutes at the usual interval
-_STILL = 0.3  # of the whole fall lies in the later half: else it has come to an end
-_LEAST_FALL = 100 << 20  # bytes: logs are no trouble
-_SOON_SECONDS = 600.0
-_LONGEST_SECONDS = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of DiskFull.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    max_points: int = 240  # remembered
+    min_points: int = 24  # two minutes at the default interval
+    later_share: float = 0.3  # of the drop in the second half of the time; less has leveled off
+    min_drop_bytes: int = 100 << 20  # logs take less
+    soon_seconds: float = 600.0
+    horizon_seconds: float = 24 * 3600.0
+
+
+LIMITS = Calibration()
 
 
 class DiskFull(Rule):
-    """A disk that the job writes to will be full before long, or is.
+    """A disk that the job writes to is full or fills up soon.
 
-    Why it matters: the next checkpoint fails, and mostly the job with it.
-    How it decides: since training began, free space falls, and still does in the later half of that
-    time. At this pace it lasts for a shorter time than the job has trained already (at least ten
-    minutes, at most a day ahead): nobody knows when a job ends, but one that is half way may not
-    get there. Old checkpoints that are deleted, or a cache that has filled up, end the fall. A disk
-    that had room and has less than least_free percent is full.
-    What to do: keep only the last checkpoints, write them elsewhere, clear caches, or move the job
-    to a larger disk before it is too late.
+    Why it matters: The next checkpoint fails, and usually the job with it.
+    How it decides:
+    - Full: less than `least_free` percent is free, and free space has dropped by 100 MB since the
+      start.
+    - Filling up: free space drops steadily since training began, by 100 MB and at least 30% of that
+      in the second half of the time.
+    - At this rate it lasts for less time than the job has trained (at least 10 minutes, at most a
+      day).
+    - Needs 24 samples. Critical if the disk is full, or lasts for less than 10 minutes and is
+      nearly full.
+    What to do: Keep only the latest checkpoints, write them elsewhere, clear caches, or move the
+    job to a larger disk.
     """
 
     least_free: Percent = 0.5
 
+    section = Section.MACHINE
+    calibration = LIMITS
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 60.0
@@ -47,47 +66,59 @@ class DiskFull(Rule):
         """Follows the free space of every disk."""
         counting = Counting("auto", is_classic=False)
         counting.begin(window, state)
-        percents = {(one.node, one.device): one for one in window.system(_PERCENT)}
+        percents = {(samples.node, samples.device): samples for samples in window.system(_PERCENT)}
         for samples in window.system(_METRIC):
             name = f"{samples.node}:{samples.device}"
             disk = state.of("disks", name)
             disk.setdefault("at_first", float(samples.values[0]))
-            known = percents.get((samples.node, samples.device))
-            disk["percent"] = float(known.values[-1]) if known else None
+            percent_samples = percents.get((samples.node, samples.device))
+            disk["percent"] = float(percent_samples.values[-1]) if percent_samples else None
             counted = counting.take(state, name, samples.times_ns, samples.values)
-            disk["rows"] = halve(disk.get("rows", []) + in_seconds(*counted), _MOST)
+            disk["rows"] = halve(disk.get("rows", []) + in_seconds(*counted), LIMITS.max_points)
             yield self._judge(samples, disk)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
         counts = [len(disk.get("rows", ())) for disk in state.of("disks").values()]
         has = max(counts, default=0)
-        return "" if has >= _LEAST else Shortfall(has, _LEAST, DataUnit.SYSTEM_SAMPLES)
+        return (
+            ""
+            if has >= LIMITS.min_points
+            else Shortfall(has, LIMITS.min_points, DataUnit.SYSTEM_SAMPLES)
+        )
 
     def _judge(self, samples: Samples, disk: State) -> Finding:
         free = float(samples.values[-1])
         had = float(disk["at_first"])
         percent = disk["percent"]
-        if percent is not None and percent < self.least_free and had - free > _LEAST_FALL:
-            said = f"is full: {_size(free)} ({percent:.1f} %) are left"
-            return self._found(samples, said, Severity.CRITICAL, {"free_bytes": free})
-        left = _seconds_left(np.array(disk["rows"])) if len(disk["rows"]) >= _LEAST else None
-        if left is None:
+        if percent is not None and percent < self.least_free and had - free > LIMITS.min_drop_bytes:
+            text = f"is full: {_size(free)} ({percent:.1f}%) left"
+            return self._finding(samples, text, Severity.CRITICAL, {"free_bytes": free})
+        remaining = (
+            _seconds_left(np.array(disk["rows"]))
+            if len(disk["rows"]) >= LIMITS.min_points
+            else None
+        )
+        if remaining is None:
             return self.recovered(f"{samples.node}:{samples.device}")
-        is_near = left < _SOON_SECONDS and percent is not None and percent < 10 * self.least_free
-        said = f"has {_size(free)} left, and will be full in {_lasts(left)} at this pace"
-        return self._found(
+        is_near = (
+            remaining < LIMITS.soon_seconds
+            and percent is not None
+            and percent < 10 * self.least_free
+        )
+        text = f"has {_size(free)} left and will be full in {_lasts(remaining)} at this rate"
+        return self._finding(
             samples,
-            said,
+            text,
             Severity.CRITICAL if is_near else Severity.WARNING,
-            {"free_bytes": free, "seconds_left": left},
+            {"free_bytes": free, "seconds_left": remaining},
         )
 
-    def _found(
-        self, samples: Samples, said: str, severity: Severity, evidence: dict[str, float]
+    def _finding(
+        self, samples: Samples, name: str, severity: Severity, evidence: dict[str, float]
     ) -> Finding:
         return self.finding(
-            f"The disk {samples.device} of {samples.node} {said}.",
+            f"Disk {samples.device} of {samples.node} {name}.",
             severity=severity,
             node=samples.node,
             device=samples.device,
@@ -101,13 +132,17 @@ def _seconds_left(rows: Values) -> float | None:
     seconds, free = rows[:, 0], rows[:, 1]
     lasted = float(seconds[-1] - seconds[0])
     fall = float(free[0] - free[-1])
-    if fall < _LEAST_FALL or lasted <= 0:
+    if fall < LIMITS.min_drop_bytes or lasted <= 0:
         return None
     half = free[int(np.searchsorted(seconds, seconds[0] + lasted / 2))]
-    if float(half - free[-1]) < _STILL * fall:
+    if float(half - free[-1]) < LIMITS.later_share * fall:
         return None
-    left = float(free[-1]) / fall * lasted
-    return left if left < min(max(lasted, _SOON_SECONDS), _LONGEST_SECONDS) else None
+    remaining = float(free[-1]) / fall * lasted
+    return (
+        remaining
+        if remaining < min(max(lasted, LIMITS.soon_seconds), LIMITS.horizon_seconds)
+        else None
+    )
 
 
 def _size(count: float) -> str:

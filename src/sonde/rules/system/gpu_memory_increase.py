@@ -1,6 +1,7 @@
 """GPUMemoryIncrease: the memory of a GPU fills up while training goes on."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,24 +13,38 @@ from sonde.records.finding import Finding
 from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Patience, Percent
-from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Counting, Rows, window_means
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.system_samples import Counting, Rows, window_means
 
 _METRIC = "gpu.memory_used_percent"
-_MOST = 128  # windows that are remembered one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of GPUMemoryIncrease.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    max_windows: int = 128  # remembered
+
+
+LIMITS = Calibration()
 
 
 class GPUMemoryIncrease(Rule):
-    """The memory of a GPU fills up while training goes on.
+    """GPU memory use keeps growing during training.
 
-    Why it matters: sooner or later the job dies for want of memory, mostly long after the cause.
-    How it decides: per GPU, classic fires when the mean over `window` datapoints lies more than
-    `increase` percentage points above that of the window before. Calibrated asks for a leak: since
-    training began memory has risen by more than `increase` points, and evenly. A first evaluation,
-    a larger batch and a cache that fills up are jumps, or come to an end. It tells how long memory
-    will last.
-    What to do: do not keep tensors that hang on a graph: write `total += loss.item()`, detach what
-    goes into lists, delete outputs before the next step; `sonde profile --kinds memory` shows what
+    Why it matters: Sooner or later the job runs out of memory, usually long after the cause.
+    How it decides:
+    - Per GPU, memory use has risen steadily since training began, by more than `increase`
+      percentage points, over 12 or more means of `window` samples.
+    - A jump (a first evaluation, a larger batch) or a rise that levels off (a cache) does not
+      count.
+    - Classic: the mean over `window` samples is more than `increase` percentage points above the
+      previous mean.
+    What to do: Do not keep tensors that hold a graph: use `total += loss.item()`, detach what you
+    store in lists, delete outputs before the next step. `sonde profile --kinds memory` shows what
     is held.
     """
 
@@ -37,6 +52,8 @@ class GPUMemoryIncrease(Rule):
     window: Count = 10
     patience: Patience = "auto"
 
+    section = Section.MACHINE
+    calibration = LIMITS
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 120.0
@@ -62,7 +79,7 @@ class GPUMemoryIncrease(Rule):
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
-        counts = [int(one.get("windows", 0)) for one in state.of("gpus").values()]
+        counts = [int(gpu.get("windows", 0)) for gpu in state.of("gpus").values()]
         has, needed = max(counts, default=0), 2 if self.is_classic else LEAST_POINTS
         if has >= needed:
             return ""
@@ -75,8 +92,8 @@ class GPUMemoryIncrease(Rule):
         if mean - before <= self.increase:
             return self.recovered(f"{samples.node}/{samples.device}")
         return self.finding(
-            f"The memory in use on {samples.device} of {samples.node} rose from {before:.1f} % to "
-            f"{mean:.1f} % within {self.window} datapoints.",
+            f"Memory use of {samples.device} on {samples.node} rose from {before:.1f}% to "
+            f"{mean:.1f}% within {self.window} samples.",
             node=samples.node,
             device=samples.device,
             subject=f"{samples.node}/{samples.device}",
@@ -88,29 +105,29 @@ class GPUMemoryIncrease(Rule):
         subject = f"{samples.node}/{samples.device}"
         series = gpu.get("series", [])
         for time_ns, mean in means:
-            series = halve([*series, [time_ns / NANOSECONDS, mean]], _MOST)
+            series = halve([*series, [time_ns / NANOSECONDS, mean]], LIMITS.max_windows)
         gpu["series"] = series
         levels = [row[1] for row in series]
         if not series or max(levels) - min(levels) <= self.increase:  # mostly so, and cheap to see
             return self.recovered(subject)
         points = np.array(series)
-        found = growth_of(points[:, 0], points[:, 1])
-        if found is None or not found.is_steady or found.rise <= self.increase:
+        growth = growth_of(points[:, 0], points[:, 1])
+        if growth is None or not growth.is_steady or growth.rise <= self.increase:
             return self.recovered(subject)
-        left = found.seconds_until(100.0)
+        remaining = growth.seconds_until(100.0)
         return self.finding(
-            f"The memory in use on {samples.device} of {samples.node} grows all the time: from "
-            f"{found.start:.0f} % to {found.end:.0f} %. At this pace it is full in "
-            f"{left / 60:.0f} minutes.",
+            f"Memory use of {samples.device} on {samples.node} keeps growing: from "
+            f"{growth.start:.0f}% to {growth.end:.0f}%. At this rate it is full in "
+            f"{remaining / 60:.0f} minutes.",
             node=samples.node,
             device=samples.device,
             subject=subject,
             time_ns=(round(points[0, 0] * NANOSECONDS), round(points[-1, 0] * NANOSECONDS)),
             evidence={
-                "start_percent": found.start,
-                "end_percent": found.end,
-                "percent_per_hour": found.per_second * 3600,
-                "seconds_left": left,
+                "start_percent": growth.start,
+                "end_percent": growth.end,
+                "percent_per_hour": growth.per_second * 3600,
+                "seconds_left": remaining,
                 "curve_percent": points[:, 1].tolist(),
             },
         )

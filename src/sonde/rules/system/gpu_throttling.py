@@ -10,37 +10,55 @@ import numpy as np
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
+from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent
-from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Values, values_at
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.system_samples import Values, values_at
 
 _REASONS = ("gpu.throttled_thermal", "gpu.throttled_power", "gpu.throttled_hardware")
 _UTILIZATION, _CLOCK = "gpu.utilization_percent", "gpu.sm_clock_mhz"
 _TEMPERATURE = "gpu.temperature_celsius"
-_BUSY = 50.0  # percent: an idle GPU lowers its clocks by itself
-_LEAST = 20  # datapoints at work
-_IN_A_ROW = 2  # windows
-_LEAST_LOSS = 5.0  # percent of the clock: below that heat costs nothing worth a word
-_ALONE = 3.0  # times the loss: a power limit costs every GPU something, by design
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of GPUThrottling.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    busy_percent: float = 50.0  # an idle GPU lowers its clock by itself
+    min_samples: int = 20
+    windows_in_a_row: int = 2
+    min_clock_loss_percent: float = 5.0  # for thermal and hardware slowdowns
+    # of `clock_loss`: a power limit costs every GPU some clock by design
+    single_gpu_factor: float = 3.0
+
+
+LIMITS = Calibration()
 
 
 class GPUThrottling(Rule):
-    """Heat or power holds the clocks of a GPU down.
+    """Heat or a power limit reduces a GPU's clock.
 
-    Why it matters: the GPU computes more slowly than it could, and in a job of several GPUs all of
+    Why it matters: The GPU computes more slowly than it could. In a job with several GPUs, all of
     them wait for it.
-    How it decides: in two minutes in a row, the reason is given for at least threshold percent of
-    the time at work. Heat, and hardware that protects itself, count once the clock lies 5 % below
-    the highest that was seen. A power limit is reached by every GPU that works hard: it counts only
-    where the clock lies clock_loss percent below that of the job's other GPUs, or three times that
-    below its own highest where there is only one.
-    What to do: heat: look after fans, dust, room temperature and the neighbours in the rack; power:
-    look at the power limit (`nvidia-smi -q -d POWER`) and whether the power supply is shared.
+    How it decides:
+    - In 2 windows of one minute in a row, the driver reports a reason for at least `threshold`
+      percent of the time in which the GPU is more than 50% utilized (20 samples or more).
+    - Thermal and hardware slowdowns count if the clock is 5% below its highest value or below the
+      job's other GPUs.
+    - A power limit counts only if the clock is `clock_loss` percent below the median of the job's
+      other GPUs, or, with one GPU, 3 times that below its own highest value.
+    What to do: Heat: check fans, dust, room temperature and neighbors in the rack. Power: check the
+    power limit (`nvidia-smi -q -d POWER`) and whether the power supply is shared.
     """
 
     threshold: Percent = 20.0
     clock_loss: Percent = 10.0
 
+    section = Section.MACHINE
+    calibration = LIMITS
     needs = tuple(map(Metric, _REASONS))
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 60.0
@@ -49,63 +67,82 @@ class GPUThrottling(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks at every GPU at work."""
-        looks = list(_looks(window))
-        for look in looks:
-            gpu = state.of("gpus", look.name)
-            gpu["highest"] = max(gpu.get("highest", 0.0), look.clock or 0.0)
-            others = [one.clock for one in looks if one is not look and one.clock]
-            loss = _percent_below(look.clock, gpu["highest"])
-            behind = _percent_below(look.clock, float(median(others)) if others else None)
-            kind = self._kind(look, loss, behind)
+        inspections = list(_inspections(window))
+        for samples in window.system(_UTILIZATION):
+            busy = int((samples.values >= LIMITS.busy_percent).sum())
+            state["busiest"] = max(state.get("busiest", 0), busy)
+        for entry in inspections:
+            gpu = state.of("gpus", entry.name)
+            gpu["highest"] = max(gpu.get("highest", 0.0), entry.clock or 0.0)
+            remaining_names = [
+                inspection.clock
+                for inspection in inspections
+                if inspection is not entry and inspection.clock
+            ]
+            loss = _percent_below(entry.clock, gpu["highest"])
+            behind = _percent_below(
+                entry.clock, float(median(remaining_names)) if remaining_names else None
+            )
+            kind = self._kind(entry, loss, behind)
             gpu["in_a_row"] = gpu.get("in_a_row", 0) + 1 if kind else 0
-            if gpu["in_a_row"] >= _IN_A_ROW:
-                lost = max(one for one in (loss, behind, 0.0) if one is not None)
-                yield self._found(look, kind, lost)
+            if gpu["in_a_row"] >= LIMITS.windows_in_a_row:
+                lost = max(item for item in (loss, behind, 0.0) if item is not None)
+                yield self._finding(entry, kind, lost)
 
-    def lacks(self, state: State) -> str:
-        """Whether there was work at all."""
-        return "" if state.of("gpus") else "no GPU was at work long enough in any minute"
+    def lacks(self, state: State) -> str | Shortfall:
+        """How many samples of a busy GPU are missing."""
+        busiest = int(state.get("busiest", 0))
+        if state.of("gpus") or busiest >= LIMITS.min_samples:
+            return ""
+        return Shortfall(busiest, LIMITS.min_samples, DataUnit.BUSY_GPU_SAMPLES)
 
-    def _kind(self, look: "_Look", loss: float | None, behind: float | None) -> str:
-        is_hot = max(look.thermal, look.hardware) >= self.threshold
-        if is_hot and (loss is None or max(loss, behind or 0.0) >= _LEAST_LOSS):
-            return "heat" if look.thermal >= look.hardware else "hardware"
-        if look.power < self.threshold:
+    def _kind(self, inspection: "_Inspection", loss: float | None, behind: float | None) -> str:
+        is_hot = max(inspection.thermal, inspection.hardware) >= self.threshold
+        if is_hot and (loss is None or max(loss, behind or 0.0) >= LIMITS.min_clock_loss_percent):
+            return "heat" if inspection.thermal >= inspection.hardware else "hardware"
+        if inspection.power < self.threshold:
             return ""
         is_behind = behind is not None and behind >= self.clock_loss
-        is_far_down = behind is None and loss is not None and loss >= _ALONE * self.clock_loss
+        is_far_down = (
+            behind is None
+            and loss is not None
+            and loss >= LIMITS.single_gpu_factor * self.clock_loss
+        )
         return "power" if is_behind or is_far_down else ""
 
-    def _found(self, look: "_Look", kind: str, lost: float) -> Finding:
-        share = {"heat": look.thermal, "power": look.power, "hardware": look.hardware}[kind]
+    def _finding(self, inspection: "_Inspection", kind: str, lost: float) -> Finding:
+        share = {
+            "heat": inspection.thermal,
+            "power": inspection.power,
+            "hardware": inspection.hardware,
+        }[kind]
         what = {
-            "heat": "Heat" if look.celsius is None else f"Heat ({look.celsius:.0f} °C)",
+            "heat": "Heat" if inspection.celsius is None else f"Heat ({inspection.celsius:.0f} °C)",
             "power": "The power limit",
-            "hardware": "The hardware's own protection",
+            "hardware": "A hardware slowdown",
         }[kind]
         clock = (
-            f": at {look.clock:.0f} MHz it is {lost:.0f} % slower than it could be"
-            if look.clock
+            f", which reduces its clock by {lost:.0f}% to {inspection.clock:.0f} MHz"
+            if inspection.clock
             else ""
         )
-        node, _, device = look.name.partition("/")
+        node, _, device = inspection.name.partition("/")
         return self.finding(
-            f"{what} holds down the clocks of {device} of {node} for {share:.0f} % of the time at "
-            f"work{clock}.",
+            f"{what} throttles {device} on {node} for {share:.0f}% of its busy time{clock}.",
             node=node,
             device=device,
             evidence={
                 "kind": kind,
                 "share_percent": share,
-                "clock_mhz": look.clock,
+                "clock_mhz": inspection.clock,
                 "lost_percent": lost,
-                "temperature_celsius": look.celsius,
+                "temperature_celsius": inspection.celsius,
             },
         )
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Inspection:
     """One GPU at work in one window: how often it was held down, and how quick it was."""
 
     name: str
@@ -116,35 +153,35 @@ class _Look:
     celsius: float | None
 
 
-def _looks(window: Window) -> Iterator[_Look]:
+def _inspections(window: Window) -> Iterator[_Inspection]:
     series = {metric: _of_gpus(window, metric) for metric in (*_REASONS, _CLOCK, _TEMPERATURE)}
-    held = [one for metric in _REASONS for one in series[metric].values()]
-    is_held = any(one.values.max() > 0 for one in held)
-    wanted = tuple(series) if is_held else (_CLOCK,)
+    held = [samples for metric in _REASONS for samples in series[metric].values()]
+    is_held = any(samples.values.max() > 0 for samples in held)
+    needed = tuple(series) if is_held else (_CLOCK,)
     unknown = np.full(1, np.nan)
     for name, utilization in _of_gpus(window, _UTILIZATION).items():
-        times_ns = utilization.times_ns[utilization.values >= _BUSY]
-        if len(times_ns) < _LEAST or not any(name in series[one] for one in _REASONS):
+        times_ns = utilization.times_ns[utilization.values >= LIMITS.busy_percent]
+        if len(times_ns) < LIMITS.min_samples or not any(name in series[item] for item in _REASONS):
             continue
-        own = dict.fromkeys(series, unknown)
-        for metric in wanted:  # mostly nothing is held down, and only the clock is of interest
+        aligned = dict.fromkeys(series, unknown)
+        for metric in needed:  # mostly nothing is held down, and only the clock is of interest
             if name in series[metric]:
-                own[metric] = values_at(series[metric][name], times_ns)
+                aligned[metric] = values_at(series[metric][name], times_ns)
         thermal, power, hardware = (
-            100 * float(np.mean(own[one] > 0)) if is_held else 0.0 for one in _REASONS
+            100 * float(np.mean(aligned[item] > 0)) if is_held else 0.0 for item in _REASONS
         )
-        clock, celsius = _mean(own[_CLOCK]), _mean(own[_TEMPERATURE])
-        yield _Look(name, thermal, power, hardware, clock, celsius)
+        clock, celsius = _mean(aligned[_CLOCK]), _mean(aligned[_TEMPERATURE])
+        yield _Inspection(name, thermal, power, hardware, clock, celsius)
 
 
 def _mean(values: Values) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
+    valid = values[~np.isnan(values)]
+    return float(valid.mean()) if len(valid) else None
 
 
-def _percent_below(clock: float | None, other: float | None) -> float | None:
-    return 100 * (1 - clock / other) if clock and other else None
+def _percent_below(clock: float | None, value: float | None) -> float | None:
+    return 100 * (1 - clock / value) if clock and value else None
 
 
 def _of_gpus(window: Window, metric: str) -> dict[str, Samples]:
-    return {f"{one.node}/{one.device}": one for one in window.system(metric)}
+    return {f"{samples.node}/{samples.device}": samples for samples in window.system(metric)}

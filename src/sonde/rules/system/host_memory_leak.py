@@ -16,21 +16,33 @@ from sonde.records.observation import ObservationKind
 from sonde.records.ranges import TimeRange
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import is_playing
-from sonde.rules.system._datapoints import Counting, Instants, Rows, Values, in_seconds
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.system_samples import Counting, Instants, Rows, Values, in_seconds
+from sonde.rules.measures.training_kind import is_playing
 
 _TREE, _PROCESS, _LIVE = "process_tree.rss_bytes", "process.rss_bytes", "memory/live_bytes"
 _RESIDENT = ObservationKind.RESIDENT_MEMORY.value
-_SETTLING_STEPS = 10  # allocators and libraries take what they need for good
 _LIMITS = ("cgroup.memory_limit_bytes", "memory.total_bytes")
 _USED = ("cgroup.memory_used_bytes", "memory.used_bytes")
 _RECLAIMABLE = "cgroup.memory_reclaimable_bytes"
-_MOST = 240  # datapoints that are remembered one by one
-_LEAST_SECONDS = 60.0  # unless the job is over before: so long a cache may take to fill up
-_FULL_SHARE = 0.6  # of the limit: in a first epoch data may be kept on purpose, as far as it fits
-_NEAR_SHARE = 0.85
-_SOON_SECONDS = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of HostMemoryLeak.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    settling_steps: int = 10  # allocators and libraries take what they need
+    max_points: int = 240  # remembered
+    min_seconds: float = 60.0  # unless the job ends before; a cache may take that long to fill
+    full_share: float = 0.6  # of the limit; in a first epoch, data may be cached on purpose
+    critical_share: float = 0.85  # of the limit
+    soon_seconds: float = 1800.0
+
+
+LIMITS = Calibration()
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,7 @@ class _Grown:
     """Something that takes memory, in one window."""
 
     subject: str
-    said: str
+    description: str
     node: str
     worker: int | None
     times_ns: Instants
@@ -46,24 +58,29 @@ class _Grown:
 
 
 class HostMemoryLeak(Rule):
-    """The memory of a worker grows all the time.
+    """The memory of a worker keeps growing.
 
-    Why it matters: when the memory of the machine, or of the job's container, is used up, the
-    kernel kills the job without a word.
-    How it decides: since training began, resident memory of a worker (or of all processes of a
-    node, or live tensors on a GPU) has risen evenly, by time or by steps, by more than `increase`
-    percent and `least_bytes`, for a minute or to the job's end. Below 12 samples they must lie on a
-    line; a job with fewer than 5 is judged by what its workers recorded after step 10. In a first
-    epoch, and in reinforcement learning, memory must also be 60% used and run out within half an
-    hour. What only fills up does not count.
-    What to do: do not keep what hangs on a graph (`losses.append(loss)`: write `loss.item()`), nor
-    outputs in lists or caches without an end; with loader processes, hold samples in arrays and not
-    in lists of Python objects, which are copied when they are touched.
+    Why it matters: When the memory of the machine or the container is used up, the kernel kills the
+    job without a message.
+    How it decides:
+    - Since training began, resident memory of a worker or node, or live GPU tensors, has risen
+      steadily over time or steps, by more than `increase` percent and `least_bytes`, for a minute
+      or until the job ends.
+    - A rise that levels off does not count. With fewer than 12 samples they must lie on a line;
+      with fewer than 5, the workers' own records after step 10 are used.
+    - In the first epoch and in reinforcement learning, memory must also be 60% used and run out
+      within 30 minutes.
+    - Critical if memory is 85% used and runs out within 30 minutes.
+    What to do: Do not keep anything that holds a graph (`losses.append(loss)`: use `loss.item()`),
+    and bound lists and caches of outputs. In loader processes, keep samples in arrays rather than
+    lists of Python objects, which are copied when they are touched.
     """
 
     increase: Percent = 10.0
     least_bytes: Positive = 50e6
 
+    section = Section.MACHINE
+    calibration = LIMITS
     needs = (Metric(_TREE), Observations(_RESIDENT))
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 60.0
@@ -75,34 +92,36 @@ class HostMemoryLeak(Rule):
         counting = Counting("auto", is_classic=False)
         counting.begin(window, state)
         state["plays"] = is_playing(window) if window.steps() else state.get("plays", False)
-        ends_ns = [int(one.ends_ns[-1]) for one in window.steps()]
+        ends_ns = [int(table.ends_ns[-1]) for table in window.steps()]
         state["trained_until"] = max([state.get("trained_until", 0), *ends_ns])
         leaking: set[str] = set()
         sampled = [*_workers(window), *_nodes(window), *_live(window)]
-        for one in (*sampled, *(_resident(window) if _is_short(window) else ())):
-            own = state.of("series", one.subject)
-            if own.get("leg") != window.leg.number:
-                own.clear()
-                own["leg"] = window.leg.number
-            counted = counting.take(state, one.subject, one.times_ns, one.values)
-            rows = own.get("rows", []) + _rows(window, *counted)
+        for item in (*sampled, *(_resident(window) if _is_short(window) else ())):
+            samples_state = state.of("series", item.subject)
+            if samples_state.get("leg") != window.leg.number:
+                samples_state.clear()
+                samples_state["leg"] = window.leg.number
+            counted = counting.take(state, item.subject, item.times_ns, item.values)
+            rows = samples_state.get("rows", []) + _rows(window, *counted)
             if window.is_last and state["trained_until"]:  # what follows training is no growth
                 rows = [row for row in rows if row[0] <= state["trained_until"] / NANOSECONDS]
             if self._has_grown(rows):  # mostly it has not, and that is cheap to see
                 rows = _in_later_epochs(rows, window, state)
-            own["rows"] = halve(rows, _MOST)
-            found = self._growth(own["rows"], 0.0 if window.is_last else _LEAST_SECONDS)
-            limits = _limits(window, one.node) if found else None
-            is_told = one.worker is None and one.node in leaking  # the worker is to blame
-            if found is None or is_told or not _is_leak(found, state, limits):
-                yield self.recovered(one.subject)
+            samples_state["rows"] = halve(rows, LIMITS.max_points)
+            growth = self._growth(
+                samples_state["rows"], 0.0 if window.is_last else LIMITS.min_seconds
+            )
+            limits = _limits(window, item.node) if growth else None
+            is_told = item.worker is None and item.node in leaking  # the worker is to blame
+            if growth is None or is_told or not _is_leak(growth, state, limits):
+                yield self.recovered(item.subject)
                 continue
-            leaking.add(one.node)
-            yield self._found(one, found, limits)
+            leaking.add(item.node)
+            yield self._finding(item, growth, limits)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many datapoints are missing."""
-        counts = [len(one.get("rows", ())) for one in state.of("series").values()]
+        counts = [len(samples.get("rows", ())) for samples in state.of("series").values()]
         has = max(counts, default=0)
         if has >= FEWEST_POINTS:
             return ""
@@ -115,29 +134,33 @@ class HostMemoryLeak(Rule):
         if not self._has_grown(rows) or rows[-1][0] - rows[0][0] < least_seconds:
             return None
         points = np.array(rows)
-        found = growth_with(points[:, 2], points[:, 0], points[:, 1])
-        if found is None or not found.is_steady:
+        result = growth_with(points[:, 2], points[:, 0], points[:, 1])
+        if result is None or not result.is_steady:
             return None
-        least = max(self.least_bytes, self.increase / 100 * found.start)
-        return found if found.rise > least else None
+        minimum = max(self.least_bytes, self.increase / 100 * result.start)
+        return result if result.rise > minimum else None
 
-    def _found(self, one: _Grown, grown: Growth, limits: "_Limits | None") -> Finding:
-        left = limits.seconds_left(grown) if limits else None
-        is_near = limits is not None and limits.share >= _NEAR_SHARE
-        is_dying = is_near and left is not None and left < _SOON_SECONDS
-        lasts = "" if left is None else f" At this pace memory lasts for {left / 60:.0f} minutes."
+    def _finding(self, item: _Grown, grown: Growth, limits: "_Limits | None") -> Finding:
+        remaining = limits.seconds_left(grown) if limits else None
+        is_near = limits is not None and limits.share >= LIMITS.critical_share
+        is_dying = is_near and remaining is not None and remaining < LIMITS.soon_seconds
+        lasts = (
+            ""
+            if remaining is None
+            else f" At this rate, memory runs out in {remaining / 60:.0f} minutes."
+        )
         return self.finding(
-            f"{one.said} grow all the time: from {grown.start / 1e9:.2f} GB to "
-            f"{grown.end / 1e9:.2f} GB, {grown.per_second * 60 / 1e6:.0f} MB a minute.{lasts}",
+            f"{item.description} keeps growing: from {grown.start / 1e9:.2f} GB to "
+            f"{grown.end / 1e9:.2f} GB, {grown.per_second * 60 / 1e6:.0f} MB per minute.{lasts}",
             severity=Severity.CRITICAL if is_dying else Severity.WARNING,
-            node=one.node or None,
-            worker=one.worker,
-            subject=one.subject,
+            node=item.node or None,
+            worker=item.worker,
+            subject=item.subject,
             evidence={
                 "start_bytes": grown.start,
                 "end_bytes": grown.end,
                 "bytes_per_second": grown.per_second,
-                "seconds_left": left,
+                "seconds_left": remaining,
             },
         )
 
@@ -161,8 +184,8 @@ class _Limits:
 
 def _rows(window: Window, times_ns: Instants, values: Values) -> Rows:
     """When, in seconds, the value, and how many steps were done by then."""
-    ends_ns = np.concatenate([one.ends_ns for one in window.steps()[:1]] or [times_ns[:0]])
-    first = next((int(one.steps[0]) for one in window.steps()), 0)
+    ends_ns = np.concatenate([table.ends_ns for table in window.steps()[:1]] or [times_ns[:0]])
+    first = next((int(table.steps[0]) for table in window.steps()), 0)
     steps = (first + ends_ns.searchsorted(times_ns, side="right")).tolist()
     return [[*row, step] for row, step in zip(in_seconds(times_ns, values), steps, strict=True)]
 
@@ -173,9 +196,9 @@ def _is_leak(grown: Growth, state: State, limits: _Limits | None) -> bool:
     is_first = bool(epochs.get("has_loader")) and "second_ns" not in epochs
     if not (is_first or state["plays"]):
         return True
-    if limits is None or limits.share < _FULL_SHARE:
+    if limits is None or limits.share < LIMITS.full_share:
         return False
-    return limits.seconds_left(grown) < _SOON_SECONDS
+    return limits.seconds_left(grown) < LIMITS.soon_seconds
 
 
 def _in_later_epochs(rows: Rows, window: Window, state: State) -> Rows:
@@ -206,58 +229,60 @@ def _workers(window: Window) -> Iterator[_Grown]:
     for samples in window.system(_PROCESS):
         rank = processes.get((samples.node, samples.device.partition(" ")[0]))
         if rank is not None:
-            said = f"The pages of worker {rank} in memory"
+            text = f"Resident memory of worker {rank}"
             values = samples.values.astype(np.float64)
-            yield _Grown(f"worker {rank}", said, samples.node, rank, samples.times_ns, values)
+            yield _Grown(f"worker {rank}", text, samples.node, rank, samples.times_ns, values)
 
 
 def _nodes(window: Window) -> Iterator[_Grown]:
     """Resident memory of all processes of a node together."""
     for samples in window.system(_TREE):
-        said = f"The processes of the job on {samples.node}"
+        text = f"Resident memory of the job on {samples.node}"
         values = samples.values.astype(np.float64)
-        yield _Grown(samples.node, said, samples.node, None, samples.times_ns, values)
+        yield _Grown(samples.node, text, samples.node, None, samples.times_ns, values)
 
 
 def _live(window: Window) -> Iterator[_Grown]:
     """What tensors hold on the GPUs, in the mean over the workers."""
     for curve in window.scalars(_LIVE):
-        yield _Grown("live", "Live tensors on the GPU", "", None, curve.times_ns, curve.values)
+        yield _Grown("live", "Memory of live GPU tensors", "", None, curve.times_ns, curve.values)
 
 
 def _is_short(window: Window) -> bool:
     """Whether the job is over before the sampler has seen enough of its training."""
-    starts = [int(one.starts_ns[0]) for one in window.steps()]
+    starts = [int(table.starts_ns[0]) for table in window.steps()]
     if not window.is_last or not starts:
         return False
-    counts = [int((one.times_ns >= min(starts)).sum()) for one in window.system(_TREE)]
+    counts = [int((samples.times_ns >= min(starts)).sum()) for samples in window.system(_TREE)]
     return max(counts, default=0) < FEWEST_POINTS
 
 
 def _resident(window: Window) -> Iterator[_Grown]:
     """Resident memory as workers themselves recorded it, many times a second."""
     points: dict[int, list[tuple[int, float]]] = {}
-    for one in window.observations(_RESIDENT):
-        if one.step >= _SETTLING_STEPS:
-            points.setdefault(one.worker, []).append((one.time_ns, one.value))
+    for observation in window.observations(_RESIDENT):
+        if observation.step >= LIMITS.settling_steps:
+            points.setdefault(observation.worker, []).append(
+                (observation.time_ns, observation.value)
+            )
     for rank, rows in points.items():
         times_ns = np.array([time_ns for time_ns, _ in rows], dtype=np.int64)
         values = np.array([value for _, value in rows])
         node = next((life.info.node for life in window.leg.lives if life.info.rank == rank), "")
-        said = f"The pages of worker {rank} in memory"
-        yield _Grown(f"worker {rank}", said, node, rank, times_ns, values)
+        text = f"Resident memory of worker {rank}"
+        yield _Grown(f"worker {rank}", text, node, rank, times_ns, values)
 
 
 def _limits(window: Window, node: str) -> _Limits | None:
     """Those of the container where it has any, else of the machine."""
     for limit, used in zip(_LIMITS, _USED, strict=True):
-        most, taken = _latest(window, limit, node), _latest(window, used, node)
-        if most and taken is not None:
+        maximum, block = _latest(window, limit, node), _latest(window, used, node)
+        if maximum and block is not None:
             given_back = _latest(window, _RECLAIMABLE, node) if limit == _LIMITS[0] else None
-            return _Limits(most, taken - (given_back or 0.0))
+            return _Limits(maximum, block - (given_back or 0.0))
     return None
 
 
 def _latest(window: Window, metric: str, node: str) -> float | None:
-    found = [one for one in window.system(metric) if one.node == node]
-    return float(found[0].values[-1]) if found else None
+    result = [samples for samples in window.system(metric) if samples.node == node]
+    return float(result[0].values[-1]) if result else None

@@ -12,29 +12,44 @@ from sonde.read.window import Samples, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
 from sonde.rules._parameters import Percent, Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Instants
-from sonde.rules.system._job_gpus import holds_memory, note_memory
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.job_gpus import holds_memory, note_memory
+from sonde.rules.measures.system_samples import Instants
 
 _METRIC = "gpu.utilization_percent"
-_STEPS_INSIDE = 2  # one may begin with a pause, and one end with it
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of IdleGPU.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    max_steps_inside: int = 2  # one step may start with a pause and one may end with it
+
+
+LIMITS = Calibration()
 
 
 class IdleGPU(Rule):
-    """A GPU stays allocated and does nothing for minutes.
+    """A GPU is allocated but idle for minutes.
 
-    Why it matters: you pay for it, and nobody else can have it meanwhile.
-    How it decides: per GPU, utilization stays below threshold percent for longer than `minutes`:
-    before the first training step, after the last one, or in between. Only GPUs that the job uses
-    count: it holds memory there, or where the driver does not tell, they have been at work. What
-    was idle before its first work is told when that begins.
-    What to do: prepare data before the GPU is allocated; evaluate, save and upload elsewhere or
-    meanwhile; end the process, or free the GPU, when training is over.
+    Why it matters: You pay for it, and no one else can use it.
+    How it decides:
+    - A GPU's utilization stays below `threshold` percent for longer than `minutes`: before the
+      first training step, after the last one, or in between.
+    - Only GPUs that the job uses count: it holds memory on them, or, if the driver does not report
+      that, they have been busy.
+    What to do: Prepare data before the GPU is allocated. Evaluate, save and upload elsewhere or in
+    parallel. Exit the process, or free the GPU, when training is done.
     """
 
     minutes: Positive = 5.0
     threshold: Percent = 1.0
 
+    section = Section.MACHINE
+    calibration = LIMITS
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 30.0
@@ -84,11 +99,11 @@ class IdleGPU(Rule):
         where = f"after training step {gpu['after']}"
         if training.seconds_before(gpu["since_ns"], gpu["until_ns"]) > seconds / 2:
             where = "before the first training step"
-        elif gpu["steps"] > _STEPS_INSIDE:
-            where = f"while {gpu['steps']} training steps went by without it"
+        elif gpu["steps"] > LIMITS.max_steps_inside:
+            where = f"during {gpu['steps']} training steps"
         yield self.finding(
-            f"{samples.device} of {samples.node} was idle for {_lasted(seconds)} {where}, "
-            "though the job holds it.",
+            f"{samples.device} on {samples.node} was idle for {_lasted(seconds)} {where} while "
+            "allocated to the job.",
             node=samples.node,
             device=samples.device,
             subject=f"{samples.node}/{samples.device}",
@@ -104,17 +119,17 @@ class _Training:
     starts_ns: Instants
     ends_ns: Instants
     steps: Instants
-    known: State  # of this leg: began_ns, step
+    state: State  # of this attempt: began_ns, step
 
     def seconds_before(self, first_ns: int, last_ns: int) -> float:
         """How much of a stretch lies before the first step."""
-        began_ns = int(self.known.get("began_ns", last_ns))
+        began_ns = int(self.state.get("began_ns", last_ns))
         return (min(last_ns, began_ns) - first_ns) / NANOSECONDS
 
     def last_before(self, time_ns: int) -> int | None:
         """The last step that was over by then."""
         count = int(np.searchsorted(self.ends_ns, time_ns, side="right"))
-        return int(self.steps[count - 1]) if count else self.known.get("before")
+        return int(self.steps[count - 1]) if count else self.state.get("before")
 
     def count(self, first_ns: int, last_ns: int) -> int:
         """How many steps began in a stretch."""
@@ -123,17 +138,17 @@ class _Training:
 
 
 def _note_steps(window: Window, state: State) -> _Training:
-    known = state.of("training")
-    if known.get("leg") != window.leg.number:
-        known.clear()
-        known["leg"] = window.leg.number
-    known["before"] = known.get("step")
+    training_state = state.of("training")
+    if training_state.get("leg") != window.leg.number:
+        training_state.clear()
+        training_state["leg"] = window.leg.number
+    training_state["before"] = training_state.get("step")
     for table in window.steps()[:1]:
-        known.setdefault("began_ns", int(table.starts_ns[0]))
-        known["step"] = int(table.steps[-1])
-        return _Training(table.starts_ns, table.ends_ns, table.steps, known)
+        training_state.setdefault("began_ns", int(table.starts_ns[0]))
+        training_state["step"] = int(table.steps[-1])
+        return _Training(table.starts_ns, table.ends_ns, table.steps, training_state)
     nothing = np.empty(0, dtype=np.int64)
-    return _Training(nothing, nothing, nothing, known)
+    return _Training(nothing, nothing, nothing, training_state)
 
 
 def _lasted(seconds: float) -> str:

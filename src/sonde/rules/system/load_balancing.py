@@ -1,44 +1,60 @@
 """LoadBalancing: some GPUs of a job work much more than others."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.balance import BINS, distances, histogram
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Patience, Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Counting, Values
-from sonde.rules.system._job_gpus import holds_memory, note_memory
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.job_gpus import holds_memory, note_memory
+from sonde.rules.measures.system_samples import Counting, Values
 
 _METRIC = "gpu.utilization_percent"
-_BINS = 10
-_LEAST = 120  # datapoints of every GPU, calibrated: a minute at the usual interval
-_IN_A_ROW = 2  # such stretches, calibrated
-_IDLE = 1.0  # percent, in the mean: a GPU that does nothing at all is another rule's matter
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of LoadBalancing.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_samples: int = 120  # per GPU, a minute at the default interval
+    intervals_in_a_row: int = 2
+    idle_percent: float = 1.0  # an idle GPU is left to IdleGPU
+
+
+LIMITS = Calibration()
 
 
 class LoadBalancing(Rule):
-    """Some GPUs of a job work much more than others.
+    """Some GPUs of a job do much more work than others.
 
-    Why it matters: all of them wait for the busiest one, and you pay for all.
-    How it decides: utilization of every GPU of all nodes as a histogram of ten bins; fires when the
-    distance between two of them exceeds threshold. Classic takes half the sum of the differences
-    over the whole job. Calibrated takes how far, in the mean, the one would have to be moved to
-    become the other (0.2: twenty percentage points), so that 89 % and 91 % are neighbours; over
-    stretches of 120 datapoints of training, two in a row; without GPUs that do nothing or on which
-    the job has no memory.
-    What to do: give every GPU the same work: distributed samplers, batches of equal length, layers
-    split by their cost; a slow one may be throttled or shared with somebody.
+    Why it matters: All GPUs wait for the busiest one, and you pay for all of them.
+    How it decides:
+    - The utilization histograms (10 bins) of two GPUs differ by more than `threshold`: the average
+      shift needed to turn one into the other (0.2 is 20 percentage points).
+    - This holds in 2 intervals of 120 samples of training in a row.
+    - GPUs that are idle, or on which the job holds no memory, do not count. Not applied to jobs
+      with one GPU.
+    - Classic: half the sum of the histogram differences over the whole job exceeds `threshold`.
+    What to do: Give every GPU the same work: distributed samplers, batches of equal length, layers
+    split by cost. A slow GPU may be throttled or shared.
     """
 
     threshold: Positive = 0.2
     patience: Patience = "auto"
 
+    section = Section.MACHINE
+    calibration = LIMITS
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 120.0
@@ -53,14 +69,13 @@ class LoadBalancing(Rule):
         for samples in window.system(_METRIC):
             name = f"{samples.node}/{samples.device}"
             _, values = counting.take(state, name, samples.times_ns, samples.values)
-            places = np.clip(values * _BINS / 100, 0, _BINS - 1).astype(np.int64)
-            counts = np.bincount(places, minlength=_BINS)
             gpu = gpus.of(name)
-            gpu["counts"] = (np.array(gpu.get("counts", [0] * _BINS)) + counts).tolist()
+            counts = np.array(gpu.get("counts", [0] * BINS)) + histogram(values)
+            gpu["counts"] = counts.tolist()
             gpu["sum"] = gpu.get("sum", 0.0) + float(values.sum())
             gpu["is_own"] = self.is_classic or holds_memory(samples, state) is not False
-        seen = [sum(gpu["counts"]) for gpu in gpus.values()]
-        if len(seen) > 1 and min(seen) >= (1 if self.is_classic else _LEAST):
+        count = [sum(gpu["counts"]) for gpu in gpus.values()]
+        if len(count) > 1 and min(count) >= (1 if self.is_classic else LIMITS.min_samples):
             yield self._judge(state)
 
     def lacks(self, state: State) -> str | Shortfall:
@@ -68,44 +83,45 @@ class LoadBalancing(Rule):
         if self.is_classic or state.get("judged"):
             return ""
         has = min(sum(gpu["counts"]) for gpu in state.of("gpus").values())
-        return Shortfall(has, _LEAST, DataUnit.SYSTEM_SAMPLES)
+        return Shortfall(has, LIMITS.min_samples, DataUnit.SYSTEM_SAMPLES)
 
     def unfit(self, state: State) -> str:
         """One GPU has nobody to be compared with."""
-        return "there is one GPU" if len(state.of("gpus")) == 1 else ""
+        return "the job has only one GPU" if len(state.of("gpus")) == 1 else ""
 
     def _judge(self, state: State) -> Finding:
         gpus = {name: State(gpu) for name, gpu in state.of("gpus").items()}
         shares = {
             name: np.array(gpu["counts"]) / sum(gpu["counts"])
             for name, gpu in gpus.items()
-            if gpu["is_own"] and (self.is_classic or _mean(gpu) >= _IDLE)
+            if gpu["is_own"] and (self.is_classic or _mean(gpu) >= LIMITS.idle_percent)
         }
         pairs = list(combinations(shares, 2))
-        distances = self._distances(shares, pairs) if pairs else np.zeros(1)
-        worst = int(distances.argmax())
-        is_uneven = float(distances[worst]) > self.threshold
+        apart = self._distances(shares, pairs) if pairs else np.zeros(1)
+        worst = int(apart.argmax())
+        is_uneven = float(apart[worst]) > self.threshold
         state["judged"] = True
         state["in_a_row"] = state.get("in_a_row", 0) + 1 if is_uneven else 0
         if not self.is_classic:
             state.of("gpus").clear()
-        if not pairs or state["in_a_row"] < (1 if self.is_classic else _IN_A_ROW):
+        if not pairs or state["in_a_row"] < (1 if self.is_classic else LIMITS.intervals_in_a_row):
             return self.recovered("gpus")
         means = {name: _mean(gpus[name]) for name in shares}
-        return self._found(pairs[worst], float(distances[worst]), means)
+        return self._finding(pairs[worst], float(apart[worst]), means)
 
     def _distances(self, shares: dict[str, Values], pairs: list[tuple[str, str]]) -> Values:
-        apart = np.array([shares[one] - shares[other] for one, other in pairs])
         if self.is_classic:
+            apart = np.array([shares[item] - shares[second] for item, second in pairs])
             return np.asarray(np.abs(apart).sum(axis=1) / 2)
-        return np.asarray(np.abs(apart.cumsum(axis=1)).sum(axis=1) / _BINS)
+        matrix, rows = distances(list(shares.values())), list(shares)
+        return np.array([matrix[rows.index(item), rows.index(second)] for item, second in pairs])
 
-    def _found(self, pair: tuple[str, str], distance: float, means: dict[str, float]) -> Finding:
+    def _finding(self, pair: tuple[str, str], distance: float, means: dict[str, float]) -> Finding:
         lazy, eager = sorted(pair, key=lambda name: means[name])
         node, _, device = lazy.partition("/")
         return self.finding(
-            f"{device} of {node} is {means[lazy]:.0f} % busy in the mean, {_place(eager)} "
-            f"{means[eager]:.0f} %: their utilization is {distance:.2f} apart.",
+            f"Mean utilization is {means[lazy]:.0f}% on {_label(lazy)} and {means[eager]:.0f}% on "
+            f"{_label(eager)} (distance {distance:.2f}).",
             node=node,
             device=device,
             subject="gpus",
@@ -122,6 +138,6 @@ def _mean(gpu: State) -> float:
     return float(gpu["sum"]) / max(1, int(sum(gpu["counts"])))
 
 
-def _place(name: str) -> str:
+def _label(name: str) -> str:
     node, _, device = name.partition("/")
     return f"{device} of {node}"

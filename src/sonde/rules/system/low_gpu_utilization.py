@@ -1,6 +1,7 @@
 """LowGPUUtilization: a GPU has too little to do, all the time or again and again."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,27 +12,43 @@ from sonde.records.finding import Finding
 from sonde.records.need import Metric
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Patience, Percent
-from sonde.rules._rule import Rule, State
-from sonde.rules.system._datapoints import Counting, Values, datapoints_of, full_windows
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.system_samples import Counting, Values, datapoints_of, full_windows
 
 _METRIC = "gpu.utilization_percent"
-_IN_A_ROW = 2  # windows, calibrated
-_IDLE = 1.0  # percent: a GPU that does nothing at all is another rule's matter
-_LOW_SHARE = 0.1  # of the datapoints, calibrated: one pause is no fluctuation
-_LEAST_DIPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of LowGPUUtilization.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    windows_in_a_row: int = 2
+    idle_percent: float = 1.0  # an idle GPU is left to IdleGPU
+    low_share: float = 0.1  # of the samples; a single pause is not a fluctuation
+    min_dips: int = 4
+
+
+LIMITS = Calibration()
 
 
 class LowGPUUtilization(Rule):
-    """A GPU has too little to do: all the time (underused), or again and again (fluctuating).
+    """A GPU is underused, constantly or intermittently.
 
-    Why it matters: you pay for the whole GPU, busy or not.
-    How it decides: over windows of datapoints, per GPU: the 95th percentile is below threshold_p95
-    (underused), or it is not, and the 5th is below threshold_p5 (fluctuating). Calibrated looks
-    only at the time between the first and the last training step, wants two such windows in a row,
-    and calls it fluctuating when at least a tenth of the time lies in four or more dips: a pause
-    for a checkpoint is none. GPUs that do nothing at all are left to IdleGPU.
-    What to do: underused: raise the batch size, use lower precision or a smaller GPU; fluctuating:
-    find what the GPU waits for (`sonde dataloader`, `sonde operators`), mostly data or the host.
+    Why it matters: You pay for the whole GPU, busy or not.
+    How it decides:
+    - Underused: the 95th percentile of utilization over `window` samples is below `threshold_p95`.
+    - Fluctuating: it is not, but utilization is below `threshold_p5` for 10% of the samples, in 4
+      or more dips. A pause for a checkpoint is one dip.
+    - Either must hold in 2 windows in a row, between the first and the last training step.
+    - Not applied to GPUs that are idle all the time (see IdleGPU).
+    - Classic: one window after `patience` is enough, and fluctuating means that the 5th percentile
+      is below `threshold_p5`.
+    What to do: Underused: increase the batch size, use lower precision or a smaller GPU.
+    Fluctuating: find out what the GPU waits for (`sonde dataloader`, `sonde operators`), usually
+    data or the host.
     """
 
     threshold_p95: Percent = 70.0
@@ -39,6 +56,8 @@ class LowGPUUtilization(Rule):
     window: Count = 500
     patience: Patience = "auto"
 
+    section = Section.MACHINE
+    calibration = LIMITS
     needs = (Metric(_METRIC),)
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 120.0
@@ -65,7 +84,7 @@ class LowGPUUtilization(Rule):
 
     @property
     def _needed(self) -> int:
-        return self.window if self.is_classic else self.window * _IN_A_ROW
+        return self.window if self.is_classic else self.window * LIMITS.windows_in_a_row
 
     def _judge(self, samples: Samples, rows: Values, gpu: State) -> Finding:
         kind = self._kind(rows[:, 1])
@@ -73,20 +92,20 @@ class LowGPUUtilization(Rule):
         gpu["in_a_row"] = gpu.get("in_a_row", 0) + 1 if is_again else int(bool(kind))
         gpu["kind"] = kind
         subject = f"{samples.node}/{samples.device}"
-        if not kind or gpu["in_a_row"] < (1 if self.is_classic else _IN_A_ROW):
+        if not kind or gpu["in_a_row"] < (1 if self.is_classic else LIMITS.windows_in_a_row):
             return self.recovered(subject)
         values = rows[:, 1]
-        p5, p50, p95 = (float(one) for one in np.percentile(values, (5, 50, 95)))
+        p5, p50, p95 = (float(item) for item in np.percentile(values, (5, 50, 95)))
         first_ns, last_ns = int(rows[0, 0]), int(rows[-1, 0])
         hours = (last_ns - first_ns) / NANOSECONDS / 3600 * (1 - float(values.mean()) / 100)
-        said = (
-            f"is underused: it never passed {p95:.0f} %"
+        text = (
+            f"is underused: 95th percentile of utilization {p95:.0f}%"
             if kind == "underused"
-            else f"fluctuates: {float(np.mean(values < self.threshold_p5)):.0%} of the time it is "
-            f"below {self.threshold_p5:.0f} %, though it reaches {p95:.0f} %"
+            else f"fluctuates: utilization is below {self.threshold_p5:.0f}% for "
+            f"{float(np.mean(values < self.threshold_p5)):.0%} of the time and reaches {p95:.0f}%"
         )
         return self.finding(
-            f"{samples.device} of {samples.node} {said} (mean {values.mean():.0f} % over "
+            f"{samples.device} on {samples.node} {text} (mean {values.mean():.0f}% over "
             f"{(last_ns - first_ns) / NANOSECONDS:.0f} s).",
             node=samples.node,
             device=samples.device,
@@ -109,11 +128,11 @@ class LowGPUUtilization(Rule):
             if p95 < self.threshold_p95:
                 return "underused"
             return "fluctuating" if p95 > self.threshold_p95 and p5 < self.threshold_p5 else ""
-        if p95 < _IDLE:
+        if p95 < LIMITS.idle_percent:
             return ""
         if p95 < self.threshold_p95:
             return "underused"
         is_low = values < self.threshold_p5
         dips = int(np.sum(is_low[1:] & ~is_low[:-1])) + int(is_low[0])
-        is_fluctuating = is_low.mean() >= _LOW_SHARE and dips >= _LEAST_DIPS
+        is_fluctuating = is_low.mean() >= LIMITS.low_share and dips >= LIMITS.min_dips
         return "fluctuating" if is_fluctuating else ""

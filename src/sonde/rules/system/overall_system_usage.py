@@ -9,7 +9,7 @@ from sonde.analyze.sketch import add_to_sketch, sketch_quantiles
 from sonde.read.window import Samples, Window
 from sonde.records.finding import Evidence, Finding
 from sonde.records.need import Metric
-from sonde.rules._rule import Rule, State
+from sonde.rules._rule import Rule, Section, State
 
 _METRICS = (
     *("cpu.utilization_percent", "cpu.iowait_percent", "memory.used_percent"),
@@ -17,19 +17,21 @@ _METRICS = (
     *("disk.read_bytes_per_second", "disk.write_bytes_per_second"),
     *("network.receive_bytes_per_second", "network.transmit_bytes_per_second"),
 )
-_PERCENTS = (50.0, 95.0, 99.0)
+_PERCENTILES = (50.0, 95.0, 99.0)
 
 
 class OverallSystemUsage(Rule):
-    """How much of each node does the job use? Statistics: it never fires.
+    """How much of each node does the job use? Statistics only: it never fires.
 
-    Why it matters: what a job leaves unused could be a smaller machine, or a second job.
-    How it decides: for every node and metric, all GPUs, disks or network interfaces of it together:
-    the least, the median, the 95th and 99th percentile and the highest value of the whole job. The
-    percentiles are right to within a hundredth of their value.
-    What to do: compare the nodes with each other and with what was paid for.
+    Why it matters: What a job leaves unused could be a smaller machine, or a second job.
+    How it decides:
+    - For every node and metric, all devices together: minimum, median, 95th and 99th percentile,
+      and maximum over the whole job.
+    - The percentiles are accurate to 1%.
+    What to do: Compare the nodes with each other and with what you pay for.
     """
 
+    section = Section.MACHINE
     needs = tuple(map(Metric, _METRICS))
     window_steps: ClassVar[int | None] = None
     window_seconds: ClassVar[float | None] = 300.0
@@ -41,24 +43,26 @@ class OverallSystemUsage(Rule):
             for samples in window.system(metric):
                 if not samples.device.startswith("cpu"):  # one core of many
                     nodes.setdefault(samples.node, []).append(samples)
-            for node, parts in nodes.items():
-                own = state.of(f"{node} {metric}")
-                values = np.concatenate([one.values for one in parts])
-                least, most = float(values.min()), float(values.max())
-                own["least"] = min(own.get("least", least), least)
-                own["most"] = max(own.get("most", most), most)
-                add_to_sketch(own.of("sketch"), values.astype(np.float64))
+            for node, series in nodes.items():
+                metric_state = state.of(f"{node} {metric}")
+                values = np.concatenate([samples_of_device.values for samples_of_device in series])
+                minimum, maximum = float(values.min()), float(values.max())
+                metric_state["least"] = min(metric_state.get("least", minimum), minimum)
+                metric_state["most"] = max(metric_state.get("most", maximum), maximum)
+                add_to_sketch(metric_state.of("sketch"), values.astype(np.float64))
         yield from ()
 
     def summary(self, state: State) -> Evidence:
         """Least, median, 95th and 99th percentile, and highest, of each node and metric."""
         return {
             name: [
-                own["least"],
+                metric_state["least"],
                 *np.clip(
-                    sketch_quantiles(own["sketch"], _PERCENTS), own["least"], own["most"]
+                    sketch_quantiles(metric_state["sketch"], _PERCENTILES),
+                    metric_state["least"],
+                    metric_state["most"],
                 ).tolist(),
-                own["most"],
+                metric_state["most"],
             ]
-            for name, own in state.items()
+            for name, metric_state in state.items()
         }

@@ -1,34 +1,50 @@
 """AllZero: a tensor that holds nothing but noughts."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Need, Statistics
 from sonde.rules._parameters import Percent, Regex
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._chosen import chosen_tensors, layer_of, needs_of
-from sonde.rules.tensors._streaks import Streaks
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.streaks import Streaks
+from sonde.rules.measures.tensor_selection import chosen_tensors, layer_of, needs_of
 
-_IN_A_ROW = 3  # recorded steps: at the first one, many tensors are nought on purpose
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of AllZero.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    steps_in_a_row: int = 3  # at the first recorded step, many tensors are zero on purpose
+
+
+LIMITS = Calibration()
 
 
 class AllZero(Rule):
-    """Tensors of one's choice are all nought.
+    """All values of a selected tensor are zero.
 
-    Why it matters: a gradient, an activation or an input that is nought teaches nothing.
-    How it decides: classic fires at every recorded step at which at least threshold percent of a
-    chosen tensor's values are nought. Calibrated wants three recorded steps in a row. It needs to
-    be told which tensors: collection_names or tensor_regex.
-    What to do: look for where it comes from: an input that is empty, a dead activation, a mask that
-    hides everything, a layer whose output is not used.
+    Why it matters: A gradient, activation or input of zeros carries no information, so nothing is
+    learned from it.
+    How it decides:
+    - At least `threshold` percent of the values of a selected tensor are zero.
+    - This holds at 3 recorded steps in a row. Classic: at any recorded step.
+    - Not applied unless `collection_names` or `tensor_regex` selects tensors.
+    What to do: Find out where the zeros come from: an empty input, a dead activation, a mask that
+    hides everything, or a layer whose output is not used.
     """
 
     collection_names: tuple[str, ...] | None = None
     tensor_regex: Regex | None = None
     threshold: Percent = 100.0
 
+    section = Section.MODEL
+    calibration = LIMITS
     needs = (Statistics("all"),)
     window_steps: ClassVar[int] = 50
 
@@ -52,23 +68,23 @@ class AllZero(Rule):
                 percent = 100 * share
                 streaks.note(tensor.name, step, holds=percent >= self.threshold)
                 if self.is_classic and percent >= self.threshold:
-                    yield self._found(tensor.name, percent, (step, step), tensor.worker)
-            if not self.is_classic and streaks.rows(tensor.name) >= _IN_A_ROW:
+                    yield self._finding(tensor.name, percent, (step, step), tensor.worker)
+            if not self.is_classic and streaks.rows(tensor.name) >= LIMITS.steps_in_a_row:
                 steps = streaks.steps(tensor.name)
-                yield self._found(tensor.name, percent, steps, tensor.worker)
+                yield self._finding(tensor.name, percent, steps, tensor.worker)
 
     def unfit(self, state: State) -> str:
         """Nobody has said where to look."""
         del state
-        return "" if self._is_set else "set collection_names or tensor_regex: it looks at nothing"
+        return "" if self._is_set else "set collection_names or tensor_regex to select tensors"
 
-    def _found(
+    def _finding(
         self, name: str, percent: float, steps: tuple[int, int], worker: int | None
     ) -> Finding:
         is_gradient = name.startswith("gradient/")
         what = f"the gradient of {layer_of(name)}" if is_gradient else name
         return self.finding(
-            f"{percent:.4g} % of {what} are nought.",
+            f"{percent:.4g}% of the values of {what} are zero.",
             step=steps,
             tensor=name,
             worker=worker,

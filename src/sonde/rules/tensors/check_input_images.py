@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.read.window import Window
@@ -9,26 +10,40 @@ from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive, Regex
-from sonde.rules._rule import Rule, State
+from sonde.rules._rule import Rule, Section, State
 
 _KIND = "input-channels"
 _AXIS = 1
-_SAMPLES = 64  # images have many pixels: so few suffice, where no number is set
-_CLEAR = 8  # images, where every inspection shows the same
-_FAR = 10.0  # bytes from 0 to 255 lie beyond it; images from 0 to 1 train well as they are
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of CheckInputImages.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_images: int = 64  # an image has many pixels
+    min_clear_images: int = 8  # if every inspection exceeds the limit
+    max_mean: float = 10.0  # bytes from 0 to 255 exceed it; images from 0 to 1 train well
+
+
+LIMITS = Calibration()
 
 
 class CheckInputImages(Rule):
-    """Images go into the model without being normalized.
+    """Images enter the model without normalization.
 
-    Why it matters: inputs far from nought make training slow or unstable.
-    How it decides: by the mean of each channel over the images that were inspected, up to 64 per
-    inspection, with inspections spread over the job. Classic fires where it differs from 0 by more
-    than `threshold_mean`, once `threshold_samples` images went into the model. Calibrated fires
-    beyond 10, after 64 inspected images, or after 8 where each inspection exceeds it: images from 0
-    to 1 are not centered either, and train well. What you set holds.
-    What to do: subtract each channel's mean and divide by its standard deviation (`Normalize` after
-    `ToTensor`), in training and evaluation alike.
+    Why it matters: Inputs far from zero make training slow or unstable.
+    How it decides:
+    - The mean of a channel over the inspected images (up to 64 per inspection) is farther than 10
+      from 0, or than `threshold_mean` if you set it.
+    - Needs 64 inspected images, or 8 if every inspection is beyond the limit. If you set
+      `threshold_samples`: that many images.
+    - Images between 0 and 1 do not fire: they are not centered, but train well.
+    - Classic: farther than `threshold_mean` from 0 after `threshold_samples` images.
+    What to do: Subtract each channel's mean and divide by its standard deviation (`Normalize` after
+    `ToTensor`), in training and evaluation.
     """
 
     threshold_mean: Positive = 0.2
@@ -36,6 +51,8 @@ class CheckInputImages(Rule):
     regex: Regex | None = None
     channel: Count = _AXIS
 
+    section = Section.DATA
+    calibration = LIMITS
     needs = (Observations(_KIND),)
     window_steps: ClassVar[int] = 10
 
@@ -43,36 +60,47 @@ class CheckInputImages(Rule):
         """Adds up the images of a window."""
         if self.channel != _AXIS:
             return
-        seen = {}
-        for one in window.observations(_KIND):
-            if self.regex is None or re.search(self.regex, one.subject):
-                known = state.of("inputs", one.subject)
-                means = [one.value * float(mean) for mean in one.facts["means"]]
-                sums = known.get("sums") or [0.0] * len(means)
+        count = {}
+        for observation in window.observations(_KIND):
+            if self.regex is None or re.search(self.regex, observation.subject):
+                input_tensor_state = state.of("inputs", observation.subject)
+                means = [observation.value * float(mean) for mean in observation.facts["means"]]
+                sums = input_tensor_state.get("sums") or [0.0] * len(means)
                 if len(sums) != len(means):
                     continue
-                known["sums"] = [total + mean for total, mean in zip(sums, means, strict=True)]
-                known.setdefault("since", one.step)
-                known["images"] = known.get("images", 0) + round(one.value)
-                passed = round(one.value) * (one.step - known["since"] + 1)
-                known["passed"] = max(known.get("passed", 0), known["images"], passed)
-                lowest = max(abs(float(mean)) for mean in one.facts["means"])
-                known["lowest"] = min(known.get("lowest", lowest), lowest)
-                seen[one.subject] = one.step
-        for name, step in seen.items():
+                input_tensor_state["sums"] = [
+                    total + mean for total, mean in zip(sums, means, strict=True)
+                ]
+                input_tensor_state.setdefault("since", observation.step)
+                input_tensor_state["images"] = input_tensor_state.get("images", 0) + round(
+                    observation.value
+                )
+                passed = round(observation.value) * (
+                    observation.step - input_tensor_state["since"] + 1
+                )
+                input_tensor_state["passed"] = max(
+                    input_tensor_state.get("passed", 0), input_tensor_state["images"], passed
+                )
+                lowest = max(abs(float(mean)) for mean in observation.facts["means"])
+                input_tensor_state["lowest"] = min(input_tensor_state.get("lowest", lowest), lowest)
+                count[observation.subject] = observation.step
+        for name, step in count.items():
             yield from self._judged(name, step, state.of("inputs", name))
 
     def unfit(self, state: State) -> str:
         """Images whose channels come last."""
         del state
-        return "" if self.channel == _AXIS else f"channels are looked for in axis {_AXIS} only"
+        return "" if self.channel == _AXIS else f"only channels in axis {_AXIS} are supported"
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many images are missing."""
-        seen = [(self._seen(one), one) for one in state.of("inputs").values()]
-        if any(images >= self._needed(one) for images, one in seen):
+        count = [
+            (self._inspected(input_tensor), input_tensor)
+            for input_tensor in state.of("inputs").values()
+        ]
+        if any(images >= self._needed(item) for images, item in count):
             return ""
-        images = max((images for images, _ in seen), default=0)
+        images = max((images for images, _ in count), default=0)
         return Shortfall(images, self._needed(State()), DataUnit.IMAGES)
 
     @property
@@ -83,26 +111,28 @@ class CheckInputImages(Rule):
     @property
     def _limit(self) -> float:
         is_set = self.is_classic or "threshold_mean" in self.given
-        return self.threshold_mean if is_set else _FAR
+        return self.threshold_mean if is_set else LIMITS.max_mean
 
-    def _seen(self, known: State) -> int:
-        return int(known["passed"] if self._is_counted else known["images"])
+    def _inspected(self, state: State) -> int:
+        return int(state["passed"] if self._is_counted else state["images"])
 
-    def _needed(self, known: State) -> int:
+    def _needed(self, state: State) -> int:
         if self._is_counted:
             return self.threshold_samples
-        return _CLEAR if known.get("lowest", 0.0) > self._limit else _SAMPLES
+        return (
+            LIMITS.min_clear_images if state.get("lowest", 0.0) > self._limit else LIMITS.min_images
+        )
 
-    def _judged(self, name: str, step: int, known: State) -> Iterator[Finding]:
-        images, limit = int(known["images"]), self._limit
-        if self._seen(known) < self._needed(known):
+    def _judged(self, name: str, step: int, state: State) -> Iterator[Finding]:
+        images, limit = int(state["images"]), self._limit
+        if self._inspected(state) < self._needed(state):
             return
-        means = [total / images for total in known["sums"]]
-        worst = max(range(len(means)), key=lambda place: abs(means[place]))
+        means = [total / images for total in state["sums"]]
+        worst = max(range(len(means)), key=lambda index: abs(means[index]))
         if abs(means[worst]) > limit:
             yield self.finding(
-                f"Channel {worst} of {name} has the mean {means[worst]:.3g} over {images} images.",
-                step=(int(known["since"]), step),
+                f"Channel {worst} of {name} has a mean of {means[worst]:.3g} over {images} images.",
+                step=(int(state["since"]), step),
                 tensor=name,
                 evidence={"means": means, "limit": limit, "images": images},
             )

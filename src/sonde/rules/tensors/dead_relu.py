@@ -12,22 +12,36 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Regex
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._streaks import Streaks
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.streaks import Streaks
+from sonde.rules.measures.tensor_selection import layers_affected
 
 _KIND = "unit-activity"
-_LOOKS = 3  # in a row: the first steps of a large learning rate may silence units for a moment
-_SPAN = 5  # steps
-_SAMPLES = 32  # of which a unit that is active in one of fifty is seen mostly once
-_LEAST_SAMPLES = 8
-_NEARLY_ALL = 90.0  # percent, where samples are few: then living units look dead, but never all
-_SIGMAS = 2.0  # of a share of few units
-_MOST = 75.0  # percent of a layer: with fewer dead units it still learns, so it is advice
-_NAMED = 8
+_MAX_LISTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of DeadRelu.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    # the first steps of a high learning rate may silence units briefly
+    inspections_in_a_row: int = 3
+    span_steps: int = 5
+    full_batch: int = 32  # with which a unit active in one of 50 samples is usually seen
+    min_batch: int = 8
+    small_batch_percent: float = 90.0  # of a layer, if the batch is smaller
+    sigmas: float = 2.0  # of a share of few units
+    warning_percent: float = 75.0  # of a layer; with fewer dead units it still learns
+
+
+LIMITS = Calibration()
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Inspection:
     """How many units of a layer are silent in one batch."""
 
     layer: str
@@ -46,81 +60,103 @@ class _Look:
 class DeadRelu(Rule):
     """Most units of a layer output zero for nearly all inputs.
 
-    Why it matters: a dead unit has no gradient and does not come back; the layer is narrower than
+    Why it matters: A dead unit gets no gradient and does not recover, so the layer is narrower than
     it looks.
-    How it decides: a unit is dead where at most `threshold_inactivity` percent of a batch activate
-    it (counted for 0.1, 1, 5, 10 and 50; the next lower one is taken). Classic fires at every
-    inspection with more than `threshold_layer` percent of a layer dead. Calibrated needs three
-    inspections in a row and a margin for chance in small layers; in batches of fewer than 32
-    samples, 90% of the layer. Below 75% of the layer it is advice.
-    What to do: lower the learning rate; initialize with small or positive biases; normalize before
-    the activation; use a leaky variant.
+    How it decides:
+    - A unit is dead if at most `threshold_inactivity` percent of a batch's samples activate it
+      (measured at 0.1, 1, 5, 10 and 50; the next lower value is used).
+    - Fires if more than `threshold_layer` percent of a layer is dead at 3 inspections in a row,
+      plus 2 standard errors for small layers. With batches of 8 to 31 samples: 90%.
+    - `info` below 75% of the layer, unless you set `threshold_layer`.
+    - Classic: more than `threshold_layer` percent at any inspection.
+    What to do: Lower the learning rate, initialize with small or positive biases, normalize before
+    the activation, or use a leaky variant.
     """
 
     tensor_regex: Regex = ".*relu_output"
     threshold_inactivity: Percent = 1.0
     threshold_layer: Percent = 50.0
 
+    section = Section.MODEL
+    calibration = LIMITS
     needs = (Observations(_KIND),)
     window_steps: ClassVar[int] = 10
     explains = ("VanishingGradient", "NoGradient", "LossNotDecreasing")
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Looks at how many units of each layer are silent."""
-        looks = list(self._looks(window))
+        inspections = list(self._inspections(window))
         if self.is_classic:
-            for look in looks:
-                if look.percent > self.threshold_layer:
-                    yield self._found([look], (look.step, look.step), subject=look.layer)
+            for item in inspections:
+                if item.percent > self.threshold_layer:
+                    yield self._finding([item], (item.step, item.step), subject=item.layer)
             return
         streaks = Streaks(state)
         latest = {}
-        for look in looks:
-            state["samples"] = max(state.get("samples", 0), look.samples)
-            if look.samples >= _LEAST_SAMPLES and look.units:
+        for entry in inspections:
+            state["samples"] = max(state.get("samples", 0), entry.samples)
+            if entry.samples >= LIMITS.min_batch and entry.units:
                 state["looks"] = state.get("looks", 0) + 1
-                streaks.note(look.layer, look.step, holds=look.percent > self._limit(look))
-                latest[look.layer] = look
-        dead = [latest[name] for name in streaks.lasting(_LOOKS, _SPAN) if name in latest]
+                streaks.note(entry.layer, entry.step, holds=entry.percent > self._limit(entry))
+                latest[entry.layer] = entry
+        dead = [
+            latest[name]
+            for name in streaks.lasting(LIMITS.inspections_in_a_row, LIMITS.span_steps)
+            if name in latest
+        ]
         if dead:
-            dead.sort(key=lambda one: -one.percent)
-            first = min(streaks.steps(one.layer)[0] for one in dead)
-            yield self._found(dead, (first, max(one.step for one in dead)), subject="relu_output")
+            dead.sort(key=lambda inspection: -inspection.percent)
+            first = min(streaks.steps(inspection.layer)[0] for inspection in dead)
+            yield self._finding(
+                dead, (first, max(inspection.step for inspection in dead)), subject="relu_output"
+            )
 
     def lacks(self, state: State) -> str | Shortfall:
         """Larger batches, or more looks."""
-        if self.is_classic or state.get("looks", 0) >= _LOOKS:
+        if self.is_classic or state.get("looks", 0) >= LIMITS.inspections_in_a_row:
             return ""
-        if 0 < state.get("samples", 0) < _LEAST_SAMPLES:
-            return Shortfall(state["samples"], _LEAST_SAMPLES, DataUnit.BATCH_SAMPLES)
-        return Shortfall(state.get("looks", 0), _LOOKS, DataUnit.INSPECTIONS)
+        if 0 < state.get("samples", 0) < LIMITS.min_batch:
+            return Shortfall(state["samples"], LIMITS.min_batch, DataUnit.BATCH_SAMPLES)
+        return Shortfall(state.get("looks", 0), LIMITS.inspections_in_a_row, DataUnit.INSPECTIONS)
 
-    def _looks(self, window: Window) -> Iterator[_Look]:
-        for one in window.observations(_KIND):
+    def _inspections(self, window: Window) -> Iterator[_Inspection]:
+        for observation in window.observations(_KIND):
             # the hook knows a rectifier when it sees one: names matter only to whom they do
-            if "tensor_regex" not in self.given or re.search(self.tensor_regex, one.subject):
-                yield self._look(one)
+            if "tensor_regex" not in self.given or re.search(
+                self.tensor_regex, observation.subject
+            ):
+                yield self._inspection(observation)
 
-    def _look(self, seen: Observation) -> _Look:
-        told = seen.facts
-        counted = {float(percent): int(count) for percent, count in told["inactive"].items()}
+    def _inspection(self, observation: Observation) -> _Inspection:
+        facts = observation.facts
+        counted = {float(percent): int(count) for percent, count in facts["inactive"].items()}
         below = [percent for percent in counted if percent <= self.threshold_inactivity]
         inactive = counted[max(below) if below else min(counted)]
-        rest = (round(seen.value), inactive, int(told["samples"]))
-        return _Look(seen.subject, seen.step, seen.worker, *rest)
+        rest = (round(observation.value), inactive, int(facts["samples"]))
+        return _Inspection(observation.subject, observation.step, observation.worker, *rest)
 
-    def _limit(self, look: _Look) -> float:
-        by_chance = _SIGMAS * 50 / sqrt(look.units)
+    def _limit(self, inspection: _Inspection) -> float:
+        by_chance = LIMITS.sigmas * 50 / sqrt(inspection.units)
         limit = min(self.threshold_layer + by_chance, 99.0)
-        return limit if look.samples >= _SAMPLES else max(limit, _NEARLY_ALL)
+        return (
+            limit
+            if inspection.samples >= LIMITS.full_batch
+            else max(limit, LIMITS.small_batch_percent)
+        )
 
-    def _found(self, dead: list[_Look], steps: tuple[int, int], subject: str) -> Finding:
+    def _finding(self, dead: list[_Inspection], steps: tuple[int, int], subject: str) -> Finding:
         worst = dead[0]
-        is_most = worst.percent >= _MOST or self.is_classic or "threshold_layer" in self.given
-        others = f" So it is in {len(dead) - 1} more layers." if len(dead) > 1 else ""
+        share = f"{worst.inactive} of {worst.units} units ({worst.percent:.0f}%)"
+        share = f"All {worst.units} units" if worst.inactive == worst.units else share
+        is_most = (
+            worst.percent >= LIMITS.warning_percent
+            or self.is_classic
+            or "threshold_layer" in self.given
+        )
+        remaining_names = layers_affected(len(dead) - 1)
         return self.finding(
-            f"{worst.inactive} of {worst.units} units of {worst.layer} ({worst.percent:.0f} %) are "
-            f"nought in at least {100 - self.threshold_inactivity:g} % of the samples.{others}",
+            f"{share} of {worst.layer} output zero for at least "
+            f"{100 - self.threshold_inactivity:g}% of the samples.{remaining_names}",
             severity=Severity.WARNING if is_most else Severity.INFO,
             step=steps,
             tensor=worst.layer,
@@ -131,6 +167,6 @@ class DeadRelu(Rule):
                 "threshold_layer": self.threshold_layer,
                 "units": worst.units,
                 "samples": worst.samples,
-                "layers": [one.layer for one in dead[:_NAMED]],
+                "layers": [inspection.layer for inspection in dead[:_MAX_LISTED]],
             },
         )

@@ -11,15 +11,27 @@ from sonde.read.window import Curve, Window, WindowTensor
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Losses, Need, Statistics
 from sonde.rules._parameters import Regex
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._chosen import LOSSES, chosen_tensors, layer_of, needs_of
-from sonde.rules.tensors._together import column_of_all
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.tensor_columns import column_of_all
+from sonde.rules.measures.tensor_selection import LOSSES, chosen_tensors, layer_of, needs_of
 
 _LOOKED_AT = ("gradients", "weights", "biases", "outputs")
 _STAY = ("weights", "biases")
 _MAY_BE_INFINITE = "outputs"  # a mask or a log-probability of nought is infinite on purpose
 _REFUSED = "refused-step"
-_LOST = 3  # losses in a row: one alone may be a batch that the script throws away
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of ExplodingTensor.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    lost_losses: int = 3  # in a row; a single one may be a batch that the script discards
+
+
+LIMITS = Calibration()
 
 
 @dataclass(frozen=True)
@@ -40,27 +52,32 @@ class _Bad:
 
 
 class ExplodingTensor(Rule):
-    """A loss, a gradient or a weight is NaN or infinite.
+    """A loss, gradient or weight is NaN or infinite.
 
-    Why it matters: nothing is learned from then on, and what is saved is worthless.
-    How it decides: classic fires wherever a recorded tensor, or the loss, holds such a value.
-    Calibrated looks at losses, gradients, weights and outputs (there only at NaN: masks are
-    infinite on purpose), leaves out steps that a gradient scaler skips, since it tries them out,
-    and says `critical` once a weight or three losses in a row are lost. An optimizer step that was
-    refused because of non-finite gradients is always `critical`.
-    What to do: lower the learning rate or clip gradients; look for a division, a logarithm or a
-    root of nought at the place that is named; with half precision use bfloat16 or a gradient
-    scaler; check the input.
+    Why it matters: Nothing is learned from then on, and what is saved is worthless.
+    How it decides:
+    - A loss, gradient, gradient norm, weight or output is NaN, or infinite (except outputs, which
+      masks make infinite on purpose).
+    - Steps that a gradient scaler skips do not count.
+    - Critical if a weight or 3 losses in a row are affected, or if an optimizer step was refused
+      because of non-finite gradients; otherwise a warning.
+    - Classic: any such value in the selected tensors, always critical.
+    What to do: Lower the learning rate or clip gradients. Look for a division, logarithm or square
+    root of zero at the reported location. In half precision, use bfloat16 or a gradient scaler.
+    Check the input.
     """
 
     collection_names: tuple[str, ...] | None = None
     tensor_regex: Regex | None = None
     only_nan: bool = False
 
-    needs = (Losses(), *(Statistics(one) for one in _LOOKED_AT))
+    section = Section.MODEL
+    calibration = LIMITS
+    needs = (Losses(), *(Statistics(item) for item in _LOOKED_AT))
     window_steps: ClassVar[int] = 10
     recovers_after: ClassVar[int] = 4
     sees_end = True  # a job that is stopped before damage never finishes the step
+    stops_before_damage = True
     explains = ("LossNotDecreasing", "LossDiverging", "LossSpike", "GradientNormSpike")
 
     @property
@@ -78,31 +95,35 @@ class ExplodingTensor(Rule):
             yield self._refused(refused, _origin(window))
             return
         if self.is_classic:
-            for one in sorted(self._in_chosen(window), key=lambda one: one.step):
-                yield self._found([one], _origin(window), Severity.CRITICAL, subject=one.name)
+            for entry in sorted(self._in_chosen(window), key=lambda item: item.step):
+                yield self._finding([entry], _origin(window), Severity.CRITICAL, subject=entry.name)
             return
         skipped = _skipped_steps(window)
         lost = self._lost_in_a_row(window, skipped, state.of("losses"))
-        found = self._anywhere(window, state.of("weights"))
-        bad = [one for one in found if one.step not in skipped]
+        anywhere = self._anywhere(window, state.of("weights"))
+        bad = [result for result in anywhere if result.step not in skipped]
         if not bad:
             state.pop("first", None)
             return
         bad.sort(key=_order)
-        known = state.of("first")
-        first = _Bad(**known["bad"]) if known else bad[0]
-        known["bad"] = asdict(first)
-        known["origin"] = known.get("origin") or _origin(window)
-        is_lost = lost >= _LOST or (window.is_last and lost) or any(one.stays for one in bad)
+        first_state = state.of("first")
+        first = _Bad(**first_state["bad"]) if first_state else bad[0]
+        first_state["bad"] = asdict(first)
+        first_state["origin"] = first_state.get("origin") or _origin(window)
+        is_lost = (
+            lost >= LIMITS.lost_losses
+            or (window.is_last and lost)
+            or any(problem.stays for problem in bad)
+        )
         severity = Severity.CRITICAL if is_lost else Severity.WARNING
-        yield self._found([first, *bad], known["origin"], severity, subject="non-finite")
+        yield self._finding([first, *bad], first_state["origin"], severity, subject="non-finite")
 
     def _refused(self, refused: Sequence[Observation], origin: str) -> Finding:
         """The job was stopped before an optimizer used non-finite gradients."""
-        first = min(refused, key=lambda one: (not one.subject, one.step, one.worker))
+        first = min(refused, key=lambda name: (not name.subject, name.step, name.worker))
         names = first.subject.split(", ") if first.subject else []
         whose = f" of {first.subject}" if names else ""
-        come = f" They came from the {origin}." if origin else ""
+        come = f" First seen in the {origin}." if origin else ""
         return self.finding(
             f"The gradients{whose} are not finite at step {first.step}. The job was stopped before "
             f"the optimizer used them.{come}",
@@ -121,15 +142,15 @@ class ExplodingTensor(Rule):
             return
         for curve in (*window.losses(), *window.scalars("gradient_norm*")):
             yield from self._in_curve(curve)
-        found = {name: window.tensors(name, each_worker=True) for name in _LOOKED_AT}
-        _remember([tensor for name in _STAY for tensor in found[name]], born)
-        if not _are_finite([tensor for tensors in found.values() for tensor in tensors]):
-            yield from self._in_tensors(found, born)
+        result = {name: window.tensors(name, each_worker=True) for name in _LOOKED_AT}
+        _remember([tensor for name in _STAY for tensor in result[name]], born)
+        if not _are_finite([tensor for tensors in result.values() for tensor in tensors]):
+            yield from self._in_tensors(result, born)
 
     def _in_tensors(
-        self, found: Mapping[str, Sequence[WindowTensor]], born: State
+        self, by_collection: Mapping[str, Sequence[WindowTensor]], born: State
     ) -> Iterator[_Bad]:
-        for name, tensors in found.items():
+        for name, tensors in by_collection.items():
             if name in _STAY:
                 yield from self._in_weights(tensors, born)
             else:
@@ -139,9 +160,9 @@ class ExplodingTensor(Rule):
 
     def _in_weights(self, tensors: Sequence[WindowTensor], born: State) -> Iterator[_Bad]:
         for tensor in tensors:
-            for one in _in_tensor(tensor, only_nan=self.only_nan, stays=True):
-                if one.nans or one.infinities > born[tensor.name]:
-                    yield one
+            for item in _in_tensor(tensor, only_nan=self.only_nan, stays=True):
+                if item.nans or item.infinities > born[tensor.name]:
+                    yield item
 
     def _in_chosen(self, window: Window) -> Iterator[_Bad]:
         names = self.collection_names
@@ -149,16 +170,16 @@ class ExplodingTensor(Rule):
             for curve in window.losses():
                 yield from self._in_curve(curve)
         tensors = chosen_tensors(window, names, self.tensor_regex, each_worker=True)
-        window.count(sum(len(one.steps) for one in tensors))
+        window.count(sum(len(tensor.steps) for tensor in tensors))
         for tensor in tensors:
             yield from _in_tensor(tensor, only_nan=self.only_nan)
 
     def _in_curve(self, curve: Curve) -> Iterator[_Bad]:
-        for place in np.flatnonzero(~np.isfinite(curve.values)).tolist():
-            is_nan = bool(np.isnan(curve.values[place]))
+        for index in np.flatnonzero(~np.isfinite(curve.values)).tolist():
+            is_nan = bool(np.isnan(curve.values[index]))
             if is_nan or not self.only_nan:
                 counts = (float(is_nan), float(not is_nan))
-                yield _Bad(int(curve.steps[place]), curve.name, *counts)
+                yield _Bad(int(curve.steps[index]), curve.name, *counts)
 
     def _lost_in_a_row(self, window: Window, skipped: set[int], state: State) -> int:
         """How many losses in a row, up to the last one, are not finite."""
@@ -170,17 +191,17 @@ class ExplodingTensor(Rule):
                 if step not in skipped:
                     is_lost = not np.isfinite(value)
                     state[curve.name] = state.get(curve.name, 0) + 1 if is_lost else 0
-        return max((int(one) for one in state.values()), default=0)
+        return max((int(item) for item in state.values()), default=0)
 
-    def _found(self, bad: list[_Bad], origin: str, severity: Severity, subject: str) -> Finding:
+    def _finding(self, bad: list[_Bad], origin: str, severity: Severity, subject: str) -> Finding:
         first = bad[0]
-        names = list(dict.fromkeys(one.name for one in bad))
-        others = f" (and {len(names) - 1} more tensors)" if len(names) > 1 else ""
-        come = f" It came from the {origin}." if origin else ""
+        names = list(dict.fromkeys(problem.name for problem in bad))
+        remaining_names = f" ({len(names) - 1} more tensors affected)" if len(names) > 1 else ""
+        come = f" First seen in the {origin}." if origin else ""
         return self.finding(
-            f"{_called(first.name)} is {first.what} at step {first.step}{others}.{come}",
+            f"{_called(first.name)} is {first.what} at step {first.step}{remaining_names}.{come}",
             severity=severity,
-            step=(first.step, max(one.step for one in bad)),
+            step=(first.step, max(problem.step for problem in bad)),
             tensor=first.name,
             worker=first.worker,
             subject=subject,
@@ -218,9 +239,9 @@ def _in_tensor(tensor: WindowTensor, *, only_nan: bool, stays: bool = False) -> 
         return
     if only_nan:
         infinities = np.zeros_like(infinities)
-    for place in np.flatnonzero(nans + infinities).tolist():
-        counts = (float(nans[place]), float(infinities[place]))
-        yield _Bad(int(tensor.steps[place]), tensor.name, *counts, tensor.worker, stays)
+    for index in np.flatnonzero(nans + infinities).tolist():
+        counts = (float(nans[index]), float(infinities[index]))
+        yield _Bad(int(tensor.steps[index]), tensor.name, *counts, tensor.worker, stays)
 
 
 def _skipped_steps(window: Window) -> set[int]:
@@ -233,11 +254,15 @@ def _skipped_steps(window: Window) -> set[int]:
 
 def _origin(window: Window) -> str:
     """Where the hook has seen it begin."""
-    for one in window.observations("first-non-finite"):
-        told = one.facts
-        if told.get("found") != "finite":
-            place = str(told.get("in", "model"))
-            return one.subject if one.subject.startswith(place) else f"{place} {one.subject}"
+    for observation in window.observations("first-non-finite"):
+        facts = observation.facts
+        if facts.get("found") != "finite":
+            index = str(facts.get("in", "model"))
+            return (
+                observation.subject
+                if observation.subject.startswith(index)
+                else f"{index} {observation.subject}"
+            )
     return ""
 
 

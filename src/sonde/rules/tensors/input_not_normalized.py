@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.read.window import Window, WindowTensor
@@ -9,94 +10,122 @@ from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
-from sonde.rules._rule import Rule, State
+from sonde.rules._rule import Rule, Section, State
 
-_LOOKS = 2
-_FIRST_STEPS = 60  # what comes later is no news
-_MOSTLY_ZERO = 0.5  # counts, one-hot codes and masks have no scale of their own
-_MAIN = 0.1  # of the largest input: smaller ones are steps, weights, conditions
-_FIRST_LAYERS = 2  # one of them a normalization: then the scale of the input does not matter
 _BEFORE_ACTIVATIONS = ("relu_input", "tanh_input", "sigmoid_input")
-_AROUND = 0.2  # of its scale: an input whose mean is nearer to zero has no side
-_PASSED_ON = 0.05  # of the input's scale: less in front of an activation was scaled down before
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of InputNotNormalized.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_inspections: int = 2
+    first_steps: int = 60
+    zero_share: float = 0.5  # counts, one-hot codes and masks have no scale
+    main_share: float = 0.1  # of the elements of the largest input; smaller ones are conditions
+    first_layers: int = 2  # one of them a normalization: the scale of the input does not matter
+    centered_share: float = 0.2  # of its scale: a mean nearer to zero cannot be seen in gradients
+    scaled_down_share: float = 0.05  # of the input's scale in front of an activation
+
+
+LIMITS = Calibration()
 
 
 class InputNotNormalized(Rule):
     """Inputs are far from zero mean and unit scale.
 
-    Why it matters: initialization and learning rates are made for inputs around one. Pixels from 0
-    to 255 or features in raw units make the first activations and gradients a hundred times too
-    large, and those of one feature drown the others.
-    How it decides: from the first steps, the root of the mean square of every input of floating
-    point must lie between `smallest` and `largest`; pixels from 0 to 1 do. Left alone are models
-    that begin with a normalization layer or scale inputs down themselves, as what comes to their
-    activations or the gradients of their layers tell, small side inputs, and inputs that are mostly
-    zero, such as one-hot codes and masks.
-    What to do: subtract the mean and divide by the standard deviation of the training set, channel
-    by channel or feature by feature; or let the model begin with a batch normalization.
+    Why it matters: Initialization and learning rates assume inputs around 1. Pixels from 0 to 255
+    or features in raw units make the first activations and gradients a hundred times too large, and
+    one feature can dominate all others.
+    How it decides:
+    - In the first 60 steps, the root mean square of a floating-point input is above `largest` or
+      below `smallest`, over 2 inspections. Pixels from 0 to 1 pass.
+    - Not applied if one of the first 2 layers is a normalization, or if the model scales its input
+      down itself (seen at the inputs of its activations or in its gradients).
+    - Not applied to inputs that are mostly zero (one-hot codes, masks) and to inputs with less than
+      10% of the elements of the largest one.
+    What to do: Subtract the mean and divide by the standard deviation of the training set, per
+    channel or feature. Or start the model with a batch normalization.
     """
 
     largest: Positive = 20.0
     smallest: Positive = 0.005
 
+    section = Section.DATA
+    calibration = LIMITS
     needs = (Statistics("inputs"), Statistics("gradients"))
     window_steps: ClassVar[int] = 20
     recovers_after: ClassVar[int] = 0
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Adds up what the first steps were given."""
-        if (window.first_step or 0) >= _FIRST_STEPS:
+        if (window.first_step or 0) >= LIMITS.first_steps:
             return
-        inputs = [one for one in window.tensors("inputs") if _has_scale(one)]
-        for one in inputs:
-            _add(one, state.of("inputs", one.name))
-        largest = max((own["count"] for own in state.of("inputs").values()), default=0.0)
-        for one in inputs:
-            own = state.of("inputs", one.name)
-            if own["looks"] >= _LOOKS and own["count"] >= _MAIN * largest:
-                yield from self._judged(one, own, window)
+        inputs = [tensor for tensor in window.tensors("inputs") if _has_scale(tensor)]
+        for item in inputs:
+            _add(item, state.of("inputs", item.name))
+        largest = max(
+            (input_tensor["count"] for input_tensor in state.of("inputs").values()), default=0.0
+        )
+        for entry in inputs:
+            input_tensor_state = state.of("inputs", entry.name)
+            if (
+                input_tensor_state["looks"] >= LIMITS.min_inspections
+                and input_tensor_state["count"] >= LIMITS.main_share * largest
+            ):
+                yield from self._judged(entry, input_tensor_state, window)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many looks are missing."""
-        seen = max((int(own["looks"]) for own in state.of("inputs").values()), default=_LOOKS)
-        return "" if seen >= _LOOKS else Shortfall(seen, _LOOKS, DataUnit.INSPECTIONS)
+        count = max(
+            (int(input_tensor["looks"]) for input_tensor in state.of("inputs").values()),
+            default=LIMITS.min_inspections,
+        )
+        return (
+            ""
+            if count >= LIMITS.min_inspections
+            else Shortfall(count, LIMITS.min_inspections, DataUnit.INSPECTIONS)
+        )
 
-    def _judged(self, tensor: WindowTensor, own: State, window: Window) -> Iterator[Finding]:
-        mean, scale = own["sum"] / own["count"], math.sqrt(own["squares"] / own["count"])
-        if own.get("is_told") or own["zeros"] > _MOSTLY_ZERO * own["count"]:
+    def _judged(self, tensor: WindowTensor, state: State, window: Window) -> Iterator[Finding]:
+        mean, scale = state["sum"] / state["count"], math.sqrt(state["squares"] / state["count"])
+        if state.get("is_told") or state["zeros"] > LIMITS.zero_share * state["count"]:
             return
         if self.smallest <= scale <= self.largest or _begins_normalized(window):
             return
         if scale > self.largest and _is_scaled_down(mean, scale, window):
             return
-        own["is_told"] = True
+        state["is_told"] = True
         std = math.sqrt(max(0.0, scale**2 - mean**2))
         yield self.finding(
             f"{tensor.name} has a mean of {mean:.3g} and a standard deviation of {std:.3g} "
-            f"(from {own['minimum']:.3g} to {own['maximum']:.3g}).",
-            step=(int(own["first"]), int(tensor.steps[-1])),
+            f"(range {state['minimum']:.3g} to {state['maximum']:.3g}).",
+            step=(int(state["first"]), int(tensor.steps[-1])),
             tensor=tensor.name,
             worker=tensor.worker,
             evidence={
                 "mean": mean,
                 "std": std,
-                "minimum": own["minimum"],
-                "maximum": own["maximum"],
-                "looks": own["looks"],
+                "minimum": state["minimum"],
+                "maximum": state["maximum"],
+                "looks": state["looks"],
             },
         )
 
 
-def _add(tensor: WindowTensor, own: State) -> None:
-    own.setdefault("first", int(tensor.steps[0]))
-    own["looks"] = own.get("looks", 0) + len(tensor.steps)
+def _add(tensor: WindowTensor, state: State) -> None:
+    state.setdefault("first", int(tensor.steps[0]))
+    state["looks"] = state.get("looks", 0) + len(tensor.steps)
     finite = tensor.column("count") - tensor.column("nans") - tensor.column("infinities")
-    own["count"] = own.get("count", 0.0) + float(finite.sum())
+    state["count"] = state.get("count", 0.0) + float(finite.sum())
     for name, column in (("sum", "sum"), ("squares", "sum_of_squares"), ("zeros", "zeros")):
-        own[name] = own.get(name, 0.0) + float(tensor.column(column).sum())
+        state[name] = state.get(name, 0.0) + float(tensor.column(column).sum())
     lowest, highest = tensor.column("minimum"), tensor.column("maximum")
-    own["minimum"] = min(own.get("minimum", math.inf), float(lowest.min()))
-    own["maximum"] = max(own.get("maximum", -math.inf), float(highest.max()))
+    state["minimum"] = min(state.get("minimum", math.inf), float(lowest.min()))
+    state["maximum"] = max(state.get("maximum", -math.inf), float(highest.max()))
 
 
 def _has_scale(tensor: WindowTensor) -> bool:
@@ -109,20 +138,20 @@ def _has_scale(tensor: WindowTensor) -> bool:
 
 def _begins_normalized(window: Window) -> bool:
     """Whether one of the first layers is a normalization: its weight is a vector."""
-    known = (next(iter(holders.values())) for holders in window.data.infos().values())
-    weights = [one for one in known if "weights" in one.collections][:_FIRST_LAYERS]
-    return any(len(one.shape) == 1 for one in weights)
+    infos = (next(iter(holders.values())) for holders in window.data.infos().values())
+    weights = [entry for entry in infos if "weights" in entry.collections][: LIMITS.first_layers]
+    return any(len(tensor.shape) == 1 for tensor in weights)
 
 
 def _is_scaled_down(mean: float, scale: float, window: Window) -> bool:
     """Whether what comes to activations, or else to layers, is far smaller: the model scales it."""
     sizes = []
-    for one in (one for name in _BEFORE_ACTIVATIONS for one in window.tensors(name)):
-        count = max(1.0, float(one.column("count")[-1]))
-        sizes.append(math.sqrt(float(one.column("sum_of_squares")[-1]) / count))
-    if not sizes and abs(mean) >= _AROUND * scale:
+    for item in (tensor for name in _BEFORE_ACTIVATIONS for tensor in window.tensors(name)):
+        count = max(1.0, float(item.column("count")[-1]))
+        sizes.append(math.sqrt(float(item.column("sum_of_squares")[-1]) / count))
+    if not sizes and abs(mean) >= LIMITS.centered_share * scale:
         sizes = _means_of_layer_inputs(window)
-    return bool(sizes) and max(sizes) < _PASSED_ON * scale
+    return bool(sizes) and max(sizes) < LIMITS.scaled_down_share * scale
 
 
 def _means_of_layer_inputs(window: Window) -> list[float]:
@@ -131,15 +160,15 @@ def _means_of_layer_inputs(window: Window) -> list[float]:
     That of a weight is that of the bias for each input, times the input: if the mean of inputs is
     far from zero, it is larger by that.
     """
-    gradients = {one.name: one for one in window.tensors("gradients")}
-    found = []
-    for name, one in gradients.items():
-        if one.info is None or len(one.info.shape) < 2:
+    gradients = {tensor.name: tensor for tensor in window.tensors("gradients")}
+    result = []
+    for name, item in gradients.items():
+        if item.info is None or len(item.info.shape) < 2:
             continue
         bias = gradients.get("bias".join(name.rsplit("weight", 1)))
-        if bias is None or bias is one or not float(bias.column("sum_of_squares")[-1]) > 0:
+        if bias is None or bias is item or not float(bias.column("sum_of_squares")[-1]) > 0:
             return []  # what goes in there, nobody knows
-        inputs = math.prod(one.info.shape[1:])
-        ratio = float(one.column("sum_of_squares")[-1] / bias.column("sum_of_squares")[-1])
-        found.append(math.sqrt(ratio / inputs))
-    return found
+        inputs = math.prod(item.info.shape[1:])
+        ratio = float(item.column("sum_of_squares")[-1] / bias.column("sum_of_squares")[-1])
+        result.append(math.sqrt(ratio / inputs))
+    return result

@@ -1,6 +1,7 @@
 """LabelsUnrelated: what is learned of the training set is of no use beyond it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.read.window import Window
@@ -8,44 +9,65 @@ from sonde.records.finding import Finding
 from sonde.records.need import Losses, Observations
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.records.step import Mode
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg
-from sonde.rules.tensors._evaluations import (
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.accuracy import (
     Hits,
     hits,
     hits_of,
     is_same_batch_again,
     mean_loss,
 )
-from sonde.rules.tensors._passes import held_out, on_training_data
+from sonde.rules.measures.held_out_evaluations import held_out, on_training_data
+from sonde.rules.measures.training_kind import begin_leg
 
 _TRAIN, _EVAL = Mode.TRAIN.value, Mode.EVAL.value
-_BEGINNING_STEPS = 20  # at most, at the first loss: later nobody knows what chance is
-_FIRST_LOSSES = 5
-_LEARNED = 0.6  # of the first loss: the training set is being learned
-_CHANCE = 0.95  # of the first loss: an evaluation that is never below it stays at chance
-_UNTRAINED = 0.85  # of the first loss at the first evaluation: that one is chance, too
-_OWN_CHANCE = 0.9  # of its loss: a validation set may be easier to guess than the training set
-_OTHER_SCALE = 3.0  # times the first loss at the first evaluation: it is computed otherwise
-_EVALUATIONS = {"hits": 2, "loss": 3}
-_MEMORIZED = 0.4  # of accuracy above chance
-_SAMPLES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of LabelsUnrelated.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    initial_steps: int = 20  # of the first loss; later, chance is unknown
+    initial_losses: int = 5  # whose median is the initial loss
+    learned_share: float = 0.6  # of the initial loss
+    chance_share: float = 0.95  # of the initial loss
+    # of the initial loss at the first evaluation, which is then chance
+    untrained_share: float = 0.85
+    # of that evaluation: validation may be easier to guess than training
+    own_chance_share: float = 0.9
+    # of the initial loss at the first evaluation: computed differently
+    other_scale_factor: float = 3.0
+    memorized_accuracy: float = 0.4  # above chance
+    min_samples: int = 100  # per evaluation
+    accuracy_evaluations: int = 2  # at chance, by accuracy
+    loss_evaluations: int = 3  # at chance, by loss
+
+
+LIMITS = Calibration()
 
 
 class LabelsUnrelated(Rule):
-    """The model memorizes the training set while validation stays at chance.
+    """The model memorizes the training set while validation stays at chance level.
 
-    Why it matters: labels do not belong to their inputs (shuffled apart, off by one, a wrong join),
-    or the validation set is of another kind. Nothing that is learned will be of use.
-    How it decides: by evaluations of data that is not trained on, 2 or more. Accuracy in training
-    is 40 points above chance (always the most frequent class), and every evaluation is within three
-    standard errors of chance. Where predictions are not seen: the training loss is below 60% of its
-    first value, and 3 or more evaluations never come below 95% of it (90% of the first evaluation,
-    where nothing was learned by then). Not applied where the same few batches are repeated.
-    What to do: look at ten samples with their labels; check that inputs and labels are shuffled
-    together and that training and validation are prepared the same way.
+    Why it matters: Labels do not belong to their inputs (shuffled separately, off by one, a wrong
+    join), or the validation set is of another kind. What is learned is useless.
+    How it decides:
+    - Training accuracy is 40 points above chance (always predicting the most frequent class), and 2
+      or more evaluations of at least 100 samples are all within 3 standard errors of chance.
+    - Without predictions: the training loss is below 60% of its initial value, and 3 or more
+      evaluation losses never fall below 95% of it.
+    - Only evaluations of data that is not trained on count. If the model was still untrained at the
+      first evaluation, the limit is 90% of that result.
+    - Not applied if the same few batches are trained repeatedly.
+    What to do: Look at ten samples with their labels. Check that inputs and labels are shuffled
+    together, and that training and validation data are prepared in the same way.
     """
 
+    section = Section.DATA
+    calibration = LIMITS
     needs = (Losses(), Observations("class-hits"))
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
@@ -59,7 +81,11 @@ class LabelsUnrelated(Rule):
         if state["is_test"]:
             return
         for evaluated, loss in self._results(window, state):
-            if evaluated is not None and evaluated.samples >= _SAMPLES and "accuracy" in state:
+            if (
+                evaluated is not None
+                and evaluated.samples >= LIMITS.min_samples
+                and "accuracy" in state
+            ):
                 yield from self._by_hits(evaluated, state)
             else:
                 yield from self._by_loss(loss, state)
@@ -69,22 +95,22 @@ class LabelsUnrelated(Rule):
         results = held_out(window, state)
         if results is None:
             yield hits(window, _EVAL), mean_loss(window, _EVAL)
-        for one in results or ():
-            yield hits_of(one.hits), one.loss
+        for evaluation in results or ():
+            yield hits_of(evaluation.hits), evaluation.loss
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many evaluations are missing."""
-        seen, needed = state.get("evaluations", 0), min(_EVALUATIONS.values())
-        return "" if seen >= needed else Shortfall(seen, needed, DataUnit.EVALUATIONS)
+        count, needed = state.get("evaluations", 0), LIMITS.accuracy_evaluations
+        return "" if count >= needed else Shortfall(count, needed, DataUnit.EVALUATIONS)
 
     def unfit(self, state: State) -> str:
         """A few batches over and over."""
-        return "the same few batches are trained again and again" if state.get("is_test") else ""
+        return "the same few batches are trained repeatedly" if state.get("is_test") else ""
 
     def _take_training(self, window: Window, state: State) -> None:
         curves = window.losses(_TRAIN)
-        if "first" not in state and len(curves) == 1 and curves[0].steps[0] < _BEGINNING_STEPS:
-            values = curves[0].values[:_FIRST_LOSSES]
+        if "first" not in state and len(curves) == 1 and curves[0].steps[0] < LIMITS.initial_steps:
+            values = curves[0].values[: LIMITS.initial_losses]
             state["first"] = float(sorted(values)[len(values) // 2])
         loss = mean_loss(window, _TRAIN)
         if loss is not None:
@@ -92,26 +118,26 @@ class LabelsUnrelated(Rule):
         trained = hits(window, _TRAIN)
         if trained is not None and trained.samples:
             state["accuracy"] = trained.accuracy
-        for one in on_training_data(window):  # the script measures it itself
-            trained = hits_of(one.hits)
-            state["loss"] = state.get("loss") if one.loss is None else one.loss
-            if trained is not None and trained.samples >= _SAMPLES:
+        for item in on_training_data(window):  # the script measures it itself
+            trained = hits_of(item.hits)
+            state["loss"] = state.get("loss") if item.loss is None else item.loss
+            if trained is not None and trained.samples >= LIMITS.min_samples:
                 state["accuracy"] = trained.accuracy
 
     def _by_hits(self, evaluated: Hits, state: State) -> Iterator[Finding]:
         state["evaluations"] = state.get("evaluations", 0) + 1
         if evaluated.accuracy > evaluated.beyond_chance:
             state["was_better"] = True
-        is_memorized = state["accuracy"] >= evaluated.chance + _MEMORIZED
+        is_memorized = state["accuracy"] >= evaluated.chance + LIMITS.memorized_accuracy
         if state.get("was_better") or not is_memorized:
             yield self.recovered("validation")
             return
         state["stood"] = state.get("stood", 0) + 1
-        if state["stood"] >= _EVALUATIONS["hits"]:
+        if state["stood"] >= LIMITS.accuracy_evaluations:
             yield self.finding(
-                f"Accuracy in training is {100 * state['accuracy']:.0f} %, in validation "
-                f"{100 * evaluated.accuracy:.0f} % ({evaluated.samples:.0f} samples); always "
-                f"saying the most frequent class gives {100 * evaluated.chance:.0f} %.",
+                f"Accuracy is {100 * state['accuracy']:.0f}% in training and "
+                f"{100 * evaluated.accuracy:.0f}% in validation ({evaluated.samples:.0f} samples). "
+                f"Always predicting the most frequent class gives {100 * evaluated.chance:.0f}%.",
                 subject="validation",
                 evidence={
                     "training_accuracy": state["accuracy"],
@@ -128,19 +154,21 @@ class LabelsUnrelated(Rule):
         state["evaluations"] = state.get("evaluations", 0) + 1
         is_first = state["evaluations"] == 1
         if is_first:
-            is_untrained = state["loss"] >= _UNTRAINED * first
-            state["chance"] = _OWN_CHANCE * loss if is_untrained and loss < first else None
+            is_untrained = state["loss"] >= LIMITS.untrained_share * first
+            state["chance"] = (
+                LIMITS.own_chance_share * loss if is_untrained and loss < first else None
+            )
         chance = state.get("chance")
-        limit = _CHANCE * first if chance is None else chance
-        is_other = is_first and loss > _OTHER_SCALE * first
+        limit = LIMITS.chance_share * first if chance is None else chance
+        is_other = is_first and loss > LIMITS.other_scale_factor * first
         state["was_better"] = state.get("was_better", False) or is_other or loss < limit
         is_at_chance = loss >= (first if chance is None else limit)
-        if state["was_better"] or state["loss"] > _LEARNED * first or not is_at_chance:
+        if state["was_better"] or state["loss"] > LIMITS.learned_share * first or not is_at_chance:
             yield self.recovered("validation")
-        elif state["evaluations"] >= _EVALUATIONS["loss"]:
+        elif state["evaluations"] >= LIMITS.loss_evaluations:
             yield self.finding(
                 f"The training loss fell from {first:.3g} to {state['loss']:.3g}; the validation "
-                f"loss was never better than at the beginning and is {loss:.3g}.",
+                f"loss never improved on its initial value and is {loss:.3g}.",
                 subject="validation",
                 evidence={
                     "first_loss": first,

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from sonde.analyze.robust import middle_of
+from sonde.analyze.robust import median_of
 from sonde.analyze.trends import Change, Reals, change_over, halved
 from sonde.read.scalars import Losses as LossNames
 from sonde.read.window import Curve, Window
@@ -14,57 +15,66 @@ from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Percent
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import has_played
-from sonde.rules.tensors._answers import NEEDS as ANSWERS
-from sonde.rules.tensors._answers import Answers
-
-_BLOCK_STEPS = 10  # steps that become one value of the series that is judged
-_MOST_BLOCKS = 128  # then neighbours are joined
-_LEAST_BLOCKS = 15
-_BLOCKS_OF_A_GUESS = 20  # at first, every model guesses
-_EARLY_BLOCKS = 8  # of ten steps: many losses fall at once, and then stand still
-_PLATEAU_STEPS = 2000  # so long a plateau at the beginning is no alarm while the job runs
-_SHORTEST_STEPS = 150  # of a job that is over
-_SURE_SIGMAS = 4.0
-_PERHAPS_SIGMAS = 2.5  # a fall that noise may have made
-_HIDDEN_SIGMAS = 2.0  # what noise may have hidden
-_HINT = 0.02  # of its level: less is no hint
-_LEAST_FALL = 0.005  # of its level: less is nothing, however sure it is
-# Of its level: a fall that noise could hide, and the same of the first twenty steps, of which there
-# are few; a larger one if it is known that the model says the same to everything.
-_HIDDEN = (0.05, 0.1)
-_HIDDEN_OF_A_GUESS = (0.15, 0.25)
-_SINCE = 0.25  # of all steps: from then on a loss must fall that has come down to a guess
-_EXPLODED = 2.0  # times what it was before the first step
-_CAME_DOWN = 4.0  # times what it was some steps later
-_SURELY = 0.05
-_FIRST = 5
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.predictions import NEEDS as ANSWERS
+from sonde.rules.measures.predictions import Answers
+from sonde.rules.measures.training_kind import has_played
 
 Fall = tuple[float, float]  # how far it fell, and the standard error of that
 Shares = tuple[float, float]
 
 
-class LossNotDecreasing(Rule):
-    """The loss does not fall although training goes on, or it rises.
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of LossNotDecreasing.
 
-    Why it matters: every further step costs time and brings nothing.
-    How it decides: classic compares the loss with that of num_steps earlier. Calibrated asks
-    whether the loss has fallen at all since the beginning, once it has seen 2000 steps (150 if the
-    job is over); a later plateau is no alarm. It speaks only where a fall of 5 percent could not
-    hide in the noise, and nothing hints at a fall, at once or slowly. Where labels and predictions
-    were looked at and the model says the same to everything (its classes are no better than chance
-    and its loss is that of a guess, or its numbers vary by less than 2 percent of what labels do),
-    15 percent may hide after 200 steps, and a loss that came down at first and has stood still for
-    three quarters of the steps is told as well, unless it was far lower in between. A model whose
-    classes are far better than chance, or whose numbers vary as labels do with a loss below half of
-    their variance, may stand still. A loss that fell far at first is another rule's if it rises
-    (LossDiverging), and none's if it rises to another level, as that of hard samples only. Warm-up
-    of the learning rate, resumed jobs, losses that change their sign, several losses in turn and
-    reinforcement learning are left alone.
-    What to do: try another learning rate by factors of ten; check that the optimizer owns the
-    parameters, that labels belong to their inputs, that predictions and labels have the same shape
-    and that gradients reach the first layer.
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    block_steps: int = 10  # whose median is one value of the series
+    max_blocks: int = 128  # then neighbors are merged
+    min_blocks: int = 15
+    guess_blocks: int = 20  # before which every model guesses
+    early_blocks: int = 8  # many losses fall at once and then level off
+    min_steps_running: int = 2000  # a long initial plateau is normal
+    min_steps_at_end: int = 150  # of a job that is over
+    sure_sigmas: float = 4.0
+    perhaps_sigmas: float = 2.5  # a fall that may be noise
+    hidden_sigmas: float = 2.0  # a fall that noise may hide
+    hint_share: float = 0.02  # of its level
+    min_fall_share: float = 0.005  # of its level
+    # of its level, hidden by noise: overall, and in the first 20 steps
+    max_hidden_shares: tuple[float, float] = (0.05, 0.1)
+    # likewise, if predictions are the same for every input
+    max_hidden_shares_guess: tuple[float, float] = (0.15, 0.25)
+    plateau_from_share: float = 0.25  # of all steps
+    exploded_factor: float = 2.0  # of the initial loss
+    came_down_factor: float = 4.0  # of its level some steps later
+    recovered_share: float = 0.05  # below the initial loss
+    initial_losses: int = 5
+
+
+LIMITS = Calibration()
+
+
+class LossNotDecreasing(Rule):
+    """The loss does not decrease during training, or it increases.
+
+    Why it matters: Every further step costs time and achieves nothing.
+    How it decides:
+    - The loss has not fallen by 0.5% of its initial value since the start, and the noise is too
+      small to hide a fall of 5%. Or it has risen by more than `increase_threshold_percent`.
+    - Judged after 2,000 steps (150 at the end of the job), or after `num_steps` if you set it.
+    - If predictions are recorded and are the same for every input, a fall of 15% may be hidden, and
+      a plateau over the last 75% of the steps counts. If predictions are clearly better than
+      chance, it does not fire.
+    - Not applied to warm-up, resumed jobs, losses that change sign, alternating losses and
+      reinforcement learning. A loss that rises after a large fall is left to LossDiverging.
+    - Classic: the loss has not fallen by `diff_percent`, or has risen by
+      `increase_threshold_percent`, compared with `num_steps` steps before.
+    What to do: Change the learning rate by factors of ten. Check that the optimizer owns the
+    parameters, that labels match their inputs, that predictions and labels have the same shape, and
+    that gradients reach the first layer.
     """
 
     collection_names: tuple[str, ...] | None = None
@@ -75,6 +85,8 @@ class LossNotDecreasing(Rule):
     increase_threshold_percent: float = 5.0
     mode: Literal["train", "eval", "predict"] | None = None
 
+    section = Section.TRAINING
+    calibration = LIMITS
     needs = (Losses(), *ANSWERS)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
@@ -86,22 +98,24 @@ class LossNotDecreasing(Rule):
             if self.is_classic:
                 yield from self._classic(curve, state.of(curve.name, curve.mode))
             elif has_played(window, state.of("kind")):
-                state["unfit"] = "the model plays while it trains: its loss need not fall"
+                state["unfit"] = "reinforcement learning: the loss need not decrease"
             elif len(curves) == 1 or self.tensor_regex is not None:
                 yield from self._calibrated(window, curve, state.of(curve.name, curve.mode))
             else:
-                state["unfit"] = "several losses in turn: none of them has to fall"
+                state["unfit"] = "with alternating losses, none of them has to decrease"
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many steps are missing."""
         if self.is_classic:
             return ""
-        seen = max((one["steps"] for one in _series(state)), default=0)
-        enough = any(one.get("has_fallen") or one.get("was_judged") for one in _series(state))
+        count = max((samples["steps"] for samples in _series(state)), default=0)
+        enough = any(
+            samples.get("has_fallen") or samples.get("was_judged") for samples in _series(state)
+        )
         if enough:
             return ""
-        least = self.num_steps if "num_steps" in self.given else _SHORTEST_STEPS
-        return Shortfall(seen, least, DataUnit.STEPS)
+        minimum = self.num_steps if "num_steps" in self.given else LIMITS.min_steps_at_end
+        return Shortfall(count, minimum, DataUnit.STEPS)
 
     def unfit(self, state: State) -> str:
         """Losses that need not fall."""
@@ -119,19 +133,19 @@ class LossNotDecreasing(Rule):
         return self._curves_of(window, "train")
 
     def _curves_of(self, window: Window, mode: str) -> Sequence[Curve]:
-        found: list[Curve] = []
+        results: list[Curve] = []
         names = self.collection_names or ()
         if self.tensor_regex is not None:
             scalars = window.scalars("*", mode)
-            found += [one for one in scalars if re.search(self.tensor_regex, one.name)]
+            results += [curve for curve in scalars if re.search(self.tensor_regex, curve.name)]
         elif "losses" in names or (self.use_losses_collection and not names):
-            found += window.losses(mode)
+            results += window.losses(mode)
         for name in names:
             for tensor in window.tensors(name, mode):
                 rows = (tensor.steps, tensor.rows.times_ns, tensor.values("mean"))
-                found.append(Curve(tensor.name, mode, *rows))
-        window.count(sum(len(one) for one in found if one.name not in LossNames()))
-        return found
+                results.append(Curve(tensor.name, mode, *rows))
+        window.count(sum(len(result) for result in results if result.name not in LossNames()))
+        return results
 
     def _classic(self, curve: Curve, state: State) -> Iterator[Finding]:
         for step, value in curve:
@@ -144,9 +158,9 @@ class LossNotDecreasing(Rule):
             state["step"], state["value"] = step, value
             percent = 100 * (before - value) / abs(before) if before else 0.0
             if percent < self.diff_percent or -percent > self.increase_threshold_percent:
-                said = f"fell by {percent:.3g} %" if percent >= 0 else f"rose by {-percent:.3g} %"
+                text = f"fell by {percent:.3g}%" if percent >= 0 else f"rose by {-percent:.3g}%"
                 yield self.finding(
-                    f"{curve.name} {said} from step {since} to {step}.",
+                    f"{curve.name} {text} from step {since} to {step}.",
                     step=(since, step),
                     evidence={"before": before, "after": value, "fall_percent": percent},
                     subject=_subject(curve),
@@ -162,17 +176,17 @@ class LossNotDecreasing(Rule):
         if state["changes_sign"]:
             state["was_judged"] = True
             return
-        if len(values) < _LEAST_BLOCKS:
+        if len(values) < LIMITS.min_blocks:
             return
-        said = ""
+        text = ""
         if state["has_fallen"] and not state["is_resumed"]:
-            said = _stands_at_a_guess(values, answers)
+            text = _stands_at_a_guess(values, answers)
         elif not state["has_fallen"]:
-            said = self._never_fell(state, change_over(values), answers)
+            text = self._never_fell(state, change_over(values), answers)
         if state["steps"] >= self._least_steps(answers, is_over=window.is_last):
             state["was_judged"] = True
-            if said:
-                yield self._found(curve, state, change_over(values), (said, _why(answers)))
+            if text:
+                yield self._finding(curve, state, change_over(values), (text, _why(answers)))
                 return
         if state["was_judged"] or state["has_fallen"]:
             yield self.recovered(_subject(curve))
@@ -185,19 +199,25 @@ class LossNotDecreasing(Rule):
         if state["has_fallen"]:
             return ""
         rise = max(self.increase_threshold_percent, self.diff_percent) / 100 * level
-        if change.has_risen(rise, _SURE_SIGMAS):
-            return "" if _fell_at_first(state, change) else "has risen"
-        is_guess = len(state["blocks"]) >= _BLOCKS_OF_A_GUESS and _is_a_guess(answers, change.end)
-        hidden = _HIDDEN_OF_A_GUESS if is_guess else _HIDDEN
+        if change.has_risen(rise, LIMITS.sure_sigmas):
+            return "" if _fell_at_first(state, change) else "has increased"
+        is_guess = len(state["blocks"]) >= LIMITS.guess_blocks and _is_a_guess(answers, change.end)
+        hidden = LIMITS.max_hidden_shares_guess if is_guess else LIMITS.max_hidden_shares
         is_flat = _has_exploded(state) or _is_flat(falls, level, hidden)
-        return "has not fallen" if is_flat and not answers.know_something(change.end) else ""
+        return "has not decreased" if is_flat and not answers.know_something(change.end) else ""
 
     def _take(self, window: Window, curve: Curve, state: State) -> None:
         """Adds a window to the series of blocks."""
         if "blocks" not in state:
             # of one that goes on from elsewhere nobody knows what it has come from
-            resumed = int(curve.steps[0]) > _FIRST * _BLOCK_STEPS
-            state |= {"blocks": [], "rest": [], "width": _BLOCK_STEPS, "first": [], "steps": 0}
+            resumed = int(curve.steps[0]) > LIMITS.initial_losses * LIMITS.block_steps
+            state |= {
+                "blocks": [],
+                "rest": [],
+                "width": LIMITS.block_steps,
+                "first": [],
+                "steps": 0,
+            }
             state["early"] = []
             state |= {"begin": int(curve.steps[0]), "has_fallen": resumed, "changes_sign": False}
             state |= {"is_resumed": resumed, "was_judged": False}
@@ -205,17 +225,19 @@ class LossNotDecreasing(Rule):
         signs = {*np.sign(finite).tolist()} - {0.0}
         state["signs"] = sorted(signs | set(state.get("signs", [])))
         state["changes_sign"] = len(state["signs"]) > 1
-        state["first"] = (state["first"] + finite.tolist())[:_FIRST]
-        state["early"] += finite.tolist()[: _EARLY_BLOCKS * _BLOCK_STEPS - len(state["early"])]
+        state["first"] = (state["first"] + finite.tolist())[: LIMITS.initial_losses]
+        state["early"] += finite.tolist()[
+            : LIMITS.early_blocks * LIMITS.block_steps - len(state["early"])
+        ]
         if _is_warming_up(window):
             return
         state["steps"] += len(curve.values)
         state["last"] = int(curve.steps[-1])
         state["rest"] += finite.tolist()
         while len(state["rest"]) >= state["width"]:
-            taken, state["rest"] = state["rest"][: state["width"]], state["rest"][state["width"] :]
-            state["blocks"].append(middle_of(taken))
-            if len(state["blocks"]) >= _MOST_BLOCKS:
+            block, state["rest"] = state["rest"][: state["width"]], state["rest"][state["width"] :]
+            state["blocks"].append(median_of(block))
+            if len(state["blocks"]) >= LIMITS.max_blocks:
                 state["blocks"] = halved(np.array(state["blocks"])).tolist()
                 state["width"] *= 2
 
@@ -224,23 +246,25 @@ class LossNotDecreasing(Rule):
         untrained = float(state["first"][0])
         if _has_exploded(state):
             # what comes down from where wrong steps have thrown it has not learned anything
-            return change.end < untrained - _SURELY * abs(untrained)
-        share = self.diff_percent / 100 if "diff_percent" in self.given else _LEAST_FALL
-        least = share * (abs(change.start) or 1.0)
-        return any(fall > max(least, _SURE_SIGMAS * error) for fall, error in falls)
+            return change.end < untrained - LIMITS.recovered_share * abs(untrained)
+        share = self.diff_percent / 100 if "diff_percent" in self.given else LIMITS.min_fall_share
+        minimum = share * (abs(change.start) or 1.0)
+        return any(fall > max(minimum, LIMITS.sure_sigmas * error) for fall, error in falls)
 
     def _least_steps(self, answers: Answers, *, is_over: bool) -> int:
         if "num_steps" in self.given:
             return self.num_steps
         is_sure = is_over or answers.compared_crosswise() is not None
-        return _SHORTEST_STEPS if is_sure else _PLATEAU_STEPS
+        return LIMITS.min_steps_at_end if is_sure else LIMITS.min_steps_running
 
-    def _found(self, curve: Curve, state: State, change: Change, said: tuple[str, str]) -> Finding:
-        what, why = said
+    def _finding(
+        self, curve: Curve, state: State, change: Change, text: tuple[str, str]
+    ) -> Finding:
+        what, why = text
         percent = 100 * change.fall / (abs(change.start) or 1.0)
         return self.finding(
-            f"{curve.name} {what} in {state['steps']} steps: it was {change.start:.4g} at the "
-            f"beginning and is {change.end:.4g} now (noise ± {change.spread:.2g}).{why}",
+            f"{curve.name} {what} in {state['steps']:,} steps: from {change.start:.4g} to "
+            f"{change.end:.4g} (noise ± {change.spread:.2g}).{why}",
             step=(state["begin"], state["last"]),
             evidence={
                 "start": change.start,
@@ -248,7 +272,7 @@ class LossNotDecreasing(Rule):
                 "fall_percent": percent,
                 "error": change.error,
                 "noise": change.spread,
-                "series": [float(one) for one in state["blocks"]],
+                "series": [float(block) for block in state["blocks"]],
                 "steps_per_point": float(state["width"]),
             },
             subject=_subject(curve),
@@ -258,72 +282,76 @@ class LossNotDecreasing(Rule):
 def _falls(state: State, change: Change) -> list[Fall]:
     """How far it has come from its first steps, more and more of them, and from its first part."""
     early = _early_blocks(state)
-    spread = change.spread * float(np.sqrt(state["width"] / _BLOCK_STEPS))
-    found = []
+    spread = change.spread * float(np.sqrt(state["width"] / LIMITS.block_steps))
+    result = []
     for count in (1, 2, 4, 8):
         if count <= len(early):
             error = float(np.hypot(spread / np.sqrt(count), change.error))
-            found.append((float(early[:count].mean()) - change.end, error))
-    return [*found, (change.fall, change.error)]
+            result.append((float(early[:count].mean()) - change.end, error))
+    return [*result, (change.fall, change.error)]
 
 
 def _early_blocks(state: State) -> Reals:
     """The first steps, ten by ten."""
-    blocks = len(state["early"]) // _BLOCK_STEPS
-    rows = np.array(state["early"][: blocks * _BLOCK_STEPS]).reshape(blocks, _BLOCK_STEPS)
+    blocks = len(state["early"]) // LIMITS.block_steps
+    rows = np.array(state["early"][: blocks * LIMITS.block_steps]).reshape(
+        blocks, LIMITS.block_steps
+    )
     return np.asarray(np.median(rows, axis=1))
 
 
 def _has_exploded(state: State) -> bool:
     """Whether the first steps threw it far above where it began, and it came down again."""
     early = np.abs(_early_blocks(state))
-    if len(early) < _EARLY_BLOCKS:
+    if len(early) < LIMITS.early_blocks:
         return False
-    highest, later = float(early.max()), float(np.median(early[_EARLY_BLOCKS // 2 :]))
-    is_above = highest > _EXPLODED * abs(float(state["first"][0]))
-    return is_above and highest > _CAME_DOWN * later
+    highest, later = float(early.max()), float(np.median(early[LIMITS.early_blocks // 2 :]))
+    is_above = highest > LIMITS.exploded_factor * abs(float(state["first"][0]))
+    return is_above and highest > LIMITS.came_down_factor * later
 
 
 def _fell_at_first(state: State, change: Change) -> bool:
     """Whether it was far lower in between: then another one is minimized since, or it diverges."""
     untrained = float(_early_blocks(state)[0])
     return untrained - _lowest(np.array(state["blocks"])) > max(
-        _HIDDEN_OF_A_GUESS[1] * abs(untrained), _SURE_SIGMAS * change.spread
+        LIMITS.max_hidden_shares_guess[1] * abs(untrained), LIMITS.sure_sigmas * change.spread
     )
 
 
 def _is_flat(falls: Sequence[Fall], level: float, most_hidden: Shares) -> bool:
     """Whether nothing hints at a fall, and none that matters could hide in the noise."""
-    hint = _HINT * level
-    may_have_fallen = any(fall > max(_PERHAPS_SIGMAS * error, hint) for fall, error in falls)
-    hidden = min(fall + _HIDDEN_SIGMAS * error for fall, error in falls)
-    at_once = min(fall + _HIDDEN_SIGMAS * error for fall, error in falls[:2])
+    hint = LIMITS.hint_share * level
+    may_have_fallen = any(fall > max(LIMITS.perhaps_sigmas * error, hint) for fall, error in falls)
+    hidden = min(fall + LIMITS.hidden_sigmas * error for fall, error in falls)
+    at_once = min(fall + LIMITS.hidden_sigmas * error for fall, error in falls[:2])
     is_plain = hidden < most_hidden[0] * level and at_once < most_hidden[1] * level
     return is_plain and not may_have_fallen
 
 
 def _stands_at_a_guess(values: Reals, answers: Answers) -> str:
     """Whether it came down to what a guess gives, and has not fallen any more since."""
-    is_early = len(values) < _BLOCKS_OF_A_GUESS
+    is_early = len(values) < LIMITS.guess_blocks
     if is_early or not _is_a_guess(answers, float(values[-len(values) // 4 :].mean())):
         return ""  # as nearly always
-    since = values[int(_SINCE * len(values)) :]
+    since = values[int(LIMITS.plateau_from_share * len(values)) :]
     later = change_over(since)
     level = abs(later.start) or 1.0
-    is_still = _is_flat([(later.fall, later.error)], level, _HIDDEN_OF_A_GUESS)
+    is_still = _is_flat([(later.fall, later.error)], level, LIMITS.max_hidden_shares_guess)
     is_still = is_still and not _was_better(since, later)
-    return "has not fallen for most of the time" if is_still else ""
+    return "has not decreased for most of the time" if is_still else ""
 
 
 def _was_better(values: Reals, change: Change) -> bool:
     """Whether it was far lower in between: one model after another begins with a guess."""
-    least = max(_HIDDEN_OF_A_GUESS[1] * abs(change.end), _PERHAPS_SIGMAS * change.spread)
-    return change.end - _lowest(values) > least
+    minimum = max(
+        LIMITS.max_hidden_shares_guess[1] * abs(change.end), LIMITS.perhaps_sigmas * change.spread
+    )
+    return change.end - _lowest(values) > minimum
 
 
 def _lowest(values: Reals) -> float:
     """Of three blocks in a row."""
-    return min(middle_of(values[place : place + 3]) for place in range(len(values) - 2))
+    return min(median_of(values[index : index + 3]) for index in range(len(values) - 2))
 
 
 def _is_a_guess(answers: Answers, loss: float) -> bool:
@@ -336,8 +364,8 @@ def _why(answers: Answers) -> str:
     if shapes is None:
         return ""
     return (
-        f" Predictions of shape {shapes[0]} are compared with labels of shape {shapes[1]}: "
-        "each of them with every other."
+        f" Predictions of shape {shapes[0]} are compared with labels of shape {shapes[1]}, so "
+        "broadcasting compares each prediction with every label."
     )
 
 
@@ -347,11 +375,13 @@ def _subject(curve: Curve) -> str:
 
 def _is_warming_up(window: Window) -> bool:
     """Whether every learning rate still rises to the window's end."""
-    rates = [one.values for one in window.scalars("learning_rate*") if len(one) > 1]
-    return bool(rates) and all(bool((np.diff(one) > 0).all()) for one in rates)
+    rates = [curve.values for curve in window.scalars("learning_rate*") if len(curve) > 1]
+    return bool(rates) and all(bool((np.diff(rate) > 0).all()) for rate in rates)
 
 
 def _series(state: State) -> Iterator[State]:
     for modes in state.values():
         if isinstance(modes, State):
-            yield from (one for one in modes.values() if isinstance(one, State) and "steps" in one)
+            yield from (
+                mode for mode in modes.values() if isinstance(mode, State) and "steps" in mode
+            )

@@ -1,6 +1,7 @@
 """MissingZeroGrad: every step adds to the gradients of all steps before."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.read.job_data import Observation
@@ -8,26 +9,42 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._standing import begin_leg, over, told
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.open_faults import begin_leg, mark_open, resolve
 
 _KIND = "kept-gradients"
-_IN_A_ROW = 2  # looks: a script may keep gradients of one step on purpose, to look at them
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of MissingZeroGrad.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    inspections_in_a_row: int = 2  # a script may keep the gradients of one step on purpose
+
+
+LIMITS = Calibration()
 
 
 class MissingZeroGrad(Rule):
-    """Gradients add up over steps although the optimizer steps every time.
+    """Gradients accumulate over steps although the optimizer steps every time.
 
-    Why it matters: every update repeats all updates before it, ever larger and ever older: like
-    momentum that never fades. The loss swings or explodes.
-    How it decides: when the first backward pass after an optimizer step begins, the gradients of
-    before must be gone. It fires where they are not, at 2 looks in a row. Accumulation over several
-    backward passes is no fault: there they are cleared once before the first. Where several
-    optimizers take turns, it is enough that each one's are cleared before its own pass. Gradients
-    that no pass adds to are handed over by the script, and need not be cleared.
-    What to do: call optimizer.zero_grad() once for each optimizer.step(), before the backward pass.
+    Why it matters: Every update repeats all earlier ones, like momentum that never decays. The loss
+    oscillates or explodes.
+    How it decides:
+    - When the first backward pass after an optimizer step begins, that optimizer's gradients have
+      not been cleared, at 2 inspections in a row.
+    - Accumulation over several backward passes does not count: the gradients are cleared before the
+      first of them.
+    - Gradients that are set by the script, not by a backward pass, do not count.
+    What to do: Call `optimizer.zero_grad()` once for each `optimizer.step()`, before the backward
+    pass.
     """
 
+    section = Section.TRAINING
+    calibration = LIMITS
     needs = (Observations(_KIND),)
     window_steps: ClassVar[int] = 2
     skips_quiet: ClassVar[bool] = True
@@ -46,39 +63,43 @@ class MissingZeroGrad(Rule):
         """Follows what the hook has seen before backward passes."""
         yield from begin_leg(self, window, state)
         latest: dict[str, Observation] = {}
-        for one in window.observations(_KIND):
-            own = state.of("optimizers", one.subject, one.worker)
-            own["looks"] = own.get("looks", 0) + 1
-            if one.value > 0:
-                own.setdefault("since", one.step)
-                own["row"] = own.get("row", 0) + 1
+        for observation in window.observations(_KIND):
+            optimizer_state = state.of("optimizers", observation.subject, observation.worker)
+            optimizer_state["looks"] = optimizer_state.get("looks", 0) + 1
+            if observation.value > 0:
+                optimizer_state.setdefault("since", observation.step)
+                optimizer_state["row"] = optimizer_state.get("row", 0) + 1
             else:
-                own["row"] = 0
-                own.pop("since", None)
-                yield from over(self, state, one.subject)
-            if own["row"] >= _IN_A_ROW:
-                latest.setdefault(one.subject, one)
-        for subject, one in latest.items():
-            told(state, subject)
-            yield self._found(one, state.of("optimizers", one.subject, one.worker))
+                optimizer_state["row"] = 0
+                optimizer_state.pop("since", None)
+                yield from resolve(self, state, observation.subject)
+            if optimizer_state["row"] >= LIMITS.inspections_in_a_row:
+                latest.setdefault(observation.subject, observation)
+        for subject, item in latest.items():
+            mark_open(state, subject)
+            yield self._finding(item, state.of("optimizers", item.subject, item.worker))
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many looks are missing."""
-        seen = max((int(own["looks"]) for own in _all(state)), default=0)
-        return "" if seen >= _IN_A_ROW else Shortfall(seen, _IN_A_ROW, DataUnit.INSPECTIONS)
+        count = max((int(state_of_subject["looks"]) for state_of_subject in _all(state)), default=0)
+        return (
+            ""
+            if count >= LIMITS.inspections_in_a_row
+            else Shortfall(count, LIMITS.inspections_in_a_row, DataUnit.INSPECTIONS)
+        )
 
-    def _found(self, one: Observation, own: State) -> Finding:
-        facts = one.facts
-        of, first = facts.get("of", one.value), str(facts.get("first", ""))
+    def _finding(self, observation: Observation, state: State) -> Finding:
+        facts = observation.facts
+        of, first = facts.get("of", observation.value), str(facts.get("first", ""))
         return self.finding(
-            f"Since step {own['since']} gradients are not cleared between two steps of optimizer "
-            f"{one.subject}: {one.value:.0f} of {of} parameters still had theirs, {first} among "
-            "them.",
-            step=(int(own["since"]), one.step),
-            subject=one.subject,
+            f"Since step {state['since']}, gradients are not cleared between steps of optimizer "
+            f"{observation.subject}: {observation.value:.0f} of {of} parameters still have theirs, "
+            f"including {first}.",
+            step=(int(state["since"]), observation.step),
+            subject=observation.subject,
             tensor=first or None,
-            worker=one.worker,
-            evidence={"parameters": one.value, "of": of, "looks": own["looks"]},
+            worker=observation.worker,
+            evidence={"parameters": observation.value, "of": of, "looks": state["looks"]},
         )
 
 

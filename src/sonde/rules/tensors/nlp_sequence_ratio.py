@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sonde.errors import UsageError
@@ -11,36 +11,50 @@ from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent, Regex
-from sonde.rules._rule import Rule, State
+from sonde.rules._rule import Rule, Section, State
 
 _KIND = "input-tokens"
-_TOKENS = 1000  # that tell the share of one of them
-_LOOKS = 3
-_KINDS = 4  # of tokens: where there are fewer, each has a large share by nature
-_VOCABULARY = 16  # a number from here on is that of a word, however few words there are
-_OF_THE_OTHERS = 75.0  # percent: a token that nobody named takes up the rest
-_CANDIDATES = 8  # tokens that were the most frequent one of a look
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of NLPSequenceRatio.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_tokens: int = 1000
+    min_inspections: int = 3
+    min_kinds: int = 4  # of tokens; with fewer, each has a large share
+    vocabulary_id: int = 16  # an ID from here on is a word, however few words there are
+    unnamed_percent: float = 75.0  # of the tokens other than `token_values`
+    max_candidates: int = 8  # most frequent tokens of an inspection
+
+
+LIMITS = Calibration()
 
 
 class NLPSequenceRatio(Rule):
-    """A token takes up more of the input sequences than it should.
+    """One token takes up too much of the input sequences.
 
-    Why it matters: padding is computed and thrown away; unknown words teach nothing.
-    How it decides: the share of each of token_values among the tokens that go into an embedding.
-    Classic fires at every look at which it exceeds its threshold. Calibrated sums up at least three
-    looks and a thousand tokens. It leaves inputs of fewer than four different tokens alone, unless
-    their numbers, 16 or more, are those of a larger vocabulary. Where you set nothing, a token that
-    takes up three quarters of all others than 0 is told, too: the unknown word is often 1 or 100;
-    and where no number is 16 or more it is a hint: most squares of a board are empty, and most
-    notes of a tune are held.
-    What to do: sort sequences by length or pack several into one; pad to the longest of a batch,
-    not to a fixed length; for unknown words use another tokenizer.
+    Why it matters: Padding is computed and thrown away, and unknown words teach nothing.
+    How it decides:
+    - The share of one of `token_values` among the tokens that enter an embedding exceeds its
+      threshold in `token_thresholds_percent`.
+    - Unless you set them: also any token that makes up 75% of all tokens other than 0. This is
+      `info` if no token ID is 16 or higher.
+    - Needs 3 inspections and 1,000 tokens. Classic: any inspection, `token_values` only.
+    - Not applied to inputs with fewer than 4 different tokens, all below 16.
+    What to do: Sort sequences by length or pack several into one, and pad to the longest of a batch
+    instead of a fixed length. For unknown words, use another tokenizer.
     """
 
     tensor_regex: Regex | None = None
     token_values: tuple[int, ...] = (0,)
     token_thresholds_percent: tuple[Percent, ...] = (50.0,)
 
+    section = Section.DATA
+    calibration = LIMITS
     needs = (Observations(_KIND),)
     window_steps: ClassVar[int] = 10
 
@@ -55,51 +69,64 @@ class NLPSequenceRatio(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Counts tokens."""
         limits = self._limits()
-        seen = {}
-        for one in window.observations(_KIND):
-            if self.tensor_regex is not None and not re.search(self.tensor_regex, one.subject):
+        observed = {}
+        for observation in window.observations(_KIND):
+            if self.tensor_regex is not None and not re.search(
+                self.tensor_regex, observation.subject
+            ):
                 continue
-            counts = {int(token): int(n) for token, n in one.facts["counts"].items()}
+            counts = {int(token): int(n) for token, n in observation.facts["counts"].items()}
             if self.is_classic:
-                yield from self._judged(one.subject, one.step, counts, one.value, limits)
+                yield from self._judged(
+                    observation.subject, observation.step, counts, observation.value, limits
+                )
                 continue
-            self._take(one.value, counts, state.of("inputs", one.subject))
-            seen[one.subject] = one.step
-        for name, step in seen.items():
-            known = state.of("inputs", name)
-            if _is_of_words(known) and _is_enough(known):
-                totals = {int(token): int(count) for token, count in known.of("counts").items()}
-                limits = self._limits() | self._limits_of_others(totals, known["tokens"])
-                for found in self._judged(name, step, totals, known["tokens"], limits):
-                    yield replace(found, severity=self._severity(known))
+            self._take(observation.value, counts, state.of("inputs", observation.subject))
+            observed[observation.subject] = observation.step
+        for name, step in observed.items():
+            input_tensor_state = state.of("inputs", name)
+            if _is_of_words(input_tensor_state) and _is_enough(input_tensor_state):
+                totals = {
+                    int(token): int(count)
+                    for token, count in input_tensor_state.of("counts").items()
+                }
+                limits = self._limits() | self._limits_of_others(
+                    totals, input_tensor_state["tokens"]
+                )
+                for signal in self._judged(
+                    name, step, totals, input_tensor_state["tokens"], limits
+                ):
+                    yield replace(signal, severity=self._severity(input_tensor_state))
 
     def unfit(self, state: State) -> str:
         """Inputs that are no words."""
-        known = list(state.of("inputs").values())
-        if known and not any(map(_is_of_words, known)) and any(map(_is_enough, known)):
-            return f"inputs have fewer than {_KINDS} different tokens: each has a large share"
+        inputs = list(state.of("inputs").values())
+        if inputs and not any(map(_is_of_words, inputs)) and any(map(_is_enough, inputs)):
+            return f"inputs have fewer than {LIMITS.min_kinds} different tokens"
         return ""
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many tokens are missing."""
-        known = list(state.of("inputs").values())
-        if self.is_classic or not known or any(map(_is_enough, known)):
+        inputs = list(state.of("inputs").values())
+        if self.is_classic or not inputs or any(map(_is_enough, inputs)):
             return ""
-        tokens, looks = max((int(one["tokens"]), int(one["looks"])) for one in known)
-        if looks < _LOOKS:
-            return Shortfall(looks, _LOOKS, DataUnit.INSPECTIONS)
-        return Shortfall(tokens, _TOKENS, DataUnit.TOKENS)
+        tokens, inspections = max((int(entry["tokens"]), int(entry["looks"])) for entry in inputs)
+        if inspections < LIMITS.min_inspections:
+            return Shortfall(inspections, LIMITS.min_inspections, DataUnit.INSPECTIONS)
+        return Shortfall(tokens, LIMITS.min_tokens, DataUnit.TOKENS)
 
-    def _take(self, tokens: float, counts: dict[int, int], known: State) -> None:
-        known["looks"] = known.get("looks", 0) + 1
-        known["tokens"] = known.get("tokens", 0.0) + tokens
-        known["kinds"] = max(known.get("kinds", 0), len(counts))
-        known["largest"] = max(known.get("largest", 0), *counts, 0)
-        sums = known.of("counts")
-        others = [token for token in counts if token not in self.token_values]
-        most = max(others, key=lambda token: counts[token], default=self.token_values[0])
-        if len(sums) < _CANDIDATES:
-            sums.setdefault(str(most), 0)
+    def _take(self, tokens: float, counts: dict[int, int], state: State) -> None:
+        state["looks"] = state.get("looks", 0) + 1
+        state["tokens"] = state.get("tokens", 0.0) + tokens
+        state["kinds"] = max(state.get("kinds", 0), len(counts))
+        state["largest"] = max(state.get("largest", 0), *counts, 0)
+        sums = state.of("counts")
+        remaining_names = [token for token in counts if token not in self.token_values]
+        maximum = max(
+            remaining_names, key=lambda token: counts[token], default=self.token_values[0]
+        )
+        if len(sums) < LIMITS.max_candidates:
+            sums.setdefault(str(maximum), 0)
         for token in {*self.token_values, *map(int, sums)}:
             sums[str(token)] = sums.get(str(token), 0) + counts.get(token, 0)
 
@@ -108,15 +135,19 @@ class NLPSequenceRatio(Rule):
         if self.given & {"token_values", "token_thresholds_percent"}:
             return {}
         rest = tokens - sum(totals.get(token, 0) for token in self.token_values)
-        if rest < _TOKENS:
+        if rest < LIMITS.min_tokens:
             return {}
-        limit = _OF_THE_OTHERS * rest / tokens
+        limit = LIMITS.unnamed_percent * rest / tokens
         return {token: limit for token in totals if token not in self.token_values}
 
-    def _severity(self, known: State) -> Severity:
+    def _severity(self, state: State) -> Severity:
         """How sure it is that a token stands for nothing: in a small vocabulary none need."""
         is_told = bool(self.given & {"token_values", "token_thresholds_percent"})
-        return Severity.WARNING if is_told or known["largest"] >= _VOCABULARY else Severity.INFO
+        return (
+            Severity.WARNING
+            if is_told or state["largest"] >= LIMITS.vocabulary_id
+            else Severity.INFO
+        )
 
     def _limits(self) -> dict[int, float]:
         return dict(zip(self.token_values, self.token_thresholds_percent, strict=True))
@@ -133,7 +164,7 @@ class NLPSequenceRatio(Rule):
             percent = 100 * counts.get(token, 0) / tokens if tokens else 0.0
             if percent > limit:
                 yield self.finding(
-                    f"{percent:.0f} % of {name} are token {token}.",
+                    f"{percent:.0f}% of {name} is token {token}.",
                     step=step,
                     tensor=name,
                     subject=f"{name}/{token}",
@@ -141,9 +172,9 @@ class NLPSequenceRatio(Rule):
                 )
 
 
-def _is_of_words(known: State) -> bool:
-    return bool(known["kinds"] >= _KINDS or known["largest"] >= _VOCABULARY)
+def _is_of_words(state: State) -> bool:
+    return bool(state["kinds"] >= LIMITS.min_kinds or state["largest"] >= LIMITS.vocabulary_id)
 
 
-def _is_enough(known: State) -> bool:
-    return bool(known["tokens"] >= _TOKENS and known["looks"] >= _LOOKS)
+def _is_enough(state: State) -> bool:
+    return bool(state["tokens"] >= LIMITS.min_tokens and state["looks"] >= LIMITS.min_inspections)

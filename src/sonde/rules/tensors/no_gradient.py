@@ -1,57 +1,69 @@
 """NoGradient: the way from the loss to a parameter is cut."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._standing import (
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.open_faults import (
     begin_leg,
-    is_told_again,
+    first_names,
+    is_repeat_due,
+    mark_open,
     names_in_words,
-    over,
-    some,
-    told,
+    resolve,
 )
 
 _KIND = ObservationKind.NO_GRADIENT.value
-# Steps without a gradient of a layer that may have its turn only now and then.
-_LONG = 200
 _CLEARED = "cleared"
 _AT_ONCE = ("cut", "untracked", "frozen", "side", _CLEARED)
 _LOUD = ("cut", "untracked", _CLEARED)
 _WHY = {
-    "cut": ". Its layer is run, and what it gives is cut off from the loss",
-    "untracked": ". Its layer runs under no_grad(){place}, with weights that never learned",
-    "frozen": ". Its layer runs under no_grad(){place}, though an optimizer has its parameters",
-    "side": ". Its layer is run, and the loss does not use what it gives",
-    "unused": ". Its layer is never run",
+    "cut": ". Its layer runs, but its output is cut off from the loss",
+    "untracked": ". Its layer runs under no_grad(){place} with untrained weights",
+    "frozen": ". Its layer runs under no_grad(){place}, but its parameters are in an optimizer",
+    "side": ". Its layer runs, but the loss does not use its output",
+    "unused": ". Its layer never runs",
 }
 
 
-class NoGradient(Rule):
-    """A parameter gets no gradient, step after step, while others of the model do.
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of NoGradient.
 
-    Why it matters: it never learns. A detach(), a trip through numpy, an argmax or a no_grad() that
-    was left in the forward pass cuts off everything in front of it, and the rest learns around it.
-    How it decides: the hook says which parameters of an optimizer had no gradient in six steps in
-    a row, how their layer was used meanwhile, and when they get one. Layers that are run before all
-    others that learn are cut off: that is said at once. So it is where an optimizer steps with
-    nothing, because gradients are cleared after the backward pass; and of a layer that runs under
-    no_grad() at every step, with parameters that require a gradient and that an optimizer has. That
-    is a hint only where its weights were loaded or have learned before: then it may be frozen on
-    purpose. A hint, too, is a layer behind others that learn whose output the loss does not use;
-    and, after 200 steps, one that is never run: it may have its turn now and then, or be left over
-    from what the model was made for. Layers with requires_grad = False, parameters that no
-    optimizer has, and copies that somebody else moves are left alone.
-    What to do: look for detach(), .data, .item(), .numpy(), argmax or no_grad() between this layer
-    and the loss; if it is meant to be frozen, set requires_grad to False; if nobody uses it, remove
-    it.
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
+    unused_steps: int = 200  # a layer may be used only now and then
+
+
+LIMITS = Calibration()
+
+
+class NoGradient(Rule):
+    """A parameter gets no gradient while other parameters of the model do.
+
+    Why it matters: It never learns. A `detach()`, a conversion to NumPy, an argmax or a leftover
+    `no_grad()` in the forward pass cuts off everything before it.
+    How it decides:
+    - A parameter of an optimizer has no gradient in 6 steps in a row.
+    - A warning if its layer runs before all layers that learn, if its layer runs under `no_grad()`
+      with untrained weights, or if gradients are cleared between the backward pass and `step()`.
+    - `info` if its layer runs after layers that learn but the loss does not use its output, if it
+      runs under `no_grad()` with pretrained weights, or if it has not run for 200 steps.
+    - Not applied to parameters with `requires_grad=False` or without an optimizer, and to copies
+      that other code updates.
+    What to do: Look for `detach()`, `.data`, `.item()`, `.numpy()`, argmax or `no_grad()` between
+    this layer and the loss. If it is meant to be frozen, set `requires_grad` to False. If it is
+    unused, remove it.
+    """
+
+    section = Section.MODEL
+    calibration = LIMITS
     needs = (Observations(_KIND),)
     window_steps: ClassVar[int] = 1
     skips_quiet: ClassVar[bool] = True
@@ -62,57 +74,57 @@ class NoGradient(Rule):
         """Takes what the hook has found, and says what stands."""
         yield from begin_leg(self, window, state)
         window.count_watched_steps()
-        stands = state.of("stands")
-        for one in window.observations(_KIND):
-            if one.detail == "over":
-                stands.pop(one.subject, None)
-            elif one.subject not in stands and one.detail != "frozen":
-                since = max(0, one.step - int(one.value) + 1)
-                use, _, place = one.detail.partition(" ")
-                known = State(since=since, worker=one.worker, use=use, place=place)
-                stands[one.subject] = known
-        names = [name for name in stands if self._is_sure(stands[name], window)]
+        stands_state = state.of("stands")
+        for observation in window.observations(_KIND):
+            if observation.detail == "over":
+                stands_state.pop(observation.subject, None)
+            elif observation.subject not in stands_state and observation.detail != "frozen":
+                since = max(0, observation.step - int(observation.value) + 1)
+                use, _, index = observation.detail.partition(" ")
+                fault = State(since=since, worker=observation.worker, use=use, place=index)
+                stands_state[observation.subject] = fault
+        names = [name for name in stands_state if self._is_sure(stands_state[name], window)]
         # what matters most comes first
-        names.sort(key=lambda name: stands[name]["use"] not in _LOUD)
+        names.sort(key=lambda name: stands_state[name]["use"] not in _LOUD)
         if not names:
-            yield from over(self, state, _KIND)
-        elif names != state.get("names") or is_told_again(window):
-            told(state, _KIND)
-            yield self._found(names, window, state)
+            yield from resolve(self, state, _KIND)
+        elif names != state.get("names") or is_repeat_due(window):
+            mark_open(state, _KIND)
+            yield self._finding(names, window, state)
         state["names"] = names
 
-    def _is_sure(self, one: State, window: Window) -> bool:
-        if one["use"] in _AT_ONCE:
+    def _is_sure(self, state: State, window: Window) -> bool:
+        if state["use"] in _AT_ONCE:
             return True
-        return (window.first_step or 0) - int(one["since"]) >= _LONG
+        return (window.first_step or 0) - int(state["since"]) >= LIMITS.unused_steps
 
-    def _found(self, names: list[str], window: Window, state: State) -> Finding:
-        stands = state.of("stands")
-        others = sum(name.startswith("gradient/") for name in window.data.infos())
-        first = min(int(stands[name]["since"]) for name in names)
-        is_cut = any(stands[name]["use"] in _LOUD for name in names)
-        place = stands[names[0]].get("place", "")
-        why = _WHY.get(stands[names[0]]["use"], "").format(place=place and f" at {place}")
-        told = (
-            f"{names_in_words(names)} got no gradient since step {first}, while "
-            f"{others} others did{why}."
+    def _finding(self, names: list[str], window: Window, state: State) -> Finding:
+        stands_state = state.of("stands")
+        remaining_names = sum(name.startswith("gradient/") for name in window.data.infos())
+        first = min(int(stands_state[name]["since"]) for name in names)
+        is_cut = any(stands_state[name]["use"] in _LOUD for name in names)
+        index = stands_state[names[0]].get("place", "")
+        why = _WHY.get(stands_state[names[0]]["use"], "").format(place=index and f" at {index}")
+        text = (
+            f"{names_in_words(names)} has had no gradient since step {first}, "
+            f"while {remaining_names} other parameters have one{why}."
         )
-        if stands[names[0]]["use"] == _CLEARED:
-            told = (
-                f"Since step {first} the optimizer steps with nothing: gradients are cleared after "
+        if stands_state[names[0]]["use"] == _CLEARED:
+            text = (
+                f"Since step {first} the optimizer steps without gradients: they are cleared after "
                 "the backward pass and before step()."
             )
         return self.finding(
-            told,
+            text,
             severity=Severity.WARNING if is_cut else Severity.INFO,
             step=(first, max(first, window.first_step or 0)),
             tensor=names[0],
-            worker=stands[names[0]]["worker"],
+            worker=stands_state[names[0]]["worker"],
             subject=_KIND,
             evidence={
-                "tensors": some(names),
+                "tensors": first_names(names),
                 "count": len(names),
-                "others": others,
+                "others": remaining_names,
                 "is_cut": is_cut,
             },
         )

@@ -8,7 +8,7 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
-from sonde.rules._rule import Rule, State
+from sonde.rules._rule import Rule, Section, State
 
 _KIND = ObservationKind.FIRST_NON_FINITE.value
 _INPUT = "input"
@@ -16,18 +16,20 @@ _WORDS = {"nan": "NaN", "inf": "infinite values"}
 
 
 class NonFiniteInput(Rule):
-    """A batch holds NaN or infinity, and the loss with it.
+    """A batch contains NaN or infinity, which reaches the loss.
 
-    Why it matters: one such value makes the loss and all gradients NaN; after the next update the
-    whole model is.
-    How it decides: when a loss or a gradient is not finite, the hook looks where that came from, in
-    the order of the computation. It fires where it was there already in what the model was given.
-    Inputs with NaN that a model masks, with a finite loss, are left alone.
-    What to do: find the sample in that batch; look for missing values, divisions by zero and
-    logarithms of zero in how it was prepared; drop or fill them. The model is lost from that step
-    on: resume from a checkpoint before it.
+    Why it matters: One such value makes the loss and all gradients NaN, and after the next update
+    the whole model.
+    How it decides:
+    - A loss or gradient is not finite, and the first non-finite value in the order of computation
+      is an input of the model.
+    - Not applied while the loss is finite, for example if the model masks NaN inputs.
+    What to do: Find the sample in that batch. Look for missing values, divisions by zero and
+    logarithms of zero in its preparation, and drop or fill them. The model is lost from that step
+    on: resume from an earlier checkpoint.
     """
 
+    section = Section.DATA
     needs = (Observations(_KIND),)
     window_steps: ClassVar[int] = 2
     skips_quiet: ClassVar[bool] = True
@@ -45,28 +47,29 @@ class NonFiniteInput(Rule):
         """Takes what the hook has traced to an input."""
         del state
         window.count_watched_steps()
-        for one in window.observations(_KIND):
-            if one.facts.get("in") == _INPUT and one.subject.startswith(_INPUT):
-                yield self._found(one, window)
+        for observation in window.observations(_KIND):
+            if observation.facts.get("in") == _INPUT and observation.subject.startswith(_INPUT):
+                yield self._finding(observation, window)
 
-    def _found(self, one: Observation, window: Window) -> Finding:
-        step = int(one.value)
-        word = _WORDS.get(str(one.facts.get("found")), "values that are not finite")
+    def _finding(self, observation: Observation, window: Window) -> Finding:
+        step = int(observation.value)
+        word = _WORDS.get(str(observation.facts.get("found")), "non-finite values")
         marks = [
             mark.value
             for mark in window.observations(ObservationKind.BATCH_HASH.value)
-            if (mark.worker, mark.step, mark.mode) == (one.worker, step, one.mode)
+            if (mark.worker, mark.step, mark.mode) == (observation.worker, step, observation.mode)
         ]
-        batch = f" (mark {int(marks[0]):08x})" if marks else ""
+        batch = f" (batch hash {int(marks[0]):08x})" if marks else ""
         return self.finding(
-            f"{one.subject} holds {word}: the batch of step {step} on worker {one.worker}{batch}.",
+            f"{observation.subject} contains {word} in the batch of step {step} on worker "
+            f"{observation.worker}{batch}.",
             severity=Severity.CRITICAL,
             step=step,
-            tensor=one.subject,
-            worker=one.worker,
-            subject=one.subject,
+            tensor=observation.subject,
+            worker=observation.worker,
+            subject=observation.subject,
             evidence={
-                "found": str(one.facts.get("found", "")),
+                "found": str(observation.facts.get("found", "")),
                 "batch_hash": marks[0] if marks else None,
             },
         )

@@ -1,40 +1,55 @@
 """OutputIsProbability: a loss that wants logits is given probabilities."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._standing import begin_leg, is_told_again, over, told
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.open_faults import begin_leg, is_repeat_due, mark_open, resolve
 
 _KIND = "probabilities-as-logits"
 _BINARY = "binary"  # in the names of losses that apply a sigmoid themselves
-_NEARLY_ALL = 0.99  # of the rows: they sum to one up to rounding
-_ROWS = 8
 _MADE_BY = ("Sigmoid", "Softmax")  # operations that give nothing else
-_IN_A_ROW = 2  # looks
-_BINARY_LOOKS = 10  # logits of an untrained model may lie between 0 and 1 by chance
-_BINARY_STEPS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of OutputIsProbability.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    row_share: float = 0.99  # of rows that sum to 1 up to rounding
+    min_rows: int = 8
+    inspections_in_a_row: int = 2
+    binary_inspections: int = 10  # logits of an untrained model may lie between 0 and 1
+    binary_steps: int = 60
+
+
+LIMITS = Calibration()
 
 
 class OutputIsProbability(Rule):
-    """The loss expects logits and is given probabilities: softmax or sigmoid is applied twice.
+    """The loss expects logits but gets probabilities: softmax or sigmoid is applied twice.
 
-    Why it matters: the second softmax flattens everything: with ten classes the loss cannot fall
+    Why it matters: The second softmax flattens everything. With ten classes the loss cannot fall
     below 1.46, gradients are small, and training is slow or stops early.
-    How it decides: the hook looks at what goes into losses that apply softmax or sigmoid
-    themselves. Rows of several numbers that are never negative and all sum to one are
-    probabilities: 2 looks in a row suffice. So does what the graph of a loss of the script's own
-    tells: that a softmax goes into a log_softmax. Numbers between 0 and 1 in front of a sigmoid may
-    be small logits of an untrained model: there it must be known that a sigmoid gave them, or all
-    of 10 looks over 60 steps must be such.
-    What to do: give the loss what the last layer returns, without softmax or sigmoid; apply them
-    only where predictions are read.
+    How it decides:
+    - Input rows of a softmax loss are nonnegative and sum to 1 (99% of at least 8 rows), at 2
+      inspections in a row.
+    - Or the graph of a custom loss shows a softmax that feeds a log-softmax.
+    - For a sigmoid loss, all inputs lie between 0 and 1, and either a sigmoid produced them (2
+      inspections in a row) or it holds at all of 10 inspections over 60 steps.
+    What to do: Pass the output of the last layer to the loss, without softmax or sigmoid. Apply
+    them only where predictions are read.
     """
 
+    section = Section.MODEL
+    calibration = LIMITS
     needs = (Observations(_KIND),)
     window_steps: ClassVar[int] = 2
     skips_quiet: ClassVar[bool] = True
@@ -45,61 +60,76 @@ class OutputIsProbability(Rule):
         """Follows what went into each loss."""
         yield from begin_leg(self, window, state)
         losses = state.of("losses")
-        for one in window.observations(_KIND):
-            rows, classes = (int(one.facts.get(name, 0)) for name in ("rows", "classes"))
-            if _BINARY not in one.subject and (classes < 2 or rows < 1):
+        for observation in window.observations(_KIND):
+            rows, classes = (int(observation.facts.get(name, 0)) for name in ("rows", "classes"))
+            if _BINARY not in observation.subject and (classes < 2 or rows < 1):
                 continue
-            own = losses.of(one.subject)
-            if one.step == own.get("seen"):
+            loss_state = losses.of(observation.subject)
+            if observation.step == loss_state.get("seen"):
                 continue  # of another worker
-            own["seen"] = one.step
-            own["looks"] = own.get("looks", 0) + 1
-            if one.value < _NEARLY_ALL:
-                own |= {"row": 0, "rows": 0, "was_other": True}
-                yield from over(self, state, one.subject)
+            loss_state["seen"] = observation.step
+            loss_state["looks"] = loss_state.get("looks", 0) + 1
+            if observation.value < LIMITS.row_share:
+                loss_state |= {"row": 0, "rows": 0, "was_other": True}
+                yield from resolve(self, state, observation.subject)
                 continue
-            if not own.get("row"):
-                own["since"] = one.step
-            own |= {"row": own.get("row", 0) + 1, "rows": own.get("rows", 0) + rows}
-            own["by"] = str(one.facts.get("by", ""))
-            own |= {"last": one.step, "classes": classes, "share": one.value, "worker": one.worker}
+            if not loss_state.get("row"):
+                loss_state["since"] = observation.step
+            loss_state |= {
+                "row": loss_state.get("row", 0) + 1,
+                "rows": loss_state.get("rows", 0) + rows,
+            }
+            loss_state["by"] = str(observation.facts.get("by", ""))
+            loss_state |= {
+                "last": observation.step,
+                "classes": classes,
+                "share": observation.value,
+                "worker": observation.worker,
+            }
         for name in losses:
-            own = losses.of(name)
+            loss_state = losses.of(name)
             is_new = name not in state.get("told", [])
-            if _is_sure(name, own) and (is_new or is_told_again(window)):
-                told(state, name)
-                yield self._found(name, own)
+            if _is_sure(name, loss_state) and (is_new or is_repeat_due(window)):
+                mark_open(state, name)
+                yield self._finding(name, loss_state)
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many looks are missing."""
-        found = state.of("losses").items()
-        needed = {name: _BINARY_LOOKS if _BINARY in name else _IN_A_ROW for name, _ in found}
-        if any(one["looks"] >= needed[name] or one.get("was_other") for name, one in found):
+        losses = state.of("losses").items()
+        needed = {
+            name: LIMITS.binary_inspections if _BINARY in name else LIMITS.inspections_in_a_row
+            for name, _ in losses
+        }
+        if any(item["looks"] >= needed[name] or item.get("was_other") for name, item in losses):
             return ""
-        seen = max((int(one["looks"]) for _, one in found), default=0)
-        return Shortfall(seen, min(needed.values(), default=_IN_A_ROW), DataUnit.INSPECTIONS)
+        count = max((int(item["looks"]) for _, item in losses), default=0)
+        return Shortfall(
+            count, min(needed.values(), default=LIMITS.inspections_in_a_row), DataUnit.INSPECTIONS
+        )
 
-    def _found(self, name: str, own: State) -> Finding:
-        takes = "the logarithms of them" if name == "nll_loss" else "logits"
-        what = "lie between 0 and 1" if _BINARY in name else "are not negative and sum to 1"
+    def _finding(self, name: str, state: State) -> Finding:
+        takes = "log-probabilities" if name == "nll_loss" else "logits"
+        what = "lie between 0 and 1" if _BINARY in name else "are nonnegative and sum to 1"
         return self.finding(
-            f"{name} is given probabilities: {100 * own['share']:.0f} % of the rows {what} "
-            f"({own['rows']} rows of {own['classes']}), and it takes {takes}.",
-            step=(int(own["since"]), int(own["last"])),
+            f"{name} expects {takes} but gets probabilities: {100 * state['share']:.0f}% of the "
+            f"rows {what} ({state['rows']} rows of {state['classes']} values).",
+            step=(int(state["since"]), int(state["last"])),
             subject=name,
-            worker=own["worker"],
+            worker=state["worker"],
             evidence={
-                "share": own["share"],
-                "rows": own["rows"],
-                "classes": own["classes"],
-                "looks": own["row"],
+                "share": state["share"],
+                "rows": state["rows"],
+                "classes": state["classes"],
+                "looks": state["row"],
             },
         )
 
 
-def _is_sure(name: str, own: State) -> bool:
-    if _BINARY not in name or any(word in own.get("by", "") for word in _MADE_BY):
-        return bool(own.get("row", 0) >= _IN_A_ROW and own["rows"] >= _ROWS)
-    lasted = own.get("last", 0) - own.get("since", 0)
-    is_always = own.get("row", 0) >= _BINARY_LOOKS and not own.get("was_other")
-    return bool(is_always and lasted >= _BINARY_STEPS)
+def _is_sure(name: str, state: State) -> bool:
+    if _BINARY not in name or any(word in state.get("by", "") for word in _MADE_BY):
+        return bool(
+            state.get("row", 0) >= LIMITS.inspections_in_a_row and state["rows"] >= LIMITS.min_rows
+        )
+    lasted = state.get("last", 0) - state.get("since", 0)
+    is_always = state.get("row", 0) >= LIMITS.binary_inspections and not state.get("was_other")
+    return bool(is_always and lasted >= LIMITS.binary_steps)

@@ -1,48 +1,67 @@
 """Overtraining: training goes on long after it has stopped to bring anything."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.robust import middle_of
-from sonde.analyze.trends import Reals, bent_spread_of, halved
+from sonde.analyze.robust import median_of
+from sonde.analyze.trends import Reals, halved, noise_around_bend
 from sonde.read.window import Curve, Window
 from sonde.records.finding import Finding
 from sonde.records.need import Losses
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._passes import evaluations
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.held_out_evaluations import evaluations
 
 _TRAINING, _VALIDATION = "training", "validation"
-# calibrated: so many without progress, and so many times those that it took to get there
-_LEAST = {_TRAINING: 100, _VALIDATION: 20}  # windows of 50 steps; evaluations
-_TIMES = 3
-_STEPS = 200  # likewise: an epoch may be a handful of steps
-_SMOOTHED = 3  # values whose median counts as one
-_OF_PROGRESS = 0.1  # a rise by more of what was won is Overfit's, or a divergence
-_SIGMAS = 2.0
-_MOST = 256  # values; then neighbours are joined
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of Overtraining.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_stale_windows: int = 100  # of 50 steps, in training
+    min_stale_evaluations: int = 20
+    stale_factor: int = 3  # of the time it took to get there
+    min_stale_steps: int = 200  # an epoch may be a handful of steps
+    smoothed_values: int = 3  # whose median counts as one
+    progress_share: float = 0.1  # a larger rise is left to Overfit or LossDiverging
+    sigmas: float = 2.0  # of the noise
+    max_values: int = 256  # then neighbors are merged
+
+
+LIMITS = Calibration()
 
 
 class Overtraining(Rule):
-    """Training goes on although neither loss has got better for long.
+    """Training continues although the loss has stopped improving.
 
-    Why it matters: every further step costs time, and often makes the model worse.
-    How it decides: calibrated fires after 20 evaluations and 200 steps without progress (without
-    evaluations: 5,000 steps), if that is 3 times as long as it took to get there. Progress is more
-    than the noise and 1% of all that was won; only evaluations of data that is not trained on
-    count. A loss that rises again is left to Overfit. Classic fires after `patience_train` steps or
-    `patience_validation` evaluations without an improvement by `delta`.
-    What to do: stop earlier; keep the checkpoint of the best evaluation; let the learning rate fall
-    where the loss stands still.
+    Why it matters: Every further step costs time, and often makes the model worse.
+    How it decides:
+    - No progress for 20 evaluations and 200 steps (without evaluations: 5,000 steps), and for 3
+      times as long as it took to get there.
+    - Progress is an improvement by more than twice the noise and 1% of all progress so far.
+    - Only evaluations of data that is not trained on count. A loss that rises again is left to
+      Overfit.
+    - Not applied to alternating losses and losses that change sign.
+    - Classic: no improvement by `delta` for `patience_train` steps or `patience_validation`
+      evaluations.
+    What to do: Stop earlier and keep the checkpoint of the best evaluation. Lower the learning rate
+    where the loss is stuck.
     """
 
     patience_train: Count = 5
     patience_validation: Count = 10
     delta: Positive = 0.01
 
+    section = Section.TRAINING
+    calibration = LIMITS
     needs = (Losses(),)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
@@ -50,30 +69,30 @@ class Overtraining(Rule):
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Follows both losses."""
         curves = window.losses()
-        found, _ = evaluations(window, state)
+        results, _ = evaluations(window, state)
         if len(curves) > 1:
-            state["unfit"] = "several losses in turn: none of them has to fall"
+            state["unfit"] = "with alternating losses, none of them has to decrease"
         if curves and self.is_classic:
             for step, value in curves[0]:
                 yield from self._classic(_TRAINING, step, value, state.of(_TRAINING))
         elif curves:
             is_told = _take_training(curves[0], state)
             # where there is a validation, the training loss does not have to fall
-            if is_told and not (state.of(_VALIDATION) or found or self.unfit(state)):
+            if is_told and not (state.of(_VALIDATION) or results or self.unfit(state)):
                 step = int(curves[0].steps[-1])
                 yield from self._calibrated(_TRAINING, step, state.of(_TRAINING))
-        for one in found:
-            own = state.of(_VALIDATION)
+        for result in results:
+            validation_state = state.of(_VALIDATION)
             if self.is_classic:
-                yield from self._classic(_VALIDATION, one.step, one.loss, own)
+                yield from self._classic(_VALIDATION, result.step, result.loss, validation_state)
             else:
-                _take(one.step, one.loss, own)
-                yield from self._calibrated(_VALIDATION, one.step, own)
+                _take(result.step, result.loss, validation_state)
+                yield from self._calibrated(_VALIDATION, result.step, validation_state)
 
     def unfit(self, state: State) -> str:
         """Losses that need not fall."""
         if len(state.get("signs", [])) > 1:
-            return "the loss changes its sign: it need not fall"
+            return "the loss changes its sign, so it need not decrease"
         return str(state.get("unfit", ""))
 
     def lacks(self, state: State) -> str | Shortfall:
@@ -82,13 +101,13 @@ class Overtraining(Rule):
             return ""
         is_evaluated = bool(state.of(_VALIDATION))
         kind = _VALIDATION if is_evaluated else _TRAINING
-        seen, least = int(state.of(kind).get("seen", 0)), self._least(kind)
-        if seen >= least:
+        count, minimum = int(state.of(kind).get("seen", 0)), self._min_stale(kind)
+        if count >= minimum:
             return ""
         if is_evaluated:
-            return Shortfall(seen, least, DataUnit.EVALUATIONS)
+            return Shortfall(count, minimum, DataUnit.EVALUATIONS)
         steps = int(state.get("steps", 0))
-        return Shortfall(steps, self.window_steps * least, DataUnit.STEPS)
+        return Shortfall(steps, self.window_steps * minimum, DataUnit.STEPS)
 
     def _classic(self, kind: str, step: int, value: float, state: State) -> Iterator[Finding]:
         patience = self.patience_train if kind == _TRAINING else self.patience_validation
@@ -98,51 +117,53 @@ class Overtraining(Rule):
             return
         state["stale"] += 1
         if state["stale"] >= patience:
-            yield self._found(kind, step, value, state)
+            yield self._finding(kind, step, value, state)
 
     def _calibrated(self, kind: str, step: int, state: State) -> Iterator[Finding]:
         values, steps = state["values"], state["steps"]
         series = np.array(values)
-        if len(series) < _SMOOTHED:
+        if len(series) < LIMITS.smoothed_values:
             return
-        reached, best, least = self._reached(series)
+        reached, best, minimum = self._reached(series)
         before, after = reached + 1, len(values) - reached - 1
         width = int(state.get("width", 1))
-        needed = max(self._least(kind), self._times(kind) * width * before)
-        now = middle_of(series[-_SMOOTHED:])
+        needed = max(self._min_stale(kind), self._times(kind) * width * before)
+        now = median_of(series[-LIMITS.smoothed_values :])
         if width * after < needed:
             # noise moves the place where it was reached: over is what is clearly so
             yield from (self.recovered(kind),) if 2 * width * after < needed else ()
             return
-        has_turned = now - best > max(least, _OF_PROGRESS * (values[0] - best))
-        if has_turned or (step - steps[reached] < _STEPS and self._times(kind)):
+        has_turned = now - best > max(minimum, LIMITS.progress_share * (values[0] - best))
+        if has_turned or (step - steps[reached] < LIMITS.min_stale_steps and self._times(kind)):
             return
         reached_at = {"best": best, "best_step": steps[reached], "stale": width * after}
-        yield self._found(kind, step, now, State(reached_at))
+        yield self._finding(kind, step, now, State(reached_at))
 
     def _reached(self, values: Reals) -> tuple[int, float, float]:
         """Where it was first as good as ever but for noise, how good that is, and the noise."""
         first, second, third = values[:-2], values[1:-1], values[2:]
         lower, higher = np.minimum(first, second), np.maximum(first, second)
         best = float(np.maximum(lower, np.minimum(higher, third)).min())
-        least = self.delta
+        minimum = self.delta
         if "delta" not in self.given:
             won = max(float(values[0]) - best, 0.0)
-            least = max(self.delta * won, _SIGMAS * bent_spread_of(values))
-        return int(np.flatnonzero(values <= best + least)[0]), best, least
+            minimum = max(self.delta * won, LIMITS.sigmas * noise_around_bend(values))
+        return int(np.flatnonzero(values <= best + minimum)[0]), best, minimum
 
-    def _least(self, kind: str) -> int:
+    def _min_stale(self, kind: str) -> int:
         name = "patience_train" if kind == _TRAINING else "patience_validation"
-        return int(getattr(self, name)) if name in self.given else _LEAST[kind]
+        if name in self.given:
+            return int(getattr(self, name))
+        return LIMITS.min_stale_windows if kind == _TRAINING else LIMITS.min_stale_evaluations
 
     def _times(self, kind: str) -> int:
         name = "patience_train" if kind == _TRAINING else "patience_validation"
-        return 0 if name in self.given else _TIMES
+        return 0 if name in self.given else LIMITS.stale_factor
 
-    def _found(self, kind: str, step: int, value: float, state: State) -> Finding:
+    def _finding(self, kind: str, step: int, value: float, state: State) -> Finding:
         return self.finding(
-            f"The {kind} loss has not got better since step {state['best_step']}: it was "
-            f"{state['best']:.4g} then and is {value:.4g} at step {step}.",
+            f"The {kind} loss has not improved since step {state['best_step']}: it was "
+            f"{state['best']:.4g} and is {value:.4g} at step {step}.",
             step=(int(state["best_step"]), step),
             subject=kind,
             evidence={
@@ -168,7 +189,7 @@ def _take_training(curve: Curve, state: State) -> bool:
 def _take(step: int, value: float, state: State) -> None:
     state["seen"] = state.get("seen", 0) + 1
     values, steps = [*state.get("values", []), value], [*state.get("steps", []), step]
-    if len(values) > _MOST:
+    if len(values) > LIMITS.max_values:
         values, steps = halved(np.array(values)).tolist(), steps[1::2]
         state["width"] = 2 * state.get("width", 1)
     state["values"], state["steps"] = values, steps

@@ -1,6 +1,7 @@
 """ParameterNotUpdated: a parameter gets gradients and stays what it is."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.read.job_data import Observation
@@ -8,41 +9,56 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._standing import (
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.open_faults import (
     begin_leg,
-    is_told_again,
+    first_names,
+    is_repeat_due,
+    mark_open,
     names_in_words,
-    over,
-    some,
-    told,
+    resolve,
 )
 
 _UNOWNED = ObservationKind.UNOWNED_PARAMETER.value
 _UNMOVED = ObservationKind.UNMOVED_PARAMETER.value
 _NOWHERE = "optimizer_"  # what the hook calls parameters that no module has
-_NEARLY_ALL = 0.9  # of the parameters
-_MOST_SAMPLED = 256  # by the hook at a time
 _UNREGISTERED = 2  # of the values that the hook gives
-_LOOK_STEPS = 5  # of an optimizer, over which the hook compares
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of ParameterNotUpdated.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    all_share: float = 0.9  # of the parameters: nothing moves, which other rules report
+    max_sampled: int = 256  # parameters per inspection of the hook
+    inspection_steps: int = 5  # of an optimizer over which the hook compares
+
+
+LIMITS = Calibration()
 
 
 class ParameterNotUpdated(Rule):
-    """A parameter gets gradients and does not change, while others do.
+    """A parameter gets gradients but does not change, while others do.
 
-    Why it matters: a part of the model stays as it was initialized. The loss often falls all the
-    same, so nobody notices.
-    How it decides: the hook compares samples of every parameter over five steps of its optimizer.
-    It fires for parameters that no optimizer owns, where they were put in the place of others
-    (critical), where their layer is in a plain list, in which parameters() does not find it, or
-    where they are not more than those that are owned: who trains only a head leaves most of the
-    model out on purpose. And for parameters that are owned and do not move in ten steps, while
-    others do: because their learning rate is zero, or though gradient times learning rate is more
-    than rounding loses. What vanishes, converges or waits for a warm-up has no reason to move.
-    What to do: build the optimizer after the model is complete and on its device, and give it
-    model.parameters(); of layers that are not meant to learn, set requires_grad to False.
+    Why it matters: Part of the model stays as it was initialized. The loss often falls anyway, so
+    this goes unnoticed.
+    How it decides:
+    - Not in any optimizer: critical if the parameter replaced another one; a warning if its layer
+      is in a plain list or dict, or if the optimizer holds at least as many other parameters.
+    - In an optimizer: the parameter does not move in 10 steps while others do, because its learning
+      rate is zero, or although gradient times learning rate is larger than rounding.
+    - The hook compares samples of every parameter over 5 optimizer steps.
+    - Not applied if most of the model is left out (only a head is trained), or if 90% of the
+      parameters do not move.
+    What to do: Create the optimizer after the model is complete and on its device, and pass it
+    `model.parameters()`. Set `requires_grad` to False for layers that should not learn.
     """
 
+    section = Section.MODEL
+    calibration = LIMITS
     needs = (Observations(_UNOWNED), Observations(_UNMOVED))
     window_steps: ClassVar[int] = 1
     skips_quiet: ClassVar[bool] = True
@@ -56,94 +72,100 @@ class ParameterNotUpdated(Rule):
         for kind, judge in ((_UNOWNED, self._unowned), (_UNMOVED, self._unmoved)):
             has_changed = self._take(window, kind, state)
             if not state.of(kind):
-                yield from over(self, state, kind)
-            elif has_changed or is_told_again(window):
+                yield from resolve(self, state, kind)
+            elif has_changed or is_repeat_due(window):
                 finding = judge(window, state)
                 if finding is not None:
-                    told(state, kind)
+                    mark_open(state, kind)
                     yield finding
 
     def _take(self, window: Window, kind: str, state: State) -> bool:
-        stands = state.of(kind)
-        found = window.observations(kind)
-        for one in found:
-            if one.detail == "over":
-                stands.pop(one.subject, None)
-            elif one.subject not in stands:
-                stands[one.subject] = _noted(one)
-        return bool(found)
+        open_faults = state.of(kind)
+        observations = window.observations(kind)
+        for result in observations:
+            if result.detail == "over":
+                open_faults.pop(result.subject, None)
+            elif result.subject not in open_faults:
+                open_faults[result.subject] = _noted(result)
+        return bool(observations)
 
     def _unowned(self, window: Window, state: State) -> Finding | None:
-        stands = state.of(_UNOWNED)
-        known = window.data.infos()
-        has_left_over = any(name.startswith(_NOWHERE) for name in known)
-        unregistered = [name for name in stands if stands[name]["value"] == _UNREGISTERED]
-        others = [name for name in stands if name not in unregistered]
-        replaced = [name for name in others if stands[name]["value"] or name in known]
-        is_replaced = bool(replaced) or (has_left_over and bool(others))
+        open_faults = state.of(_UNOWNED)
+        infos = window.data.infos()
+        has_left_over = any(name.startswith(_NOWHERE) for name in infos)
+        unregistered = [name for name in open_faults if open_faults[name]["value"] == _UNREGISTERED]
+        remaining_names = [name for name in open_faults if name not in unregistered]
+        replaced = [name for name in remaining_names if open_faults[name]["value"] or name in infos]
+        is_replaced = bool(replaced) or (has_left_over and bool(remaining_names))
         owned = _owned(window)
-        if not (is_replaced or unregistered) and len(stands) > owned:
+        if not (is_replaced or unregistered) and len(open_faults) > owned:
             return None
-        names = replaced or unregistered or list(stands)
-        why = ", though others of the same model have one"
+        names = replaced or unregistered or list(open_faults)
+        why = ", unlike the model's other parameters"
         if is_replaced:
-            why = ": the optimizer was built before the layer was replaced, and owns the old one"
+            why = ": the optimizer was created before the layer was replaced and holds the old one"
         elif unregistered:
-            why = ": its layer is in a plain list or dict, where parameters() does not find it"
+            why = ": its layer is in a plain list or dict, which parameters() does not search"
         return self.finding(
-            f"{names_in_words(names)}: no optimizer owns it, so it never changes{why}.",
+            f"{names_in_words(names)} is not in any optimizer and never changes{why}.",
             severity=Severity.CRITICAL if is_replaced else Severity.WARNING,
-            step=_steps(window, stands),
+            step=_steps(window, open_faults),
             tensor=names[0],
             subject=_UNOWNED,
-            worker=stands[names[0]]["worker"],
+            worker=open_faults[names[0]]["worker"],
             evidence={
-                "tensors": some(names),
-                "count": len(stands),
+                "tensors": first_names(names),
+                "count": len(open_faults),
                 "owned": owned,
                 "replaced": is_replaced,
             },
         )
 
     def _unmoved(self, window: Window, state: State) -> Finding | None:
-        stands, owned = state.of(_UNMOVED), _owned(window)
-        names = list(stands)
-        if len(names) >= _NEARLY_ALL * min(owned, _MOST_SAMPLED):
+        open_faults, owned = state.of(_UNMOVED), _owned(window)
+        names = list(open_faults)
+        if len(names) >= LIMITS.all_share * min(owned, LIMITS.max_sampled):
             return None  # nothing moves: that is another rule's
-        first = stands[names[0]]
+        first = open_faults[names[0]]
         rate = "" if first["rate"] is None else f" with a learning rate of {first['rate']:g}"
         return self.finding(
-            f"{names_in_words(names)} has not changed in {first['value']:.0f} steps{rate}, though "
-            "it gets gradients; others do.",
-            step=_steps(window, stands),
+            f"{names_in_words(names)} has not changed in {first['value']:.0f} steps{rate} "
+            "although it gets gradients; other parameters do.",
+            step=_steps(window, open_faults),
             tensor=names[0],
             subject=_UNMOVED,
             worker=first["worker"],
             evidence={
-                "tensors": some(names),
+                "tensors": first_names(names),
                 "count": len(names),
                 "of": owned,
                 "learning_rate": first["rate"],
             },
-            advice="See whether something writes it back after each step, whether its learning "
-            "rate is far too small, or whether its data type is too coarse for such updates "
-            "(keep master weights in float32).",
+            advice="Check whether something writes old values back after each step, whether the "
+            "learning rate is far too small, or whether the data type is too coarse for such "
+            "updates (keep master weights in float32).",
         )
 
 
-def _noted(one: Observation) -> State:
+def _noted(observation: Observation) -> State:
     try:
-        rate = float(one.detail)
+        rate = float(observation.detail)
     except ValueError:
         rate = None
-    seen_for = one.value if one.kind == _UNMOVED else _LOOK_STEPS
-    since = max(0, one.step - int(seen_for))
-    return State(step=one.step, since=since, value=one.value, worker=one.worker, rate=rate)
+    seen_for = observation.value if observation.kind == _UNMOVED else LIMITS.inspection_steps
+    since = max(0, observation.step - int(seen_for))
+    return State(
+        step=observation.step,
+        since=since,
+        value=observation.value,
+        worker=observation.worker,
+        rate=rate,
+    )
 
 
-def _steps(window: Window, stands: State) -> tuple[int, int]:
-    first = min(int(one["since"]) for one in stands.values())
-    last = max(int(one["step"]) for one in stands.values())
+def _steps(window: Window, state: State) -> tuple[int, int]:
+    first = min(int(stand["since"]) for stand in state.values())
+    last = max(int(stand["step"]) for stand in state.values())
     return first, max(last, window.first_step or 0)
 
 

@@ -1,6 +1,7 @@
 """ParameterOutlier: single weights jump by orders of magnitude."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -9,35 +10,50 @@ from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.tensor_columns import by_tensor, column_of_all, steps_of_all
 
-_JUMP = 100.0  # times the largest weight of the tensor before
-_OF_ALL = 10.0  # times the largest weight of all before: one that begins near zero may grow
-_SURELY = 1e4  # times both: no optimizer does that
-_FEW = 4.0  # weights that hold the whole norm
-_CALM = 3.0  # times at most from one look to the next: nothing is under way
-_CALM_LOOKS = 4
-_OTHERS = 10.0  # times at most, of other matrices: else the training explodes
-_MOST_TENSORS = 3  # if more jump at once, or all, the training explodes
-_SMALLEST = 64  # elements: of a few numbers each may be large
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of ParameterOutlier.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    jump_factor: float = 100.0  # of the largest magnitude of the tensor before
+    all_factor: float = 10.0  # of the largest magnitude of all tensors before
+    critical_factor: float = 1e4  # of both
+    few_elements: float = 4.0  # that hold the norm
+    calm_factor: float = 3.0  # between two inspections, at most
+    calm_inspections: int = 4  # before
+    others_factor: float = 10.0  # of other matrices, at most; otherwise training explodes
+    max_tensors: int = 3  # that jump at once; otherwise training explodes
+    min_elements: int = 64
+
+
+LIMITS = Calibration()
 
 
 class ParameterOutlier(Rule):
-    """Single weights, or those of one matrix, jump by orders of magnitude between two looks.
+    """Weights of a single matrix jump by orders of magnitude between two inspections.
 
-    Why it matters: no optimizer does that. A bit has flipped in memory, or a checkpoint or a hand
-    has put wrong values there; from then on the model computes with them.
-    How it decides: the largest magnitude of a weight matrix grows at least a hundredfold from one
-    recorded step to the next, to ten times the largest of all matrices before. That is said where
-    at most 4 elements hold all of its norm; and of many elements, where the matrix was calm at
-    4 looks before, growing threefold at most, and no other matrix grows tenfold meanwhile. Where
-    more than 3 matrices or all of them jump at once the training itself explodes: that is another
-    rule's.
-    What to do: resume from a checkpoint before that step; test the memory of that GPU or node; look
-    at what is written into the parameter by hand or loaded from a file.
+    Why it matters: No optimizer does this. A bit flipped in memory, or a checkpoint or the script
+    wrote wrong values; from then on the model computes with them.
+    How it decides:
+    - The largest magnitude of a weight matrix grows 100 times from one recorded step to the next,
+      to 10 times the largest of all matrices before.
+    - At most 4 elements hold its norm; or many do, the matrix grew at most 3 times at each of 4
+      inspections before, and no other matrix grows 10 times.
+    - Critical if the largest magnitude grows 10,000 times.
+    - Not applied to matrices with fewer than 64 elements, and if more than 3 matrices, or all, jump
+      at once.
+    What to do: Resume from a checkpoint before that step. Test the memory of that GPU or node.
+    Check what is written into the parameter by hand or loaded from a file.
     """
 
+    section = Section.MODEL
+    calibration = LIMITS
     needs = (Statistics("weights"),)
     window_steps: ClassVar[int] = 50
     recovers_after: ClassVar[int] = 0
@@ -50,64 +66,74 @@ class ParameterOutlier(Rule):
 
     def check(self, window: Window, state: State) -> Iterator[Finding]:
         """Compares each recorded step with the one before."""
-        tensors = [one for one in window.tensors("weights", each_worker=True) if _is_fit(one)]
+        tensors = [
+            tensor for tensor in window.tensors("weights", each_worker=True) if _is_fit(tensor)
+        ]
         if not tensors:
             return
         steps: list[int] = np.unique(steps_of_all(tensors)).tolist()
-        rows = [(one, dict(own)) for one, own in by_tensor(tensors, _magnitudes(tensors))]
+        rows = [
+            (item, dict(magnitude_rows))
+            for item, magnitude_rows in by_tensor(tensors, _magnitudes(tensors))
+        ]
         for step in steps:
-            looks = [
-                _Look(tensor, step, *magnitudes[step], state.of("largest"))
+            inspections = [
+                _Inspection(tensor, step, *magnitudes[step], state.of("largest"))
                 for tensor, magnitudes in rows
                 if step in magnitudes
             ]
-            of_all = max((float(one[0]) for one in state.of("largest").values()), default=0.0)
-            found = [one for one in looks if one.has_jumped(of_all)]
-            are_many = len({one.tensor.name for one in found}) > _MOST_TENSORS
-            are_all = len(found) == len(looks) > 1
+            of_all = max((float(item[0]) for item in state.of("largest").values()), default=0.0)
+            results = [inspection for inspection in inspections if inspection.has_jumped(of_all)]
+            are_many = len({result.tensor.name for result in results}) > LIMITS.max_tensors
+            are_all = len(results) == len(inspections) > 1
             if not (are_many or are_all):
-                yield from (self._found(one, of_all) for one in found if one.is_alone(looks))
-            for one in looks:
-                one.remember()
+                yield from (
+                    self._finding(result, of_all)
+                    for result in results
+                    if result.is_alone(inspections)
+                )
+            for entry in inspections:
+                entry.remember()
             state["looks"] = state.get("looks", 0) + 1
 
     def lacks(self, state: State) -> str | Shortfall:
         """That two looks are needed."""
-        seen = state.get("looks", 0)
-        return "" if seen > 1 else Shortfall(seen, 2, DataUnit.INSPECTIONS)
+        count = state.get("looks", 0)
+        return "" if count > 1 else Shortfall(count, 2, DataUnit.INSPECTIONS)
 
-    def _found(self, look: "_Look", of_all: float) -> Finding:
-        tensor, largest, before = look.tensor, look.largest, look.before
-        who = f"{'A weight' if look.is_of_few else 'Many weights'} of {tensor.name}"
-        is_sure = largest >= _SURELY * max(before, of_all)
+    def _finding(self, inspection: "_Inspection", of_all: float) -> Finding:
+        tensor, largest, before = inspection.tensor, inspection.largest, inspection.before
+        who = f"{'A weight' if inspection.is_of_few else 'Many weights'} of {tensor.name}"
+        is_sure = largest >= LIMITS.critical_factor * max(before, of_all)
         return self.finding(
-            f"{who} on worker {tensor.worker} jumped to {largest:.3g} between steps {look.since} "
-            f"and {look.step}; the largest was {before:.3g} before.",
+            f"{who} on worker {tensor.worker} jumped to {largest:.3g} between steps "
+            f"{inspection.since} and {inspection.step}; the largest magnitude was "
+            f"{before:.3g} before.",
             severity=Severity.CRITICAL if is_sure else Severity.WARNING,
-            step=(look.since, look.step),
+            step=(inspection.since, inspection.step),
             tensor=tensor.name,
             worker=tensor.worker,
             evidence={
                 "largest": largest,
                 "before": before,
                 "largest_of_all_before": of_all,
-                "is_of_few": look.is_of_few,
+                "is_of_few": inspection.is_of_few,
             },
         )
 
 
-class _Look:
+class _Inspection:
     """One matrix at one step, and what is known of it from before."""
 
     def __init__(
-        self, tensor: WindowTensor, step: int, largest: float, squares: float, known: State
+        self, tensor: WindowTensor, step: int, largest: float, squares: float, state: State
     ) -> None:
         self.tensor, self.step, self.largest = tensor, step, largest
         self.key = f"{tensor.name}/{tensor.worker}"
         # how many elements of that size would give the norm
-        self.is_of_few = squares <= _FEW * largest * largest
-        self._known = known
-        self.before, since, self._calm = known.get(self.key, (0.0, 0, 0))
+        self.is_of_few = squares <= LIMITS.few_elements * largest * largest
+        self._known = state
+        self.before, since, self._calm = state.get(self.key, (0.0, 0, 0))
         self.since = int(since)
 
     @property
@@ -117,24 +143,35 @@ class _Look:
 
     def has_jumped(self, of_all: float) -> bool:
         """Whether no optimizer does that to one matrix."""
-        if not (self.before > 0 and self.growth >= _JUMP and self.largest >= _OF_ALL * of_all):
+        if not (
+            self.before > 0
+            and self.growth >= LIMITS.jump_factor
+            and self.largest >= LIMITS.all_factor * of_all
+        ):
             return False
-        return self.is_of_few or self._calm >= _CALM_LOOKS
+        return self.is_of_few or self._calm >= LIMITS.calm_inspections
 
-    def is_alone(self, looks: "Sequence[_Look]") -> bool:
+    def is_alone(self, inspections: "Sequence[_Inspection]") -> bool:
         """Whether others of the same worker stay as they are, where many weights have jumped."""
-        own = self.tensor.worker
-        others = [one for one in looks if one is not self and one.tensor.worker == own]
-        return self.is_of_few or (bool(others) and all(one.growth < _OTHERS for one in others))
+        worker = self.tensor.worker
+        remaining_names = [
+            inspection
+            for inspection in inspections
+            if inspection is not self and inspection.tensor.worker == worker
+        ]
+        return self.is_of_few or (
+            bool(remaining_names)
+            and all(rival.growth < LIMITS.others_factor for rival in remaining_names)
+        )
 
     def remember(self) -> None:
         """For the next look."""
-        is_calm = 1 / _CALM <= self.growth <= _CALM
+        is_calm = 1 / LIMITS.calm_factor <= self.growth <= LIMITS.calm_factor
         self._known[self.key] = [self.largest, self.step, self._calm + 1 if is_calm else 0]
 
 
 def _is_fit(tensor: WindowTensor) -> bool:
-    return tensor.is_matrix and bool(tensor.rows.columns["count"][0] >= _SMALLEST)
+    return tensor.is_matrix and bool(tensor.rows.columns["count"][0] >= LIMITS.min_elements)
 
 
 def _magnitudes(

@@ -12,17 +12,30 @@ from sonde.records.finding import Finding
 from sonde.records.need import Losses, Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive, Regex
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._chosen import layer_of
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.tensor_selection import layer_of
 
 _INPUTS, _GRADIENTS = "relu_input", "gradients"
 _SUBJECT = "initialization"
-_LAYERS = 3  # fewer do not tell growth from chance
-_LOOKS = 3  # recorded steps
-_GROWN = 1e3  # times the variance of the first layer, where no threshold is set
-_LARGE = 30.0  # and so large a standard deviation: a layer of healthy scale lies near 1
-_DIED = 1e-6  # likewise; what PyTorch does by itself loses a factor of ten per layer, to a floor
-_SMALL = 1e-4  # of a standard deviation: smaller than any bias that a layer begins with
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of PoorWeightInitialization.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_layers: int = 3  # fewer do not tell growth from chance
+    inspections: int = 3
+    growth_factor: float = 1e3  # of the variance of the first layer
+    max_deviation: float = 30.0  # a layer of healthy scale is near 1
+    # of that variance; PyTorch's defaults lose a factor of ten per layer, to a floor
+    vanish_factor: float = 1e-6
+    min_deviation: float = 1e-4  # smaller than any initial bias
+
+
+LIMITS = Calibration()
 
 
 @dataclass(frozen=True)
@@ -56,23 +69,25 @@ class _Signal:
     @property
     def has_died(self) -> bool:
         """Whether next to nothing arrives there: later layers may hear no more than biases."""
-        least = self.variances[self.weakest]
-        return least < _DIED * self.first and least < _SMALL**2
+        minimum = self.variances[self.weakest]
+        return minimum < LIMITS.vanish_factor * self.first and minimum < LIMITS.min_deviation**2
 
 
 class PoorWeightInitialization(Rule):
-    """At the first steps, signals explode or die on their way through the layers.
+    """In the first steps, signals explode or vanish on their way through the layers.
 
-    Why it matters: a badly initialized model learns slowly, or never.
-    How it decides: classic fires within the first `steps` steps where the largest variance of layer
-    inputs is more than threshold times the smallest, where the 95th and the 5th percentile of a
-    gradient are closer than distribution_range, or where the loss has not fallen for `patience`
-    steps. Healthy models do all of that, so calibrated asks only about growth on the way from the
-    first activation, at the first three recorded steps: a thousandfold variance (or the threshold
-    that was set) at the last one that is beyond 30 in standard deviation, or a millionth of it
-    anywhere that is below 0.0001.
-    What to do: initialize each layer for its activation and its number of inputs (Kaiming for ReLU,
-    Xavier for tanh); put a normalization between the layers.
+    Why it matters: A badly initialized model learns slowly or not at all.
+    How it decides:
+    - Explodes: the variance of the last ReLU input is 1,000 times that of the first (or `threshold`
+      times, if you set it), and its standard deviation is above 30.
+    - Vanishes: the variance of some ReLU input is a millionth of that of the first, and its
+      standard deviation is below 0.0001.
+    - Either must hold at the first 3 recorded steps. Needs 3 ReLU layers.
+    - Classic: within the first `steps` steps, the largest variance is `threshold` times the
+      smallest, the 5th and 95th percentiles of a gradient are closer than `distribution_range`, or
+      the loss has not fallen for `patience` steps.
+    What to do: Initialize each layer for its activation and its number of inputs (Kaiming for ReLU,
+    Xavier for tanh), or put a normalization between the layers.
     """
 
     activation_inputs_regex: Regex = ".*relu_input"
@@ -81,6 +96,8 @@ class PoorWeightInitialization(Rule):
     patience: Count = 5
     steps: Count = 10
 
+    section = Section.MODEL
+    calibration = LIMITS
     needs = (Statistics(_INPUTS), Statistics(_GRADIENTS), Losses())
     window_steps: ClassVar[int] = 10
     recovers_after: ClassVar[int] = 0
@@ -102,41 +119,41 @@ class PoorWeightInitialization(Rule):
             yield from self._of_gradients(window)
             yield from self._of_losses(window, state)
             return
-        state["layers"] = max([state.get("layers", 0), *(len(one.names) for one in signals)])
-        judged = [one for one in signals if len(one.names) >= _LAYERS]
+        state["layers"] = max([state.get("layers", 0), *(len(signal.names) for signal in signals)])
+        judged = [signal for signal in signals if len(signal.names) >= LIMITS.min_layers]
         state["looks"] = state.get("looks", 0) + len(judged)
-        if len(judged) < _LOOKS:
+        if len(judged) < LIMITS.inspections:
             return
-        judged = judged[:_LOOKS]  # later ones tell what training has mended
+        judged = judged[: LIMITS.inspections]  # later ones tell what training has mended
         final = judged[-1]
-        if all(self._has_grown(one) for one in judged):
-            yield self._of_growth(final, "grows", final.names[-1])
-        elif all(one.has_died for one in judged):
-            yield self._of_growth(final, "dies", final.weakest)
+        if all(self._has_grown(signal) for signal in judged):
+            yield self._of_growth(final, "explodes", final.names[-1])
+        elif all(signal.has_died for signal in judged):
+            yield self._of_growth(final, "vanishes", final.weakest)
 
     def unfit(self, state: State) -> str:
         """Too few layers to tell."""
-        if self.is_classic or state.get("layers", 0) >= _LAYERS or "layers" not in state:
+        if self.is_classic or state.get("layers", 0) >= LIMITS.min_layers or "layers" not in state:
             return ""
         layers = state["layers"] or "no"
-        return f"the inputs of {layers} ReLU layers were recorded; it needs {_LAYERS}"
+        return f"inputs of {layers} ReLU layers recorded, {LIMITS.min_layers} needed"
 
     def lacks(self, state: State) -> str | Shortfall:
         """More looks at the first steps."""
-        looks = int(state.get("looks", 0))
-        if self.is_classic or looks >= _LOOKS:
+        inspections = int(state.get("looks", 0))
+        if self.is_classic or inspections >= LIMITS.inspections:
             return ""
-        return Shortfall(looks, _LOOKS, DataUnit.INSPECTIONS)
+        return Shortfall(inspections, LIMITS.inspections, DataUnit.INSPECTIONS)
 
     def _signals(self, window: Window) -> Iterator[_Signal]:
         named = "activation_inputs_regex" in self.given
         if named:
             tensors = window.tensors("all", regex=self.activation_inputs_regex)
-            window.count(sum(len(one.steps) for one in tensors))
+            window.count(sum(len(tensor.steps) for tensor in tensors))
         else:  # what goes into a rectifier, however the script calls it
             tensors = window.tensors(_INPUTS)
         by_step: dict[int, dict[str, float]] = {}
-        for tensor in sorted(tensors, key=lambda one: counting_order(one.name)):
+        for tensor in sorted(tensors, key=lambda tensor: counting_order(tensor.name)):
             for step, variance in tensor.reduction("variance"):
                 if step < self.steps and np.isfinite(variance):
                     by_step.setdefault(step, {})[tensor.name] = variance
@@ -144,21 +161,21 @@ class PoorWeightInitialization(Rule):
             yield _Signal(step, by_step[step])
 
     def _has_grown(self, signal: _Signal) -> bool:
-        limit = self.threshold if "threshold" in self.given else _GROWN
-        return signal.last > limit * signal.first and signal.last > _LARGE**2
+        limit = self.threshold if "threshold" in self.given else LIMITS.growth_factor
+        return signal.last > limit * signal.first and signal.last > LIMITS.max_deviation**2
 
     def _of_variances(self, signals: list[_Signal]) -> Iterator[Finding]:
         for signal in signals:
             largest = max(signal.names, key=lambda name: signal.variances[name])
             smallest = min(signal.names, key=lambda name: signal.variances[name])
-            most, least = signal.variances[largest], signal.variances[smallest]
-            if most > self.threshold * least:
+            maximum, minimum = signal.variances[largest], signal.variances[smallest]
+            if maximum > self.threshold * minimum:
                 yield self.finding(
-                    f"The variance of {largest} is {most:.3g}, that of {smallest} {least:.3g}.",
+                    f"The variance is {maximum:.3g} at {largest} and {minimum:.3g} at {smallest}.",
                     step=signal.step,
                     tensor=largest,
                     subject="variance",
-                    evidence={"largest": most, "smallest": least, "threshold": self.threshold},
+                    evidence={"largest": maximum, "smallest": minimum, "threshold": self.threshold},
                 )
 
     def _of_gradients(self, window: Window) -> Iterator[Finding]:
@@ -167,7 +184,7 @@ class PoorWeightInitialization(Rule):
             for step, (low, high) in zip(tensor.steps.tolist(), spread, strict=True):
                 if step < self.steps and high - low < self.distribution_range:
                     yield self.finding(
-                        f"Nine tenths of the gradient of {layer_of(tensor.name)} lie between "
+                        f"90% of the gradient of {layer_of(tensor.name)} is between "
                         f"{low:.3g} and {high:.3g}.",
                         step=step,
                         tensor=tensor.name,
@@ -176,28 +193,28 @@ class PoorWeightInitialization(Rule):
 
     def _of_losses(self, window: Window, state: State) -> Iterator[Finding]:
         for curve in window.losses():
-            known = state.of(curve.name)
+            of = state.of(curve.name)
             for step, value in curve:
                 if step >= self.steps:
                     return
-                if "best" not in known or value < known["best"]:
-                    known["best"], known["stale"] = value, 0
+                if "best" not in of or value < of["best"]:
+                    of["best"], of["stale"] = value, 0
                     continue
-                known["stale"] += 1
-                if known["stale"] >= self.patience:
+                of["stale"] += 1
+                if of["stale"] >= self.patience:
                     yield self.finding(
-                        f"{curve.name} has not fallen below {known['best']:.4g} "
-                        f"for {known['stale']} steps.",
+                        f"{curve.name} has not fallen below {of['best']:.4g} "
+                        f"for {of['stale']} steps.",
                         step=step,
                         subject=curve.name,
-                        evidence={"best": known["best"], "now": value},
+                        evidence={"best": of["best"], "now": value},
                     )
 
     def _of_growth(self, signal: _Signal, how: str, last: str) -> Finding:
         first, there = signal.names[0], signal.variances[last]
         return self.finding(
-            f"The signal {how} on its way through the layers: {first} has the variance "
-            f"{signal.first:.3g}, {last} has {there:.3g} at step {signal.step}.",
+            f"The signal {how} on its way through the layers: the variance is {signal.first:.3g} "
+            f"at {first} and {there:.3g} at {last}, at step {signal.step}.",
             step=(0, signal.step),
             tensor=last,
             subject=_SUBJECT,

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sonde.read.job_data import Observation
@@ -9,38 +10,54 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding, Severity
 from sonde.records.need import Observations
 from sonde.records.observation import ObservationKind
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._standing import begin_leg, is_told_again, over, told
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.open_faults import begin_leg, is_repeat_due, mark_open, resolve
 
 _CHECKSUM = ObservationKind.REPLICA_CHECKSUM.value
 _FINGERPRINT = ObservationKind.REPLICA_FINGERPRINT.value
 _KINDS = (_FINGERPRINT, _CHECKSUM)  # in this order: what the first tells, the other need not
 _WRAPPED = "wrapped "  # so begins what fingerprints were taken of
-_KEPT_EQUAL = 3  # checks with other weights each, after which nobody doubts that it is meant so
-_OWN_WAYS = 3  # checks in a row, of models that no wrapper keeps equal
-_OWN_STEPS = 100  # that they last: who averages weights now and then lets them part between
-_OWN_STEPS_AT_END = 50  # of a job that is over: nobody has averaged them
-_MOST_WAITING = 64  # checks of which not all workers have spoken
 
 Sums = dict[str, str | float]  # by worker
 
 
-class ReplicaDivergence(Rule):
-    """The parameters of data-parallel workers, which should be equal, are not.
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of ReplicaDivergence.
 
-    Why it matters: the workers train different models and average gradients that do not belong
-    together; the checkpoint of one of them is not what was trained.
-    How it decides: all workers record a checksum of the parameters at the same steps, and of a few
-    bytes in host memory at every step. Critical: a model that DistributedDataParallel wraps or has
-    wrapped, or that was equal at 3 checks, differs after it was equal. Warning: a wrapped model
-    differs from the first check on, or a model that began equal differs for 100 steps and 3 checks
-    in a row (50 steps where the job ends so). Not applied to sharded models and to PyTorch's
-    post-local SGD.
-    What to do: look for what one worker does alone before that step: a branch on the rank, a layer
-    that was replaced or loaded after wrapping, a parameter that is changed by hand, different
-    optimizer settings, a hardware fault. Without a wrapper: wrap the model.
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
     """
 
+    equal_checks: int = 3  # with different weights each: the workers are meant to be equal
+    checks_in_a_row: int = 3  # of models without a wrapper
+    min_steps: int = 100  # periodic weight averaging lets workers differ in between
+    min_steps_at_end: int = 50  # of a job that is over
+    max_waiting: int = 64  # checks that not all workers have reported
+
+
+LIMITS = Calibration()
+
+
+class ReplicaDivergence(Rule):
+    """The parameters of data-parallel workers differ although they should be equal.
+
+    Why it matters: The workers train different models and average gradients that do not belong
+    together. The checkpoint of one worker is not the model that was trained.
+    How it decides:
+    - All workers record a checksum of the parameters at the same steps, and a fingerprint of a few
+      bytes in host memory at every step.
+    - Critical: a model that DistributedDataParallel wraps or has wrapped, or that was equal at 3
+      checks, differs after it was equal.
+    - Warning: a wrapped model differs from the first check on, or a model that started equal
+      differs for 100 steps and 3 checks in a row (50 steps at the end of the job).
+    - Not applied to jobs with one worker, sharded models and PyTorch's post-local SGD.
+    What to do: Look for what one worker does alone before that step: a branch on the rank, a layer
+    that was replaced or loaded after wrapping, a parameter changed by hand, different optimizer
+    settings, or a hardware fault. Without a wrapper: wrap the model.
+    """
+
+    section = Section.TRAINING
+    calibration = LIMITS
     needs = (Observations(_FINGERPRINT), Observations(_CHECKSUM))
     window_steps: ClassVar[int] = 2
     skips_quiet: ClassVar[bool] = True
@@ -54,101 +71,123 @@ class ReplicaDivergence(Rule):
         if ranks < 2:
             state["is_alone"] = True
             return
-        is_again = is_told_again(window)
+        is_again = is_repeat_due(window)
         for kind in _KINDS:
             observed = window.observations(kind)
             if not observed:
                 continue
             waiting = state.of("waiting", kind)
-            for one in observed:
-                checksum, key = _told_by(one)
+            for observation in observed:
+                checksum, key = _told_by(observation)
                 sums = waiting.setdefault(key, {})
-                sums[str(one.worker)] = checksum
+                sums[str(observation.worker)] = checksum
                 if len(sums) == ranks:
                     del waiting[key]
                     yield from self._compare(
-                        one, sums, state, is_again=is_again, is_last=window.is_last
+                        observation, sums, state, is_again=is_again, is_last=window.is_last
                     )
-            if len(waiting) > _MOST_WAITING:
-                for key in sorted(waiting, key=_step)[:-_MOST_WAITING]:
+            if len(waiting) > LIMITS.max_waiting:
+                for key in sorted(waiting, key=_step)[: -LIMITS.max_waiting]:
                     del waiting[key]
 
     def unfit(self, state: State) -> str:
         """One worker has nobody to differ from."""
-        return "there is one worker only" if state.get("is_alone") else ""
+        return "the job has only one worker" if state.get("is_alone") else ""
 
     def _compare(
-        self, one: Observation, sums: Sums, state: State, *, is_again: bool, is_last: bool
+        self, observation: Observation, sums: Sums, state: State, *, is_again: bool, is_last: bool
     ) -> Iterator[Finding]:
-        model = state.of("models", one.subject)
-        own = model.of(one.kind)
-        own["checks"] = own.get("checks", 0) + 1
+        model = state.of("models", observation.subject)
+        check_state = model.of(observation.kind)
+        check_state["checks"] = check_state.get("checks", 0) + 1
         if len(set(sums.values())) == 1:
             checksum = next(iter(sums.values()))
-            if checksum != own.get("checksum"):
-                own["kept"] = own.get("kept", 0) + 1
-            own |= {"checksum": checksum, "apart": 0, "equal_step": one.step, "is_told": False}
-            own.pop("since", None)
+            if checksum != check_state.get("checksum"):
+                check_state["kept"] = check_state.get("kept", 0) + 1
+            check_state |= {
+                "checksum": checksum,
+                "apart": 0,
+                "equal_step": observation.step,
+                "is_told": False,
+            }
+            check_state.pop("since", None)
             if state.get("told") and not any(model.of(kind).get("is_told") for kind in _KINDS):
-                yield from over(self, state, one.subject)
+                yield from resolve(self, state, observation.subject)
             return
         parted = model.setdefault("parted", [])
-        if one.kind == _FINGERPRINT:
-            model["parted"] = [*parted, one.step][-_MOST_WAITING:]
-        elif one.step in parted:
-            own["kept"] = 0
+        if observation.kind == _FINGERPRINT:
+            model["parted"] = [*parted, observation.step][-LIMITS.max_waiting :]
+        elif observation.step in parted:
+            check_state["kept"] = 0
             return
-        was_told = own.get("is_told", False)
-        if self._is_amiss(one, own, _OWN_STEPS_AT_END if is_last else _OWN_STEPS):
-            own["is_told"] = True
-            told(state, one.subject)
-            if is_again or not was_told or one.kind == _CHECKSUM:
-                yield self._found(one, sums, own)
+        was_told = check_state.get("is_told", False)
+        if self._is_amiss(
+            observation, check_state, LIMITS.min_steps_at_end if is_last else LIMITS.min_steps
+        ):
+            check_state["is_told"] = True
+            mark_open(state, observation.subject)
+            if is_again or not was_told or observation.kind == _CHECKSUM:
+                yield self._finding(observation, sums, check_state)
 
-    def _is_amiss(self, one: Observation, own: State, least_steps: int) -> bool:
+    def _is_amiss(self, observation: Observation, state: State, least_steps: int) -> bool:
         """Whether models that differ should not."""
-        own["apart"] = own.get("apart", 0) + 1
-        own.setdefault("since", one.step)
-        is_wrapped = one.detail.startswith(_WRAPPED) or (one.kind == _CHECKSUM and one.value == 1)
-        own["is_certain"] = is_wrapped or own.get("kept", 0) >= _KEPT_EQUAL
-        has_lasted = own["apart"] >= _OWN_WAYS and one.step - int(own["since"]) >= least_steps
-        if own["is_certain"] or ("equal_step" in own and has_lasted):
+        state["apart"] = state.get("apart", 0) + 1
+        state.setdefault("since", observation.step)
+        is_wrapped = observation.detail.startswith(_WRAPPED) or (
+            observation.kind == _CHECKSUM and observation.value == 1
+        )
+        state["is_certain"] = is_wrapped or state.get("kept", 0) >= LIMITS.equal_checks
+        has_lasted = (
+            state["apart"] >= LIMITS.checks_in_a_row
+            and observation.step - int(state["since"]) >= least_steps
+        )
+        if state["is_certain"] or ("equal_step" in state and has_lasted):
             return True
-        own["kept"] = 0
+        state["kept"] = 0
         return False
 
-    def _found(self, one: Observation, sums: Sums, own: State) -> Finding:
+    def _finding(self, observation: Observation, sums: Sums, state: State) -> Finding:
         counts = Counter(sums.values())
-        usual, _ = counts.most_common(1)[0]
-        others = sorted(int(rank) for rank, checksum in sums.items() if checksum != usual)
-        equal = own.get("equal_step")
-        is_critical = own["is_certain"] and equal is not None
-        before = "they were not equal before" if equal is None else f"equal at step {equal}"
-        who = f"worker {others[0]}" if len(others) == 1 else f"workers {others[:8]}"
-        who = f"{who} differs from the rest"
+        typical, _ = counts.most_common(1)[0]
+        remaining_names = sorted(
+            int(rank) for rank, checksum in sums.items() if checksum != typical
+        )
+        equal = state.get("equal_step")
+        is_critical = state["is_certain"] and equal is not None
+        before = "never equal before" if equal is None else f"last equal at step {equal}"
+        who = (
+            f"worker {remaining_names[0]}"
+            if len(remaining_names) == 1
+            else f"workers {remaining_names[:8]}"
+        )
+        who = f"{who} differ{'s' if len(remaining_names) == 1 else ''} from the rest"
         if len(counts) == len(sums):
-            who = f"{'every' if len(sums) > 2 else 'each'} worker has others"
+            who = "all workers have different weights"
         return self.finding(
-            f"The weights of {one.subject} differ between workers since step {own['since']} "
-            f"({before}): {who}.",
+            f"The weights of {observation.subject} have differed between workers since step "
+            f"{state['since']} ({before}): {who}.",
             severity=Severity.CRITICAL if is_critical else Severity.WARNING,
-            step=(int(own["since"]), one.step),
-            subject=one.subject,
-            worker=others[0] if len(others) == 1 and len(sums) > 2 else None,
+            step=(int(state["since"]), observation.step),
+            subject=observation.subject,
+            worker=remaining_names[0] if len(remaining_names) == 1 and len(sums) > 2 else None,
             evidence={
                 "groups": len(counts),
                 "workers": len(sums),
-                "different": [float(other) for other in others],
+                "different": [float(rival) for rival in remaining_names],
                 "last_equal_step": equal,
-                "checks": own["checks"],
+                "checks": state["checks"],
             },
         )
 
 
-def _told_by(one: Observation) -> tuple[str | float, str]:
+def _told_by(observation: Observation) -> tuple[str | float, str]:
     """A checksum, and what it is compared by: fingerprints also by which bytes were read."""
-    key = f"{one.step} {one.subject}"
-    return (one.value, f"{key} {one.detail}") if one.kind == _FINGERPRINT else (one.detail, key)
+    key = f"{observation.step} {observation.subject}"
+    return (
+        (observation.value, f"{key} {observation.detail}")
+        if observation.kind == _FINGERPRINT
+        else (observation.detail, key)
+    )
 
 
 def _step(key: str) -> int:

@@ -1,6 +1,7 @@
 """SaturatedActivation: inputs so large that an activation function passes nothing back."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import isfinite
 from typing import ClassVar
 
@@ -9,32 +10,46 @@ from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Percent
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._streaks import Streaks
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.streaks import Streaks
+from sonde.rules.measures.tensor_selection import layers_affected
 
 _KINDS = ("tanh", "sigmoid")
-_LOOKS = 3  # recorded steps in a row
-_FLAT = {"tanh": 3.0, "sigmoid": 6.0}  # beyond it a hundredth of the steepest slope is left
-_FLAT_LOOKS = 5  # from the first one on: training may drive a layer there, but does not begin there
-_FLAT_SPAN = 20  # steps
-_BEGINNING = 5  # steps
-_NAMED = 8
+_MAX_LISTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of SaturatedActivation.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    steps_in_a_row: int = 3  # recorded ones
+    tanh_flat_from: float = 3.0  # a hundredth of the steepest slope is left there
+    sigmoid_flat_from: float = 6.0  # likewise
+    flat_inspections: int = 5  # from the first one on
+    flat_span_steps: int = 20
+    initial_steps: int = 5
+
+
+LIMITS = Calibration()
 
 
 class SaturatedActivation(Rule):
-    """Most inputs of a tanh or sigmoid layer are so large that its gradient is nought.
+    """Most inputs of a tanh or sigmoid layer are so large that its gradient is zero.
 
-    Why it matters: nothing in front of the layer learns.
-    How it decides: classic fires on every recorded step at which more than threshold_layer percent
-    of a layer's inputs lie outside its bounds, where 32-bit floats know no slope any more.
-    Calibrated wants three recorded steps in a row; or, of a layer in front of the output, that so
-    many lie where a hundredth of the slope is left (beyond 3 for tanh, 6 for sigmoid) at the first
-    step and ever since, for five recorded steps that span 20: so no layer should begin. Bounds that
-    are set hold alone. Shares are read from histograms, interpolated
-    within a bin, or from mean and deviation where no histogram was taken. threshold_inactivity is
-    accepted and has no effect: statistics do not tell one unit from another.
-    What to do: initialize the layers in front with smaller weights; normalize inputs or put a
-    normalization before the activation; lower the learning rate.
+    Why it matters: Nothing before the layer learns.
+    How it decides:
+    - More than `threshold_layer` percent of a layer's inputs are outside its bounds (where the
+      float32 gradient is zero), at 3 recorded steps in a row.
+    - Or, unless you set bounds, so many inputs of a layer that is not the output are beyond 3
+      (tanh) or 6 (sigmoid) from its first 5 steps on, at 5 recorded steps that span 20.
+    - Shares come from histograms, or from mean and standard deviation without them.
+      `threshold_inactivity` is accepted but has no effect.
+    - Classic: outside the bounds at any recorded step.
+    What to do: Initialize the preceding layers with smaller weights, normalize inputs or add a
+    normalization before the activation, or lower the learning rate.
     """
 
     threshold_tanh_min: float = -9.4999
@@ -44,6 +59,8 @@ class SaturatedActivation(Rule):
     threshold_inactivity: Percent = 1.0
     threshold_layer: Percent = 50.0
 
+    section = Section.MODEL
+    calibration = LIMITS
     needs = tuple(Statistics(f"{kind}_input") for kind in _KINDS)
     window_steps: ClassVar[int] = 50
     explains = ("VanishingGradient", "NoGradient", "LossNotDecreasing")
@@ -59,8 +76,8 @@ class SaturatedActivation(Rule):
                     state["looks"] = state.get("looks", 0) + 1
                     is_saturated = percent > self.threshold_layer
                     if self.is_classic and is_saturated:
-                        found = [(percent, tensor)]
-                        yield self._found(found, (step, step), subject=tensor.name)
+                        result = [(percent, tensor)]
+                        yield self._finding(result, (step, step), subject=tensor.name)
                     streaks.note(tensor.name, step, holds=is_saturated)
                     worst[tensor.name] = (percent, tensor)
                 if outputs and _shape(tensor) not in outputs and not self._is_bounded(kind):
@@ -72,16 +89,23 @@ class SaturatedActivation(Rule):
         self, worst: dict[str, tuple[float, WindowTensor]], streaks: Streaks, start: State
     ) -> Iterator[Finding]:
         """What has lasted, of the layers that were seen."""
-        spans = {name: streaks.steps(name) for name in streaks.lasting(_LOOKS) if name in worst}
-        for name, seen in start.items():
-            if name in worst and name not in spans and _has_begun_flat(seen):
-                _, first, last, percent = seen
+        spans = {
+            name: streaks.steps(name)
+            for name in streaks.lasting(LIMITS.steps_in_a_row)
+            if name in worst
+        }
+        for name, count in start.items():
+            if name in worst and name not in spans and _has_begun_flat(count):
+                _, first, last, percent = count
                 spans[name] = (first, last)
                 worst[name] = (percent, worst[name][1])
         if spans:
-            found = sorted((worst[name] for name in spans), key=lambda one: -one[0])
-            steps = (min(one for one, _ in spans.values()), max(one for _, one in spans.values()))
-            yield self._found(found, steps, subject="saturated")
+            result = sorted((worst[name] for name in spans), key=lambda item: -item[0])
+            steps = (
+                min(item for item, _ in spans.values()),
+                max(item for _, item in spans.values()),
+            )
+            yield self._finding(result, steps, subject="saturated")
 
     def _is_bounded(self, kind: str) -> bool:
         return bool(self.given & {f"threshold_{kind}_min", f"threshold_{kind}_max"})
@@ -90,20 +114,21 @@ class SaturatedActivation(Rule):
         """Notes for how long a layer has been flat since its first look, as long as it is."""
         if start.get(tensor.name) == []:
             return
-        shares = tensor.shares_outside(-_FLAT[kind], _FLAT[kind])
+        flat_from = LIMITS.tanh_flat_from if kind == "tanh" else LIMITS.sigmoid_flat_from
+        shares = tensor.shares_outside(-flat_from, flat_from)
         for step, share in zip(tensor.steps.tolist(), shares.tolist(), strict=True):
-            looks, first, *_ = start.get(tensor.name, (0, step))
+            inspections, first, *_ = start.get(tensor.name, (0, step))
             if not 100 * share > self.threshold_layer:
                 start[tensor.name] = []
                 return
-            start[tensor.name] = [looks + 1, first, step, 100 * share]
+            start[tensor.name] = [inspections + 1, first, step, 100 * share]
 
     def lacks(self, state: State) -> str | Shortfall:
         """More recorded steps."""
-        looks = int(state.get("looks", 0))
-        if self.is_classic or looks >= _LOOKS:
+        inspections = int(state.get("looks", 0))
+        if self.is_classic or inspections >= LIMITS.steps_in_a_row:
             return ""
-        return Shortfall(looks, _LOOKS, DataUnit.INSPECTIONS)
+        return Shortfall(inspections, LIMITS.steps_in_a_row, DataUnit.INSPECTIONS)
 
     def _percents(self, kind: str, tensor: WindowTensor) -> Iterator[tuple[int, float]]:
         """The steps, and how many percent of the inputs lie outside."""
@@ -115,17 +140,17 @@ class SaturatedActivation(Rule):
             if isfinite(share):
                 yield step, 100 * share
 
-    def _found(
+    def _finding(
         self,
         layers: list[tuple[float, WindowTensor]],
         steps: tuple[int, int],
         subject: str,
     ) -> Finding:
         percent, tensor = layers[0]
-        others = f" So it is in {len(layers) - 1} more layers." if len(layers) > 1 else ""
+        remaining_names = layers_affected(len(layers) - 1)
         return self.finding(
-            f"{percent:.0f} % of {tensor.name} lie where the activation function is flat "
-            f"(from {_last(tensor, 'min'):.3g} to {_last(tensor, 'max'):.3g}).{others}",
+            f"{percent:.0f}% of the values of {tensor.name} are where the activation is flat "
+            f"(range {_last(tensor, 'min'):.3g} to {_last(tensor, 'max'):.3g}).{remaining_names}",
             step=steps,
             tensor=tensor.name,
             worker=tensor.worker,
@@ -133,7 +158,7 @@ class SaturatedActivation(Rule):
             evidence={
                 "saturated_percent": percent,
                 "threshold_layer": self.threshold_layer,
-                "layers": [one.name for _, one in layers[:_NAMED]],
+                "layers": [item.name for _, item in layers[:_MAX_LISTED]],
             },
         )
 
@@ -145,15 +170,19 @@ def _last(tensor: WindowTensor, reduction: str) -> float:
 def _shapes(window: Window) -> set[tuple[int, ...]]:
     """Of what the model gives out: images and probabilities may lie at their limits."""
     outputs = (*window.tensors("outputs"), *window.tensors("predictions"))
-    return {_shape(one) for one in outputs}
+    return {_shape(output) for output in outputs}
 
 
 def _shape(tensor: WindowTensor) -> tuple[int, ...]:
     return tensor.info.shape if tensor.info is not None else ()
 
 
-def _has_begun_flat(seen: list[float]) -> bool:
-    if not seen:
+def _has_begun_flat(count: list[float]) -> bool:
+    if not count:
         return False
-    looks, first, last, _ = seen
-    return looks >= _FLAT_LOOKS and first <= _BEGINNING and last - first >= _FLAT_SPAN
+    inspections, first, last, _ = count
+    return (
+        inspections >= LIMITS.flat_inspections
+        and first <= LIMITS.initial_steps
+        and last - first >= LIMITS.flat_span_steps
+    )

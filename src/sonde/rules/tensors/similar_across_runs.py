@@ -1,6 +1,7 @@
 """SimilarAcrossRuns: another job did exactly the same."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,35 +11,50 @@ from sonde.records.finding import Finding
 from sonde.records.need import Need, Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Regex
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._chosen import and_more, chosen_tensors, needs_of
-from sonde.rules.tensors._streaks import Streaks
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.streaks import Streaks
+from sonde.rules.measures.tensor_selection import and_more, chosen_tensors, needs_of
 
 _BY_DEFAULT = ("weights", "gradients")
 _COLUMNS = ("count", "zeros", "minimum", "maximum", "sum", "sum_of_squares")
-_SAME = 1e-6  # relative: what another machine may add up in another order
-_IN_A_ROW = 3  # recorded steps; one is equal wherever the seed is
-_SPAN = 2  # steps
-_NAMED = 8
+_MAX_LISTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of SimilarAcrossRuns.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    tolerance: float = 1e-6  # relative: another machine may sum in another order
+    steps_in_a_row: int = 3  # with the same seed, a single step is equal
+    span_steps: int = 2
+
+
+LIMITS = Calibration()
 
 
 class SimilarAcrossRuns(Rule):
-    """The tensors of this job equal those of another one.
+    """The tensors of this job are equal to those of another job.
 
-    Why it matters: a job that repeats another one teaches nothing new: a setting that was meant to
+    Why it matters: A job that repeats another one teaches nothing new: a setting that was meant to
     differ does not, or all members of an ensemble are the same.
-    How it decides: tensors of the same name at the same step are the same where count, noughts,
-    extremes and sums are. Classic fires at every such step. Calibrated wants three recorded steps
-    in a row: the first one is equal wherever the seed is. It needs to be told the other job:
-    other_trial, by its name in the same store or by its address.
-    What to do: check that the seed, the data and the setting under test really differ.
+    How it decides:
+    - Tensors of the same name and step have equal counts, zeros, extremes and sums (within 1e-6),
+      at 3 recorded steps in a row. Classic: at any step.
+    - Not applied unless `other_trial` names the other job, by its name in the same store or by its
+      address.
+    What to do: Check that the seed, the data and the setting under test really differ.
     """
 
     collection_names: tuple[str, ...] | None = None
     tensor_regex: Regex | None = None
     other_trial: str | None = None
 
-    needs = tuple(Statistics(one) for one in _BY_DEFAULT)
+    section = Section.MODEL
+    calibration = LIMITS
+    needs = tuple(Statistics(item) for item in _BY_DEFAULT)
     window_steps: ClassVar[int] = 50
 
     @property
@@ -52,32 +68,36 @@ class SimilarAcrossRuns(Rule):
         """Compares the same steps of both."""
         if self.other_trial is None:
             return
-        theirs = {one.name: one for one in self._chosen(window.beside(self.other_trial))}
+        theirs = {item.name: item for item in self._chosen(window.beside(self.other_trial))}
         streaks = Streaks(state)
-        ours = [one for one in self._chosen(window) if one.name in theirs]
-        most = 0  # steps that both have of a tensor
+        ours = [item for item in self._chosen(window) if item.name in theirs]
+        maximum = 0  # steps that both have of a tensor
         for tensor in ours:
             compared = list(_compared(tensor, theirs[tensor.name]))
-            most = max(most, len(compared))
+            maximum = max(maximum, len(compared))
             for step, is_same in compared:
                 streaks.note(tensor.name, step, holds=is_same)
                 if is_same and self.is_classic:
-                    yield self._found([tensor.name], (step, step), tensor.name)
-        state["compared"] = state.get("compared", 0) + most
-        same = [one.name for one in ours if one.name in streaks.lasting(_IN_A_ROW, _SPAN)]
+                    yield self._finding([tensor.name], (step, step), tensor.name)
+        state["compared"] = state.get("compared", 0) + maximum
+        same = [
+            tensor.name
+            for tensor in ours
+            if tensor.name in streaks.lasting(LIMITS.steps_in_a_row, LIMITS.span_steps)
+        ]
         if same and not self.is_classic:
             spans = [streaks.steps(name) for name in same]
-            steps = (min(one for one, _ in spans), max(one for _, one in spans))
-            yield self._found(same, steps, self.other_trial)
+            steps = (min(item for item, _ in spans), max(item for _, item in spans))
+            yield self._finding(same, steps, self.other_trial)
 
     def unfit(self, state: State) -> str:
         """Nobody has said which job."""
         del state
-        return "" if self.other_trial else "set other_trial: it compares with nothing"
+        return "" if self.other_trial else "set other_trial to the job to compare with"
 
     def lacks(self, state: State) -> str | Shortfall:
         """Steps that both have recorded."""
-        has, needed = state.get("compared", 0), 1 if self.is_classic else _IN_A_ROW
+        has, needed = state.get("compared", 0), 1 if self.is_classic else LIMITS.steps_in_a_row
         if has >= needed:
             return ""
         return Shortfall(has, needed, DataUnit.COMMON_STEPS)
@@ -87,14 +107,14 @@ class SimilarAcrossRuns(Rule):
         collections = _BY_DEFAULT if is_open else self.collection_names or ()
         return chosen_tensors(window, collections, self.tensor_regex)
 
-    def _found(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
+    def _finding(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
         return self.finding(
-            f"{and_more(names)} had the same values in {self.other_trial} "
+            f"{and_more(names)} has the same values as in {self.other_trial} "
             f"from step {steps[0]} to {steps[1]}.",
             step=steps,
             tensor=names[0],
             subject=subject,
-            evidence={"tensors": names[:_NAMED], "count": len(names)},
+            evidence={"tensors": names[:_MAX_LISTED], "count": len(names)},
         )
 
 
@@ -103,6 +123,6 @@ def _compared(ours: WindowTensor, theirs: WindowTensor) -> Iterator[tuple[int, b
     steps, here, there = np.intersect1d(ours.steps, theirs.steps, return_indices=True)
     pairs = [(ours.column(name)[here], theirs.column(name)[there]) for name in _COLUMNS]
     is_same = np.ones(len(steps), dtype=np.bool_)
-    for mine, other in pairs:
-        is_same &= np.isclose(mine, other, rtol=_SAME, atol=0.0, equal_nan=True)
+    for mine, second in pairs:
+        is_same &= np.isclose(mine, second, rtol=LIMITS.tolerance, atol=0.0, equal_nan=True)
     yield from zip(steps.tolist(), is_same.tolist(), strict=True)

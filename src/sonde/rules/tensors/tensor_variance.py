@@ -1,6 +1,7 @@
 """TensorVariance: a tensor whose values spread too far, or hardly at all."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -9,27 +10,42 @@ from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.rules._parameters import Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._chosen import layer_of
-from sonde.rules.tensors._streaks import Streaks
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.streaks import Streaks
+from sonde.rules.measures.tensor_selection import layer_of
 
-_IN_A_ROW = 3  # recorded steps
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of TensorVariance.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    steps_in_a_row: int = 3  # recorded ones
+
+
+LIMITS = Calibration()
 
 
 class TensorVariance(Rule):
-    """The variance of a tensor is outside the bounds that were set.
+    """The variance of a tensor is outside the bounds you set.
 
-    Why it matters: very large values saturate or explode, very small ones vanish, on the way
-    through the layers.
-    How it decides: classic fires at every recorded step at which the variance of a tensor is above
-    max_threshold or below min_threshold. Calibrated wants three recorded steps in a row and leaves
-    out tensors of one value, which have no variance. It needs one of the two to be set.
-    What to do: change the initialization of the layer or its scale; normalize.
+    Why it matters: Very large values saturate or explode on the way through the layers; very small
+    ones vanish.
+    How it decides:
+    - The variance of a tensor is above `max_threshold` or below `min_threshold` at 3 recorded steps
+      in a row. Classic: at any recorded step.
+    - Tensors with a single element do not count.
+    - Not applied unless one of the two is set.
+    What to do: Change the layer's initialization or scale, or normalize.
     """
 
     max_threshold: Positive | None = None
     min_threshold: Positive | None = None
 
+    section = Section.MODEL
+    calibration = LIMITS
     needs = (Statistics("weights"), Statistics("gradients"))
     window_steps: ClassVar[int] = 50
 
@@ -38,26 +54,26 @@ class TensorVariance(Rule):
         if not self._is_set:
             return
         tensors = window.tensors("all")
-        window.count(sum(len(one.steps) for one in tensors))
+        window.count(sum(len(tensor.steps) for tensor in tensors))
         streaks = Streaks(state)
         for tensor in tensors:
             is_single = tensor.column("count") < 2
             last = 0.0
-            for place, (step, variance) in enumerate(tensor.reduction("variance")):
+            for index, (step, variance) in enumerate(tensor.reduction("variance")):
                 is_out = self._is_outside(variance)
                 if self.is_classic and is_out:
-                    yield self._found(tensor.name, variance, (step, step), tensor.worker)
-                if not is_single[place]:
+                    yield self._finding(tensor.name, variance, (step, step), tensor.worker)
+                if not is_single[index]:
                     streaks.note(tensor.name, step, holds=is_out)
                     last = variance
-            if not self.is_classic and streaks.rows(tensor.name) >= _IN_A_ROW:
+            if not self.is_classic and streaks.rows(tensor.name) >= LIMITS.steps_in_a_row:
                 steps = streaks.steps(tensor.name)
-                yield self._found(tensor.name, last, steps, tensor.worker)
+                yield self._finding(tensor.name, last, steps, tensor.worker)
 
     def unfit(self, state: State) -> str:
         """No bound was set."""
         del state
-        return "" if self._is_set else "set max_threshold or min_threshold: it compares nothing"
+        return "" if self._is_set else "set max_threshold or min_threshold"
 
     @property
     def _is_set(self) -> bool:
@@ -69,7 +85,7 @@ class TensorVariance(Rule):
         is_above = self.max_threshold is not None and variance > self.max_threshold
         return is_above or (self.min_threshold is not None and variance < self.min_threshold)
 
-    def _found(
+    def _finding(
         self, name: str, variance: float, steps: tuple[int, int], worker: int | None
     ) -> Finding:
         is_above = self.max_threshold is not None and variance > self.max_threshold

@@ -1,6 +1,7 @@
 """UnchangedTensor: what is recorded stays the same, step after step."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import isclose
 from typing import ClassVar
 
@@ -11,30 +12,44 @@ from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Count, Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._chosen import and_more
-from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.tensor_columns import by_tensor, column_of_all, steps_of_all
+from sonde.rules.measures.tensor_selection import and_more
 
 _WEIGHTS, _GRADIENTS = "weights", "gradients"
 _REDUCTIONS = ("min", "max", "mean", "l2_norm", "nan_count")
 _COLUMNS = ("minimum", "maximum", "sum", "sum_of_squares", "nans")  # where the same is the same
-_EXACT = 1e-9  # relative: sums of the same values may differ by their order
-_SPAN = 30  # steps: warm-up from nought and the first looks are closer together
-_LEAST_GRADIENT = 1e-12
-_NAMED = 8
+_MAX_LISTED = 8
 
 Row = list[float]  # the step, then the reductions
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of UnchangedTensor.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    tolerance: float = 1e-9  # relative: sums may differ by their order
+    span_steps: int = 30  # warm-up from zero and the first inspections are closer together
+    min_gradient: float = 1e-12  # mean magnitude
+
+
+LIMITS = Calibration()
 
 
 class UnchangedTensor(Rule):
     """A tensor has the same values at several recorded steps in a row.
 
-    Why it matters: what does not change does not learn, or is not fed.
-    How it decides: tensors are the same whose smallest and largest value, mean and norm are close.
-    Classic fires where the last num_steps recorded values of any tensor are (within rtol and atol).
-    Calibrated looks at weights that do not change at all for 30 steps and num_steps recorded ones
-    after they first got a gradient, while other weights do. A learning rate of zero is intended.
-    What to do: check that the optimizer owns the parameter, that its learning rate is not too small
+    Why it matters: A tensor that does not change does not learn, or gets no input.
+    How it decides:
+    - Minimum, maximum, sum and norm of a weight are exactly the same for 30 steps and `num_steps`
+      recorded steps after its first gradient, while other weights change.
+    - Not applied if a parameter group has a learning rate of zero.
+    - Classic: minimum, maximum, mean and norm of any tensor are equal (within `rtol` and `atol`) at
+      `num_steps` recorded steps.
+    What to do: Check that the optimizer owns the parameter, that its learning rate is not too small
     for the precision of the weights (bfloat16 rounds small updates away), and that nothing copies
     old values back.
     """
@@ -44,6 +59,8 @@ class UnchangedTensor(Rule):
     atol: Positive = 1e-8
     equal_nan: bool = False
 
+    section = Section.MODEL
+    calibration = LIMITS
     needs = (Statistics(_WEIGHTS), Statistics(_GRADIENTS))
     window_steps: ClassVar[int] = 50
 
@@ -56,23 +73,25 @@ class UnchangedTensor(Rule):
 
     def lacks(self, state: State) -> str | Shortfall:
         """More recorded steps."""
-        known = [len(one) for one in state.of("rows").values()]
-        seen = max([*known, *(int(one[0]) for one in state.of("same").values())], default=0)
-        if seen >= self.num_steps or state.get("moves"):
+        lengths = [len(row) for row in state.of("rows").values()]
+        count = max([*lengths, *(int(item[0]) for item in state.of("same").values())], default=0)
+        if count >= self.num_steps or state.get("moves"):
             return ""
-        return Shortfall(seen, self.num_steps, DataUnit.INSPECTIONS)
+        return Shortfall(count, self.num_steps, DataUnit.INSPECTIONS)
 
     def _classic(self, window: Window, state: State) -> Iterator[Finding]:
         tensors = window.tensors("all")
-        window.count(sum(len(one.steps) for one in tensors))
-        kept = state.of("rows")
+        window.count(sum(len(tensor.steps) for tensor in tensors))
+        rows_state = state.of("rows")
         for tensor in tensors:
-            known: list[Row] = kept.get(tensor.name, [])
+            recent: list[Row] = rows_state.get(tensor.name, [])
             for row in _rows(tensor):
-                known = [*known, row][-self.num_steps :]
-                if len(known) == self.num_steps > 1 and self._are_close(known):
-                    yield self._found([tensor.name], (int(known[0][0]), int(row[0])), tensor.name)
-            kept[tensor.name] = known
+                recent = [*recent, row][-self.num_steps :]
+                if len(recent) == self.num_steps > 1 and self._are_close(recent):
+                    yield self._finding(
+                        [tensor.name], (int(recent[0][0]), int(row[0])), tensor.name
+                    )
+            rows_state[tensor.name] = recent
 
     def _are_close(self, rows: list[Row]) -> bool:
         values = np.array(rows)[:, 1:]
@@ -81,7 +100,7 @@ class UnchangedTensor(Rule):
         )
 
     def _calibrated(self, window: Window, state: State) -> Iterator[Finding]:
-        weights = [one for one in window.tensors(_WEIGHTS) if one.is_matrix]
+        weights = [tensor for tensor in window.tensors(_WEIGHTS) if tensor.is_matrix]
         same = state.of("same")  # at how many recorded steps, since which one, and its values
         fed_since = _fed_since(window.tensors(_GRADIENTS), state)
         for tensor, rows in by_tensor(weights, _exact_rows(weights)):
@@ -96,22 +115,22 @@ class UnchangedTensor(Rule):
             count, first = same[tensor.name]
             last = int(tensor.steps[-1])
             since = max(int(first[0]), fed_since.get(tensor.name, last))
-            if count >= max(self.num_steps, 2) and last - since >= _SPAN:
+            if count >= max(self.num_steps, 2) and last - since >= LIMITS.span_steps:
                 stuck.append((tensor.name, since, last))
         if not stuck or _is_frozen_on_purpose(window):
             return
         if len(stuck) < len(weights):
             names = [name for name, _, _ in stuck]
-            steps = (min(one for _, one, _ in stuck), max(one for _, _, one in stuck))
-            yield self._found(names, steps, _WEIGHTS)
+            steps = (min(item for _, item, _ in stuck), max(item for _, _, item in stuck))
+            yield self._finding(names, steps, _WEIGHTS)
 
-    def _found(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
+    def _finding(self, names: list[str], steps: tuple[int, int], subject: str) -> Finding:
         return self.finding(
             f"{and_more(names)} did not change from step {steps[0]} to {steps[1]}.",
             step=steps,
             tensor=names[0],
             subject=subject,
-            evidence={"tensors": names[:_NAMED], "count": len(names)},
+            evidence={"tensors": names[:_MAX_LISTED], "count": len(names)},
         )
 
 
@@ -128,8 +147,8 @@ def _exact_rows(tensors: Sequence[WindowTensor]) -> list[Row]:
     return list(map(list, zip(steps_of_all(tensors).tolist(), *columns, strict=True)))
 
 
-def _is_equal(one: float, other: float) -> bool:
-    return isclose(one, other, rel_tol=_EXACT)
+def _is_equal(value: float, number: float) -> bool:
+    return isclose(value, number, rel_tol=LIMITS.tolerance)
 
 
 def _fed_since(gradients: Sequence[WindowTensor], state: State) -> dict[str, int]:
@@ -141,7 +160,7 @@ def _fed_since(gradients: Sequence[WindowTensor], state: State) -> dict[str, int
     fed = {}
     for gradient in gradients:
         sizes = gradient.column("sum_of_absolutes")
-        is_fed = sizes > _LEAST_GRADIENT * gradient.column("count")
+        is_fed = sizes > LIMITS.min_gradient * gradient.column("count")
         if bool(is_fed.any()):
             name = gradient.name.removeprefix("gradient/")
             fed[name] = since.get(name, int(gradient.steps[is_fed][0]))
@@ -153,5 +172,5 @@ def _fed_since(gradients: Sequence[WindowTensor], state: State) -> dict[str, int
 
 def _is_frozen_on_purpose(window: Window) -> bool:
     """Whether a group of parameters has the learning rate nought."""
-    rates = [one.values for one in window.scalars("learning_rate/*")]
-    return any(bool((one == 0).all()) for one in rates)
+    rates = [curve.values for curve in window.scalars("learning_rate/*")]
+    return any(bool((rate == 0).all()) for rate in rates)

@@ -1,48 +1,64 @@
 """UnshuffledData: batches hold one kind of samples after the other."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from sonde.analyze.batch_cycles import LIMITS as WAVES
+from sonde.analyze.batch_cycles import Wave, is_order, is_patchwork, wave_of
 from sonde.read.job_data import Observation
 from sonde.read.window import Window
 from sonde.records.finding import Finding
 from sonde.records.need import Observations
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.rules._rule import Rule, State
-from sonde.rules._trainings import begin_leg, is_playing
-from sonde.rules.tensors._waves import MOST_MEANS, Wave, is_order, is_patchwork, wave_of
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.training_kind import begin_leg, is_playing
 
 _KIND, _MEANS = "label-batch", "batch-means"
 _INPUT = "input"
-_LEAST_SAMPLES = 4
-_LOOKS = 6
-_MOST_LOOKS = 64
-_PURE = 0.85  # of a batch, in the mean: where two classes meet a batch has both
-_CLASSES = 2
-_ALL_SAME = 0.7  # of all labels: so lopsided data makes such batches by itself
-_IN_ORDER = 0.8  # of the changes of class from look to look go in one direction
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of UnshuffledData.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_batch: int = 4
+    min_inspections: int = 6
+    max_inspections: int = 64  # remembered
+    # of one class per batch, on average; at class boundaries a batch has two
+    purity_share: float = 0.85
+    min_classes: int = 2
+    dominant_share: float = 0.7  # of all labels: such data makes pure batches by itself
+    ordered_share: float = 0.8  # of class changes in one direction
+
+
+LIMITS = Calibration()
 
 
 class UnshuffledData(Rule):
-    """Batches come in the order of their labels: each holds one class, one after the other.
+    """Batches arrive sorted by label or in another repeating order.
 
-    Why it matters: the model learns to say the class of the moment and forgets it with the next;
-    the loss goes up and down with the epoch, and batch normalization learns the statistics of one
-    class at a time.
-    How it decides: from the labels of single batches. At least 6 batches have nearly one class
-    each, while several classes are seen in all, and these follow each other in order. Or from the
-    means of labels and inputs, batch by batch, over two epochs and a half: they differ by far more
-    than chance allows, change slowly from batch to batch, and do so again in the next epoch. Series
-    in which a sample is like the one before, batches of one class in any order, as some samplers
-    make them on purpose, data that has hardly any other class, what changes once or never comes
-    back, such as a curriculum, labels of several losses that are looked at in turn, and models that
-    play are left alone.
-    What to do: DataLoader(..., shuffle=True), or shuffle the files once before training; with a
-    streamed dataset use a shuffle buffer larger than a class.
+    Why it matters: The model learns to predict the current class and forgets it with the next one.
+    The loss oscillates with the epoch, and batch normalization learns the statistics of one class
+    at a time.
+    How it decides:
+    - By labels: in 6 or more inspected batches, 85% of the labels are of one class on average, 2 or
+      more classes appear (none with 70% of all labels), and 80% of the changes go in one direction.
+    - By means of labels or inputs over 2.5 epochs: the means of batches vary 3 times more than in
+      shuffled data, change slowly, and repeat in the next epoch.
+    - Not applied to time series, batches of one class in random order, curricula, alternating
+      losses and reinforcement learning.
+    What to do: Use `DataLoader(..., shuffle=True)`, or shuffle the files once before training. With
+    a streamed dataset, use a shuffle buffer larger than a class.
     """
 
+    section = Section.DATA
+    calibration = LIMITS
     needs = (Observations(_KIND), Observations(_MEANS))
     window_steps: ClassVar[int] = 20
     recovers_after: ClassVar[int] = 0
@@ -53,110 +69,120 @@ class UnshuffledData(Rule):
         begin_leg(window, state)
         yield from self._by_means(window, state)
         latest = {}
-        for one in window.observations(_KIND):
-            if one.value >= _LEAST_SAMPLES and one.facts:
-                self._take(one, state.of("workers", one.worker))
-                latest[one.worker] = one
-        for worker, one in latest.items():
-            yield from self._judged(one, state.of("workers", worker))
+        for observation in window.observations(_KIND):
+            if observation.value >= LIMITS.min_batch and observation.facts:
+                self._take(observation, state.of("workers", observation.worker))
+                latest[observation.worker] = observation
+        for worker, item in latest.items():
+            yield from self._judged(item, state.of("workers", worker))
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many looks are missing."""
-        seen = max((len(own["purity"]) for own in state.of("workers").values()), default=0)
-        if any(one.get("is_judged") for one in state.of("means").values()):
+        count = max((len(worker["purity"]) for worker in state.of("workers").values()), default=0)
+        if any(mean.get("is_judged") for mean in state.of("means").values()):
             return ""
-        return "" if seen >= _LOOKS else Shortfall(seen, _LOOKS, DataUnit.INSPECTIONS)
+        return (
+            ""
+            if count >= LIMITS.min_inspections
+            else Shortfall(count, LIMITS.min_inspections, DataUnit.INSPECTIONS)
+        )
 
     def _by_means(self, window: Window, state: State) -> Iterator[Finding]:
-        told = window.observations(_MEANS)
-        if told and is_playing(window):
+        observations = window.observations(_MEANS)
+        if observations and is_playing(window):
             state["plays"] = True
         latest = {}
-        for one in () if state.get("plays") else told:
-            own = state.of("means", one.subject)
-            if one.worker == own.setdefault("worker", one.worker):
-                _take_means(one, own)
-                latest[one.subject] = one
-        for subject, one in latest.items():
-            own = state.of("means", subject)
+        for observation in () if state.get("plays") else observations:
+            mean_state = state.of("means", observation.subject)
+            if observation.worker == mean_state.setdefault("worker", observation.worker):
+                _take_means(observation, mean_state)
+                latest[observation.subject] = observation
+        for subject, item in latest.items():
+            mean_state = state.of("means", subject)
             # labels are alike from row to row in blocks of one class, too: inputs tell better
-            rough = (state.of("means").get(_INPUT) or own)["rough"]
-            chance = own["within"] / own["size"]
-            wave = wave_of(own["values"], chance)
-            own["is_judged"] = own.get("is_judged", False) or wave is not None
-            if wave is None or not is_order(wave, own["within"], rough):
+            rough = (state.of("means").get(_INPUT) or mean_state)["rough"]
+            chance = mean_state["within"] / mean_state["size"]
+            wave = wave_of(mean_state["values"], chance)
+            mean_state["is_judged"] = mean_state.get("is_judged", False) or wave is not None
+            if wave is None or not is_order(wave, mean_state["within"], rough):
                 continue
-            if not is_patchwork(own["values"], own["lengths"], chance):
-                yield self._found_wave(one, wave, own)
+            if not is_patchwork(mean_state["values"], mean_state["lengths"], chance):
+                yield self._finding_wave(item, wave, mean_state)
 
-    def _found_wave(self, one: Observation, wave: Wave, own: State) -> Finding:
-        share = wave.variance / (wave.variance + own["within"])
+    def _finding_wave(self, observation: Observation, wave: Wave, state: State) -> Finding:
+        share = wave.variance / (wave.variance + state["within"])
         return self.finding(
-            f"Batches follow an order that comes again every {wave.period} batches: "
-            f"{100 * share:.0f} % of the variance of the {one.subject} is that between batches; "
-            f"of shuffled ones it would be {100 / own['size']:.1g} %.",
-            step=(int(own["first"]), one.step),
-            subject=f"{one.subject}/{one.worker}",
-            worker=one.worker,
+            f"Batches follow an order that repeats every {wave.period} batches: "
+            f"{100 * share:.0f}% of the variance of the {observation.subject} is between batches; "
+            f"with shuffled data it would be {100 / state['size']:.1g}%.",
+            step=(int(state["first"]), observation.step),
+            subject=f"{observation.subject}/{observation.worker}",
+            worker=observation.worker,
             evidence={
                 "period": wave.period,
                 "share": share,
-                "again": wave.again,
-                "batches": len(own["values"]),
+                "again": wave.correlation,
+                "batches": len(state["values"]),
             },
         )
 
     def _judged(self, last: Observation, state: State) -> Iterator[Finding]:
-        if len(state["purity"]) < _LOOKS:
+        if len(state["purity"]) < LIMITS.min_inspections:
             return
         counts = np.array(list(state.of("counts").values()), dtype=np.float64)
         purity = float(np.mean(state["purity"]))
-        is_pure = purity >= _PURE and len(counts) >= _CLASSES
-        if is_pure and counts.max() < _ALL_SAME * counts.sum() and _is_in_order(state["classes"]):
-            yield self._found(purity, last, state)
-        elif purity < _PURE:
+        is_pure = purity >= LIMITS.purity_share and len(counts) >= LIMITS.min_classes
+        if (
+            is_pure
+            and counts.max() < LIMITS.dominant_share * counts.sum()
+            and _is_in_order(state["classes"])
+        ):
+            yield self._finding(purity, last, state)
+        elif purity < LIMITS.purity_share:
             yield self.recovered(f"labels/{last.worker}")
 
-    def _take(self, one: Observation, state: State) -> None:
-        labels = {name: float(count) for name, count in one.facts.items()}
-        most = max(labels, key=lambda name: labels[name])
+    def _take(self, observation: Observation, state: State) -> None:
+        labels = {name: float(count) for name, count in observation.facts.items()}
+        maximum = max(labels, key=lambda name: labels[name])
         total = sum(labels.values())
-        for name, values in (("purity", labels[most] / total), ("classes", int(most))):
-            state[name] = [*state.get(name, []), values][-_MOST_LOOKS:]
-        state.setdefault("first", one.step)
+        for name, values in (("purity", labels[maximum] / total), ("classes", int(maximum))):
+            state[name] = [*state.get(name, []), values][-LIMITS.max_inspections :]
+        state.setdefault("first", observation.step)
         # a look stands for the steps since the one before: at the beginning there are many of them
-        weight = max(1, one.step - state.get("last", one.step))
-        state["last"] = one.step
+        weight = max(1, observation.step - state.get("last", observation.step))
+        state["last"] = observation.step
         counts = state.of("counts")
         for label, count in labels.items():
             counts[label] = counts.get(label, 0.0) + weight * count / total
 
-    def _found(self, purity: float, last: Observation, state: State) -> Finding:
+    def _finding(self, purity: float, last: Observation, state: State) -> Finding:
         classes = state["classes"]
-        order = ", ".join(str(one) for one in classes[:12])
+        order = ", ".join(str(label_class) for label_class in classes[:12])
         return self.finding(
-            f"Batches hold nearly one class each ({100 * purity:.0f} % of their labels), one class "
-            f"after the other: {order}.",
+            f"Batches consist almost entirely of one class ({100 * purity:.0f}% of their labels), "
+            f"in order: {order}.",
             step=(int(state["first"]), last.step),
             subject=f"labels/{last.worker}",
             worker=last.worker,
             evidence={
                 "purity": purity,
-                "classes": [float(one) for one in classes],
+                "classes": [float(label_class) for label_class in classes],
                 "batches": len(classes),
             },
         )
 
 
-def _take_means(one: Observation, own: State) -> None:
-    own.setdefault("first", max(0, one.step - round(one.value) + 1))
-    own["values"] = [*own.get("values", []), *one.facts["means"]][-MOST_MEANS:]
-    own["lengths"] = [*own.get("lengths", []), len(one.facts["means"])][-MOST_MEANS:]
-    own["size"] = float(one.facts["size"])
+def _take_means(observation: Observation, state: State) -> None:
+    state.setdefault("first", max(0, observation.step - round(observation.value) + 1))
+    state["values"] = [*state.get("values", []), *observation.facts["means"]][-WAVES.max_means :]
+    state["lengths"] = [*state.get("lengths", []), len(observation.facts["means"])][
+        -WAVES.max_means :
+    ]
+    state["size"] = float(observation.facts["size"])
     for name in ("within", "rough"):
-        known = own.get(name)
-        value = float(one.facts[name])
-        own[name] = value if known is None else known + (value - known) / 2
+        average = state.get(name)
+        value = float(observation.facts[name])
+        state[name] = value if average is None else average + (value - average) / 2
 
 
 def _is_in_order(classes: list[int]) -> bool:
@@ -165,4 +191,6 @@ def _is_in_order(classes: list[int]) -> bool:
     changes = changes[changes != 0]
     if not len(changes):
         return False
-    return bool(max(float(np.mean(changes > 0)), float(np.mean(changes < 0))) >= _IN_ORDER)
+    return bool(
+        max(float(np.mean(changes > 0)), float(np.mean(changes < 0))) >= LIMITS.ordered_share
+    )

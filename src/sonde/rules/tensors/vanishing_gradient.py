@@ -1,6 +1,7 @@
 """VanishingGradient: what reaches a layer is too small to move it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,49 +12,64 @@ from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
 from sonde.rules._parameters import Positive
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._streaks import Streaks
-from sonde.rules.tensors._together import by_tensor, column_of_all, steps_of_all
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.streaks import Streaks
+from sonde.rules.measures.tensor_columns import by_tensor, column_of_all, steps_of_all
 
 _COLLECTION = "gradients"
 _EVERY = "every gradient"
 _CUT_OFF = (
-    "Look for a loss that is multiplied by 0 or masked away, clamped or rounded; for a detach() "
-    "between the model and the loss; with half precision, scale the loss."
+    "Look for a loss that is multiplied by zero, masked out, clamped or rounded, and for a "
+    "detach() between the model and the loss. In half precision, scale the loss."
 )
-_IN_A_ROW = 3  # recorded steps, which are close together only at first
-_SPAN = 35  # steps
-_TINY = 2  # of them with a gradient that is small, and not nought
-# Where it is a thousandth of what is small, two recorded steps tell the same, farther apart.
-_FAR = 1e-3
-_FAR_IN_A_ROW, _FAR_SPAN = 2, 70
-_FIRST = 5  # recorded steps that tell how lively the gradients are at the beginning
-_RATIO = 1e-3  # of the liveliest layer: below it a layer is left behind
-_CONVERGED = 1e-2  # of the liveliest layer at the beginning: below it training is done
-_NOUGHT = (5, 100)  # recorded steps from the first one on, and the steps that they span
-_NAMED = 8
+_MAX_LISTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of VanishingGradient.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    steps_in_a_row: int = 3  # recorded ones, close together only at first
+    span_steps: int = 35
+    min_nonzero: int = 2  # of them with a small gradient that is not zero
+    far_factor: float = 1e-3  # of the limit: then fewer steps suffice, farther apart
+    far_steps_in_a_row: int = 2
+    far_span_steps: int = 70
+    initial_steps: int = 5  # recorded ones that tell the initial level
+    behind_ratio: float = 1e-3  # of the largest gradient
+    converged_ratio: float = 1e-2  # of the initial level
+    # recorded ones from the first on, and the steps they span
+    all_zero_steps: tuple[int, int] = (5, 100)
+
+
+LIMITS = Calibration()
 
 
 class VanishingGradient(Rule):
     """The gradients of a layer are so small that it does not learn.
 
-    Why it matters: layers in front of it learn nothing either, and the model behaves as if it were
-    shallower than it is.
-    How it decides: classic fires on every recorded step at which the mean absolute gradient of a
-    tensor is below the threshold. Calibrated wants three recorded steps in a row that span 35 (two
-    that span 70, where it is a thousandth of what is small), counts only the elements that got a
-    gradient at all (an embedding's batch has few of its words), looks at weights and not at biases
-    (a bias in front of a normalization has none by construction), and compares: the layer must lie
-    far behind the liveliest one, and training must not have converged as a whole. A gradient of
-    exactly nought is another matter: a dead or unused layer. But where every gradient was nought
-    from the beginning, for five recorded steps that span a hundred, nothing reaches any layer, and
-    that is said.
-    What to do: use ReLU-like activations, residual connections or normalization; initialize the
-    layer for its activation; with half precision, scale the loss.
+    Why it matters: The layers before it learn nothing either, and the model behaves as if it were
+    shallower.
+    How it decides:
+    - The mean absolute gradient of a weight, over its nonzero elements, is below `threshold` and a
+      thousandth of the largest one, at 3 recorded steps in a row that span 35 (2 that span 70 if it
+      is another 1,000 times smaller).
+    - Or every gradient of the model is exactly zero from the start, at 5 recorded steps that span
+      100.
+    - Not applied to biases, to layers whose gradient is only ever exactly zero, and once all
+      gradients are below 1% of their initial level (converged).
+    - Classic: the mean absolute gradient of any tensor is below `threshold` at any recorded step.
+    What to do: Use ReLU-like activations, residual connections or normalization, and initialize the
+    layer for its activation. In half precision, scale the loss.
     """
 
     threshold: Positive = 1e-7
 
+    section = Section.MODEL
+    calibration = LIMITS
     needs = (Statistics(_COLLECTION),)
     window_steps: ClassVar[int] = 50
 
@@ -69,13 +85,15 @@ class VanishingGradient(Rule):
 
     def lacks(self, state: State) -> str | Shortfall:
         """How many recorded steps are missing."""
-        seen, last = int(state.get("seen", 0)), int(state.get("last", 0))
+        count, last = int(state.get("seen", 0)), int(state.get("last", 0))
         first = int(state.get("first", last))
-        if self.is_classic or (seen >= _IN_A_ROW and last - first >= _SPAN):
+        if self.is_classic or (
+            count >= LIMITS.steps_in_a_row and last - first >= LIMITS.span_steps
+        ):
             return ""
-        if seen < _IN_A_ROW:
-            return Shortfall(seen, _IN_A_ROW, DataUnit.INSPECTIONS)
-        return Shortfall(last - first, _SPAN, DataUnit.STEPS_BETWEEN)
+        if count < LIMITS.steps_in_a_row:
+            return Shortfall(count, LIMITS.steps_in_a_row, DataUnit.INSPECTIONS)
+        return Shortfall(last - first, LIMITS.span_steps, DataUnit.STEPS_BETWEEN)
 
     def _classic(self, tensors: tuple[WindowTensor, ...]) -> Iterator[Finding]:
         for tensor in tensors:
@@ -97,11 +115,11 @@ class VanishingGradient(Rule):
         steps = np.unique(steps_of_all(tensors))
         first, last = state.setdefault("nought_since", int(steps[0])), int(steps[-1])
         state["nought"] = state.get("nought", 0) + len(steps)
-        least, span = _NOUGHT
-        if state["nought"] >= least and last - first >= span:
+        minimum, span = LIMITS.all_zero_steps
+        if state["nought"] >= minimum and last - first >= span:
             yield self.finding(
-                f"Every gradient is exactly 0 since step {first}, in all {len(tensors)} tensors: "
-                "nothing that the loss says reaches a parameter.",
+                f"All {len(tensors)} gradients have been exactly zero since step {first}: the loss "
+                "does not reach any parameter.",
                 step=(first, last),
                 tensor=tensors[0].name,
                 subject=_EVERY,
@@ -109,25 +127,26 @@ class VanishingGradient(Rule):
                 evidence={
                     "abs_mean": 0.0,
                     "threshold": self.threshold,
-                    "tensors": [one.name for one in tensors[:_NAMED]],
+                    "tensors": [tensor.name for tensor in tensors[:_MAX_LISTED]],
                     "count": len(tensors),
                     "of": len(tensors),
                 },
             )
 
     def _calibrated(self, tensors: tuple[WindowTensor, ...], state: State) -> Iterator[Finding]:
-        weights = [one for one in tensors if one.is_matrix]
+        weights = [tensor for tensor in tensors if tensor.is_matrix]
         if not weights:
             return
         values = _means_of_touched(weights)
         steps: list[int] = np.unique(steps_of_all(weights)).tolist()
         streaks, tiny, far = Streaks(state), state.of("tiny"), state.of("far")
-        if state.get("seen", 0) >= _FIRST and not streaks and (values >= self.threshold).all():
+        is_settled = state.get("seen", 0) >= LIMITS.initial_steps and not streaks
+        if is_settled and (values >= self.threshold).all():  # the common case
             state["seen"], state["last"] = state["seen"] + len(steps), steps[-1]
-            return  # as nearly always
+            return
         means = {
-            one.name: dict(zip(one.steps.tolist(), own, strict=True))
-            for one, own in by_tensor(weights, values.tolist())
+            item.name: dict(zip(item.steps.tolist(), tensor_means, strict=True))
+            for item, tensor_means in by_tensor(weights, values.tolist())
         }
         small: dict[str, float] = {}
         for step in steps:
@@ -135,27 +154,25 @@ class VanishingGradient(Rule):
             liveliest = max(now.values())
             state["seen"] = state.get("seen", 0) + 1
             state["first"], state["last"] = state.get("first", step), step
-            if state["seen"] <= _FIRST:
+            if state["seen"] <= LIMITS.initial_steps:
                 state["lively"] = max(state.get("lively", 0.0), liveliest)
-            is_converged = liveliest < _CONVERGED * state["lively"]
-            limit = min(self.threshold, _RATIO * liveliest)
+            is_converged = liveliest < LIMITS.converged_ratio * state["lively"]
+            limit = min(self.threshold, LIMITS.behind_ratio * liveliest)
             for name, value in now.items():
                 is_small = value < limit and not is_converged
                 streaks.note(name, step, holds=is_small)
                 tiny[name] = tiny.get(name, 0) + bool(value) if is_small else 0
-                is_far = is_small and 0 < value < _FAR * limit
+                is_far = is_small and 0 < value < LIMITS.far_factor * limit
                 far[name] = far.get(name, 0) + 1 if is_far else 0
                 small[name] = value
-        lasting = set(streaks.lasting(_IN_A_ROW, _SPAN))
-        most = streaks.lasting(_FAR_IN_A_ROW, _FAR_SPAN)
-        lasting |= {name for name in most if far.get(name, 0) >= _FAR_IN_A_ROW}
-        found = [name for name in means if name in lasting]
-        # nought alone is a layer that was left out, or an expert that nobody asked
-        if any(tiny[name] >= _TINY for name in found):
-            first = min(streaks.steps(name)[0] for name in found)
-            yield self._found(found, small, means, (first, steps[-1]))
+        lasting = _lasting(streaks, far)
+        names = [name for name in means if name in lasting]
+        # exactly zero all the time is a layer that is not used, or an expert that is not selected
+        if any(tiny[name] >= LIMITS.min_nonzero for name in names):
+            first = min(streaks.steps(name)[0] for name in names)
+            yield self._finding(names, small, means, (first, steps[-1]))
 
-    def _found(
+    def _finding(
         self,
         names: list[str],
         small: dict[str, float],
@@ -165,10 +182,11 @@ class VanishingGradient(Rule):
         """One finding for all layers: they vanish together, the first ones the most."""
         worst = min(names, key=lambda name: small[name])
         best = max((name for name in means if name in small), key=lambda name: small[name])
-        others = "" if len(names) == 1 else f" and {len(names) - 1} more"
+        remaining_names = "" if len(names) == 1 else f" and {len(names) - 1} more"
         return self.finding(
-            f"{worst.removeprefix('gradient/')}{others}: the mean absolute gradient is "
-            f"{small[worst]:.3g}, against {small[best]:.3g} of {best.removeprefix('gradient/')}.",
+            f"{worst.removeprefix('gradient/')}{remaining_names}: mean absolute gradient "
+            f"{small[worst]:.3g}, compared with {small[best]:.3g} in "
+            f"{best.removeprefix('gradient/')}.",
             step=steps,
             tensor=worst,
             subject=_COLLECTION,
@@ -176,11 +194,18 @@ class VanishingGradient(Rule):
                 "abs_mean": small[worst],
                 "threshold": self.threshold,
                 "liveliest": small[best],
-                "tensors": sorted(names, key=lambda name: small[name])[:_NAMED],
+                "tensors": sorted(names, key=lambda name: small[name])[:_MAX_LISTED],
                 "count": len(names),
                 "of": len(means),
             },
         )
+
+
+def _lasting(streaks: Streaks, far: State) -> set[str]:
+    """The weights whose gradient has been small for long enough; the far smaller, the sooner."""
+    sooner = streaks.lasting(LIMITS.far_steps_in_a_row, LIMITS.far_span_steps)
+    names = {name for name in sooner if far.get(name, 0) >= LIMITS.far_steps_in_a_row}
+    return names | set(streaks.lasting(LIMITS.steps_in_a_row, LIMITS.span_steps))
 
 
 def _means_of_touched(tensors: Sequence[WindowTensor]) -> Reals:

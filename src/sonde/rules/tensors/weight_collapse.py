@@ -2,41 +2,55 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sonde.analyze.robust import middle_of
+from sonde.analyze.robust import median_of
 from sonde.read.window import Window, WindowTensor
 from sonde.records.finding import Finding
 from sonde.records.need import Statistics
 from sonde.records.shortfall import DataUnit, Shortfall
-from sonde.rules._rule import Rule, State
-from sonde.rules.tensors._standing import names_in_words, some
-from sonde.rules.tensors._together import by_tensor, column_of_all
+from sonde.rules._rule import Rule, Section, State
+from sonde.rules.measures.open_faults import first_names, names_in_words
+from sonde.rules.measures.tensor_columns import by_tensor, column_of_all
 
-_SMALL = 0.1  # of its first norm: so far down weight decay in balance with a loss does not bring it
-_GONE = 0.01  # of its first norm: nothing is left, whatever a loss with a penalty in it says
-_MOST = 0.5  # of the weights
-_NOT_BETTER = 0.8  # of the loss at the beginning
-_FIRST_LOSSES = 5
-_IN_A_ROW = 2  # windows with data
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds of WeightCollapse.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    small_ratio: float = 0.1  # of its first norm; weight decay in balance with a loss stays above
+    gone_ratio: float = 0.01  # of its first norm, whatever the loss (it may include the penalty)
+    min_share: float = 0.5  # of the weights
+    not_better_share: float = 0.8  # of the initial loss
+    initial_losses: int = 5  # whose median is the initial loss
+    windows_in_a_row: int = 2  # with data
+
+
+LIMITS = Calibration()
 
 
 class WeightCollapse(Rule):
-    """Weights shrink towards zero because regularization outweighs the loss.
+    """Weights shrink toward zero because regularization outweighs the loss.
 
-    Why it matters: what the model has learned is pulled out of it; in the end it gives the same
-    answer to everything.
-    How it decides: it compares the norm of every weight matrix with its first one. It fires where
-    at least half of them have shrunk below 10 % while the loss is not better than 80 % of what it
-    was at the beginning, or below 1 % whatever the loss: it may hold the penalty itself. Single
-    layers that are made sparse on purpose, and weight decay in balance with the loss, are left
-    alone.
-    What to do: divide weight_decay (or the factor of the penalty) by ten or more; usual values are
-    1e-4 to 1e-2, with AdamW up to 0.1; do not decay biases and normalization layers.
+    Why it matters: What the model has learned is pulled out of it, until it gives the same output
+    for everything.
+    How it decides:
+    - The norm of at least half of the weight matrices is below 10% of its first value while the
+      loss is above 80% of its initial value; or below 1%, whatever the loss.
+    - This holds in 2 windows of 50 steps in a row.
+    - Single layers that are made sparse on purpose do not count.
+    What to do: Divide `weight_decay` (or the penalty's factor) by ten or more. Typical values are
+    1e-4 to 1e-2, with AdamW up to 0.1. Do not decay biases and normalization layers.
     """
 
+    section = Section.MODEL
+    calibration = LIMITS
     needs = (Statistics("weights"),)
     window_steps: ClassVar[int] = 50
     explains: ClassVar[tuple[str, ...]] = (
@@ -51,19 +65,21 @@ class WeightCollapse(Rule):
         """Compares all weights with what they were."""
         self._take_losses(window, state)
         first, now = state.of("first"), state.of("now")
-        tensors = [one for one in window.tensors("weights") if one.is_matrix]
-        for one, squares in _squares(tensors):
+        tensors = [tensor for tensor in window.tensors("weights") if tensor.is_matrix]
+        for item, squares in _squares(tensors):
             if squares and squares[0] > 0:
-                first.setdefault(one.name, math.sqrt(squares[0]))
-                now[one.name] = math.sqrt(squares[-1])
+                first.setdefault(item.name, math.sqrt(squares[0]))
+                now[item.name] = math.sqrt(squares[-1])
         if not tensors or not now:
             return
         ratios = {name: now[name] / first[name] for name in now}
-        limit = _SMALL if self._is_not_better(state) else _GONE
+        limit = LIMITS.small_ratio if self._is_not_better(state) else LIMITS.gone_ratio
         small = sorted((name for name in ratios if ratios[name] < limit), key=ratios.__getitem__)
-        state["row"] = state.get("row", 0) + 1 if len(small) >= _MOST * len(ratios) else 0
-        if state["row"] >= _IN_A_ROW:
-            yield self._found(window, small, ratios, state)
+        state["row"] = (
+            state.get("row", 0) + 1 if len(small) >= LIMITS.min_share * len(ratios) else 0
+        )
+        if state["row"] >= LIMITS.windows_in_a_row:
+            yield self._finding(window, small, ratios, state)
 
     def lacks(self, state: State) -> str | Shortfall:
         """That there must be two looks at the weights."""
@@ -72,28 +88,28 @@ class WeightCollapse(Rule):
     def _take_losses(self, window: Window, state: State) -> None:
         curves = window.losses()
         finite = [curve.values[np.isfinite(curve.values)] for curve in curves]
-        known = [values for values in finite if len(values)]
-        if len(known) == 1:
-            state.setdefault("loss_first", middle_of(known[0][:_FIRST_LOSSES]))
-            state["loss_now"] = middle_of(known[0])
+        nonempty = [values for values in finite if len(values)]
+        if len(nonempty) == 1:
+            state.setdefault("loss_first", median_of(nonempty[0][: LIMITS.initial_losses]))
+            state["loss_now"] = median_of(nonempty[0])
 
     def _is_not_better(self, state: State) -> bool:
         first, now = state.get("loss_first"), state.get("loss_now")
-        return first is not None and first > 0 and now >= _NOT_BETTER * first
+        return first is not None and first > 0 and now >= LIMITS.not_better_share * first
 
-    def _found(
+    def _finding(
         self, window: Window, small: list[str], ratios: dict[str, float], state: State
     ) -> Finding:
         worst = small[0]
         first, now = state.of("first")[worst], state.of("now")[worst]
         return self.finding(
-            f"{len(small)} of {len(ratios)} weights have shrunk to less than a tenth: "
-            f"{names_in_words(small)}. The norm of {worst} was {first:.3g} and is {now:.3g}.",
+            f"{len(small)} of {len(ratios)} weights have shrunk below 10% of their initial norm: "
+            f"{names_in_words(small)}. The norm of {worst} fell from {first:.3g} to {now:.3g}.",
             tensor=worst,
             subject="weights",
             evidence={
                 "ratio": ratios[worst],
-                "tensors": some(small),
+                "tensors": first_names(small),
                 "count": len(small),
                 "of": len(ratios),
                 "first_norm": first,
@@ -110,5 +126,5 @@ def _squares(tensors: Sequence[WindowTensor]) -> Iterator[tuple[WindowTensor, li
     if tensors:
         bad = column_of_all(tensors, "nans") + column_of_all(tensors, "infinities")
         pairs = zip(column_of_all(tensors, "sum_of_squares").tolist(), bad.tolist(), strict=True)
-        for one, own in by_tensor(tensors, list(pairs)):
-            yield one, [squares for squares, is_bad in own if not is_bad]
+        for tensor, tensor_rows in by_tensor(tensors, list(pairs)):
+            yield tensor, [squares for squares, is_bad in tensor_rows if not is_bad]

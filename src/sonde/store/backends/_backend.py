@@ -126,6 +126,10 @@ class Backend(ABC):
         """Whether the place is only a link to another one."""
         return False
 
+    def links(self) -> list[str]:
+        """Keys in whose place there is only a link to something else, sorted."""
+        return []
+
     def is_empty(self) -> bool:
         """Whether nothing is here, apart from what writers are about to write."""
         return not self.entries("")

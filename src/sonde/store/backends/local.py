@@ -14,14 +14,11 @@ from urllib.parse import unquote, urlsplit
 from sonde.clock import NANOSECONDS
 from sonde.errors import DamagedError, KeyMissingError, NoSpaceError, StoreError, UsageError
 from sonde.store.backends._backend import Backend, Entry, View
+from sonde.store.confined_files import ConfinedFiles
 from sonde.store.limits import check_size
 from sonde.store.links import read_link
 
-# What file systems answer that know no links, FUSE among them.
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
-
-
-# How `_write_beside` names its copies, and when nobody can be at one any more.
+# How `ConfinedFiles` names its copies, and when nobody can be at one any more.
 _TEMPORARY = re.compile(r"\..+\.(\d+)-[0-9a-f]{8}")
 _HALF_WRITTEN_SECONDS = 3600
 
@@ -43,6 +40,7 @@ class Local(Backend):
     def __init__(self, uri: str) -> None:
         self.uri = uri
         self._root = expand_home(_path_in(uri)).absolute()
+        self._files = ConfinedFiles(self._root)
         self._root_text = f"{str(self._root).rstrip(os.sep)}{os.sep}"
 
     def read(self, key: str, start: int = 0, end: int | None = None) -> bytes:
@@ -58,43 +56,20 @@ class Local(Backend):
         self.write_parts(key, [data])
 
     def write_parts(self, key: str, parts: Sequence[bytes | memoryview]) -> None:
-        temporary = self._write_beside(key, parts)
         try:
-            temporary.replace(self._path(key))
+            self._files.write(self._checked(key), parts)
         except OSError as error:
-            _discard(temporary)
             raise self._store_error("write", key, error) from error
 
     def create(self, key: str, data: bytes) -> bool:
-        temporary = self._write_beside(key, [data])
         try:
-            # a link fails where the name exists: whole or not at all, and only the first wins
-            self._path(key).hardlink_to(temporary)
-        except FileExistsError:
-            return False
+            return self._files.create(self._checked(key), data)
         except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise self._store_error("write", key, error) from error
-            return self._create_without_links(key, data)
-        finally:
-            _discard(temporary)
-        return True
+            raise self._store_error("write", key, error) from error
 
     def append(self, key: str, offset: int, data: bytes) -> None:
-        path = self._path(key)
         try:
-            if offset == 0:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(
-                path, os.O_WRONLY | os.O_CLOEXEC | (os.O_CREAT if offset == 0 else 0), 0o666
-            )
-            try:
-                # at its own offset, so that a write cut short by a full disk is simply made again
-                written = 0
-                while written < len(data):
-                    written += os.pwrite(file, data[written:], offset + written)
-            finally:
-                os.close(file)
+            self._files.write_at(self._checked(key), offset, data)
         except FileNotFoundError as error:
             raise KeyMissingError(f"{key} has vanished from {self.uri}") from error
         except OSError as error:
@@ -102,7 +77,7 @@ class Local(Backend):
 
     def entries(self, folder: str) -> list[Entry]:
         path = self._path(folder)
-        if folder and self._is_elsewhere(path / "inside"):
+        if folder and self._is_elsewhere(path):
             self.ledger.report(folder, f"{folder} is damaged: {_NO_FILE}")
             return []
         try:
@@ -111,8 +86,11 @@ class Local(Backend):
             raise self._store_error("list", folder, error) from error
 
     def folders(self, folder: str) -> list[str]:
+        path = self._path(folder)
+        if folder and self._is_elsewhere(path):
+            return []
         try:
-            with os.scandir(self._path(folder)) as found:
+            with os.scandir(path) as found:
                 # a store may hold links to jobs; inside of a job none is followed
                 follow = not folder
                 return sorted(item.name for item in found if item.is_dir(follow_symlinks=follow))
@@ -123,12 +101,9 @@ class Local(Backend):
 
     def delete(self, keys: Iterable[str]) -> None:
         for key in keys:
-            path = self._path(key)
             try:
-                path.unlink(missing_ok=True)
-                self._remove_empty_parents(path)
-            except (IsADirectoryError, NotADirectoryError):  # a folder, or below a key: no such key
-                continue
+                if self._files.delete(self._checked(key)):
+                    self._remove_empty_parents(self._path(key))
             except OSError as error:
                 raise self._store_error("delete", key, error) from error
 
@@ -151,6 +126,9 @@ class Local(Backend):
     def is_link(self) -> bool:
         return self._root.is_symlink()
 
+    def links(self) -> list[str]:
+        return sorted(self._key(path) for path in self._root.rglob("*") if path.is_symlink())
+
     def is_empty(self) -> bool:
         try:
             with os.scandir(self._root) as items:
@@ -164,7 +142,8 @@ class Local(Backend):
         self._remove_temporary_files(now_ns - _HALF_WRITTEN_SECONDS * NANOSECONDS)
 
     def sweep_of(self, folder: str, is_gone: Callable[[int], bool]) -> None:
-        for path in self._path(folder).rglob(".*"):
+        where = self._path(folder)
+        for path in () if self._is_elsewhere(where) else where.rglob(".*"):
             name = _TEMPORARY.fullmatch(path.name)
             if name and is_gone(int(name[1])) and path.is_file():
                 _discard(path)
@@ -222,27 +201,31 @@ class Local(Backend):
     def _is_inside(self, file: int, path: str) -> bool:
         """Whether an opened file lies in this folder, as the system sees it where it can tell."""
         is_inside = read_link(f"/proc/self/fd/{file}").startswith(self._real_root)
-        return is_inside or not self._is_elsewhere(Path(path))
+        return is_inside or not self._is_elsewhere(Path(path).parent)
 
     @cached_property
     def _real_root(self) -> str:
         """This folder without links, with a slash at its end."""
         return f"{os.path.realpath(self._root).rstrip(os.sep)}{os.sep}"
 
-    def _is_elsewhere(self, path: Path) -> bool:
-        """Whether a link among its folders leads out of this one."""
-        parent = os.path.realpath(path.parent)
+    def _is_elsewhere(self, folder: Path) -> bool:
+        """Whether a link leads to a folder that lies outside of this one."""
+        found = os.path.realpath(folder)
         root = os.path.realpath(self._root)
-        return parent != root and not parent.startswith(f"{root.rstrip(os.sep)}{os.sep}")
+        return found != root and not found.startswith(f"{root.rstrip(os.sep)}{os.sep}")
 
     def _path(self, key: str) -> Path:
         return Path(self._place(key))
 
     def _place(self, key: str) -> str:
-        """The file of a key; a key from a hostile store leads nowhere outside of it."""
+        """The file of a key."""
+        return f"{self._root_text}{self._checked(key)}"
+
+    def _checked(self, key: str) -> str:
+        """The key; one from a hostile store leads nowhere outside of it."""
         if key.startswith("/") or ".." in key.split("/"):
             raise StoreError(f"{key!r} is not a key of {self.uri}")
-        return f"{self._root_text}{key}"
+        return key
 
     def _key(self, path: str | Path) -> str:
         return os.path.relpath(path, self._root).replace(os.sep, "/")
@@ -274,45 +257,12 @@ class Local(Backend):
                     continue
                 yield Entry(key, status.st_size, status.st_mtime_ns)
 
-    def _write_beside(self, key: str, parts: Sequence[bytes | memoryview]) -> Path:
-        """A hidden, synced copy next to where the key belongs."""
-        path = self._path(key)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                for part in parts:
-                    file.write(part)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            _discard(temporary)
-            raise self._store_error("write", key, error) from error
-        return temporary
-
     def _remove_temporary_files(self, until_ns: float) -> None:
         for path in self._root.rglob(".*"):
             with contextlib.suppress(OSError):  # another process was faster
                 is_ours = _TEMPORARY.fullmatch(path.name) and path.is_file()
                 if is_ours and path.stat().st_mtime_ns <= until_ns:
                     path.unlink()
-
-    def _create_without_links(self, key: str, data: bytes) -> bool:
-        """For file systems that know no links: the first to make the file wins."""
-        path = self._path(key)
-        try:
-            file = path.open("xb")
-        except FileExistsError:
-            return False
-        except OSError as error:
-            raise self._store_error("write", key, error) from error
-        try:
-            with file:
-                file.write(data)
-        except OSError as error:
-            _discard(path)
-            raise self._store_error("write", key, error) from error
-        return True
 
     def _remove_empty_parents(self, path: Path) -> None:
         for parent in path.parents:

@@ -1,0 +1,1 @@
+"""Everything beside the job: launcher, sampler and collectors, control requests, exit reasons."""

@@ -1,0 +1,128 @@
+"""Why did it die: exit code, signal, out of memory, or because it was told to stop."""
+
+import signal
+from dataclasses import dataclass
+
+from sonde.agent.system import Machine
+from sonde.agent.system._cgroups import oom_kills
+from sonde.records.job import Exit, ExitReason, JobState
+from sonde.records.worker import Failure
+
+COMMAND_NOT_FOUND = 127
+COMMAND_NOT_EXECUTABLE = 126
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What is known when a command has ended."""
+
+    code: int  # minus the signal that killed it
+    end_ns: int
+    stopped_by: str | None = None  # who asked for it, if anybody did
+    left_running: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kills:
+    """Out-of-memory kills while a command ran: in its own control group, and on the machine."""
+
+    own: int | None = None  # None: nobody counts them apart
+    anywhere: int = 0
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether one of them was probably the command's.
+
+        The kernel counts everybody's, over a long job mostly somebody else's; so it is believed
+        only where there is no group to ask.
+        """
+        return self.own > 0 if self.own is not None else self.anywhere > 0
+
+    def __str__(self) -> str:
+        if self.own:
+            return f"out-of-memory kills in the job's control group: {self.own}"
+        return f"out-of-memory kills on this machine: {self.anywhere}"
+
+
+class MemoryKills:
+    """Counts the kernel's out-of-memory kills from now on."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._before = oom_kills(machine)
+
+    def since(self) -> Kills:
+        """How many there were since."""
+        now = oom_kills(self._machine)
+        grown = {name: now[name] - self._before[name] for name in now.keys() & self._before.keys()}
+        return Kills(grown.get("cgroup"), grown.get("kernel", 0))
+
+
+def explain(
+    ending: Ending, kills: Kills, problem: str | None = None, failure: Failure | None = None
+) -> Exit:
+    """The exit as it is recorded.
+
+    Args:
+        ending: What the launcher has seen.
+        kills: Out-of-memory kills meanwhile.
+        problem: Why the command could not even be started.
+        failure: What a process of the job has said it died of.
+    """
+    name = signal_name(-ending.code) if ending.code < 0 else None
+    state, reason, message = _judge(ending, kills, name, failure)
+    is_other = state is not JobState.FAILED or reason is ExitReason.HOST_OUT_OF_MEMORY
+    told = None if is_other else failure
+    return Exit(
+        state=state,
+        reason=reason,
+        end_ns=ending.end_ns,
+        code=shell_code(ending.code),
+        signal=name,
+        message=problem or message,
+        left_running=ending.left_running,
+        traceback="\n".join(filter(None, (told.traceback, told.detail))) if told else None,
+        worker=told.rank if told and told.rank >= 0 else None,
+    )
+
+
+def _judge(
+    ending: Ending, kills: Kills, killed_by: str | None, failure: Failure | None
+) -> tuple[JobState, ExitReason, str | None]:
+    stopped_by = ending.stopped_by
+    if stopped_by is None and failure is not None and failure.reason is ExitReason.STOPPED:
+        stopped_by = failure.message  # it has stopped itself
+    if stopped_by is not None:
+        return JobState.STOPPED, ExitReason.STOPPED, f"stopped by {stopped_by}"
+    if ending.code == 0:
+        return JobState.COMPLETED, ExitReason.EXIT, None
+    was_killed = ending.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    if was_killed and kills.is_likely:
+        message = f"killed because memory ran out ({kills})"
+        return JobState.FAILED, ExitReason.HOST_OUT_OF_MEMORY, message
+    hint = f"; memory ran out meanwhile ({kills})" if kills.own or kills.anywhere else ""
+    if killed_by is not None:
+        is_news = failure is not None and failure.reason is not ExitReason.SIGNAL
+        before = f"; {failure.message}" if failure is not None and is_news else ""
+        return JobState.FAILED, ExitReason.SIGNAL, f"killed by {killed_by}{before}{hint}"
+    if failure is not None:
+        return JobState.FAILED, failure.reason, f"{failure.message}{hint}"
+    return JobState.FAILED, ExitReason.EXIT, f"exit code {ending.code}{hint}"
+
+
+def signal_name(number: int) -> str:
+    """SIGKILL for 9; real-time signals as kill(1) lists them."""
+    if number in set(signal.Signals):
+        return signal.Signals(number).name
+    return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"SIG{number}"
+
+
+def code_of_failed_start(error: OSError) -> int:
+    """What shells return for a command that cannot be started."""
+    is_missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+    return COMMAND_NOT_FOUND if is_missing else COMMAND_NOT_EXECUTABLE
+
+
+def shell_code(code: int) -> int:
+    """The exit code as a shell gives it: 128 + n for a death by signal n."""
+    return 128 - code if code < 0 else code

@@ -1,0 +1,79 @@
+"""What the processes of a job are told, and how its recording ends: with and without a launcher."""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sonde.agent.outcome import Outcome
+from sonde.agent.recording import END_SECONDS, Recording
+from sonde.agent.registration import Registration
+from sonde.agent.relay import Relay
+from sonde.bounded_calls import within
+from sonde.clock import SystemClock
+from sonde.guard import Guard
+from sonde.records.job import Exit
+from sonde.settings import RunSettings
+from sonde.store import layout
+from sonde.store.loader_folders import remove_loader_folders
+
+INJECT_FOLDER = Path(__file__).parent.parent / "hook" / "inject"
+_SWEEP_SECONDS = 1.0
+_LAST_SECONDS = 1.0  # to send what was written after everything else
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """One attempt at a job, as its processes have to know it."""
+
+    place: Registration
+    settings: RunSettings
+    clock: SystemClock
+    run_id: str
+    relay: Relay | None
+
+    def variables(self, python_path: str | None) -> dict[str, str]:
+        """What processes of the job need to know to write into the same job on the same clock."""
+        return {
+            "SONDE_JOB": self.place.job,
+            "SONDE_JOB_URI": self.place.backend.uri,
+            "SONDE_NODE": self.place.node,
+            "SONDE_ATTEMPT": str(self.place.number),
+            "SONDE_CLOCK_ANCHOR_NS": str(self.clock.anchor_ns),
+            "SONDE_RUN_ID": self.run_id,
+            "SONDE_HOOK": self.settings.for_workers().to_json(),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(INJECT_FOLDER), python_path))),
+            # empty: straight into the job's place, also inside of a job that has a relay
+            "SONDE_WORKER_URI": self.relay.source.uri if self.relay else "",
+        }
+
+    def finish(self, recording: Recording, exit_: Exit) -> Outcome:
+        """The workers' last words first, as long as that takes no time from our own."""
+        Guard().attempt("files of data loaders", lambda: remove_loader_folders(self.run_id), None)
+        relay, clock = self.relay, self.clock
+        deadline = clock.seconds() + END_SECONDS
+        outcome = recording.finish(exit_)
+        within(_SWEEP_SECONDS, "half-written files", self._sweep, None)
+        if relay is None:
+            return outcome
+        left = max(_LAST_SECONDS, deadline - clock.seconds())
+        # who is still there may write on, and another process sends it
+        if relay.finish(left, keep=bool(exit_.left_running)):
+            return outcome
+        return replace(outcome, unsent=str(relay.spool.folder))
+
+    def _sweep(self) -> None:
+        """Removes what writes left that were interrupted by a kill or at a deadline."""
+        backend, node, own_pid = self.place.backend, self.place.node, os.getpid()
+        backend.sweep_of(layout.node_folder(node), lambda pid: pid == own_pid or not _runs(pid))
+        if backend.folders(layout.NODES) == [node]:  # else the number may be of another machine
+            backend.sweep_of("", lambda pid: not _runs(pid))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True

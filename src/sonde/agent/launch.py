@@ -1,0 +1,239 @@
+"""`sonde run`: starts the command, records beside it, and passes its exit code through."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from sonde.agent.child import Child
+from sonde.agent.environment import current_folder
+from sonde.agent.exit_causes import find_cause
+from sonde.agent.exits import (
+    Ending,
+    Kills,
+    MemoryKills,
+    code_of_failed_start,
+    explain,
+    shell_code,
+)
+from sonde.agent.handover import INJECT_FOLDER, Handover
+from sonde.agent.interpreter import why_unseen
+from sonde.agent.loss_listener import LossListener
+from sonde.agent.outcome import Outcome
+from sonde.agent.process_tree import Process, multiprocessing_helpers, processes_marked
+from sonde.agent.recording import Recording
+from sonde.agent.registration import Registration
+from sonde.agent.relay import relay_to
+from sonde.agent.system import Machine
+from sonde.bounded_calls import within
+from sonde.clock import NANOSECONDS, SystemClock
+from sonde.guard import Guard
+from sonde.masking import MASK, mask_command
+from sonde.records.job import Attempt, Exit, Overhead
+from sonde.records.notice import INSIDE
+from sonde.records.request import Request
+from sonde.records.worker import Failure
+from sonde.settings import RunSettings, environment
+from sonde.store.control import PATIENCE
+from sonde.store.presence import this_process
+
+STOP_GRACE_SECONDS = 10.0
+_LOOK_SECONDS = 2.0  # what looking at the machine may take; without an answer we go on
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What a command came to."""
+
+    code: int
+    exit: Exit
+    outcome: Outcome
+    seconds: float
+    problem: str | None = None  # why it could not even be started
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """What is known of a command for sure, whatever fails afterwards."""
+
+    code: int  # minus the signal that killed it
+    start_ns: int
+    end_ns: int
+    problem: str | None
+
+    def unrecorded(self) -> Launched:
+        """What it came to, where nothing more can be said or recorded."""
+        exit_ = explain(Ending(self.code, self.end_ns), Kills(None, 0), self.problem)
+        outcome = Outcome((), Overhead(0.0, 0, 0.0), is_exit_recorded=False)
+        seconds = (self.end_ns - self.start_ns) / NANOSECONDS
+        return Launched(shell_code(self.code), exit_, outcome, seconds, self.problem)
+
+
+class Launcher:
+    """Runs one command under watch."""
+
+    def __init__(
+        self, registration: Registration, settings: RunSettings, clock: SystemClock
+    ) -> None:
+        self._place = registration
+        self._settings = settings
+        self._clock = clock
+        self._run_id = os.urandom(8).hex()
+        self._mark = f"SONDE_RUN_ID={self._run_id}"
+        self._stopped_by: str | None = None
+        self._kill_due = 0.0
+        self._child: Child | None = None
+        self._relay = relay_to(registration, self._run_id, clock)
+        self._recording = Recording(registration, settings, clock, self._stop, relay=self._relay)
+        self._handover = Handover(registration, settings, clock, self._run_id, self._relay)
+
+    def run(self, command: Sequence[str], collectors: tuple[str, ...] | None) -> Launched:
+        """Starts the command, waits for its end, and records both.
+
+        Once the command has started, nothing that fails here changes what it comes to.
+
+        Raises:
+            NotFollowedError: The command was not started, and cannot be watched.
+        """
+        start_ns = self._clock.now_ns()
+        guard = Guard()
+        kills = within(_LOOK_SECONDS, "memory kills", lambda: MemoryKills(Machine()), None)
+        hidden: tuple[str, ...] = (MASK,)
+        masked = guard.call("masking", lambda: mask_command(command), hidden)
+        problem: str | None = None
+        try:
+            self._child = Child(command, self._variables())
+        except OSError as error:
+            code = code_of_failed_start(error)
+            problem = f"{masked[0]}: {(error.strerror or str(error)).lower()}"
+        pid = self._child.pid if self._child else 0
+        listener = guard.call("losses of workers", lambda: LossListener(self._run_id), None)
+        if listener is not None:
+            self._recording.worker_losses = listener.close
+        # beside the wait: a store that does not answer must not keep us from following the command
+        begin = partial(self._begin, masked, start_ns, pid, collectors)
+        guard.call("the recording", lambda: self._recording.begin(begin), None)
+        if self._relay is not None:
+            guard.call("the relay", self._relay.start, None)
+            guard.call("the relay's standby", self._relay.start_standby, None)
+        if self._child is not None:
+            code = self._child.wait()
+        ended = _Ended(code, start_ns, self._clock.now_ns(), problem)
+        return guard.call("the end", lambda: self._finish(ended, kills), ended.unrecorded())
+
+    def _variables(self) -> dict[str, str]:
+        """The command's environment; where ours cannot be had, that of the caller alone."""
+        variables = environment()
+        path = variables.get("PYTHONPATH")
+        none: dict[str, str] = {}
+        ours = Guard().call("the handover", lambda: self._handover.variables(path), none)
+        return {**variables, **ours}
+
+    def _finish(self, ended: "_Ended", kills: MemoryKills | None) -> Launched:
+        if self._child is not None:
+            Guard().call("the rest of the job", self._end_the_rest, None)
+        left = within(_LOOK_SECONDS, "left running", self._left_running, ())
+        end_ns = self._clock.now_ns()
+        ending = Ending(ended.code, end_ns, self._stopped_by, left)
+        none = Kills(None, 0)
+        killed = within(_LOOK_SECONDS, "memory kills", kills.since, none) if kills else none
+        cause = self._cause() if ended.code else None
+        exit_ = explain(ending, killed, ended.problem, cause)
+        outcome = self._handover.finish(self._recording, exit_)
+        seconds = (end_ns - ended.start_ns) / NANOSECONDS
+        return Launched(shell_code(ended.code), exit_, outcome, seconds, ended.problem)
+
+    def _begin(
+        self,
+        command: Sequence[str],
+        start_ns: int,
+        pid: int,
+        collectors: tuple[str, ...] | None,
+    ) -> None:
+        attempt = Attempt(
+            node=self._place.node,
+            number=self._place.number,
+            start_ns=start_ns,
+            command=tuple(command),
+            folder=current_folder(),
+            process_pid=pid,
+            launcher=this_process(),
+            interval_seconds=self._settings.interval_seconds,
+            run_id=self._run_id,
+            spool=str(self._relay.spool.folder) if self._relay else "",
+        )
+        self._recording.start(attempt, collectors)
+        shut = Guard().call("the interpreter", lambda: why_unseen(command, INJECT_FOLDER), None)
+        if shut is not None:
+            self._recording.leave_out(INSIDE, shut)
+
+    def _cause(self) -> Failure | None:
+        """What the command died of, as its own processes saw it."""
+        if self._child is None:
+            return None
+        pid, attempt = self._child.pid, (self._place.node, self._place.number)
+        backend = self._relay.source if self._relay else self._place.backend
+        return within(_LOOK_SECONDS, "cause", lambda: find_cause(backend, attempt, pid), None)
+
+    def _stop(self, request: Request) -> str:
+        """Asks the command to end, and insists after the grace."""
+        grace = float(request.arguments.get("grace_seconds", STOP_GRACE_SECONDS))
+        self._stopped_by = self._stopped_by or request.arguments.get("by", "a request")
+        patience = float(request.arguments.get(PATIENCE, 0.0))
+        self._kill_due = self._clock.seconds() + patience + grace
+        _later(patience + grace, self._kill)
+        if patience:
+            _later(patience, self._terminate)
+            return f"it ends by itself; SIGTERM follows after {patience:g} s if it is still there"
+        self._terminate()
+        return f"sent SIGTERM; SIGKILL follows after {grace:g} s if it is still there"
+
+    def _terminate(self) -> None:
+        if self._child is not None:
+            self._child.send(signal.SIGTERM)
+
+    def _kill(self) -> None:
+        self._signal_marked(signal.SIGKILL)
+        if self._child is not None:
+            self._child.send(signal.SIGKILL)
+
+    def _end_the_rest(self) -> None:
+        """What a stopped command has left behind goes too, within the same grace."""
+        if self._stopped_by is None or not self._signal_marked(signal.SIGTERM):
+            return
+        never = threading.Event()
+        while self._marked() and self._clock.seconds() < self._kill_due:
+            self._clock.wait(never, _POLL_SECONDS)
+        self._signal_marked(signal.SIGKILL)
+
+    def _signal_marked(self, number: int) -> bool:
+        """Whether there was anybody to send it to."""
+        found = self._marked()
+        for process in found:
+            try:
+                os.kill(process.pid, number)
+            except (ProcessLookupError, PermissionError):
+                continue
+        return bool(found)
+
+    def _marked(self) -> list[Process]:
+        """All processes of the job that can be seen."""
+        found = processes_marked(Path("/proc"), self._mark)
+        return [process for process in found if process.is_alive]
+
+    def _left_running(self) -> tuple[str, ...]:
+        """Processes of the job that outlive its command: daemons, background jobs."""
+        marked = self._marked()
+        helpers = multiprocessing_helpers(Path("/proc"), marked)
+        left = [process for process in marked if process.pid not in helpers]
+        return tuple(f"{process.pid} {process.name}" for process in left)
+
+
+def _later(seconds: float, call: Callable[[], None]) -> None:
+    timer = threading.Timer(seconds, call)
+    timer.daemon = True
+    timer.start()

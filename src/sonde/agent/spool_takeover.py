@@ -1,0 +1,128 @@
+"""Sends what lies in a spool when its launcher is gone: killed, or given up on a slow store."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sonde.agent.process_tree import processes_marked
+from sonde.agent.relay import Relay
+from sonde.clock import Clock
+from sonde.errors import StoreError
+from sonde.guard import Guard
+from sonde.records.job import Attempt, Exit
+from sonde.store import layout
+from sonde.store.backends import Backend
+from sonde.store.closing import closing_key, write_closing
+from sonde.store.facts import Record, decode_facts, encode_facts
+from sonde.store.spool import Spool, SpoolFacts, find_unsent
+
+# After the last process of the job has ended; later the next command that sees the job sends it.
+PATIENCE_SECONDS = 3600.0
+EVERY_SECONDS = 30.0  # while the job runs
+RETRY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """That all of a spool has reached the store."""
+
+    time_ns: int
+
+
+def is_running(facts: SpoolFacts) -> bool:
+    """Whether a process of the job may still write into the spool."""
+    marked = processes_marked(Path("/proc"), f"SONDE_RUN_ID={facts.run_id}")
+    return any(process.is_alive for process in marked)
+
+
+class TakeOver:
+    """Sends a spool, whose lock this process holds, until the job is over and all has arrived."""
+
+    def __init__(
+        self,
+        spool: Spool,
+        target: Backend,
+        clock: Clock,
+        is_running: Callable[[SpoolFacts], bool] = is_running,
+    ) -> None:
+        self._spool = spool
+        self._target = target
+        self._clock = clock
+        self._is_running = is_running
+        self._relay = Relay(spool, target, clock)
+        self._relay.forget_progress()
+        self.trouble: str | None = None  # why not everything has arrived
+
+    def run(self, patience_seconds: float) -> bool:
+        """Whether all has arrived; the spool is gone then."""
+        guard, never = Guard(), threading.Event()
+        over_since: float | None = None
+        due = self._clock.seconds()
+        while True:
+            # asked before sending: what a process wrote until its end is sent afterwards
+            is_over = not self._is_running(self._spool.facts)
+            if not is_over and self._clock.seconds() < due:
+                self._clock.wait(never, RETRY_SECONDS)
+                continue
+            due = self._clock.seconds() + EVERY_SECONDS
+            if not guard.attempt("the job", self._is_wanted, default=True):
+                return False
+            has_arrived = guard.attempt("sending", self._send, default=False)
+            has_arrived = has_arrived and is_over and guard.attempt("closing", self._close, False)
+            now = self._clock.seconds()
+            if not is_over:
+                over_since = None
+            elif has_arrived:
+                self._spool.remove()
+                return True
+            elif over_since is None:
+                over_since = now
+            if over_since is not None and now - over_since >= patience_seconds:
+                return False
+            self._clock.wait(never, RETRY_SECONDS)
+
+    def _is_wanted(self) -> bool:
+        """Whether neither the job nor the spool was removed meanwhile."""
+        if not self._spool.lock_path.exists():
+            self.trouble = "the folder was removed"
+            return False
+        if self._target.exists(layout.JOB):
+            return True
+        self.trouble = "the job is no longer in the store; remove this folder yourself"
+        return False
+
+    def _send(self) -> bool:
+        """Send what is new; whether it has arrived."""
+        try:
+            self._relay.continue_from_target()
+            if not self._relay.carry():
+                self.trouble = self._relay.trouble
+                return False
+        except StoreError as error:
+            self.trouble = str(error)
+            return False
+        self.trouble = None
+        return True
+
+    def _close(self) -> bool:
+        """Write down that all is there; how the job ended only if its launcher knew it."""
+        # a part that a killed launcher had under way may have come later than ours
+        if find_unsent(self._spool.source, self._target).files:
+            self._relay.forget_progress()
+            return False
+        facts, now_ns = self._spool.facts, self._clock.now_ns()
+        key = layout.attempt_key(facts.node, facts.number, layout.SENT)
+        self._target.write(key, encode_facts(Sent(now_ns), key))
+        attempt, exit_ = self._document(Attempt, "start"), self._document(Exit, "exit")
+        if attempt and exit_ and not self._target.exists(closing_key(facts.node, facts.number)):
+            is_creator = facts.is_creator
+            write_closing(self._target, attempt, exit_, now_ns, with_workers=is_creator)
+        return True
+
+    def _document(self, kind: type[Record], what: str) -> Record | None:
+        key = layout.attempt_key(self._spool.facts.node, self._spool.facts.number, what)
+        try:
+            return decode_facts(kind, self._target.read(key), key)
+        except StoreError:
+            return None

@@ -1,0 +1,8 @@
+"""Collectors of the machine: one file each."""
+
+from sonde.agent.system._collector import UNKNOWN, Collector, Machine
+from sonde.plugins import Slot
+
+__all__ = ["COLLECTORS", "UNKNOWN", "Collector", "Machine"]
+
+COLLECTORS = Slot("sonde.agent.system", Collector)

@@ -1,0 +1,134 @@
+"""Limits of the job's control group, and how near it is to them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sonde.agent.system import _cgroups as cgroups
+from sonde.agent.system._collector import UNKNOWN, Collector
+from sonde.agent.system._counters import KernelFile, Rates
+from sonde.errors import NothingToCollectError
+from sonde.records.metric import MetricInfo, Series
+
+CPUS_AVAILABLE = MetricInfo(
+    "cgroup.cpus_available", "", "cores the job can use: affinity, cpuset and quota together"
+)
+MEMORY_LIMIT = MetricInfo("cgroup.memory_limit_bytes", "bytes", "memory the group may use")
+QUOTA = MetricInfo("cgroup.cpu_quota_cores", "", "processor time the group may use, in cores")
+MEMORY_USED = MetricInfo(
+    "cgroup.memory_used_bytes", "bytes", "memory of the group, page cache included"
+)
+MEMORY_RECLAIMABLE = MetricInfo(
+    "cgroup.memory_reclaimable_bytes", "bytes", "page cache of the group it can do without"
+)
+THROTTLING = (
+    MetricInfo("cgroup.throttled_percent", "percent", "periods in which the quota ran out"),
+    MetricInfo(
+        "cgroup.throttled_seconds_per_second",
+        "seconds_per_second",
+        "time its processors had to stand still because the quota had run out",
+    ),
+)
+_LIMITS_SECONDS = 10.0
+
+
+class Cgroup(Collector):
+    """Limits of the job's control group, how near it is to them, and the cores it can use.
+
+    Needs /proc/<pid>/cgroup and a control group file system, version 1 or 2. Limits of the groups
+    around it count too: the tightest is shown, with the use of the group that has it. A limit
+    that is not set when the job starts has no series. Limits are read every 10 seconds.
+    """
+
+    metrics = (CPUS_AVAILABLE, MEMORY_LIMIT, QUOTA, MEMORY_USED, MEMORY_RECLAIMABLE, *THROTTLING)
+
+    interval_seconds = 2.0
+
+    def open(self) -> None:
+        memory = cgroups.folders(self.machine, "memory")
+        cpu = cgroups.folders(self.machine, "cpu")
+        if not memory and not cpu:
+            raise NothingToCollectError(f"no control groups in {self.machine.sys / 'fs/cgroup'}")
+        limited = cgroups.tightest(memory, cgroups.memory_limit)
+        counted = (limited,) if limited else memory
+        self._used = _open_first(counted, ("memory.current", "memory.usage_in_bytes"))
+        self._memory_stat = _open_first(counted, ("memory.stat",))
+        quota = cgroups.tightest(cpu, cgroups.cpu_quota)
+        self._cpu_stat = _open_first((quota,) if quota else (), ("cpu.stat",))
+        self._memory, self._cpu = limited, quota
+        self._rates = Rates()
+        self._limits_seconds = float("-inf")
+        metrics = (
+            CPUS_AVAILABLE,
+            *((MEMORY_LIMIT,) if limited else ()),
+            *((QUOTA,) if quota else ()),
+            *((MEMORY_USED,) if self._used else ()),
+            *((MEMORY_RECLAIMABLE,) if self._memory_stat else ()),
+            *(THROTTLING if self._cpu_stat else ()),
+        )
+        self.series = tuple(map(Series, metrics))
+
+    def read(self, seconds: float) -> Sequence[float]:
+        values = self._limits(seconds)
+        if self._used:
+            values.append(_number(_content(self._used)))
+        if self._memory_stat:
+            stat = _content(self._memory_stat)
+            values.append(_number(_after(stat, b"total_inactive_file ", b"inactive_file ")))
+        if self._cpu_stat:
+            values += self._throttling(_content(self._cpu_stat), seconds)
+        return values
+
+    def close(self) -> None:
+        for file in (self._used, self._memory_stat, self._cpu_stat):
+            if file:
+                file.close()
+
+    def _limits(self, seconds: float) -> list[float]:
+        is_due = seconds - self._limits_seconds >= _LIMITS_SECONDS
+        if is_due:
+            self._limits_seconds = seconds
+        limits = [cgroups.cpus_available(self.machine) if is_due else cgroups.NO_LIMIT]
+        if self._memory:
+            limits.append(cgroups.memory_limit(self._memory) if is_due else cgroups.NO_LIMIT)
+        if self._cpu:
+            limits.append(cgroups.cpu_quota(self._cpu) if is_due else cgroups.NO_LIMIT)
+        return [UNKNOWN if limit == cgroups.NO_LIMIT else limit for limit in limits]
+
+    def _throttling(self, stat: bytes, seconds: float) -> tuple[float, float]:
+        microseconds, nanoseconds = (
+            _after(stat, b"throttled_usec "),
+            _after(stat, b"throttled_time "),
+        )
+        stopped = _number(microseconds) / 1e6 if microseconds else _number(nanoseconds) / 1e9
+        counts = (_number(_after(stat, b"nr_periods ")), _number(_after(stat, b"nr_throttled ")))
+        periods, throttled, stopping = self._rates.per_second(seconds, (*counts, stopped))
+        # No period passes while nothing runs, and then nothing is throttled
+        return (100 * throttled / periods if periods else 0.0), stopping
+
+
+def _open_first(groups: Sequence[Path], names: Sequence[str]) -> KernelFile | None:
+    for group in groups:
+        for name in names:
+            if (group / name).exists():
+                return KernelFile(group / name)
+    return None
+
+
+def _content(file: KernelFile) -> bytes:
+    try:
+        return file.read()
+    except OSError:  # the group was removed
+        return b""
+
+
+def _after(stat: bytes, *names: bytes) -> bytes:
+    """The number behind the first name that is there."""
+    for name in names:
+        _, found, rest = stat.partition(name)
+        if found:
+            return rest[: rest.find(b"\n")]
+    return b""
+
+
+def _number(digits: bytes) -> float:
+    return int(digits) if digits else UNKNOWN

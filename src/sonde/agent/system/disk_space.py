@@ -1,0 +1,65 @@
+"""Free space of the file systems that the job uses."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from sonde.agent.system._collector import UNKNOWN, Collector
+from sonde.errors import NothingToCollectError
+from sonde.records.metric import MetricInfo, Series
+
+METRICS = (
+    MetricInfo("disk.free_bytes", "bytes", "space that programs can still fill"),
+    MetricInfo("disk.free_percent", "percent", "space that programs can still fill, of all"),
+)
+
+
+class DiskSpace(Collector):
+    """Free space of the file systems that the job uses, by mount point.
+
+    Needs paths to look at.
+    """
+
+    metrics = METRICS
+
+    interval_seconds = 5.0
+    is_slow = True  # asking a network file system whose server is away blocks
+
+    def open(self) -> None:
+        mounts: dict[int, Path] = {}
+        for path in self.machine.paths:
+            there = _existing(path)
+            mounts.setdefault(there.stat().st_dev, _mount_point(there))
+        if not mounts:
+            raise NothingToCollectError("no paths to look at")
+        self._mounts = tuple(mounts.values())
+        self.series = tuple(
+            Series(metric, str(mount)) for mount in self._mounts for metric in METRICS
+        )
+
+    def read(self, seconds: float) -> Sequence[float]:
+        return [value for mount in self._mounts for value in _free(mount)]
+
+
+def _free(mount: Path) -> tuple[float, float]:
+    try:
+        found = os.statvfs(mount)
+    except OSError:
+        return UNKNOWN, UNKNOWN
+    usable = found.f_blocks - found.f_bfree + found.f_bavail
+    percent = 100 * found.f_bavail / usable if usable else UNKNOWN
+    return found.f_bavail * found.f_frsize, percent
+
+
+def _existing(path: Path) -> Path:
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return path.resolve()
+
+
+def _mount_point(path: Path) -> Path:
+    device = path.stat().st_dev
+    while path != path.parent and path.parent.stat().st_dev == device:
+        path = path.parent
+    return path

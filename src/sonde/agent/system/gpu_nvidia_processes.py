@@ -1,0 +1,76 @@
+"""NVIDIA GPUs: memory of the job's processes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sonde.agent.process_tree import ProcessTree
+from sonde.agent.system import _gpus as gpus
+from sonde.agent.system._collector import UNKNOWN, Collector
+from sonde.agent.system._nvml import Nvml
+from sonde.errors import NothingToCollectError
+from sonde.records.metric import Series
+
+
+class GpuNvidiaProcesses(Collector):
+    """NVIDIA GPUs: memory that the job takes on each GPU, all of it and process by process.
+
+    Needs an NVIDIA driver, and a container that does not hide the host's process numbers.
+    """
+
+    metrics = (gpus.JOB_MEMORY, gpus.PROCESS_MEMORY)
+
+    interval_seconds = 5.0
+    is_slow = True  # listing the processes of a GPU takes up to 5 ms
+
+    def open(self) -> None:
+        if self.machine.job_pid is None:
+            raise NothingToCollectError("no job to look for")
+        self._nvml = Nvml(self.machine)
+        try:
+            self._tree = ProcessTree(self.machine.proc, self.machine.job_pid, self.machine.job_mark)
+        except ProcessLookupError as error:
+            self._nvml.close()
+            raise NothingToCollectError(str(error)) from error
+        self._devices: tuple[str, ...] = ()
+        self._rename(())
+
+    def read(self, seconds: float) -> Sequence[float]:
+        self._tree.update(seconds)
+        totals: list[float] = []
+        sizes: dict[str, float] = {}
+        for index, gpu in enumerate(self._nvml.gpus):
+            total, each = self._of(gpu)
+            totals.append(total)
+            sizes |= {f"gpu{index} {process}": size for process, size in each.items()}
+        if not sizes.keys() <= set(self._devices):
+            self._rename((*self._devices, *(new for new in sizes if new not in self._devices)))
+        return [*totals, *(sizes.get(device, UNKNOWN) for device in self._devices)]
+
+    def close(self) -> None:
+        self._nvml.close()
+        self._tree.close()
+
+    def _rename(self, devices: tuple[str, ...]) -> None:
+        self._devices = devices
+        self.series = (
+            *(Series(gpus.JOB_MEMORY, f"gpu{index}") for index in range(len(self._nvml.gpus))),
+            *(Series(gpus.PROCESS_MEMORY, device) for device in devices),
+        )
+
+    def _of(self, gpu: Any) -> tuple[float, dict[str, float]]:
+        """What the job takes on one GPU, and what each of its processes does."""
+        try:
+            processes = self._nvml.library.nvmlDeviceGetComputeRunningProcesses(gpu)
+        except self._nvml.error:
+            return UNKNOWN, {}
+        ours = [one for one in processes if one.pid in self._tree.members]
+        if any(one.usedGpuMemory is None for one in ours):
+            return UNKNOWN, {}
+        is_our_space = bool(ours) or any(
+            (self.machine.proc / str(one.pid)).exists() for one in processes
+        )
+        if processes and not is_our_space:
+            return UNKNOWN, {}
+        members = self._tree.members
+        each = {f"{one.pid} {members[one.pid].name}": float(one.usedGpuMemory) for one in ours}
+        return sum(each.values()), each

@@ -1,0 +1,81 @@
+"""Pressure: time lost by waiting for processors, memory or disks."""
+
+import re
+from collections.abc import Sequence
+
+from sonde.agent.system._collector import Collector
+from sonde.agent.system._counters import KernelFile, Rates
+from sonde.errors import NothingToCollectError
+from sonde.records.metric import MetricInfo, Series
+
+_PATTERN = re.compile(rb"(some|full) avg10=([\d.]+) .*total=(\d+)")
+_STALLED = {"some": "at least one task", "full": "all tasks"}
+_MICROSECONDS_TO_PERCENT = 1e-4
+
+
+def _metrics(resource: str, kind: str) -> tuple[MetricInfo, MetricInfo]:
+    text = f"time in which {_STALLED[kind]} waited for {resource}"
+    name = f"pressure.{resource}_{kind}"
+    return (
+        MetricInfo(f"{name}_percent", "percent", text),
+        MetricInfo(f"{name}_avg10_percent", "percent", f"{text}, 10-second mean"),
+    )
+
+
+METRICS = (
+    *_metrics("cpu", "some"),
+    *_metrics("memory", "some"),
+    *_metrics("memory", "full"),
+    *_metrics("io", "some"),
+    *_metrics("io", "full"),
+)
+
+
+class Pressure(Collector):
+    """Pressure: time lost by waiting for processors, memory or disks (PSI).
+
+    Needs /proc/pressure (Linux 4.20, not switched off by psi=0).
+    The kernel's own 10-second mean is given beside the share since the last reading. That all
+    tasks wait for a processor cannot be, so cpu has no "full".
+    """
+
+    metrics = METRICS
+    interval_seconds = 0.5  # shares of a shorter time say little
+
+    def open(self) -> None:
+        self._files: list[KernelFile] = []
+        series: list[Series] = []
+        for resource in ("cpu", "memory", "io"):
+            try:
+                file = KernelFile(self.machine.proc / "pressure" / resource)
+                kinds = [kind.decode() for kind, _, _ in _stalls(file)]
+            except OSError:
+                continue
+            self._files.append(file)
+            series += [Series(one) for one in METRICS if _is_of(one, resource, kinds)]
+        if not series:
+            raise NothingToCollectError(f"no {self.machine.proc / 'pressure'}")
+        self.series = tuple(series)
+        self._rates = Rates()
+
+    def read(self, seconds: float) -> Sequence[float]:
+        stalls = [stall for file in self._files for stall in _stalls(file)]
+        totals = [float(total) * _MICROSECONDS_TO_PERCENT for _, _, total in stalls]
+        shares = self._rates.per_second(seconds, totals)
+        values: list[float] = []
+        for share, (_, mean, _) in zip(shares, stalls, strict=True):
+            values += (share, float(mean))
+        return values
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+def _stalls(file: KernelFile) -> list[tuple[bytes, bytes, bytes]]:
+    found = _PATTERN.findall(file.read())
+    return found[:1] if file.path.name == "cpu" else found
+
+
+def _is_of(metric: MetricInfo, resource: str, kinds: list[str]) -> bool:
+    return any(metric.name.startswith(f"pressure.{resource}_{kind}_") for kind in kinds)

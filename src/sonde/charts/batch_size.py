@@ -1,0 +1,61 @@
+"""Whether a larger batch would fit: how full processors, GPUs and their memory were."""
+
+from sonde.analyze.resources import mean_of_devices, spread_of
+from sonde.charts._chart import Chart
+from sonde.drawing.units import percent
+from sonde.read.system import SystemReader
+from sonde.records.chart import Cell, Column, Spec, Table
+from sonde.results.job import JobResults
+from sonde.results.machines import CPU, GPU, GPU_MEMORY, device_label, readers_of, samples_of
+
+_MOST = 64
+
+
+class BatchSize(Chart):
+    """How full GPUs were: 95th percentiles of utilization and memory, with that of the CPU."""
+
+    title = "Room for a larger batch"
+    pages = ("overview",)
+    section = "batch"
+    takes_node = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        nodes = job.nodes
+        rows = [row for reader in readers_of(job, self.node) for row in _rows(reader, nodes)]
+        if not rows:
+            return None
+        fullest = max(rows, key=lambda row: float(row[2] or 0.0))
+        return Table(
+            title=self.title,
+            note=(
+                f"The fullest GPU, {fullest[0]}, had {percent(float(fullest[2] or 0))} of its "
+                f"memory in use at p95 while it was {percent(float(fullest[1] or 0))} busy."
+            ),
+            columns=(
+                Column(name="gpu", title="GPU", is_number=False),
+                Column(name="gpu_p95", title="Utilization p95", unit="percent", tone="gpu"),
+                Column(name="memory_p95", title="Memory p95", unit="percent", tone="memory"),
+                Column(name="cpu_p95", title="CPU of its node p95", unit="percent", tone="cpu"),
+            ),
+            rows=tuple(rows[:_MOST]),
+            total=len(rows) if len(rows) > _MOST else None,
+        )
+
+
+def _rows(reader: SystemReader, nodes: tuple[str, ...]) -> list[tuple[Cell, ...]]:
+    gpu, memory = samples_of(reader, GPU), samples_of(reader, GPU_MEMORY)
+    cpu = samples_of(reader, CPU, is_whole=True)
+    if gpu is None or memory is None:
+        return []
+    host = None if cpu is None else spread_of(mean_of_devices(cpu.values)).p95
+    held = dict(zip(memory.devices, memory.values, strict=True))
+    return [
+        (
+            device_label(reader.node, device, nodes),
+            spread_of(values).p95,
+            spread_of(held[device]).p95,
+            host,
+        )
+        for device, values in zip(gpu.devices, gpu.values, strict=True)
+        if device in held
+    ]

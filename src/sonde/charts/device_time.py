@@ -1,0 +1,53 @@
+"""How the time of profiled steps divides into work of CPU operators, of GPUs, and neither."""
+
+from sonde.charts._chart import Chart
+from sonde.drawing.units import short_time
+from sonde.records.chart import Part, Spec, StackedBars
+from sonde.results.job import JobResults
+
+_PARTS = {
+    "compute": "gpu",
+    "communication": "communication",
+    "copies": "memory",
+    "idle": "data_wait",
+    "not_covered": "interruption",
+}
+
+
+class DeviceTime(Chart):
+    """The ratio between the time spent on CPU and GPU operators, device by device."""
+
+    title = "The ratio between the time spent on CPU/GPU operators"
+    pages = ("overview",)
+    section = "framework"
+    takes_worker = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        rows = job.breakdown(worker=self.worker).to_arrow().to_pylist()
+        if not rows:
+            return None
+        names = [name for name in rows[0] if name.endswith("_percent")]
+        used = [name for name in names if any(row[name] for row in rows)]
+        workers = {row["worker"] for row in rows}
+        labels = tuple(
+            row["device"] if len(workers) == 1 else f"worker {row['worker']} {row['device']}"
+            for row in rows
+        )
+        return StackedBars(
+            title=self.title,
+            note=f"In {short_time(rows[0]['seconds'])} that were profiled, in percent of them.",
+            labels=labels,
+            parts=tuple(
+                Part(
+                    label=name.removesuffix("_percent").replace("_", " "),
+                    values=tuple(row[name] for row in rows),
+                    tone=_tone(name),
+                )
+                for name in used
+            ),
+            unit="percent",
+        )
+
+
+def _tone(name: str) -> str:
+    return next((tone for part, tone in _PARTS.items() if part in name), "")

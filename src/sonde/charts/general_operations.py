@@ -1,0 +1,53 @@
+"""What a job did besides the phases of its steps: stretches that the script or a hook names."""
+
+from sonde.analyze.durations import Reals
+from sonde.charts._chart import Chart
+from sonde.records.chart import Cell, Column, Spec, Table
+from sonde.records.step import EventCategory
+from sonde.results.job import JobResults
+from sonde.store.tables import texts_of, to_numpy
+
+_SHOWN = 20
+_CATEGORIES = {EventCategory.USER: "", EventCategory.WINDOW: "profiler of "}
+
+
+class GeneralOperations(Chart):
+    """General framework operations: what else took time, outside and inside of steps."""
+
+    title = "General framework operations"
+    pages = ("overview",)
+    section = "framework"
+    takes_worker = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        parts = {
+            prefix: job.events(category=category.value, worker=self.worker).to_arrow()
+            for category, prefix in _CATEGORIES.items()
+        }
+        rows: list[tuple[Cell, ...]] = []
+        for prefix, part in parts.items() if job.workers else ():
+            names, which = texts_of(part["name"].dictionary_encode())
+            seconds = to_numpy(part["seconds"])
+            for number, name in enumerate(names):
+                mine = seconds[which == number]
+                if len(mine):
+                    rows.append((f"{prefix}{name}", *_numbers(mine)))
+        rows.sort(key=lambda row: -float(row[1] or 0.0))
+        if not rows:
+            return None
+        return Table(
+            title=self.title,
+            columns=(
+                Column(name="name", title="Operation", is_number=False),
+                Column(name="total", title="Total", unit="seconds"),
+                Column(name="count", title="Count"),
+                Column(name="mean", title="Mean", unit="seconds"),
+                Column(name="maximum", title="Max", unit="seconds"),
+            ),
+            rows=tuple(rows[:_SHOWN]),
+            total=len(rows),
+        )
+
+
+def _numbers(seconds: Reals) -> tuple[Cell, ...]:
+    return float(seconds.sum()), len(seconds), float(seconds.mean()), float(seconds.max())

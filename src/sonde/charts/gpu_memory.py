@@ -1,0 +1,79 @@
+"""How full the memory of the GPUs was over time."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sonde.charts._chart import Chart
+from sonde.clock import NANOSECONDS
+from sonde.drawing.units import percent
+from sonde.read.system import SystemReader
+from sonde.records.chart import Curve, LineChart, Reals, Spec
+from sonde.records.ranges import TimeRange
+from sonde.results.job import JobResults
+from sonde.results.machines import GPU_MEMORY, device_label, readers_of, series_of
+from sonde.store.rollups import Floats, Instants
+
+_POINTS = 240
+_MOST = 8  # curves: those that grew most
+
+
+class GpuMemory(Chart):
+    """GPU memory over time, device by device."""
+
+    title = "GPU memory"
+    pages = ("overview",)
+    section = "memory"
+    takes_node = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        start_ns = job.facts.start_ns or 0
+        found: list[tuple[float, str, Reals]] = []
+        nodes = job.nodes
+        parts = list(_buckets(readers_of(job, self.node)))
+        axis = np.unique(np.concatenate([np.empty(0, np.int64), *(own for *_, own, _ in parts)]))
+        for node, device, starts_ns, row in parts:
+            known = row[~np.isnan(row)]
+            if len(known):
+                values = np.full(len(axis), np.nan)
+                values[np.searchsorted(axis, starts_ns)] = row
+                label = device_label(node, device, nodes)
+                found.append((float(known[-1] - known[0]), label, tuple(values.tolist())))
+        if not found:
+            return None
+        shown = sorted(found, key=lambda one: -one[0])[:_MOST]
+        shown.sort(key=found.index)
+        grown, label = max((one[0], one[1]) for one in found)
+        highest = max(float(np.nanmax(np.array(one[2], dtype=np.float64))) for one in found)
+        is_cut = len(shown) < len(found)
+        return LineChart(
+            title=self.title,
+            note=(
+                f"The fullest was {percent(highest)}; {label} grew most, by {grown:+.1f} points."
+            ),
+            coarsened=f"The {_MOST} that grew most, of {len(found):,} GPUs." if is_cut else "",
+            x=tuple(((axis - start_ns) / NANOSECONDS).tolist()),
+            x_title="Time since the start",
+            x_unit="seconds",
+            unit="percent",
+            curves=tuple(Curve(label=one[1], values=one[2]) for one in shown),
+            low=0.0,
+            high=100.0,
+        )
+
+
+def _buckets(
+    readers: Sequence[SystemReader],
+) -> Iterator[tuple[str, str, Instants, Floats]]:
+    """Node, device, and its memory in buckets: of one width for all, so that they share an axis."""
+    spans = [extent for reader in readers if (extent := reader.extent) is not None]
+    if not spans:
+        return
+    within = TimeRange(min(one.first_ns for one in spans), max(one.last_ns for one in spans) + 1)
+    for reader in readers:
+        series = series_of(reader, GPU_MEMORY)
+        if not series:
+            continue
+        rollup = reader.buckets(series, _POINTS, within)
+        for one, row in zip(series, rollup.mean, strict=True):
+            yield reader.node, one.device, rollup.starts_ns, row

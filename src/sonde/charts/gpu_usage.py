@@ -1,0 +1,56 @@
+"""How much each GPU was used: where most samples lie."""
+
+from sonde.analyze.balance import quartiles_of
+from sonde.charts._chart import Chart
+from sonde.drawing.units import percent
+from sonde.records.chart import Box, BoxPlot, Spec
+from sonde.results.job import JobResults
+from sonde.results.machines import GPU, device_label, each_node
+
+_MOST = 32
+
+
+class GpuUsage(Chart):
+    """Usage per GPU: boxes from p25 to p75, whiskers to p5 and p95."""
+
+    title = "Usage per GPU"
+    pages = ("overview", "nodes")
+    section = "gpu"
+    takes_node = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        boxes = []
+        nodes = job.nodes
+        for samples in each_node(job, GPU, self.node):
+            for device, values in zip(samples.devices, samples.values, strict=True):
+                found = quartiles_of(values)
+                if found.count:
+                    numbers = {name: getattr(found, name) for name in found.__slots__}
+                    label = device_label(samples.node, device, nodes)
+                    boxes.append(Box(label=label, tone="gpu", **numbers))
+        if not boxes:
+            return None
+        shown = sorted(sorted(boxes, key=lambda one: one.p50)[:_MOST], key=boxes.index)
+        is_cut = len(shown) < len(boxes)
+        return BoxPlot(
+            title=self.title,
+            note=_sentence(boxes),
+            coarsened=f"The {len(shown)} least used of {len(boxes):,} GPUs." if is_cut else "",
+            boxes=tuple(shown),
+            unit="percent",
+            low=0.0,
+            high=100.0,
+        )
+
+
+def _sentence(boxes: list[Box]) -> str:
+    least, most = (key(boxes, key=lambda one: one.p50) for key in (min, max))
+    if least is most:
+        return (
+            f"{least.label} was {percent(least.p50)} busy in the median; "
+            f"p5 {percent(least.p5)}, p95 {percent(least.p95)}."
+        )
+    return (
+        f"Medians of {len(boxes)} GPUs lie between {percent(least.p50)} ({least.label}) "
+        f"and {percent(most.p50)} ({most.label})."
+    )

@@ -1,0 +1,32 @@
+"""The norm of all gradients over steps."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sonde.charts._chart import Chart
+from sonde.records.chart import Spec
+from sonde.results.curves import curves_over_steps
+from sonde.results.job import JobResults
+from sonde.store.tables import to_numpy
+
+
+class GradientNorms(Chart):
+    """The norm of all gradients over steps."""
+
+    title = "Gradient norms"
+    pages = ("overview",)
+    section = "tensors"
+
+    def build(self, job: JobResults) -> Spec | None:
+        rows = job.scalars("gradient_norm*", mode="train").reduced().to_arrow()
+        chart = curves_over_steps(rows, self.title)
+        if chart is None:
+            return None
+        values = to_numpy(rows["value"])
+        known = values[np.isfinite(values)]
+        if not len(known):
+            return replace(chart, note="No step had finite gradients.")
+        note = f"Median {float(np.median(known)):.3g}, largest {float(known.max()):.3g}."
+        is_wide = known.min() > 0 and known.max() > 100 * np.median(known)
+        return replace(chart, note=note, is_logarithmic=bool(is_wide))

@@ -1,0 +1,64 @@
+"""When a job began and ended, and how its time divides."""
+
+from sonde.charts._chart import Chart
+from sonde.clock import iso
+from sonde.drawing.units import duration, local_time
+from sonde.records.chart import Cell, Fact, Facts, Spec
+from sonde.records.step import Stage
+from sonde.results.job import JobResults
+
+
+class JobDetails(Chart):
+    """When a job began and ended, and how much of it was initialization, training, the rest."""
+
+    title = "Job details"
+    pages = ("overview",)
+    section = "summary"
+
+    def build(self, job: JobResults) -> Spec | None:
+        status = job.summary
+        spans = {one.stage: one for one in job.stages.spans}
+        facts = [
+            Fact(name="start_time", title="Start time", value=status["start_time"], unit="time"),
+            Fact(name="end_time", title="End time", value=status["end_time"], unit="time"),
+            _seconds("job_duration", "Job duration", status["duration_seconds"]),
+        ]
+        loop = spans.get(Stage.TRAINING_LOOP)
+        if loop is not None:
+            facts += [
+                _instant("training_loop_start", "Training loop start", loop.start_ns),
+                _instant("training_loop_end", "Training loop end", loop.end_ns),
+            ]
+        for stage, title in _TITLES.items():
+            if stage in spans:
+                facts.append(_seconds(f"{stage.value}_duration", title, spans[stage].seconds))
+        for stage, title in _TITLES.items():
+            if stage in spans:
+                name, share = f"{stage.value}_percent", spans[stage].percent
+                facts.append(Fact(name=name, title=f"{title} share", value=share, unit="percent"))
+        return Facts(title=self.title, note=_sentence(status), facts=tuple(facts))
+
+
+_TITLES = {
+    Stage.TRAINING_LOOP: "Training loop",
+    Stage.INITIALIZATION: "Initialization",
+    Stage.FINALIZATION: "Finalization",
+}
+
+
+def _seconds(name: str, title: str, value: Cell) -> Fact:
+    return Fact(name=name, title=title, value=value, unit="seconds")
+
+
+def _instant(name: str, title: str, instant_ns: int | None) -> Fact:
+    value = None if instant_ns is None else iso(instant_ns)
+    return Fact(name=name, title=title, value=value, unit="time")
+
+
+def _sentence(status: dict[str, Cell]) -> str:
+    start, seconds = status["start_time"], status["duration_seconds"]
+    if not isinstance(start, str) or not isinstance(seconds, float):
+        return ""
+    ran = "has been running for" if status["end_time"] is None else "ran for"
+    exact = f" ({duration(seconds)})" if seconds >= 60 else ""
+    return f"The job started on {local_time(start)} and {ran} {seconds:,.1f} seconds{exact}."

@@ -1,0 +1,69 @@
+"""A number of every layer over steps: layers that vanish, explode or died are seen at a glance."""
+
+import numpy as np
+
+from sonde.charts._chart import Chart
+from sonde.drawing.units import counted
+from sonde.records.chart import Heatmap, Spec
+from sonde.results.job import JobResults
+from sonde.results.layer_matrix import Layers as Found
+from sonde.results.layer_matrix import as_recorded, read_layers
+
+_COLUMNS = 120
+_MOST = 96  # tensors
+_ASKED = (("gradients", "l2_norm", "norm of gradients"), ("weights", "l2_norm", "norm of weights"))
+_NOUGHT = 1e-12
+
+
+class Layers(Chart):
+    """Layers × steps: the norm of each layer's gradients."""
+
+    title = "Layers over steps"
+    pages = ("overview",)
+    section = "tensors"
+
+    def build(self, job: JobResults) -> Spec | None:
+        readers = job.steps(None).readers
+        for collection, reduction, said in _ASKED:
+            holders = job.tensors(collection=collection).holders
+            ordered = {name: holders[name] for name in as_recorded(readers, holders)}
+            found = read_layers(readers, ordered, "train", reduction)
+            if len(found.names) and len(found.steps):
+                return _chart(f"{self.title}: {said}", found)
+        return None
+
+
+def _chart(title: str, found: Found) -> Heatmap:
+    coarse = found.coarser(_COLUMNS)
+    names, values = coarse.names, coarse.values
+    cut = []
+    if len(names) > _MOST:
+        chosen = np.linspace(0, len(names) - 1, _MOST).astype(np.int64)
+        cut.append(f"{_MOST} of {len(names):,} tensors, evenly chosen.")
+        names, values = tuple(names[place] for place in chosen), values[chosen]
+    if len(coarse.steps) < len(found.steps):
+        cut.append(f"{len(found.steps):,} steps in {len(coarse.steps)} columns, their means.")
+    positive = values[np.isfinite(values) & (values > _NOUGHT)]
+    low, high = (float(positive.min()), float(positive.max())) if len(positive) else (0.0, 1.0)
+    return Heatmap(
+        title=title,
+        note=_sentence(names, values),
+        coarsened=" ".join(cut),
+        rows=names,
+        x=tuple(coarse.steps.tolist()),
+        x_title="Step",
+        values=tuple(map(tuple, values.tolist())),
+        low=low,
+        high=high if high > low else low + 1.0,
+        is_logarithmic=bool(low > 0 and high > 10 * low),
+    )
+
+
+def _sentence(
+    names: tuple[str, ...], values: "np.ndarray[tuple[int, int], np.dtype[np.float64]]"
+) -> str:
+    last = [row[np.isfinite(row)][-1:] for row in values]
+    dead = [name for name, row in zip(names, last, strict=True) if len(row) and row[0] <= _NOUGHT]
+    if not dead:
+        return ""
+    return f"{counted(len(dead), 'tensor')} ended at nought: {', '.join(dead[:3])}."

@@ -1,0 +1,18 @@
+"""The learning rate over steps."""
+
+from sonde.charts._chart import Chart
+from sonde.records.chart import Spec
+from sonde.results.curves import curves_over_steps
+from sonde.results.job import JobResults
+
+
+class LearningRate(Chart):
+    """The learning rate over steps."""
+
+    title = "Learning rate"
+    pages = ("overview",)
+    section = "tensors"
+
+    def build(self, job: JobResults) -> Spec | None:
+        rows = job.scalars("learning_rate*", mode="train").reduced().to_arrow()
+        return curves_over_steps(rows, self.title)

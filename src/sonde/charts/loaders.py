@@ -1,0 +1,73 @@
+"""What data loaders were asked for and what they cost, loader by loader."""
+
+from sonde.analyze.loading import LoaderReport
+from sonde.charts._chart import Chart
+from sonde.drawing.units import counted
+from sonde.records.chart import Cell, Column, Spec, Table
+from sonde.records.loading import Operation
+from sonde.results.job import JobResults
+
+_MOST = 32
+_COLUMNS = (
+    Column(name="worker", title="Worker"),
+    Column(name="mode", title="Mode", is_number=False),
+    Column(name="dataset", title="Data set", is_number=False),
+    Column(name="processes", title="Loader processes"),
+    Column(name="cores", title="Cores"),
+    Column(name="processes_advised", title="Processes advised"),
+    Column(name="limited_by", title="Limited by", is_number=False),
+    Column(name="pinned", title="Pinned memory", is_number=False),
+    Column(name="batch_size", title="Batch size", unit="samples"),
+    Column(name="waited", title="Steps waited", unit="percent", tone="data_wait"),
+    Column(name="wait_p50", title="Median wait", unit="seconds"),
+)
+
+
+class Loaders(Chart):
+    """Loader processes against cores, pinned memory, and how long steps waited."""
+
+    title = "Data loaders"
+    pages = ("overview",)
+    section = "loading"
+    takes_worker = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        reports = job.dataloader(worker=self.worker).reports
+        rows = [_row(one) for one in reports[:_MOST]]
+        if not rows:
+            return None
+        total = len(reports) if len(reports) > _MOST else None
+        note = _sentence(rows)
+        return Table(title=self.title, note=note, columns=_COLUMNS, rows=tuple(rows), total=total)
+
+
+def _row(one: LoaderReport) -> tuple[Cell, ...]:
+    record, facts, answer = one.record, one.record.facts, one.processes
+    wait = one.seconds(Operation.WAIT)
+    return (
+        record.worker,
+        record.mode,
+        facts.dataset,
+        facts.processes,
+        one.loading.cores,
+        None if answer is None else answer.advised,
+        "" if answer is None else answer.limit.value,
+        "yes" if facts.is_pinning else "no",
+        facts.batch_size,
+        record.waited_percent,
+        None if wait is None else wait.p50,
+    )
+
+
+def _sentence(rows: list[tuple[Cell, ...]]) -> str:
+    first = rows[0]
+    processes, cores = int(first[3] or 0), int(first[4] or 1)
+    if processes:
+        whose = counted(processes, "loader process", "loader processes")
+        said = f"{whose} ran on {counted(cores, 'core')}"
+    else:
+        said = f"The training made its batches itself, on {counted(cores, 'core')}"
+    waited = first[9]
+    if not isinstance(waited, float):
+        return f"{said}."
+    return f"{said}; steps waited for data {waited:.0f} % of their time."

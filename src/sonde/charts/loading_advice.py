@@ -1,0 +1,19 @@
+"""What to do about data loading, in words."""
+
+from sonde.charts._chart import Chart
+from sonde.records.chart import Spec, Text
+from sonde.results.job import JobResults
+
+
+class LoadingAdvice(Chart):
+    """What to know and to do about the data loaders, in words."""
+
+    title = "What to do about data loading"
+    pages = ("overview",)
+    section = "loading"
+    takes_worker = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        loaders = job.dataloader(worker=self.worker)
+        advice = tuple(dict.fromkeys(loaders.advice)) if len(loaders) else ()
+        return Text(title=self.title, note=advice[0], paragraphs=advice[1:]) if advice else None

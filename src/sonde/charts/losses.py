@@ -1,0 +1,36 @@
+"""Losses over steps, of training and evaluation."""
+
+from dataclasses import replace
+
+from sonde.charts._chart import Chart
+from sonde.records.chart import Spec
+from sonde.records.step import Mode
+from sonde.results.curves import losses_over_steps
+from sonde.results.job import JobResults
+from sonde.terminal.training import latest_evaluations
+
+
+class Losses(Chart):
+    """Losses over steps: the mean of the workers, and every evaluation at its training step."""
+
+    title = "Losses"
+    pages = ("overview",)
+    section = "tensors"
+
+    def build(self, job: JobResults) -> Spec | None:
+        summary = job.summary
+        rows, evaluations = job.losses.reduced().to_arrow(), summary.get("evaluations", [])
+        chart = losses_over_steps(rows, self.title, evaluations)
+        if chart is None:
+            return None
+        said = [
+            f"{label} {one['value']:.4g} at step {one['step']:,}"
+            for label, one in summary["losses"].items()
+            if not (evaluations and label.partition("/")[0] == Mode.EVAL)
+        ]
+        said += [
+            f"{one['name']} {one['loss']:.4g} at step {one['step']:,}"
+            for one in latest_evaluations(evaluations)
+            if one["loss"] is not None
+        ]
+        return replace(chart, note=f"The last loss: {'; '.join(said)}." if said else "")

@@ -1,0 +1,45 @@
+"""What was not recorded, and why."""
+
+from sonde.charts._chart import Chart
+from sonde.drawing.units import counted
+from sonde.records.chart import Cell, Column, Spec, Table
+from sonde.results.job import JobResults
+
+_MOST = 50
+
+
+class Lost(Chart):
+    """What was lost, left out, changed while the job ran, or damaged."""
+
+    title = "What was lost or left out"
+    pages = ("overview",)
+    section = "environment"
+
+    def build(self, job: JobResults) -> Spec | None:
+        status = job.summary
+        rows: list[tuple[Cell, ...]] = [
+            ("lost", one["what"], one["reason"], one["from"], one["to"]) for one in status["lost"]
+        ]
+        rows += [
+            ("not collected", one["what"], one["reason"], None, None)
+            for one in status["not_collected"]
+        ]
+        rows += [
+            (one["kind"], one["what"], one["text"], one["time"], None) for one in status["notices"]
+        ]
+        if not rows:
+            return None
+        lost = len(status["lost"])
+        return Table(
+            title=self.title,
+            note=f"{counted(lost, 'stretch', 'stretches')} of the recording lost." if lost else "",
+            columns=(
+                Column(name="kind", title="Kind", is_number=False),
+                Column(name="what", title="What", is_number=False),
+                Column(name="reason", title="Why", is_number=False),
+                Column(name="from", title="From", unit="time", is_number=False),
+                Column(name="to", title="To", unit="time", is_number=False),
+            ),
+            rows=tuple(rows[:_MOST]),
+            total=len(rows),
+        )

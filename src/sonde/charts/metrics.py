@@ -1,0 +1,26 @@
+"""What the script logged over steps, such as accuracies."""
+
+from sonde.charts._chart import Chart
+from sonde.records.chart import Spec
+from sonde.results.curves import curves_over_steps
+from sonde.results.job import JobResults
+
+_OTHERS = ("loss", "learning_rate", "gradient_norm")
+_MOST = 8
+
+
+class Metrics(Chart):
+    """Logged metrics over steps: the mean of the workers."""
+
+    title = "Metrics"
+    pages = ("overview",)
+    section = "tensors"
+
+    def build(self, job: JobResults) -> Spec | None:
+        scalars = job.scalars()
+        own = [name for name in scalars.names if name.partition("/")[0] not in _OTHERS][:_MOST]
+        if not own:
+            return None
+        rows = scalars.reduced().to_arrow()
+        is_own = [one in own for one in rows["name"].to_pylist()]
+        return curves_over_steps(rows.filter(is_own), self.title)

@@ -1,0 +1,50 @@
+"""Every core and GPU of a node over time."""
+
+import numpy as np
+
+from sonde.charts._chart import Chart
+from sonde.clock import NANOSECONDS
+from sonde.drawing.units import counted
+from sonde.records.chart import Heatmap, Spec
+from sonde.results.job import JobResults
+from sonde.results.machines import CPU, GPU, readers_of, series_of
+
+_COLUMNS = 300
+
+
+class NodeHeatmap(Chart):
+    """Every core and GPU of a node over time: of the first node, unless one is named."""
+
+    title = "Every core and GPU"
+    pages = ("nodes",)
+    section = "system"
+    takes_node = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        start_ns = job.facts.start_ns or 0
+        for reader in readers_of(job, self.node):
+            series = (*series_of(reader, CPU), *series_of(reader, GPU))
+            if not series:
+                continue
+            rollup = reader.buckets(series, _COLUMNS)
+            if not len(rollup.starts_ns):  # all samples are lost, the names of the series are not
+                continue
+            width = rollup.width_ns / NANOSECONDS
+            is_one = len(job.nodes) == 1
+            title = self.title if series_of(reader, GPU) else "Every core"
+            return Heatmap(
+                title=title if is_one else f"{title} of {reader.node}",
+                note=f"The mean of {width:g} s per column.",
+                coarsened=""
+                if is_one or self.node
+                else f"One of {counted(len(job.nodes), 'node')}; all of them are below.",
+                rows=tuple(one.device for one in series),
+                x=tuple(((rollup.starts_ns - start_ns) / NANOSECONDS).tolist()),
+                x_title="Time since the start",
+                x_unit="seconds",
+                values=tuple(tuple(np.round(row, 0).tolist()) for row in rollup.mean),
+                unit="percent",
+                low=0.0,
+                high=100.0,
+            )
+        return None

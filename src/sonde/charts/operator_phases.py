@@ -1,0 +1,47 @@
+"""In which phase of a step operators took their time."""
+
+from sonde.charts._chart import Chart
+from sonde.records.chart import Cell, Column, Spec, Table
+from sonde.results.job import JobResults
+from sonde.results.phase_lookup import spoken
+
+_DEVICES = {"gpu": "GPU", "cpu": "CPU"}
+
+
+class OperatorPhases(Chart):
+    """In which phase of a step the operators of each device took their time."""
+
+    title = "Operators by phase"
+    pages = ("overview",)
+    section = "framework"
+    takes_worker = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        found = {
+            device: {str(row["name"]): row for row in rows}
+            for device in _DEVICES
+            if (rows := job.operators(device, worker=self.worker).phases().to_arrow().to_pylist())
+        }
+        phases = list(dict.fromkeys(name for rows in found.values() for name in rows))
+        if not phases:
+            return None
+        columns = [Column(name="phase", title="Phase", is_number=False)]
+        for device in found:
+            columns += _columns(device)
+        lines: list[tuple[Cell, ...]] = []
+        for phase in phases:
+            row: list[Cell] = [spoken(phase)]
+            for known in found.values():
+                one = known.get(phase, {})
+                row += [one.get(name) for name in ("percent", "self_seconds", "calls")]
+            lines.append(tuple(row))
+        return Table(title=self.title, columns=tuple(columns), rows=tuple(lines))
+
+
+def _columns(device: str) -> list[Column]:
+    title = _DEVICES[device]
+    return [
+        Column(name=f"{device}_percent", title=f"{title} share", unit="percent", tone=device),
+        Column(name=f"{device}_seconds", title=f"{title} time", unit="seconds"),
+        Column(name=f"{device}_calls", title=f"{title} calls"),
+    ]

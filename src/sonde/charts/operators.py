@@ -1,0 +1,65 @@
+"""Operators of the host and of the GPUs that took the most time."""
+
+from typing import Any
+
+from sonde.charts._chart import Chart
+from sonde.drawing.units import counted, percent, short_time
+from sonde.records.chart import Cell, Column, Group, Spec, Table
+from sonde.results.job import JobResults
+from sonde.results.operators import Operators as OperatorTime
+
+_SHOWN = 20
+_DEVICES = {"gpu": "GPU operators", "cpu": "CPU operators"}
+_UNNAMED = "(none)"
+
+
+class Operators(Chart):
+    """The CPU and GPU operators that took the most time."""
+
+    title = "Resource intensive operations"
+    pages = ("overview",)
+    section = "framework"
+    takes_worker = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        tables = [
+            table
+            for device in _DEVICES
+            if (table := operator_table(job.operators(device, worker=self.worker), device))
+        ]
+        return Group(title=self.title, parts=tuple(tables)) if tables else None
+
+
+def operator_table(operators: OperatorTime, device: str) -> Table | None:
+    """The operators of a device, those with the most time of their own first."""
+    rows = operators.top(_SHOWN).to_arrow().to_pylist()
+    if not rows:
+        return None
+    return Table(
+        title=_DEVICES[device],
+        note=_sentence(rows[0], operators, device),
+        columns=(
+            Column(name="name", title="Operator", is_number=False),
+            Column(name="percent", title="Share of time", unit="percent", tone=device),
+            Column(name="self_seconds", title="Self time", unit="seconds"),
+            Column(name="total_seconds", title="Total time", unit="seconds"),
+            Column(name="calls", title="Calls"),
+        ),
+        rows=tuple(map(_row, rows)),
+        total=len(operators),
+    )
+
+
+def _row(row: dict[str, Any]) -> tuple[Cell, ...]:
+    numbers = (row[name] for name in ("percent", "self_seconds", "total_seconds", "calls"))
+    return (row["name"] or _UNNAMED, *numbers)
+
+
+def _sentence(first: dict[str, Any], operators: OperatorTime, device: str) -> str:
+    name = first["name"] or _UNNAMED
+    return (
+        f"The most expensive operator on the {device.upper()} was {name}: "
+        f"{percent(first['percent'], 1)} of the time, {short_time(first['self_seconds'])} "
+        f"in {counted(first['calls'], 'call')}. "
+        f"Measured in {counted(operators.steps, 'profiled step')}."
+    )

@@ -1,0 +1,92 @@
+"""What the machines did: during normal steps against during outliers."""
+
+import numpy as np
+
+from sonde.analyze.instants import Meanwhile, meanwhile, place_of
+from sonde.analyze.resources import mean_of_devices
+from sonde.charts._chart import Chart
+from sonde.drawing.units import percent
+from sonde.read.system import SystemReader
+from sonde.records.chart import Cell, Column, Spec, Table
+from sonde.results.job import JobResults
+from sonde.results.machines import CPU, CPU_MEMORY, GPU, GPU_MEMORY, IO_WAIT, readers_of, samples_of
+from sonde.results.outlier_steps import StepOutliers, step_outliers
+
+_METRICS = {
+    "CPU utilization": CPU,
+    "I/O wait": IO_WAIT,
+    "CPU memory": CPU_MEMORY,
+    "GPU utilization": GPU,
+    "GPU memory": GPU_MEMORY,
+}
+_LITTLE = 1.0  # points
+_ON_DEVICES = (GPU, GPU_MEMORY)
+
+
+class OutlierSystem(Chart):
+    """What the machines did during normal steps and during outliers."""
+
+    title = "Normal steps against outliers, by system metric"
+    pages = ("overview",)
+    section = "steps"
+    takes_worker = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        nodes = {one.info.rank: one.info.node for one in job.lives}
+        readers = {reader.node: reader for reader in readers_of(job)}
+        outliers = step_outliers(job.steps(worker=self.worker).tables)
+        found = [steps for steps in outliers if steps.is_outlier.any()]
+        rows: list[tuple[Cell, ...]] = []
+        for title, metric in _METRICS.items():
+            parts = [
+                part
+                for one in found
+                if (reader := readers.get(nodes.get(one.table.worker, ""))) is not None
+                if (part := _compared(reader, metric, one)) is not None
+            ]
+            if parts:
+                inside, outside = _joined(parts)
+                rows.append((title, outside, inside, inside - outside))
+        if not rows:
+            return None
+        return Table(
+            title=self.title,
+            note=_sentence(rows),
+            columns=(
+                Column(name="metric", title="Metric", is_number=False),
+                Column(name="normal", title="Normal steps", unit="percent"),
+                Column(name="outliers", title="Outliers", unit="percent"),
+                Column(name="difference", title="Difference", unit="points"),
+            ),
+            rows=tuple(rows),
+        )
+
+
+def _compared(reader: SystemReader, metric: str, one: StepOutliers) -> Meanwhile | None:
+    samples = samples_of(reader, metric, is_whole=metric not in _ON_DEVICES)
+    if samples is None:
+        return None
+    is_counted = one.is_outlier | one.is_normal
+    starts, ends = one.table.starts_ns[is_counted], one.table.ends_ns[is_counted]
+    order = np.argsort(starts, kind="stable")
+    places = place_of(samples.times_ns, starts[order], ends[order])
+    return meanwhile(mean_of_devices(samples.values), places, one.is_outlier[is_counted][order])
+
+
+def _joined(parts: list[Meanwhile]) -> tuple[float, float]:
+    inside = sum(one.inside * one.inside_count for one in parts)
+    outside = sum(one.outside * one.outside_count for one in parts)
+    return (
+        inside / sum(one.inside_count for one in parts),
+        outside / sum(one.outside_count for one in parts),
+    )
+
+
+def _sentence(rows: list[tuple[Cell, ...]]) -> str:
+    title, normal, outliers, most = max(rows, key=lambda row: abs(float(row[3] or 0)))
+    if abs(float(most or 0)) < _LITTLE:
+        return "The machines did the same during both."
+    return (
+        f"{title} differed most: {percent(float(outliers or 0), 1)} during outliers, "
+        f"{percent(float(normal or 0), 1)} during normal steps."
+    )

@@ -1,0 +1,61 @@
+"""How the time of a step divides into its phases."""
+
+import numpy as np
+
+from sonde.analyze.durations import durations_of
+from sonde.charts._chart import Chart
+from sonde.charts._trained import trained_steps
+from sonde.clock import NANOSECONDS
+from sonde.drawing.units import counted, percent, short_time
+from sonde.records.chart import Cell, Column, Spec, Table
+from sonde.results.job import JobResults
+from sonde.results.phase_lookup import in_order, spoken
+
+
+class PhaseTime(Chart):
+    """Forward, backward and the other phases of training steps: share, total, mean, p95."""
+
+    title = "Time of training steps by phase"
+    pages = ("overview",)
+    section = "framework"
+    takes_worker = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        tables = trained_steps(job, self.worker)
+        if not tables:
+            return None
+        whole = sum(float(one.durations_ns[one.is_usual].sum()) for one in tables) / NANOSECONDS
+        rows: list[tuple[Cell, ...]] = []
+        for name in in_order([name for table in tables for name in table.phases_ns]):
+            parts = [one.phases_ns[name][one.is_usual] for one in tables if name in one.phases_ns]
+            seconds = np.concatenate(parts) / NANOSECONDS
+            total = float(seconds.sum())
+            if total > 0:
+                found = durations_of(seconds)
+                share = 100 * total / whole if whole else 0.0
+                rows.append((spoken(name), share, total, found.mean, found.p50, found.p95))
+        rows.sort(key=lambda row: -float(row[1] or 0.0))
+        steps = max(len(one.steps) for one in tables)
+        return Table(
+            title=self.title,
+            note=_sentence(rows, steps),
+            columns=(
+                Column(name="phase", title="Phase", is_number=False),
+                Column(name="percent", title="Share of step time", unit="percent", tone="phase"),
+                Column(name="total", title="Total", unit="seconds"),
+                Column(name="mean", title="Mean", unit="seconds"),
+                Column(name="p50", title="p50", unit="seconds"),
+                Column(name="p95", title="p95", unit="seconds"),
+            ),
+            rows=tuple(rows),
+        )
+
+
+def _sentence(rows: list[tuple[Cell, ...]], steps: int) -> str:
+    if not rows:
+        return ""
+    name, share, _, mean = rows[0][:4]
+    return (
+        f"Of {counted(steps, 'step')}, {name} took the most: {percent(float(share or 0), 1)} "
+        f"of their time, {short_time(float(mean or 0))} per step."
+    )

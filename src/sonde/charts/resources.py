@@ -1,0 +1,119 @@
+"""How much of each node was used: processors, GPUs, memory, waiting for disks, network."""
+
+from dataclasses import dataclass
+
+from sonde.analyze.resources import Spread, busy_devices, mean_of_devices, spread_of, sum_of_devices
+from sonde.charts._chart import Chart
+from sonde.drawing.units import counted
+from sonde.read.system import SystemReader
+from sonde.records.chart import Cell, Column, Spec, Table
+from sonde.results.busy_nodes import most_unlike
+from sonde.results.job import JobResults
+from sonde.results.machines import (
+    CPU,
+    CPU_MEMORY,
+    GPU,
+    GPU_MEMORY,
+    IO_WAIT,
+    RECEIVED,
+    SENT,
+    readers_of,
+    samples_of,
+)
+
+_MOST_NODES = 32
+_MOST_NOTES = 3
+_NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")
+_TITLES = ("min", "p50", "p90", "p95", "p99", "max")
+
+
+@dataclass(frozen=True)
+class _Resource:
+    title: str
+    metric: str
+    of: str  # `node`: one series for the whole; `mean`, `sum`: of its devices
+
+
+_RESOURCES = (
+    _Resource("Total CPU", CPU, "node"),
+    _Resource("Total GPU", GPU, "mean"),
+    _Resource("CPU memory", CPU_MEMORY, "node"),
+    _Resource("GPU memory", GPU_MEMORY, "mean"),
+    _Resource("I/O wait", IO_WAIT, "node"),
+    _Resource("Network in", RECEIVED, "sum"),
+    _Resource("Network out", SENT, "sum"),
+)
+
+
+class Resources(Chart):
+    """How much of each node was used, from the least to the most."""
+
+    title = "Resource utilization"
+    pages = ("overview",)
+    section = "system"
+    takes_node = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        readers = readers_of(job, self.node)
+        shown = most_unlike(readers, _MOST_NODES)
+        rows: list[tuple[Cell, ...]] = []
+        notes = []
+        for reader in shown:
+            rows += _rows(reader)
+            notes += _idle_gpus(reader)
+        if not rows:
+            return None
+        is_cut = len(shown) < len(readers)
+        return Table(
+            title=self.title,
+            note=_note(notes),
+            coarsened=f"The {len(shown)} of {len(readers):,} nodes that differ most."
+            if is_cut
+            else "",
+            columns=(
+                Column(name="node", title="Node", is_number=False),
+                Column(name="metric", title="Metric", is_number=False),
+                Column(name="unit", title="Unit", is_number=False),
+                *(
+                    Column(name=name, title=title, unit="row")
+                    for name, title in zip(_NUMBERS, _TITLES, strict=True)
+                ),
+                Column(name="samples", title="Samples"),
+            ),
+            rows=tuple(rows),
+        )
+
+
+def _rows(reader: SystemReader) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
+    for one in _RESOURCES:
+        found = _spread(reader, one)
+        if found is not None:
+            unit, spread = found
+            numbers = (getattr(spread, name) for name in _NUMBERS)
+            rows.append((reader.node, one.title, unit, *numbers, spread.count))
+    return rows
+
+
+def _spread(reader: SystemReader, one: _Resource) -> tuple[str, Spread] | None:
+    samples = samples_of(reader, one.metric, is_whole=one.of == "node")
+    if samples is None or not len(samples.times_ns):
+        return None
+    whole = sum_of_devices if one.of == "sum" else mean_of_devices
+    return samples.unit, spread_of(whole(samples.values))
+
+
+def _note(notes: list[str]) -> str:
+    left = len(notes) - _MOST_NOTES
+    more = [f"So it is on {counted(left, 'more node')}."] if left > 0 else []
+    return " ".join([*notes[:_MOST_NOTES], *more])
+
+
+def _idle_gpus(reader: SystemReader) -> list[str]:
+    samples = samples_of(reader, GPU)
+    if samples is None or not len(samples.times_ns):
+        return []
+    busy, known = busy_devices(samples.values), len(samples.devices)
+    if busy == known:
+        return []
+    return [f"{busy} of {known} GPUs of {reader.node} had work."]

@@ -1,0 +1,83 @@
+"""Every rule that was asked: how often it fired, on how many datapoints, with which parameters."""
+
+from collections.abc import Sequence
+
+from sonde.charts._chart import Chart
+from sonde.drawing.units import counted
+from sonde.records.chart import Cell, Column, Group, Spec, Table
+from sonde.records.finding import Evaluation, RuleStatus
+from sonde.results.job import JobResults
+
+_COLUMNS = (
+    Column(name="rule", title="Rule", is_number=False),
+    Column(name="triggered", title="Times triggered"),
+    Column(name="datapoints", title="Datapoints"),
+    Column(name="description", title="Description", is_number=False),
+    Column(name="recommendation", title="Recommendation", is_number=False),
+    Column(name="parameters", title="Parameters", is_number=False),
+)
+_ASKED = (RuleStatus.NO_ISSUES_FOUND, RuleStatus.IN_PROGRESS)
+
+
+class Rules(Chart):
+    """Every rule, those that fired most often first; then the quiet ones, and why they are."""
+
+    title = "Rules"
+    pages = ("overview", "rules")
+    section = "rules"
+
+    def build(self, job: JobResults) -> Spec | None:
+        found = sorted(job.judgement().evaluations, key=lambda one: (-one.triggered, one.rule))
+        if not found:
+            return None
+        fired = [one for one in found if one.triggered]
+        quiet = [one for one in found if not one.triggered and one.status in _ASKED]
+        others = [one for one in found if not one.triggered and one.status not in _ASKED]
+        tables = [_fired(fired)] if fired else []
+        if quiet:
+            tables.append(_quiet(f"{counted(len(quiet), 'rule')} without a finding", quiet))
+        if others:
+            title = f"{counted(len(others), 'rule')} without an answer, and why"
+            tables.append(_quiet(title, others))
+        return Group(title=self.title, note=_sentence(found), parts=tuple(tables))
+
+
+def parameters(evaluation: Evaluation) -> str:
+    """The parameters in force, and how the rule asks."""
+    said = [f"{name}: {value}" for name, value in evaluation.parameters.items()]
+    return ", ".join([*said, evaluation.setting.value])
+
+
+def _fired(found: Sequence[Evaluation]) -> Table:
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (*_counts(one), one.description, one.recommendation, parameters(one)) for one in found
+    )
+    return Table(title="Rules that found something", columns=_COLUMNS, rows=rows)
+
+
+def _quiet(title: str, found: Sequence[Evaluation]) -> Table:
+    status = Column(name="status", title="Status", is_number=False)
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (*_counts(one), _status(one), one.description, parameters(one)) for one in found
+    )
+    columns = (*_COLUMNS[:3], status, _COLUMNS[3], _COLUMNS[5])
+    return Table(title=title, columns=columns, rows=rows, is_quiet=True)
+
+
+def _counts(one: Evaluation) -> tuple[Cell, ...]:
+    return one.rule, one.triggered, one.datapoints
+
+
+def _status(one: Evaluation) -> str:
+    return f"{one.status.value}: {one.reason}" if one.reason else one.status.value
+
+
+def _sentence(found: Sequence[Evaluation]) -> str:
+    first = found[0]
+    if not first.triggered:
+        asked = sum(one.status in _ASKED for one in found)
+        return f"{counted(asked, 'rule')} looked at the job, and none was triggered."
+    return (
+        f"{first.rule} was triggered most often: {counted(first.triggered, 'time')} "
+        f"in {counted(first.datapoints, 'datapoint')}."
+    )

@@ -1,0 +1,54 @@
+"""How many steps took how long, worker by worker."""
+
+import numpy as np
+
+from sonde.analyze.durations import binned
+from sonde.analyze.outliers import outlier_limit
+from sonde.charts._chart import Chart
+from sonde.charts._trained import trained_steps
+from sonde.clock import NANOSECONDS
+from sonde.drawing.units import counted, short_time
+from sonde.records.chart import Histogram, Part, Spec
+from sonde.results.job import JobResults
+
+_BINS = 40
+_MOST = 16  # workers
+_ROOM = 1.25  # beyond what is usual, so that the first outliers are seen
+
+
+class StepHistogram(Chart):
+    """How many training steps took how long; a part per worker, which can be switched off."""
+
+    title = "Histogram of step durations"
+    pages = ("overview",)
+    section = "steps"
+    takes_worker = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        tables = trained_steps(job, self.worker)
+        if not tables:
+            return None
+        groups = {one.worker: one.durations_ns[one.is_usual] / NANOSECONDS for one in tables}
+        every = np.concatenate(list(groups.values()))
+        highest = _ROOM * outlier_limit(every)
+        beyond = int((every > highest).sum())
+        shown = dict(sorted(groups.items(), key=lambda one: -float(one[1].mean()))[:_MOST])
+        edges, counts = binned(list(shown.values()), _BINS, highest)
+        note = (
+            f"{counted(beyond, 'step')} took longer than {short_time(highest)} "
+            "and are in the last bar."
+        )
+        return Histogram(
+            title=self.title,
+            note=note if beyond else "",
+            coarsened=f"The {_MOST} slowest of {len(groups):,} workers."
+            if len(groups) > _MOST
+            else "",
+            edges=tuple(edges.tolist()),
+            parts=tuple(
+                Part(label=f"worker {worker}", values=tuple(row.tolist()))
+                for worker, row in sorted(zip(shown, counts, strict=True))
+            ),
+            unit="seconds",
+            counted="steps",
+        )

@@ -1,0 +1,42 @@
+"""How many training steps were done per second, over steps."""
+
+import numpy as np
+
+from sonde.analyze.curves import bucketed
+from sonde.charts._chart import Chart
+from sonde.charts._trained import trained_steps
+from sonde.clock import NANOSECONDS
+from sonde.records.chart import Curve, LineChart, Spec
+from sonde.results.job import JobResults
+
+_POINTS = 100  # fewer than of other curves: single steps say little about a rate
+
+
+class Throughput(Chart):
+    """Training steps per second, of the slowest worker."""
+
+    title = "Throughput"
+    pages = ("overview",)
+    section = "steps"
+    takes_worker = True
+
+    def build(self, job: JobResults) -> Spec | None:
+        tables = trained_steps(job, self.worker)
+        if not tables:
+            return None
+        slowest = max(tables, key=lambda one: float(one.durations_ns.mean()))
+        first, last = int(slowest.steps[0]), int(slowest.steps[-1])
+        edges = np.linspace(first, last + 1, min(_POINTS, last - first + 1) + 1)
+        spent = bucketed(slowest.steps, slowest.durations_ns / NANOSECONDS, edges)
+        seconds = float(slowest.durations_ns.sum()) / NANOSECONDS
+        with np.errstate(divide="ignore"):
+            rates = 1 / spent.mean
+        return LineChart(
+            title=self.title,
+            note=f"{len(slowest.steps) / seconds:.3g} steps per second on average.",
+            x=tuple(np.ceil(edges[:-1]).tolist()),
+            x_title="Step",
+            unit="steps/s",
+            curves=(Curve(label=f"worker {slowest.worker}", values=tuple(rates.tolist())),),
+            low=0.0,
+        )

@@ -1,0 +1,124 @@
+"""Follow a running job, or wait until it has reached something."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sonde.errors import JobOverError, UsageError, WaitedTooLongError
+from sonde.read.findings import read_episodes
+from sonde.read.open_job import OpenJob
+from sonde.records.finding import Episode, Severity
+from sonde.records.job import JobState
+from sonde.results.findings import plain_name
+from sonde.results.news import News, Reporter, Threshold, nothing_new
+from sonde.store.lease import Leasing
+
+if TYPE_CHECKING:
+    from sonde.client.job import Job
+
+_INTERVAL_SECONDS = 0.5
+_OVER = "over"
+Condition = Callable[["Job"], bool]
+
+
+class Poller:
+    """Polls a job twice a second until it and its rules are done."""
+
+    def __init__(self, job: "Job", opened: OpenJob) -> None:
+        self._job = job
+        self._opened = opened
+        self._clock = opened.clock
+        # whether rules are still being run: for some seconds after the job's end they are
+        self._rules = Leasing(opened.backend, opened.clock, "")
+
+    def news(self, *, from_start: bool) -> Iterator[News]:
+        """What the job has added at each poll.
+
+        Args:
+            from_start: Begin with everything recorded so far.
+        """
+        reporter = Reporter(self._opened.backend)
+        state = self._job.refresh().state
+        recorded = reporter.look(state, self._opened.workers())
+        if from_start or state.is_over:
+            yield recorded if from_start else nothing_new(state)
+        while not (state.is_over and self._rules.is_free()):
+            self._pause()
+            before, state = state, self._job.refresh().state
+            news = reporter.look(state, self._opened.workers())
+            if news or state is not before:
+                yield news
+
+    def wait_for(
+        self, condition: Condition | None, goals: Mapping[str, object], timeout: float | None
+    ) -> None:
+        """Wait until a condition holds.
+
+        Args:
+            condition: A function of the job, or None.
+            goals: State, step, metric and finding to wait for, None where not given.
+            timeout: In seconds; None for no limit.
+        """
+        named = {name: goal for name, goal in goals.items() if goal is not None}
+        if len(named) + (condition is not None) != 1:
+            raise UsageError("wait_for waits for one thing: a condition, state, step, metric …")
+        text = ", ".join(f"{name} {goal}" for name, goal in named.items()) or "the condition"
+        reached = condition or self._condition(*next(iter(named.items())))
+        self._wait(reached, text, timeout, needs_rules="finding" in named)
+
+    def _wait(
+        self, reached: Condition, text: str, timeout: float | None, *, needs_rules: bool
+    ) -> None:
+        job = self._job
+        deadline = None if timeout is None else self._clock.seconds() + timeout
+        is_done = False  # as of before the last poll, so that the last findings are not missed
+        while not reached(job.refresh()):
+            if is_done:
+                raise JobOverError(f"Job {job.name!r} is {job.state.value} without {text}.")
+            if deadline is not None and self._clock.seconds() >= deadline:
+                raise WaitedTooLongError(f"Job {job.name!r}: {text} did not come in {timeout:g} s.")
+            is_done = job.state.is_over and (not needs_rules or self._rules.is_free())
+            if not is_done:
+                self._pause()
+
+    def _condition(self, kind: str, goal: object) -> Condition:
+        if kind == "state":
+            return _is_in_state(str(goal))
+        if kind == "step":
+            first = int(str(goal))
+            return lambda job: len(job.steps(start_step=first)) > 0
+        if kind == "metric":
+            threshold = Threshold.parse(str(goal))
+            return lambda job: any(map(threshold.holds, _latest(job, threshold.name)))
+        backend = self._opened.backend
+        return lambda _job: _has_finding(read_episodes(backend, []), str(goal))
+
+    def _pause(self) -> None:
+        self._clock.wait(threading.Event(), _INTERVAL_SECONDS)
+
+
+def _is_in_state(state: str) -> Condition:
+    states = [each.value for each in JobState]
+    if state not in (_OVER, *states):
+        raise UsageError(f"There is no state {state!r}. Known: {_OVER}, {', '.join(states)}")
+    return lambda job: job.state.is_over if state == _OVER else job.state.value == state
+
+
+def _latest(job: "Job", name: str) -> Iterator[float]:
+    """The last value of a scalar, or of each series of a machine metric."""
+    values = job.scalars(name).reduced().to_arrow()["value"]
+    if len(values):
+        yield float(values[-1].as_py())
+        return
+    for _, samples in job.system(name).by_device().values():
+        measured = samples[~np.isnan(samples)]
+        if len(measured):
+            yield float(measured[-1])
+
+
+def _has_finding(episodes: Sequence[Episode], goal: str) -> bool:
+    if goal in tuple(Severity):
+        return any(episode.severity.rank >= Severity(goal).rank for episode in episodes)
+    return any(plain_name(episode.finding.rule) == plain_name(goal) for episode in episodes)

@@ -1,6 +1,0 @@
-"""Adapters, one file per framework, named after the module that the script imports."""
-
-from sonde.collect.frameworks._adapter import Adapter as Adapter
-from sonde.plugins import Slot
-
-ADAPTERS: Slot[Adapter] = Slot("sonde.collect.frameworks", Adapter)

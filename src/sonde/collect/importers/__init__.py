@@ -1,9 +1,0 @@
-"""Importers: each turns other people's recordings into a job. A file here is an importer."""
-
-from sonde.collect.importers._importer import Importer, Intake
-from sonde.collect.importers._job import JobDraft
-from sonde.plugins import Slot
-
-IMPORTERS = Slot("sonde.collect.importers", Importer)
-
-__all__ = ["IMPORTERS", "Importer", "Intake", "JobDraft"]

@@ -1,8 +1,0 @@
-"""Collectors of the machine: one file each."""
-
-from sonde.collect.system._collector import UNKNOWN, Collector, Machine
-from sonde.plugins import Slot
-
-__all__ = ["COLLECTORS", "UNKNOWN", "Collector", "Machine"]
-
-COLLECTORS = Slot("sonde.collect.system", Collector)

@@ -1,0 +1,1 @@
+"""The job behind `sonde demo`: a small real training with planted faults."""

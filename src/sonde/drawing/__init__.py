@@ -1,0 +1,1 @@
+"""Chart specs drawn as SVG, HTML, PNG and text; knows nothing about jobs."""

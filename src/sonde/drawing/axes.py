@@ -1,0 +1,105 @@
+"""Axes of static pictures: where values lie, and which of them are written beside."""
+
+import math
+from dataclasses import dataclass
+
+from sonde.drawing.html import Element, element
+from sonde.drawing.units import quantity, short_time
+
+_STEPS = (1, 2, 5, 10)
+_TIMES = (
+    *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200),
+    *(86_400, 172_800, 604_800, 1_209_600),
+)
+_CHARACTER = 6.2  # how wide one is, about
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From values to places on the page."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    is_logarithmic: bool = False
+
+    def at(self, value: float) -> float:
+        """Where a value lies; what is beyond lies at the edge."""
+        if self.is_logarithmic:
+            low, high = math.log(self.low), math.log(self.high)
+            share = (math.log(max(value, self.low)) - low) / ((high - low) or 1.0)
+        else:
+            share = (value - self.low) / ((self.high - self.low) or 1.0)
+        return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
+
+
+def round_ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers between two, at most so many."""
+    span = high - low
+    if not span > 0 or not math.isfinite(span):
+        return [low]
+    rough = span / max(1, most)
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(one * power for one in _STEPS if one * power >= rough * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [place * step for place in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def time_ticks(low: float, high: float, most: int) -> list[float]:
+    """Round times between two, in seconds."""
+    rough = (high - low) / max(1, most)
+    if rough < _TIMES[0]:
+        return round_ticks(low, high, most)
+    step = next((one for one in _TIMES if one >= rough), _TIMES[-1])
+    return [float(at) for at in range(math.ceil(low / step) * step, math.floor(high) + 1, step)]
+
+
+def decade_ticks(low: float, high: float) -> list[float]:
+    """Powers of ten between two; few of them where there are many."""
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    every = max(1, (last - first) // 5)
+    return [10.0**place for place in range(first, last + 1, every)] or [low, high]
+
+
+def clock_text(seconds: float, span: float) -> str:
+    """A time since the start, as long as it must be."""
+    if span < _TIMES[2]:
+        return short_time(seconds) if seconds else "0"
+    whole = round(seconds)
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    if span >= 3600:
+        return f"{hours}:{minutes:02d} h"
+    return f"{whole // 60}:{whole % 60:02d}"
+
+
+def number_text(value: float, unit: str) -> str:
+    """A number beside an axis, with its unit."""
+    if unit == "seconds":
+        return short_time(value) if value else "0 s"
+    if unit == "percent":
+        return f"{value:g} %"
+    return quantity(value, unit) if value else "0"
+
+
+def label(text: str, x: float, y: float, anchor: str = "start", class_: str = "axis") -> Element:
+    """A small text."""
+    return element("text", text, x=x, y=y, text_anchor=anchor, class_=class_)
+
+
+def width_of(text: str) -> float:
+    """About how much room a small text takes."""
+    return _CHARACTER * len(text)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str = "grid") -> Element:
+    """A straight line."""
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+
+def shortened(text: str, most: int) -> str:
+    """A long name keeps its beginning and its end."""
+    if len(text) <= most:
+        return text
+    head = (most - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"

@@ -1,0 +1,98 @@
+"""Charts as figures: a static picture, and the same as data for whoever has scripts."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from sonde.drawing.colors import color_of
+from sonde.drawing.html import Element, data_block, element, prose
+from sonde.drawing.svg_bars import bars, box_plot, histogram, stacked_bars
+from sonde.drawing.svg_heat import heatmap
+from sonde.drawing.svg_lines import lanes_chart, line_chart
+from sonde.drawing.tables import facts, paragraphs, table
+from sonde.records.chart import Group, Spec
+
+_DRAWN: Mapping[str, Callable[[Any], Element]] = {
+    "table": table,
+    "facts": facts,
+    "text": paragraphs,
+    "line": line_chart,
+    "bars": bars,
+    "stacked_bars": stacked_bars,
+    "histogram": histogram,
+    "box_plot": box_plot,
+    "heatmap": heatmap,
+    "lanes": lanes_chart,
+}
+_STATIC = ("facts", "text", "table")  # scripts sort tables as they stand; the rest needs none
+
+
+def figures(
+    name: str, spec: Spec, *, has_data: bool = True, heading: str = ""
+) -> Iterator[Element]:
+    """A chart; the parts of a group one after the other.
+
+    Args:
+        name: The chart's name.
+        spec: The chart.
+        has_data: Whether it is there as data, too.
+        heading: What stands above it, and need not be said again.
+    """
+    if isinstance(spec, Group):
+        if spec.note:
+            yield element("p", spec.note, class_="note")
+        for place, part in enumerate(spec.parts):
+            yield from figures(f"{name}/{place}", part, has_data=has_data)
+        if spec.coarsened:
+            yield element("p", spec.coarsened, class_="coarse")
+        return
+    draw = _DRAWN.get(spec.mark)
+    if draw is None:
+        return
+    data = data_block(name, spec.document()) if has_data and spec.mark not in _STATIC else None
+    note = element("p", *prose(spec.note), class_="note") if spec.note else None
+    yield element(
+        "figure",
+        _caption(spec, heading),
+        _legend(spec),
+        note if spec.mark == "text" else None,
+        element("div", draw(spec), class_="static"),
+        data,
+        None if spec.mark == "text" else note,
+        element("p", spec.coarsened, class_="coarse") if spec.coarsened else None,
+        data_chart=name,
+        data_mark=spec.mark,
+    )
+
+
+def _caption(spec: Spec, heading: str) -> Element | None:
+    is_said = spec.title == heading or getattr(spec, "is_quiet", False)
+    return None if is_said else element("figcaption", spec.title)
+
+
+def static_picture(spec: Spec) -> Element | None:
+    """The picture of a chart alone; None where it is a table or a text."""
+    drawn = None if spec.mark in _STATIC else _DRAWN.get(spec.mark)
+    return drawn(spec) if drawn is not None else None
+
+
+def members_of(spec: Spec) -> list[tuple[str, str]]:
+    """What a chart shows beside each other: names, and names of colors."""
+    found = []
+    members = getattr(spec, "curves", None) or getattr(spec, "parts", None) or ()
+    for place, one in enumerate(members):
+        tone = one.tone or (one.label if spec.mark in ("bars", "stacked_bars") else "")
+        found.append((one.label, color_of(tone, place)))
+    return found
+
+
+def _legend(spec: Spec) -> Element | None:
+    """Which color is what, where there are several."""
+    members = members_of(spec)
+    if len(members) < 2:
+        return None
+    chips = []
+    for name, color in members:
+        swatch = element("rect", width=10, height=10, rx=2, class_=f"f-{color}")
+        chip = element("svg", swatch, viewBox="0 0 10 10", class_="chip", aria_hidden="true")
+        chips.append(element("span", chip, name))
+    return element("div", *chips, class_="legend")

@@ -1,0 +1,91 @@
+"""Elements of a page: a tree of tags whose texts cannot become anything else.
+
+Every text, of whomever, is escaped when the tree is written; what may stand raw is only what we
+wrote ourselves, and says so.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from sonde.drawing.printable import visible
+
+_VOID = frozenset({"meta", "br", "hr", "img", "link", "input"})
+
+
+@dataclass(frozen=True)
+class Raw:
+    """What we wrote ourselves: a style sheet, a script."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Element:
+    """A tag with its attributes and what is in it."""
+
+    tag: str
+    attributes: tuple[tuple[str, str], ...] = ()
+    children: "tuple[Node, ...]" = ()
+
+    def __str__(self) -> str:
+        return "".join(_written(self))
+
+
+Node = Element | Raw | str
+
+
+def element(tag: str, *children: Node | None, **attributes: str | float | bool | None) -> Element:
+    """A tag; `class_` is `class`, `data_chart` is `data-chart`; None and False are left out."""
+    named = tuple(
+        (_name(name), "" if value is True else _number(value))
+        for name, value in attributes.items()
+        if value is not None and value is not False
+    )
+    return Element(tag, named, tuple(one for one in children if one is not None))
+
+
+def data_block(name: str, document: Any) -> Element:
+    """A document for a script that reads it; nothing in it can end the block."""
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return element("script", Raw(text), type="application/json", data_spec=name)
+
+
+def prose(text: str) -> list[Node]:
+    """A text whose parts between backticks are code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one of them has no partner
+        return [text]
+    return [element("code", part) if place % 2 else part for place, part in enumerate(parts)]
+
+
+def shown(text: str) -> str:
+    """A text with its control characters written out, but in its lines."""
+    return "\n".join(visible(line) for line in text.split("\n"))
+
+
+def _name(name: str) -> str:
+    return name.rstrip("_").replace("_", "-")
+
+
+def _number(value: str | float) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _written(node: Node) -> Iterator[str]:
+    if isinstance(node, Raw):
+        yield node.text
+        return
+    if isinstance(node, str):
+        yield escape(shown(node), quote=False)
+        return
+    said = "".join(f' {name}="{escape(shown(value))}"' for name, value in node.attributes)
+    yield f"<{node.tag}{said}>"
+    if node.tag not in _VOID:
+        for child in node.children:
+            yield from _written(child)
+        yield f"</{node.tag}>"

@@ -1,0 +1,156 @@
+"""Static pictures of curves and of stretches of time."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sonde.drawing.axes import (
+    Scale,
+    clock_text,
+    decade_ticks,
+    label,
+    line,
+    number_text,
+    round_ticks,
+    time_ticks,
+    width_of,
+)
+from sonde.drawing.colors import color_of
+from sonde.drawing.html import Element, element
+from sonde.records.chart import Curve, Lanes, LineChart, Reals
+
+WIDTH = 900.0
+_HEIGHT = 210.0
+_LEFT = 64.0
+_RIGHT = 12.0
+_TOP = 10.0
+_BOTTOM = 30.0
+_LANE = 26.0
+
+
+def line_chart(spec: LineChart) -> Element:
+    """Curves over an axis."""
+    x = _numbers(spec.x)
+    low, high = _extremes(spec)
+    is_log = spec.is_logarithmic and low > 0
+    across = Scale(float(np.nanmin(x)), float(np.nanmax(x)), _LEFT, WIDTH - _RIGHT)
+    up = Scale(low, high, _HEIGHT - _BOTTOM, _TOP, is_log)
+    places = [across.at(one) if np.isfinite(one) else _LEFT for one in x.tolist()]
+    marks: list[Element] = []
+    for value in decade_ticks(low, high) if is_log else round_ticks(low, high, 4):
+        y = up.at(value)
+        marks.append(line(_LEFT, y, WIDTH - _RIGHT, y))
+        marks.append(label(number_text(value, spec.unit), _LEFT - 6, y + 4, "end"))
+    marks += list(bottom_axis(across, spec.x_title, spec.x_unit, _HEIGHT))
+    for place, curve in enumerate(spec.curves):
+        color = color_of(curve.tone, place)
+        marks += list(_curve(curve, places, up, color, is_joined=spec.x_unit != "seconds"))
+    return picture(marks, _HEIGHT, spec.title)
+
+
+def lanes_chart(spec: Lanes) -> Element:
+    """Stretches of time, lane by lane."""
+    height = _LANE * len(spec.lanes) + _BOTTOM + 4
+    across = Scale(spec.start, spec.end or 1.0, _LEFT, WIDTH - _RIGHT)
+    marks = list(bottom_axis(across, "Time since the start", "seconds", height))
+    for place, lane in enumerate(spec.lanes):
+        y = 4 + place * _LANE
+        marks.append(label(lane.label, _LEFT - 6, y + 14, "end"))
+        for number, span in enumerate(lane.spans):
+            start, end = across.at(span.start), across.at(span.end)
+            seconds = clock_text(span.end - span.start, span.end - span.start)
+            marks.append(
+                element(
+                    "rect",
+                    element("title", f"{span.label}: {seconds}"),
+                    x=start,
+                    y=y,
+                    width=max(1.0, end - start),
+                    height=_LANE - 8,
+                    rx=2,
+                    class_=f"f-{color_of(span.tone, number)}",
+                )
+            )
+            if end - start > width_of(span.label) + 12:
+                marks.append(label(span.label, (start + end) / 2, y + 13, "middle", "on"))
+    return picture(marks, height, spec.title)
+
+
+def picture(marks: Sequence[Element], height: float, title: str, width: float = WIDTH) -> Element:
+    """What was drawn, as one picture that fits its place."""
+    return element("svg", *marks, viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=title)
+
+
+def bottom_axis(across: Scale, title: str, unit: str, height: float) -> Iterator[Element]:
+    """Round values below, and what they are."""
+    base = height - _BOTTOM
+    yield line(across.start, base, across.end, base, "base")
+    is_time = unit == "seconds" and "since" in title
+    ticks = time_ticks if is_time else round_ticks
+    span = across.high - across.low
+    for value in ticks(across.low, across.high, 8):
+        x = across.at(value)
+        text = clock_text(value, span) if is_time else number_text(value, unit)
+        anchor = "end" if x > across.end - 20 else "middle"
+        yield line(x, base, x, base + 4, "base")
+        yield label(text, x, base + 16, anchor)
+    if title:
+        yield label(title, (across.start + across.end) / 2, base + 28, "middle", "axis quiet")
+
+
+def _curve(
+    curve: Curve, x: Sequence[float], up: Scale, color: str, *, is_joined: bool
+) -> Iterator[Element]:
+    if curve.low is not None and curve.high is not None:
+        path = _band(x, _numbers(curve.low).tolist(), _numbers(curve.high).tolist(), up)
+        yield element("path", d=path, class_=f"band f-{color}")
+    path = _path(x, _numbers(curve.values).tolist(), up, is_joined=is_joined)
+    yield element("path", d=path, class_=f"curve s-{color}")
+    if curve.has_markers:
+        for at, value in zip(x, _numbers(curve.values).tolist(), strict=False):
+            if np.isfinite(value):
+                yield element("circle", cx=at, cy=up.at(value), r=3, class_=f"f-{color}")
+
+
+def _path(x: Sequence[float], values: Sequence[float], up: Scale, *, is_joined: bool) -> str:
+    """A line, broken where nothing is known unless it is joined; a lone point is a short stroke."""
+    said = []
+    is_on = False
+    for at, value in zip(x, values, strict=False):
+        if np.isfinite(value):
+            said.append(
+                f"{'L' if is_on else 'M'}{at:.1f} {up.at(value):.1f}" + ("" if is_on else "h.1")
+            )
+        is_on = bool(np.isfinite(value)) or (is_joined and is_on)
+    return "".join(said)
+
+
+def _band(x: Sequence[float], low: Sequence[float], high: Sequence[float], up: Scale) -> str:
+    known = [
+        (at, bottom, top)
+        for at, bottom, top in zip(x, low, high, strict=False)
+        if np.isfinite(bottom) and np.isfinite(top)
+    ]
+    over = [f"{at:.1f} {up.at(top):.1f}" for at, _, top in known]
+    under = [f"{at:.1f} {up.at(bottom):.1f}" for at, bottom, _ in reversed(known)]
+    return f"M{'L'.join(over + under)}Z" if known else ""
+
+
+def _extremes(spec: LineChart) -> tuple[float, float]:
+    rows = [
+        row for one in spec.curves for row in (one.values, one.low, one.high) if row is not None
+    ]
+    known = np.concatenate([np.empty(0), *map(_numbers, rows)])
+    known = known[np.isfinite(known) & ((known > 0) | (not spec.is_logarithmic))]
+    low = float(known.min()) if len(known) else 0.0
+    high = float(known.max()) if len(known) else 1.0
+    low = low if spec.low is None else spec.low
+    high = high if spec.high is None else spec.high
+    room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
+    if spec.is_logarithmic:
+        return low, high if high > low else low * 10
+    return low - (room if spec.low is None else 0.0), high + (room if spec.high is None else 0.0)
+
+
+def _numbers(values: Reals) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    return np.array([np.nan if one is None else one for one in values], dtype=np.float64)

@@ -1,0 +1,105 @@
+"""Tables, single figures and sentences as elements that need no script."""
+
+from collections.abc import Iterator, Sequence
+
+from sonde.drawing.cells import symbol, written
+from sonde.drawing.colors import color_of
+from sonde.drawing.html import Element, Node, element, prose
+from sonde.records.chart import Cell, Column, Facts, Table, Text
+
+_BAR = 60.0
+_SHORT = 26
+_LONG = 40
+_TALL = 60  # rows: what is longer scrolls in a box of its own, and is cut on paper
+
+
+def table(spec: Table) -> Element:
+    """Rows of values, numbers flush right; what they are sorted by is with each."""
+    units = [place for place, one in enumerate(spec.columns) if one.name == "unit"]
+    heads = [
+        element("th", one.title, scope="col", class_="r" if one.is_number else None)
+        for one in spec.columns
+    ]
+    rows = [
+        element("tr", *_cells(spec.columns, row, row[units[0]] if units else ""))
+        for row in spec.rows
+    ]
+    body = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
+    is_tall = len(rows) > _TALL
+    scrolled = element("div", body, class_="wide tall" if is_tall else "wide")
+    parts = [scrolled, *_left_out(spec, is_tall=is_tall)]
+    if spec.is_quiet:
+        parts = [element("details", element("summary", spec.title), *parts)]
+    return element("div", *parts)
+
+
+def _left_out(spec: Table, *, is_tall: bool) -> Iterator[Element]:
+    """What of it is not here, and what not on paper."""
+    if is_tall:
+        said = f"On paper, {_TALL} of {len(spec.rows):,} rows; all are in the page."
+        yield element("p", said, class_="quiet paper")
+    if spec.total is not None and spec.total > len(spec.rows):
+        yield element("p", f"{len(spec.rows):,} of {spec.total:,} are shown.", class_="quiet")
+
+
+def facts(spec: Facts) -> Element:
+    """Single figures, each below its name."""
+    parts = [
+        element("div", element("dt", one.title), element("dd", said), class_=_fact_width(said))
+        for one in spec.facts
+        for said in [written(one.value, one.unit)]
+    ]
+    return element("dl", *parts, class_="facts")
+
+
+def paragraphs(spec: Text) -> Element:
+    """Sentences."""
+    return element("div", *(element("p", *prose(one)) for one in spec.paragraphs))
+
+
+def _cells(columns: Sequence[Column], row: Sequence[Cell], unit: Cell) -> list[Element]:
+    cells = []
+    for column, value in zip(columns, row, strict=True):
+        own = str(unit) if column.unit == "row" else column.unit
+        bar = _bar(column, value, row) if column.tone else None
+        said = symbol(str(value)) if column.name == "unit" else written(value, own)
+        sortable = None if isinstance(value, str) or value is None else float(value)
+        cells.append(
+            element(
+                "td",
+                bar,
+                *([element("span", said, class_="n")] if bar is not None else _content(said)),
+                class_="r" if column.is_number else _width(said),
+                data_value=sortable,
+            )
+        )
+    return cells
+
+
+def _content(text: str) -> list[Node]:
+    """Sentences may hold code; a name is what it is."""
+    return prose(text) if len(text) > _LONG else [text]
+
+
+def _fact_width(text: str) -> str | None:
+    return "whole" if len(text) > _LONG else None
+
+
+def _width(text: str) -> str | None:
+    """A short text stays in one line, a long one needs some room."""
+    if len(text) > _LONG:
+        return "long"
+    return "short" if len(text) <= _SHORT else None
+
+
+def _bar(column: Column, value: Cell, row: Sequence[Cell]) -> Element | None:
+    """A share as a length, beside its number."""
+    if not isinstance(value, float | int):
+        return None
+    width = _BAR * min(1.0, max(0.0, float(value) / 100))
+    tone = str(row[0]) if column.tone == "phase" else column.tone
+    back = element("rect", width=_BAR, height=8, rx=2, class_="track")
+    front = element("rect", width=width, height=8, rx=2, class_=f"f-{color_of(tone, 0)}")
+    return element(
+        "svg", back, front, viewBox=f"0 0 {_BAR:g} 8", class_="share", aria_hidden="true"
+    )

@@ -1,0 +1,41 @@
+"""One Parquet file: a row per tick and node, a column per series."""
+
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sonde.exports._export import Advance, Batch, Column, Export, Selection
+
+_TIME = pa.timestamp("ns", tz="UTC")
+
+
+class Parquet(Export):
+    """One file for pandas, polars, DuckDB and the rest: unit and meaning are with each column."""
+
+    is_text = False
+
+    def write(self, selection: Selection, sink: BinaryIO, advance: Advance) -> None:
+        schema = _schema(selection)
+        with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+            for batch in selection.batches():
+                writer.write_table(_table(batch, schema))
+                advance(batch.values.size)
+
+
+def _schema(selection: Selection) -> pa.Schema:
+    fields = [pa.field("time", _TIME), pa.field("node", pa.string())]
+    fields += [_field(column) for column in selection.columns]
+    return pa.schema(fields, metadata={"sonde.job": selection.job})
+
+
+def _field(column: Column) -> pa.Field:
+    metric = column.series.metric
+    return pa.field(column.name, pa.float32(), metadata={"unit": metric.unit, "help": metric.help})
+
+
+def _table(batch: Batch, schema: pa.Schema) -> pa.Table:
+    times = pa.array(batch.times_ns).cast(_TIME)
+    nodes = pa.array([batch.node] * len(times), pa.string())
+    rows = [pa.array(row, from_pandas=True) for row in batch.values]  # NaN becomes null
+    return pa.table([times, nodes, *rows], schema=schema)

@@ -1,0 +1,1 @@
+"""Everything inside the training process: injection, the session, adapters and profilers."""

@@ -1,0 +1,59 @@
+"""The frameworks that are hooked in this process, and what they know about it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sonde.hook.frameworks import Adapter
+    from sonde.hook.tensors.taker import Tensors
+
+Function = Callable[..., Any]
+
+
+class AttachedFrameworks:
+    """The adapters by name, and what the main one provides."""
+
+    def __init__(self) -> None:
+        self.adapters: dict[str, Adapter] = {}
+        self.versions: dict[str, str] = {}
+        self.name = ""  # of the framework that trains
+        self.tensors: Tensors | None = None  # takes what the script saves
+        self.around: Callable[[Function], Function] = _unchanged  # hides a hook's own operations
+        self.find_device: Callable[[], str] = _cpu
+        self.may_begin: Callable[[], bool] = _always  # not in a process that only loads data
+
+    def attach(self, name: str, adapter: "Adapter") -> None:
+        """Remember an adapter whose hooks are in place."""
+        self.adapters[name] = adapter
+
+    def describe(
+        self,
+        name: str,
+        *,
+        around: Callable[[Function], Function],
+        find_device: Callable[[], str],
+        may_begin: Callable[[], bool],
+    ) -> None:
+        """Set what the framework that trains provides."""
+        self.name = name
+        self.around, self.find_device, self.may_begin = around, find_device, may_begin
+
+    def add_versions(self, **versions: str) -> None:
+        """Add versions of packages, for the record of the worker."""
+        self.versions |= versions
+
+    def take_tensors_with(self, tensors: "Tensors") -> None:
+        """Set what takes the tensors and numbers that a script hands over."""
+        self.tensors = tensors
+
+
+def _unchanged(hook: Function) -> Function:
+    return hook
+
+
+def _cpu() -> str:
+    return "cpu"
+
+
+def _always() -> bool:
+    return True

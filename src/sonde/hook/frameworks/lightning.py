@@ -1,0 +1,145 @@
+"""Lightning: closures that divide the loss, steps that are no module's call, its own log."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from operator import attrgetter, methodcaller
+from typing import Any
+
+from sonde.hook.frameworks._on_torch import Function, OnTorch
+from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.overhead_account import Resting
+from sonde.hook.session import Session
+from sonde.hook.torch.patching.patches import Patches
+from sonde.records.step import Mode
+
+_STEPS = ("training_step", "validation_step", "test_step", "predict_step")
+_is_between_updates = methodcaller("_should_accumulate")
+
+
+class Lightning(OnTorch):
+    """Sees what the Trainer of Lightning does beside PyTorch."""
+
+    package = "lightning"
+    home = "lightning.pytorch"
+    source = "lightning"
+
+    def attach(self, session: Session) -> None:
+        """Puts the hooks in place."""
+        self._latest: Mapping[str, Mapping[str, Any]] | None = None
+        super().attach(session)
+
+    def _wrap(self, patches: Patches) -> None:
+        loops = import_module(f"{self.home}.loops")
+        closure = import_module(f"{self.home}.loops.optimization.automatic").ClosureResult
+        patches.wrap(closure, "from_training_step_output", self._dividing)
+        strategy = import_module(f"{self.home}.strategies").Strategy
+        for name in _STEPS:
+            patches.wrap(strategy, name, self._passing)
+        evaluation = vars(loops)["_EvaluationLoop"]
+        patches.wrap(evaluation, "run", self._named(_title, _metrics))
+        patches.wrap(evaluation, "run", self._in_mode(Mode.EVAL))
+        patches.wrap(vars(loops)["_PredictionLoop"], "run", self._in_mode(Mode.PREDICT))
+        patches.wrap(import_module(self.home).Trainer, "save_checkpoint", self._saves)
+        connectors = f"{self.home}.trainer.connectors.logger_connector"
+        connector = vars(import_module(f"{connectors}.logger_connector"))["_LoggerConnector"]
+        results = vars(import_module(f"{connectors}.result"))["_ResultCollection"]
+        patches.wrap(results, "metrics", self._measuring)
+        patches.wrap(connector, "on_batch_end", self._logging_batch)
+        patches.wrap(connector, "on_epoch_end", self._logging)
+
+    def _dividing(self, original: Function) -> Function:
+        told = self._session.hook("losses", self._torch.losses.divided, None, Resting.SKIPS)
+
+        def from_training_step_output(output: Any, normalize: int = 1) -> Any:
+            try:
+                result = original(output, normalize)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+            loss = output.get("loss") if isinstance(output, Mapping) else output
+            told(loss, result.closure_loss, normalize, "Lightning")
+            return result
+
+        return from_training_step_output
+
+    def _passing(self, original: Function) -> Function:
+        return self._torch.modules.as_pass(original, attrgetter("lightning_module"))
+
+    def _measuring(self, original: Function) -> Function:
+        def metrics(results: Any, on_step: bool) -> Any:
+            try:
+                self._latest = original(results, on_step)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+            return self._latest
+
+        return metrics
+
+    def _logging(self, original: Function) -> Function:
+        """The numbers of a batch or an epoch, as Lightning has just put them together."""
+
+        def log(connector: Any, *args: Any, **kwargs: Any) -> Any:
+            self._take_latest()
+            try:
+                result = original(connector, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+            metrics = self._take_latest()
+            if metrics and not _is_aside(connector.trainer):
+                self._note(_all_of(metrics))
+            return result
+
+        return log
+
+    def _logging_batch(self, original: Function) -> Function:
+        """The numbers of a batch; while the hooks rest, those of inspected steps are enough."""
+        state, logging = self._session.state, self._logging(original)
+
+        def log(connector: Any, *args: Any, **kwargs: Any) -> Any:
+            if state.is_resting:
+                try:
+                    return original(connector, *args, **kwargs)
+                except BaseException as error:
+                    drop_frame(error)
+                    raise
+            return logging(connector, *args, **kwargs)
+
+        return log
+
+    def _take_latest(self) -> Mapping[str, Mapping[str, Any]] | None:
+        latest, self._latest = self._latest, None
+        return latest
+
+
+def _title(loop: Any, *_args: Any, **_kwargs: Any) -> str:
+    """The name of an evaluation; two batches before training are only a check."""
+    if loop.trainer.sanity_checking:
+        return "sanity check"
+    return "test" if loop.trainer.testing else "validation"
+
+
+def _metrics(_loop: Any, result: Any) -> list[dict[str, Any]]:
+    """What was logged in an evaluation, by data loader."""
+    return result if isinstance(result, list) else []
+
+
+def _is_aside(trainer: Any) -> bool:
+    """Whether nothing counts yet: a check before training, a batch that only adds gradients."""
+    return bool(
+        trainer.sanity_checking
+        or (
+            trainer.training
+            and trainer.lightning_module.automatic_optimization
+            and _is_between_updates(trainer.fit_loop)
+        )
+    )
+
+
+def _all_of(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What goes to the loggers, and what only callbacks see; each number under one name."""
+    logged = metrics["log"]
+    known = {id(value) for value in logged.values()}
+    others = {name: one for name, one in metrics["callback"].items() if id(one) not in known}
+    return {**others, **logged}

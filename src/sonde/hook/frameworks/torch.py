@@ -1,0 +1,157 @@
+"""PyTorch: steps, phases, losses and tensors of a loop that knows nothing of us."""
+
+import gc
+import sys
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+from torch.utils.data import get_worker_info
+
+from sonde.hook.frameworks._adapter import Adapter
+from sonde.hook.inspections import Looks
+from sonde.hook.resident_memory import ResidentMemory
+from sonde.hook.session import Session
+from sonde.hook.stall_stacks import Standing
+from sonde.hook.torch.checks.batch_fingerprints import Batches
+from sonde.hook.torch.checks.inner_inspections import InnerLooks
+from sonde.hook.torch.checks.loss_inputs import Given
+from sonde.hook.torch.checks.model_inputs import GivenBatches
+from sonde.hook.torch.checks.state_checks import Checks
+from sonde.hook.torch.data.loaders import Loading
+from sonde.hook.torch.data.output_time import OutputTime
+from sonde.hook.torch.data.waits import Waiting
+from sonde.hook.torch.loop.criteria import Criteria
+from sonde.hook.torch.loop.cuda_graphs import Captures
+from sonde.hook.torch.loop.ddp import Communication
+from sonde.hook.torch.loop.deferred_hooks import Quiet
+from sonde.hook.torch.loop.device_phases import Marks, device_in_use
+from sonde.hook.torch.loop.evaluations import Evaluations
+from sonde.hook.torch.loop.gradient_norms import Norms
+from sonde.hook.torch.loop.loss_graph import PART as MADE_OF
+from sonde.hook.torch.loop.loss_graph import LossGraph
+from sonde.hook.torch.loop.loss_kinds import PART as KINDS
+from sonde.hook.torch.loop.loss_kinds import LossKinds
+from sonde.hook.torch.loop.losses import Losses
+from sonde.hook.torch.loop.modules import Modules
+from sonde.hook.torch.loop.resting import Rest
+from sonde.hook.torch.loop.resuming import Resuming
+from sonde.hook.torch.loop.training_loop import TrainingLoop, Watch
+from sonde.hook.torch.patching.compiler import Compiler
+from sonde.hook.torch.patching.hidden_operations import unseen
+from sonde.hook.torch.patching.hooks import Hooks
+from sonde.hook.torch.patching.names import Names
+from sonde.hook.torch.patching.patches import Patches
+from sonde.hook.torch.profiler.allocator import DeviceMemory
+from sonde.hook.torch.profiler.other_profilers import OtherProfilers
+from sonde.hook.torch.tensors.activations import Activations
+from sonde.hook.torch.tensors.device_scalars import Scalars
+from sonde.hook.torch.tensors.due_tensors import Gather
+from sonde.hook.torch.tensors.forward_tensors import Offers
+from sonde.hook.torch.tensors.functional import Functional
+from sonde.hook.torch.tensors.script_tensors import Told
+from sonde.hook.torch.tensors.tensor_records import Records
+
+
+class PyTorch(Adapter):
+    """Puts the parts together, one set of them per process."""
+
+    def __init__(self) -> None:
+        self._patches = Patches()
+
+    def attach(self, session: Session) -> None:
+        """Puts the hooks in place."""
+        _introduce(session)
+        self.names, scalars = Names(), Scalars(session)
+        records, looks, hooks = Records(session), Looks(session), Hooks()
+        gather = Gather(session, self.names, records, looks)
+        rest, marks = Rest(session, hooks, self._patches), Marks(session)
+        quiet = Quiet(session, gather.steps_until_due, looks, rest)
+        self.modules = Modules(session, self.names, marks, quiet, hooks)
+        self.losses = losses = Losses(session, scalars)
+        watch = Watch(session, quiet, self.modules, self.names, losses, marks)
+        self._loop = TrainingLoop(watch)
+        norms = Norms(session, scalars, self._loop.optimizers, gather, rest)
+        checks = Checks(watch, self._loop, looks)
+        losses.on_jump.append(session.guard.shield("losses out of range", looks.inspect_now, None))
+        self._loop.listen("tensors", gather, needs_optimizer=False)
+        self._loop.listen("norms", norms, needs_optimizer=False)
+        self._loop.listen("state checks", checks)
+        self.waiting = waiting = Waiting(session, quiet, self.modules.refresh)
+        self.evaluations = Evaluations(session, self.modules)
+        self.loading = Loading(session, self.evaluations.iterates)
+        self.other_profilers = OtherProfilers()
+        _ = DeviceMemory(session), ResidentMemory(session)
+        inside = self.criteria, _ = self._inside_of_passes(session, gather, scalars, looks)
+        self._compiler = Compiler(session, rest.give_up)
+        session.frameworks.take_tensors_with(Told(session, records, scalars))
+        session.listeners.before_scripted_step(losses.take_all)
+        session.listeners.on_end(scalars.send)
+        session.listeners.on_step("scalars", lambda _step: scalars.send())
+        outside = (
+            *(Captures(session), Resuming(session), self.modules, self._loop, norms, waiting),
+            *(Communication(session, self.modules), OutputTime(session)),
+        )
+        for part in (*outside, self.loading, self.other_profilers, *inside, self._compiler):
+            part.attach(self._patches)
+
+    def _inside_of_passes(
+        self, session: Session, gather: Gather, scalars: Scalars, looks: Looks
+    ) -> tuple[Criteria, Functional]:
+        """What is seen while a model computes."""
+        offers = Offers(session, gather, looks)
+        activations = Activations(session, self.modules, self.names, offers)
+        Batches(session, self.modules)
+        InnerLooks(session, self.modules, looks, self.names, (offers, activations))
+        given = Given(session, looks)
+        graph = LossGraph(session, looks, given)
+        kinds = LossKinds(session, self._loop.loss_kinds)
+        self._loop.at_backward += [
+            looks.part(MADE_OF, graph.backward_begins),
+            session.guard.shield(KINDS, kinds.backward_begins, None),
+        ]
+        look = looks.part("what loss functions are given", given.look)
+        criteria = Criteria(session, self.modules, scalars, offers, look)
+        # evaluations are over once their losses are known, and have names when samples are told
+        session.listeners.on_step("evaluations", self.evaluations.step_over)
+        session.listeners.on_end(self.evaluations.end)
+        GivenBatches(session, self.modules)
+        return (
+            criteria,
+            Functional(session, self.modules, self.names, offers, activations),
+        )
+
+    def part_loaded(self, name: str) -> None:
+        """Checkpoints of many processes are often a later import."""
+        self.waiting.attach_checkpoints(self._patches)
+
+    def adopt(self) -> None:
+        """Finds the models and optimizers that were made before us."""
+        modules, optimizers = [], []
+        for one in gc.get_objects():
+            # what an object says of its class is not asked: some warn, some import
+            if issubclass(type(one), nn.Module):
+                modules.append(one)
+            elif issubclass(type(one), Optimizer) and "param_groups" in vars(one):
+                optimizers.append(one)
+        self.modules.adopt(modules)
+        self._loop.optimizers.adopt(optimizers)
+
+    def detach(self) -> None:
+        """Takes everything away."""
+        self._loop.detach()
+        self.modules.detach()
+        self._compiler.detach(self._patches)
+        self._patches.undo()
+
+
+def _introduce(session: Session) -> None:
+    """What the session has to know of PyTorch; and who looks where its thread stands."""
+    session.frameworks.describe(
+        "torch",
+        around=unseen,
+        find_device=device_in_use,
+        may_begin=lambda: get_worker_info() is None,
+    )
+    session.frameworks.add_versions(torch=str(torch.__version__), python=sys.version.split()[0])
+    Standing(session)

@@ -1,0 +1,102 @@
+"""The Trainer of transformers: accumulation, evaluation, its own log, its checkpoints."""
+
+from importlib import import_module
+from typing import Any
+
+from sonde.hook.frameworks._on_torch import Function, OnTorch
+from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.torch.patching.patches import Patches
+from sonde.records.step import Mode
+
+_EVAL = "eval"
+_PREFIX = 2  # its place among the arguments of `evaluate`
+_TIMES = ("_runtime", "_per_second", "_time", "epoch")
+
+
+class Transformers(OnTorch):
+    """Sees what the Trainer does beside PyTorch."""
+
+    package = "transformers"
+    source = "huggingface"
+
+    def _wrap(self, patches: Patches) -> None:
+        trainer = import_module("transformers.trainer").Trainer
+        patches.wrap(trainer, "training_step", self._training_step)
+        patches.wrap(trainer, "evaluate", self._named(_title, _metrics))
+        patches.wrap(trainer, "evaluate", self._in_mode(Mode.EVAL))
+        patches.wrap(trainer, "prediction_step", self._prediction_step)
+        patches.wrap(trainer, "predict", self._named(_test_title, _test_metrics))
+        patches.wrap(trainer, "predict", self._in_mode(Mode.PREDICT))
+        patches.wrap(trainer, "log", self._log)
+        for name in ("_save_checkpoint", "save_model"):
+            patches.wrap(trainer, name, self._saves)
+
+    def _training_step(self, original: Function) -> Function:
+        """The losses of a step add up, whether the Trainer divides them or the model has."""
+
+        def training_step(trainer: Any, *args: Any, **kwargs: Any) -> Any:
+            usual = trainer.args.gradient_accumulation_steps
+            divisor = getattr(trainer, "current_gradient_accumulation_steps", usual)
+            is_told = divisor != 1 and self._divides(divisor, "the Trainer")
+            try:
+                return original(trainer, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+            finally:
+                if is_told:
+                    self._undivided()
+
+        return training_step
+
+    def _prediction_step(self, original: Function) -> Function:
+        """The Trainer scales what the model returns: by the number of workers, for one."""
+        correct = self._session.hook("losses of evaluations", self._torch.criteria.correct, None)
+
+        def prediction_step(trainer: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                result = original(trainer, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+            correct(result[0])
+            return result
+
+        return prediction_step
+
+    def _log(self, original: Function) -> Function:
+        def log(trainer: Any, logs: Any, *args: Any, **kwargs: Any) -> Any:
+            self._note(dict(logs))
+            try:
+                return original(trainer, logs, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+
+        return log
+
+
+def _title(_trainer: Any, *args: Any, **kwargs: Any) -> str:
+    """The name of an evaluation, from the prefix of its metrics."""
+    prefix = _prefix(args, kwargs, _EVAL)
+    return "validation" if prefix == _EVAL else prefix.removeprefix(f"{_EVAL}_")
+
+
+def _test_title(_trainer: Any, *args: Any, **kwargs: Any) -> str:
+    """The name of predictions, which have a loss where there are labels."""
+    return _prefix(args, kwargs, "test")
+
+
+def _prefix(args: tuple[Any, ...], kwargs: dict[str, Any], usual: str) -> str:
+    return str(kwargs.get("metric_key_prefix", args[_PREFIX] if len(args) > _PREFIX else usual))
+
+
+def _test_metrics(trainer: Any, result: Any) -> list[dict[str, Any]]:
+    """What was measured of predictions."""
+    return _metrics(trainer, getattr(result, "metrics", None))
+
+
+def _metrics(_trainer: Any, result: Any) -> list[dict[str, Any]]:
+    """What was measured, without how long it took."""
+    numbers = result if isinstance(result, dict) else {}
+    return [{name: one for name, one in numbers.items() if not name.endswith(_TIMES)}]

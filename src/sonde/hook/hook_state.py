@@ -1,0 +1,87 @@
+"""The flags that every hook checks first: recording on or off, hooks resting, notes pending."""
+
+from collections.abc import Callable
+
+
+class HookState:
+    """Whether hooks record, and what must happen before they do.
+
+    Hooks hold a reference to this object: it is reset in place and never replaced.
+    """
+
+    __slots__ = (
+        *("is_on", "is_paused", "holds", "is_resting", "has_notes"),
+        *("catch_up", "flush_rest", "_forget"),
+    )
+
+    def __init__(self) -> None:
+        self.catch_up: Callable[[], None] = _do_nothing  # replays all deferred events
+        self.flush_rest: Callable[[], None] = _do_nothing  # records what was counted at rest
+        self._forget: Callable[[], None] = _do_nothing
+        self.reset()
+
+    def reset(self) -> None:
+        """Start a new life, in which nothing is recorded yet."""
+        self.is_on = False
+        self.is_paused = False
+        self.holds = 0  # CUDA graphs being captured
+        self.is_resting = False  # hooks are removed: only the ends of steps are counted
+        self.has_notes = False  # events were deferred and not replayed yet
+
+    def forget_notes(self) -> None:
+        """Drop deferred events: in a forked child they belong to the parent."""
+        self._forget()
+
+    def defer_to(self, catch_up: Callable[[], None], forget: Callable[[], None]) -> None:
+        """Set what replays deferred events, and what drops them."""
+        self.catch_up, self._forget = catch_up, forget
+
+    def rest_with(self, flush: Callable[[], None]) -> None:
+        """Set what records the steps that were counted while hooks rest."""
+        self.flush_rest = flush
+
+    def set_notes(self, *, are_pending: bool) -> None:
+        """Say whether deferred events wait for their replay."""
+        self.has_notes = are_pending
+
+    def begin_rest(self) -> None:
+        """Hooks are removed; whatever is counted meanwhile waits as notes do."""
+        self.is_resting = self.has_notes = True
+
+    def end_rest(self) -> None:
+        """Hooks return, and nothing waits."""
+        self.is_resting = self.has_notes = False
+
+    def abandon_rest(self) -> None:
+        """Hooks return in a forked child."""
+        self.is_resting = False
+
+    def add_hold(self) -> bool:
+        """Add a hold; whether it is the first one."""
+        self.holds += 1
+        return self.holds == 1
+
+    def remove_hold(self) -> bool:
+        """Remove a hold; whether it was the last one."""
+        was_last, self.holds = self.holds == 1, max(0, self.holds - 1)
+        return was_last
+
+    def switch_on(self) -> None:
+        """Record, unless paused."""
+        self.is_on = not self.is_paused
+
+    def switch_off(self) -> None:
+        """Record nothing."""
+        self.is_on = False
+
+    def pause(self) -> None:
+        """Record nothing until `resume`."""
+        self.is_paused, self.is_on = True, False
+
+    def resume(self, *, is_on: bool) -> None:
+        """End a pause."""
+        self.is_paused, self.is_on = False, is_on
+
+
+def _do_nothing() -> None:
+    """Nothing is deferred in a process without a framework."""

@@ -1,0 +1,64 @@
+"""Callbacks of a session: at its beginning and end, before a flush, after each step."""
+
+from collections.abc import Callable
+
+from sonde.guard import Guard
+from sonde.hook.steps import At, FinishedStep
+
+
+class Listeners:
+    """Who is called when."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._begin: list[Callable[[], None]] = []
+        self._end: list[Callable[[], None]] = []
+        self._flush: list[Callable[[], None]] = []
+        self._scripted_step: list[Callable[[], None]] = []
+        # read in place: these are called for every step and every number
+        self.steps: list[Callable[[FinishedStep], None]] = []
+        self.non_finite: list[Callable[[str, float, At], None]] = []
+
+    def on_begin(self, listener: Callable[[], None]) -> None:
+        """Call it when training begins, in a forked child once more."""
+        self._begin.append(listener)
+
+    def on_end(self, listener: Callable[[], None]) -> None:
+        """Call it after the last step, before the last flush."""
+        self._end.append(listener)
+
+    def before_flush(self, listener: Callable[[], None]) -> None:
+        """Call it before rows are written, in the worker thread."""
+        self._flush.append(listener)
+
+    def before_scripted_step(self, listener: Callable[[], None]) -> None:
+        """Call it before a step that the script ends itself with `sonde.step`."""
+        self._scripted_step.append(listener)
+
+    def on_step(self, part: str, listener: Callable[[FinishedStep], None]) -> None:
+        """Call it after each step; a failing listener is dropped."""
+        self.steps.append(self._guard.shield(part, listener, None))
+
+    def on_non_finite(self, listener: Callable[[str, float, At], None]) -> None:
+        """Call it with each recorded number that is infinite or NaN, in any thread."""
+        self.non_finite.append(listener)
+
+    def begin(self) -> None:
+        """Training begins."""
+        for listener in self._begin:
+            self._guard.call("the beginning", listener, None)
+
+    def end(self) -> None:
+        """Training is over."""
+        for listener in self._end:
+            self._guard.call("the end", listener, None)
+
+    def flush(self) -> None:
+        """Rows are about to be written."""
+        for listener in self._flush:
+            listener()
+
+    def scripted_step(self) -> None:
+        """The script ends a step."""
+        for listener in self._scripted_step:
+            listener()

@@ -1,0 +1,95 @@
+"""The overhead account of a session: how long training took so far, and how much hooks took."""
+
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import TypeVar
+
+from sonde.clock import NANOSECONDS, Clock, thread_cpu_ns
+from sonde.hook.budget import Budget
+from sonde.hook.hook_state import HookState
+from sonde.hook.profile_windows import Windows
+
+Result = TypeVar("Result")
+
+
+class Resting(Enum):
+    """What a hook does that is called while the hooks rest."""
+
+    WAKES = auto()  # all hooks return first
+    FLUSHES = auto()  # what was counted is recorded first, and the hooks go on resting
+    SKIPS = auto()  # nothing
+
+
+class Overhead:
+    """Counts everything that Sonde runs inside the training process."""
+
+    __slots__ = ("_accounted_ns", "_clock", "_least_ns", "_state", "_windows", "budget", "hook_ns")
+
+    def __init__(self, clock: Clock, state: HookState, windows: Windows) -> None:
+        self._clock = clock
+        self._state = state
+        self._windows = windows
+        self.reset(0.0)
+
+    def reset(self, percent: float) -> None:
+        """Start a new life with a budget of so many percent of the training time."""
+        self.budget = Budget(percent)
+        self.hook_ns = 0  # of the training thread, since the last `account`
+        self._accounted_ns = 0  # until when training time was counted
+        self._least_ns: dict[str, int] = {}
+
+    @property
+    def training_seconds(self) -> float:
+        """How long training took so far."""
+        seconds = self.budget.training_seconds
+        if self._state.is_resting and self._accounted_ns:
+            seconds += max(0, self._clock.now_ns() - self._accounted_ns) / NANOSECONDS
+        return seconds
+
+    def charge(self, hook_ns: int) -> None:
+        """Count time that no hook has timed itself."""
+        self.hook_ns += hook_ns
+
+    def refund(self, hook_ns: int) -> None:
+        """Leave out time that a hook has timed and that is counted elsewhere."""
+        self.hook_ns -= hook_ns
+
+    def interrupt(self) -> None:
+        """Count no training time until the next step."""
+        self._accounted_ns = 0
+
+    def account(self, start_ns: int, end_ns: int) -> None:
+        """Count the time until then, and what hooks took of it.
+
+        Args:
+            start_ns: Where the time begins that was not counted, if nothing was counted before.
+            end_ns: Until when.
+        """
+        hook_ns, self.hook_ns = self.hook_ns, 0
+        begin_ns = self._accounted_ns or start_ns
+        self._accounted_ns = max(begin_ns, end_ns)
+        if not self._windows.is_open:  # under a profiler, hooks take longer than they do otherwise
+            seconds = (self._accounted_ns - begin_ns) / NANOSECONDS
+            self.budget.step_over(seconds, hook_ns / NANOSECONDS)
+
+    def account_counted(self, start_ns: int, end_ns: int, hook_ns: int) -> None:
+        """Count the time of steps that were only counted, of which hooks took `hook_ns` in all."""
+        begin_ns = self._accounted_ns or start_ns
+        self._accounted_ns = max(begin_ns, end_ns)
+        if not self._windows.is_open:
+            seconds = (self._accounted_ns - begin_ns) / NANOSECONDS
+            self.budget.counted(seconds, hook_ns / NANOSECONDS)
+
+    def queue(self, kind: str, function: Callable[..., Result], *arguments: object) -> Result:
+        """Call a function that fills a device's queue.
+
+        Where the queue is full it waits for the training's own work, which costs the training
+        nothing: what is counted is the least that such a call has ever taken.
+        """
+        began_ns = thread_cpu_ns()
+        result = function(*arguments)
+        took_ns = thread_cpu_ns() - began_ns
+        least_ns = min(took_ns, self._least_ns.get(kind, took_ns))
+        self._least_ns[kind] = least_ns
+        self.hook_ns -= took_ns - least_ns
+        return result

@@ -1,0 +1,117 @@
+"""Data loaders: every process's batches, their items and collation, waits, pinning."""
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from torch.utils.data._utils import pin_memory as pinning
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from sonde.hook.frameworks.torch import PyTorch
+from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.profilers._profiler import Profiler
+from sonde.hook.session import Session
+from sonde.hook.torch.data.loader_batches import Stretch
+from sonde.hook.torch.data.loader_rows import lane
+from sonde.hook.torch.patching.patches import Patches
+from sonde.records.loading import Operation
+from sonde.records.profile import Window
+
+if TYPE_CHECKING:
+    from sonde.hook.torch.data.loaders import Loading
+
+_LEAST_BATCHES = 2  # of each loader process: in one step most of them begin none
+
+
+class DataLoaders(Profiler):
+    """Looks closely at the batches of a few steps, in whichever process they are made.
+
+    A loader process is asked for its next batches; one that begins none while the window is open
+    answers afterwards.
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._patches = Patches()
+        self._pinning = threading.local()
+        self._loading: Loading | None = None
+
+    def begin(self, window: Window) -> str | None:
+        adapter = self.session.frameworks.adapters.get("torch")
+        if not isinstance(adapter, PyTorch):
+            return "PyTorch is not used"
+        self._loading = adapter.loading
+        is_timed = window.duration_seconds is not None
+        self._loading.open(None if is_timed else max(_LEAST_BATCHES, window.num_steps))
+        self._patches.wrap(_BaseDataLoaderIter, "__next__", self._next)
+        self._patches.wrap(pinning, "pin_memory", self._pin)
+        return None
+
+    def end(self, window: Window) -> None:
+        self._patches.undo()
+        if self._loading is not None:
+            self._loading.close(is_last=window.duration_seconds is not None)
+            self._loading = None
+
+    def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        note = self.session.guard.shield("data loaders", self._waited, None)
+        count_ready = self.session.guard.shield("data loaders", _ready, None)
+        now_ns = self.session.clock.now_ns
+
+        def awaited(iterator: Any) -> Any:
+            try:
+                ready = count_ready(iterator)
+                start_ns = now_ns()
+                batch = original(iterator)
+                note(iterator, Stretch(start_ns, now_ns()), ready)
+                return batch
+            except BaseException as error:
+                drop_frame(error)
+                raise
+
+        return awaited
+
+    def _waited(self, iterator: Any, took: Stretch, ready: int | None) -> None:
+        if self._loading is not None and self.session.state.is_on:
+            rows = self._loading.rows
+            where = lane(rows.number_of_iterator(iterator))
+            facts = {"ready": ready} if ready is not None else None
+            rows.operation(Operation.WAIT, where, took, facts)
+
+    def _pin(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Only the outermost call: what holds tensors is pinned by calling it again."""
+        note = self.session.guard.shield("data loaders", self._pinned, None)
+        now_ns = self.session.clock.now_ns
+
+        def pinned(data: Any, *given: Any, **named: Any) -> Any:
+            try:
+                if getattr(self._pinning, "is_on", False):
+                    return original(data, *given, **named)
+                self._pinning.is_on = True
+                start_ns = now_ns()
+                try:
+                    return original(data, *given, **named)
+                finally:
+                    self._pinning.is_on = False
+                    note(Stretch(start_ns, now_ns()))
+            except BaseException as error:
+                drop_frame(error)
+                raise
+
+        return pinned
+
+    def _pinned(self, took: Stretch) -> None:
+        if self._loading is not None and self.session.state.is_on:
+            self._loading.rows.operation(Operation.PINNING, "loader pinning", took)
+
+
+def _ready(iterator: Any) -> int | None:
+    """How many batches had arrived when the next one was asked for, where it can be told."""
+    tasks = getattr(iterator, "_task_info", None)
+    queue = getattr(iterator, "_data_queue", None)
+    if tasks is None or queue is None:
+        return None
+    try:
+        return sum(len(one) > 1 for one in tasks.values()) + int(queue.qsize())
+    except NotImplementedError:  # of some systems
+        return None

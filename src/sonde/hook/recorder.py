@@ -1,0 +1,75 @@
+"""Rows of a training process: numbers, observations, events and operations of its steps."""
+
+from collections.abc import Callable
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from sonde.hook.listeners import Listeners
+from sonde.hook.pending_rows import Rows
+from sonde.hook.steps import At, FinishedStep, Steps
+from sonde.store.format import EVENTS, OBSERVATIONS, OPERATIONS, SCALARS
+
+if TYPE_CHECKING:
+    from sonde.hook.counted_steps import EventRow
+
+
+class Recorder:
+    """Adds rows of the step under way, at the current time or at the time of a replayed event."""
+
+    def __init__(self, now_ns: Callable[[], int], listeners: Listeners) -> None:
+        self.rows = Rows(EVENTS, SCALARS, OBSERVATIONS, OPERATIONS)
+        # as cheap as can be: called for every span, and by profilers in any thread
+        self.event: Callable[[EventRow], None] = self.rows.adder(EVENTS)
+        self.operation = self.rows.adder(OPERATIONS)
+        self._add_scalar = self.rows.adder(SCALARS)
+        self._add_observation = self.rows.adder(OBSERVATIONS)
+        self._clock_ns = now_ns
+        self._now_ns = now_ns
+        self._non_finite = listeners.non_finite
+
+    def make_steps(self, on_finished: Callable[[FinishedStep], None]) -> Steps:
+        """Make the step tracker whose steps these rows belong to."""
+        self._steps = Steps(self._clock_ns, self.event, on_finished)
+        return self._steps
+
+    def take_time_from(self, now_ns: Callable[[], int] | None) -> None:
+        """Record at these times from now on; None: at the clock's."""
+        self._now_ns = now_ns or self._clock_ns
+        self._steps.take_time_from(self._now_ns)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether events are recorded as they happen, not replayed later."""
+        return self._now_ns == self._clock_ns
+
+    def scalar(
+        self,
+        name: str,
+        value: float,
+        source: str = "hook",
+        at: At | None = None,
+    ) -> None:
+        """Record a number of the step under way, or of the step `at`."""
+        mode, number = at or (self._steps.mode, self._steps.number)
+        self._add_scalar((name, self._now_ns(), number, mode, float(value), source))
+        if source == "hook" and not isfinite(value):
+            for listener in self._non_finite:
+                listener(name, value, (mode, number))
+
+    def scalar_at(self, name: str, value: float, time_ns: int, at: At) -> None:
+        """Record a number of a step that was only counted."""
+        mode, number = at
+        self._add_scalar((name, time_ns, number, mode, value, "hook"))
+
+    def observe(
+        self,
+        kind: str,
+        subject: str,
+        value: float = 0.0,
+        detail: str = "",
+        at: At | None = None,
+    ) -> None:
+        """Record a fact for rules, of the step under way or of the step `at`."""
+        mode, number = at or (self._steps.mode, self._steps.number)
+        row: tuple[Any, ...] = (kind, subject, self._now_ns(), number, mode, value, detail)
+        self._add_observation(row)

@@ -1,0 +1,77 @@
+"""The beginning of a worker's recording: tried again while the store cannot be written."""
+
+import atexit
+import multiprocessing.util
+import os
+from collections.abc import Callable
+
+from sonde.clock import Clock
+from sonde.errors import StoreError
+from sonde.hook.loss_report import send_losses
+from sonde.records.notice import TRAINING_STEPS, Notice, NoticeKind
+from sonde.settings import WorkerPlace
+from sonde.store.writer import Writer
+
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 10.0
+
+
+class Beginning:
+    """When to begin, and what was lost until then."""
+
+    def __init__(self, place: WorkerPlace, clock: Clock) -> None:
+        self._place = place
+        self._clock = clock
+        self._pid = os.getpid()
+        self._due = 0.0
+        self._pause = _FIRST_PAUSE_SECONDS
+        self._since_ns = 0
+        self._reason = ""
+        self._is_given_up = False
+
+    def is_due(self) -> bool:
+        """Whether to try now."""
+        if not self._due:
+            return True
+        return not self._is_given_up and self._clock.seconds() >= self._due
+
+    def attempt(self, begin: Callable[[], None]) -> None:
+        """Begin, unless the store fails."""
+        try:
+            begin()
+        except StoreError as error:
+            self._due = self._clock.seconds() + self._pause
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+            self._failed(str(error))
+
+    def report_to(self, writer: Writer) -> None:
+        """It has begun: what was lost before can be recorded."""
+        loss, self._reason = self._loss(), ""
+        if loss is not None:
+            writer.report_lost(loss)
+
+    def give_up(self, reason: str) -> None:
+        """Something else than the store has failed: there is no next attempt."""
+        self._due, self._is_given_up = 1.0, True
+        self._failed(reason)
+
+    def _failed(self, reason: str) -> None:
+        """Take note of a failure; if nothing follows, the launcher hears of it at the end."""
+        if not self._reason:
+            self._since_ns = self._clock.now_ns()
+            # processes of multiprocessing end without atexit
+            multiprocessing.util.Finalize(None, self._report, exitpriority=1)
+            atexit.register(self._report)
+        self._reason = reason
+
+    def _loss(self) -> Notice | None:
+        if not self._reason:
+            return None
+        now_ns = self._clock.now_ns()
+        return Notice(NoticeKind.LOST, TRAINING_STEPS, self._reason, self._since_ns, now_ns)
+
+    def _report(self) -> None:
+        loss = self._loss()
+        if loss is not None and self._pid == os.getpid():
+            send_losses(self._place.run_id, self._place.rank, [loss], is_recorded=False)
+            self._reason = ""

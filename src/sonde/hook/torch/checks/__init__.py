@@ -1,0 +1,1 @@
+"""State checks: facts about a PyTorch training that need no threshold."""

@@ -1,0 +1,49 @@
+"""How many steps lie between two comparisons of workers, so that all of them choose the same."""
+
+from sonde.hook.budget import Price
+from sonde.hook.session import Session
+
+_SHARE = 0.25  # of the overhead budget
+_CLOSELY_SECONDS = 2e-4  # what a step costs more that is watched closely for it
+_CHEAP_SECONDS = 5e-3  # the first ones come close together then
+
+
+class CheckInterval:
+    """As many as were asked for, or a power of two times that, until checks are cheap enough.
+
+    So workers that choose different intervals still have steps in common.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._price = Price()
+        self._stretch = 1
+        self._begun: tuple[int, float] | None = None  # the first check: its step, and when
+
+    def is_due(self, step: int) -> bool:
+        """Whether a step is one that is compared."""
+        every = self._session.settings.replica_check_every
+        if not every or step % every:
+            return False
+        number = step // every
+        return number % self._stretch == 0 or (self._is_cheap and number & (number - 1) == 0)
+
+    def adapt(self, step: int, price_seconds: float) -> None:
+        """Chooses the interval anew, by what the check before has cost and steps have taken."""
+        seconds = self._session.overhead.budget.training_seconds
+        if self._begun is None:
+            self._begun = step, seconds
+        else:
+            self._price.learn(price_seconds)
+        steps, trained = step - self._begun[0], seconds - self._begun[1]
+        if steps <= 0 or trained <= 0:
+            return
+        share = _SHARE * self._session.settings.overhead_percent / 100
+        needed = ((self._price.seconds or 0.0) + _CLOSELY_SECONDS) / (share * trained / steps)
+        self._stretch = 1
+        while self._stretch * self._session.settings.replica_check_every < needed:
+            self._stretch *= 2
+
+    @property
+    def _is_cheap(self) -> bool:
+        return (self._price.seconds or 0.0) <= _CHEAP_SECONDS

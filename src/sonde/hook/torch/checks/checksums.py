@@ -1,0 +1,127 @@
+"""Checksums of whole models, so that readers can tell whether all workers hold the same one.
+
+Nothing is sent between workers: each records its own checksum at the same steps.
+"""
+
+import ctypes
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from sonde.clock import thread_cpu_seconds
+from sonde.hook.session import Session
+from sonde.hook.steps import At
+from sonde.hook.torch.checks.check_interval import CheckInterval
+from sonde.hook.torch.checks.replicas import Replica, Replicas
+from sonde.hook.torch.tensors.snapshots import copies
+from sonde.records.observation import ObservationKind
+from sonde.records.step import Mode
+
+_FEW_BYTES = 2**16  # of a model that is summed up at once: to copy it would cost as much
+_PATTERNS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+_new_event: Callable[[], Any] = torch.cuda.Event
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Sums of bit patterns on their way from a device."""
+
+    memory: Tensor
+    event: Any
+    tell: Callable[[str], None]
+
+    def is_ready(self) -> bool:
+        return bool(self.event.query())
+
+    def take(self) -> None:
+        self.tell(f"{_checksum([self.memory]):016x}")
+
+
+class Checksums:
+    """Takes the checksums at the steps that are due."""
+
+    def __init__(self, session: Session, replicas: Replicas) -> None:
+        self._session = session
+        self._replicas = replicas
+        self._last_step = -1
+        self._interval = CheckInterval(session)
+        self._seconds = 0.0  # what the last ones took, here and in the backroom
+
+    def is_due(self, step: int) -> bool:
+        """Whether checksums are taken at a step."""
+        return self._replicas.are_compared and self._interval.is_due(step)
+
+    def before_update(self, _optimizer: Optimizer, _number: int) -> None:
+        """Nothing was updated yet, unless by another optimizer of the same step."""
+        step = self._session.steps.number
+        if step == self._last_step or not self.is_due(step):
+            return
+        self._last_step = step
+        self._interval.adapt(step, self._seconds)
+        if not self.is_due(step):
+            return
+        self._seconds = 0.0
+        began = thread_cpu_seconds()
+        for model in self._replicas.find():
+            self._take(model, (Mode.TRAIN.value, step))
+        self._seconds += thread_cpu_seconds() - began
+
+    def _take(self, model: Replica, at: At) -> None:
+        parameters = model.parameters
+
+        def tell(checksum: str) -> None:
+            kind = ObservationKind.REPLICA_CHECKSUM
+            self._session.recorder.observe(
+                kind, model.subject, float(model.is_wrapped), checksum, at
+            )
+
+        if all(one.device.type == "cpu" for one in parameters):
+            if sum(one.nbytes for one in parameters) <= _FEW_BYTES:
+                with torch.no_grad():
+                    tell(f"{_checksum(parameters):08x}")
+                return
+            named = {str(place): one for place, one in enumerate(parameters)}
+            copied = list(copies(named).values())
+
+            def sum_up() -> None:
+                began = thread_cpu_seconds()
+                tell(f"{_checksum(copied):08x}")
+                self._seconds += thread_cpu_seconds() - began
+
+            self._session.worker_thread.hand("checksums of replicas", sum_up)
+        elif len({one.device for one in parameters}) == 1 and parameters[0].is_cuda:
+            self._session.worker_thread.expect("checksums of replicas", _sums(parameters, tell))
+
+
+def _checksum(tensors: Sequence[Tensor]) -> int:
+    checksum = 0
+    for tensor in tensors:
+        dense = tensor.contiguous()
+        address = dense.data_ptr()
+        if not address:  # it is empty, or its memory was given back
+            continue
+        content = (ctypes.c_char * dense.nbytes).from_address(address)
+        checksum = zlib.crc32(content, checksum)
+    return checksum
+
+
+def _sums(parameters: Sequence[Tensor], tell: Callable[[str], None]) -> _Sums:
+    """Whole numbers add up to the same in any order, and wrap around where they are too large."""
+    with torch.no_grad():
+        sums = torch.stack([_pattern(one.detach()).sum(dtype=torch.int64) for one in parameters])
+        memory = torch.empty(sums.shape, dtype=sums.dtype, device="cpu", pin_memory=True)
+        memory.copy_(sums, non_blocking=True)
+    event = _new_event()
+    event.record(torch.cuda.current_stream(sums.device))
+    return _Sums(memory, event, tell)
+
+
+def _pattern(tensor: Tensor) -> Tensor:
+    real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    return real.view(_PATTERNS[real.itemsize])

@@ -1,0 +1,59 @@
+"""The size of the samples that a model is trained on: a curriculum makes them larger."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+
+from sonde.hook.session import Session
+from sonde.hook.steps import Pass
+from sonde.records.observation import ObservationKind
+from sonde.records.step import Mode
+
+_STABLE_BATCHES = 8  # of one size in a row: text batches of any length change all the time
+
+
+class InputSizes:
+    """Reports when samples get another size after many batches of one size."""
+
+    def __init__(self, session: Session, steps_behind: Callable[[], int]) -> None:
+        """Starts with no size.
+
+        Args:
+            session: Where changes are recorded.
+            steps_behind: Counts finished steps that the session does not count yet.
+        """
+        self._session = session
+        self._steps_behind = steps_behind
+        self.forget()
+
+    def forget(self) -> None:
+        """A training begins anew."""
+        self._size = 0
+        self._batches = 0
+
+    def note(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A model is given a batch to train on."""
+        size = _sample_size(args, kwargs)
+        if size == self._size:
+            self._batches += 1
+            return
+        session, kind = self._session, ObservationKind.INPUT_SIZE
+        if self._batches >= _STABLE_BATCHES and size and session.plan.needs(kind):
+            step = session.steps.likely(Pass.TRAIN)[-1][1] + self._steps_behind()
+            at = (Mode.TRAIN.value, step)
+            session.recorder.observe(
+                kind, "input", float(size), json.dumps({"before": self._size}), at
+            )
+        self._size, self._batches = size, 1
+
+
+def _sample_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """Numbers per sample of the first tensor; 0 where there is none."""
+    value = args[0] if args else next(iter(kwargs.values()), None)
+    if isinstance(value, dict | list | tuple):
+        value = next(iter(value.values() if isinstance(value, dict) else value), None)
+    if type(value) is not Tensor or not value.dim():
+        return 0
+    return value.numel() // max(1, len(value))

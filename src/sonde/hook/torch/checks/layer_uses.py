@@ -1,0 +1,125 @@
+"""How layers are used whose parameters get no gradient: cut off, under no_grad, beside the way."""
+
+import sys
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sonde.hook.steps import Pass
+from sonde.hook.torch.loop.modules import Modules
+from sonde.hook.torch.patching.hooks import Hooks
+from sonde.hook.torch.patching.names import callers, is_inside
+
+CUT = "cut"  # it is run before everything that gets gradients
+# it is run under no_grad() in training; then comes where
+UNTRACKED = "untracked"  # with weights as they were made
+FROZEN = "frozen"  # with weights that were loaded, or have learned before; or not at every step
+SIDE = "side"  # it is run after layers that get gradients: what it gives goes nowhere
+UNUSED = "unused"  # it is not run
+
+
+@dataclass(slots=True)
+class _Runs:
+    """How a layer was run."""
+
+    with_gradients: bool = False
+    untracked: int = 0  # runs in training, without gradients
+    place: str = ""  # the line of the script that has run it so
+
+
+class Uses:
+    """Hooks on all layers for a few passes; nothing is asked of a device."""
+
+    def __init__(self, modules: Modules) -> None:
+        self._modules = modules
+        self._hooks = Hooks()
+        self._layers: dict[int, list[weakref.ref[Tensor]]] = {}  # the parameters of each
+        self._runs: dict[int, _Runs] = {}  # in order of their first runs
+
+    def watch(self) -> None:
+        """Begins, unless anything is compiled: its graph would be made again because of hooks."""
+        self.stop()
+        if _has_compiled():
+            return
+        for root in self._modules.roots:
+            for module in root.modules():
+                parameters: list[Tensor] = list(module.parameters(recurse=False))
+                own = [weakref.ref(one) for one in parameters]
+                if own and _can_be_told(module):
+                    self._layers[id(module)] = own
+                    self._hooks.put(module, self._before(), None)
+
+    def stop(self) -> None:
+        """Takes the hooks away and forgets."""
+        self._hooks.remove()
+        self._layers, self._runs = {}, {}
+
+    def of(self, parameters: Sequence[Tensor | None], steps: int) -> list[str]:
+        """How the layer of each parameter is used in so many steps; empty if that is not known."""
+        uses: dict[int, str] = {}
+        is_past = False  # a layer that gets gradients was run
+        for layer, runs in self._runs.items():
+            own = _alive(self._layers[layer])
+            if any(one.grad is not None for one in own):
+                is_past = True
+                continue
+            use = SIDE if is_past else CUT
+            if not runs.with_gradients:
+                use = FROZEN if self._modules.are_loaded(own) else UNTRACKED
+                use = f"{use} {runs.place}" if runs.untracked >= steps else FROZEN
+            uses |= {id(one): use for one in own}
+        for references in self._layers.values():
+            for one in _alive(references):
+                uses.setdefault(id(one), UNUSED)
+        return ["" if one is None else uses.get(id(one), "") for one in parameters]
+
+    def _before(self) -> Any:
+        is_compiling = torch.compiler.is_compiling
+
+        def before(module: nn.Module, _args: Any, _kwargs: Any) -> None:
+            if not is_compiling() and id(module) in self._layers:
+                self._run(module)
+
+        return before
+
+    def _run(self, module: nn.Module) -> None:
+        runs = self._runs.setdefault(id(module), _Runs())
+        if torch.is_grad_enabled():
+            runs.with_gradients = True
+        elif module.training or self._is_in_training():
+            runs.untracked += 1
+            runs.place = runs.place or _place_in_script()
+
+    def _is_in_training(self) -> bool:
+        """Whether the pass under way is one that has begun with gradients."""
+        modules = self._modules
+        forward = modules.latest
+        return modules.is_running and forward is not None and forward.kind is Pass.TRAIN
+
+
+def _can_be_told(module: nn.Module) -> bool:
+    """Not of one with children: it may run without using what it has beside them."""
+    has_children = any(True for _ in module.children())
+    return not has_children and not isinstance(module, torch.jit.ScriptModule)
+
+
+def _place_in_script() -> str:
+    """The line that is under way outside of PyTorch and of us."""
+    for frame in callers():
+        if not is_inside(frame):
+            return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    return ""
+
+
+def _alive(references: Sequence[weakref.ref[Tensor]]) -> list[Tensor]:
+    return [one for reference in references if (one := reference()) is not None]
+
+
+def _has_compiled() -> bool:
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", None)
+    return bool(counters and counters["stats"]["unique_graphs"])

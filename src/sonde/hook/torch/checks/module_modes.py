@@ -1,0 +1,148 @@
+"""Whether models and their modules are in the mode of the step they are used in."""
+
+import json
+import weakref
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.dropout import _DropoutNd
+from torch.optim import Optimizer
+
+from sonde.hook.session import Session
+from sonde.hook.steps import At
+from sonde.hook.torch.loop.forward_passes import ForwardPass
+from sonde.hook.torch.loop.modules import Modules
+from sonde.hook.torch.loop.optimizers import parameters_of
+from sonde.hook.torch.patching.names import Names, unwrapped, walk
+from sonde.records.observation import ObservationKind
+from sonde.records.step import NO_STEP, Mode
+
+_MOST_NAMES = 16
+_EVERY_PASSES = 64  # the modules inside; the model as a whole is looked at in every pass
+_WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
+
+Sensitive = list[tuple[str, "weakref.ref[nn.Module]"]]
+
+
+class Modes:
+    """Compares, pass by pass, and says what has changed.
+
+    A pass in eval mode with gradients is training only if an optimizer of that model steps, and no
+    pass in train mode comes before it does: evaluations without no_grad() are like that, and passes
+    that look for adversarial inputs.
+    """
+
+    def __init__(self, session: Session, modules: Modules, names: Names) -> None:
+        self._session = session
+        self._modules = modules
+        self._names = names
+        self._sensitive: dict[int, tuple[int, Sensitive]] = {}
+        self._passes: dict[tuple[int, bool], tuple[bool, int]] = {}  # last mode, and how many
+        self._trained: dict[int, int] = {}  # passes of a model with gradients, in train mode
+        self._updated: tuple[int, list[weakref.ref[Optimizer]]] = (NO_STEP, [])  # in which step
+        self._said: dict[tuple[str, str], str] = {}
+        self._wrong: set[str] = set()  # models that train in eval mode
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a model trains in eval mode just now: its way back must not be missed."""
+        return bool(self._wrong)
+
+    def begins(self, forward: ForwardPass, root: nn.Module, *_inputs: object) -> None:
+        """An outermost pass begins."""
+        has_gradients, is_training = torch.is_grad_enabled(), root.training
+        model = id(unwrapped(root))
+        if has_gradients and is_training:
+            self._trained[model] = self._trained.get(model, 0) + 1
+        key = (id(root), has_gradients)
+        before, count = self._passes.get(key, (not is_training, 0))
+        self._passes[key] = (is_training, count + 1)
+        if before == is_training and count % _EVERY_PASSES:
+            return
+        sensitive = self._sensitive_of(root)
+        in_training = [name for name, one in sensitive if (module := one()) and module.training]
+        # who freezes a batch normalization wants its statistics kept, too
+        known = [name for name, one in sensitive if not (has_gradients and _is_frozen(one()))]
+        subject = self._names.prefix_of(root) or type(unwrapped(root)).__name__
+
+        reference, trained = weakref.ref(root), self._trained.get(model, 0)
+
+        def settled(at: At) -> None:
+            is_train_step = at[0] == Mode.TRAIN
+            if is_train_step != has_gradients or at[1] == NO_STEP:
+                # a teacher in a training step; or a pass that only looks at gradients, or for which
+                # nobody has switched them off: the next one may be another matter
+                if has_gradients:
+                    self._passes.pop(key, None)
+                return
+            if is_train_step and not is_training and self._trained.get(model, 0) != trained:
+                return  # what was trained is another pass
+            if is_train_step and not self._is_trained(reference(), at[1]):
+                return  # a frozen backbone, or a network that only judges what another gives
+            others = [name for name in known if (name in in_training) != is_train_step]
+            self._compare(subject, is_training, others, at)
+
+        forward.when_settled(settled)
+
+    def before_update(self, optimizer: Optimizer, _number: int) -> None:
+        """An optimizer is about to step: what it has is trained in this step."""
+        step = self._session.steps.number
+        if self._updated[0] != step:
+            self._updated = (step, [])
+        self._updated[1].append(weakref.ref(optimizer))
+
+    def ends(self, _forward: ForwardPass, _root: nn.Module, _output: object) -> None:
+        """An outermost pass ends: nothing changes by that."""
+
+    def _is_trained(self, root: nn.Module | None, step: int) -> bool:
+        """Whether a parameter has an optimizer; in a step that is over, one that has stepped."""
+        owned, (updated, optimizers) = self._modules.owned, self._updated
+        if updated == step:
+            alive = [one for reference in optimizers if (one := reference()) is not None]
+            owned = {id(parameter) for one in alive for parameter in parameters_of(one)}
+        parameters = () if root is None else root.parameters()
+        return any(one.requires_grad and id(one) in owned for one in parameters)
+
+    def _compare(self, subject: str, is_training: bool, others: list[str], at: At) -> None:
+        fits = is_training == (at[0] == Mode.TRAIN)
+        if at[0] == Mode.TRAIN:
+            (self._wrong.discard if fits else self._wrong.add)(subject)
+        detail = ""
+        if others or not fits:
+            facts = {
+                "is": (Mode.TRAIN if is_training else Mode.EVAL).value,
+                "modules": others[:_MOST_NAMES],
+            }
+            detail = json.dumps(facts, separators=(",", ":"))
+        if self._said.get((subject, at[0]), "") != detail:
+            self._said[subject, at[0]] = detail
+            self._session.recorder.observe(
+                ObservationKind.MODULE_MODE, subject, float(len(others)), detail, at
+            )
+
+    def _sensitive_of(self, root: nn.Module) -> Sensitive:
+        """The modules that behave differently in the two modes."""
+        made, found = self._sensitive.get(id(root), (-1, []))
+        if made != self._modules.made:
+            found = [
+                (name or type(module).__name__, weakref.ref(module))
+                for name, module in walk(root, self._names.prefix_of(root))
+                if _is_sensitive(module)
+            ]
+            self._sensitive[id(root)] = (self._modules.made, found)
+        return found
+
+
+def _is_frozen(module: nn.Module | None) -> bool:
+    """Whether a module has parameters of its own, and none of them requires a gradient."""
+    own_parameters = [] if module is None else list(module.parameters(recurse=False))
+    return bool(own_parameters) and not any(one.requires_grad for one in own_parameters)
+
+
+def _is_sensitive(module: nn.Module) -> bool:
+    if isinstance(module, _DropoutNd):
+        return module.p > 0
+    if isinstance(module, _WITH_DROPOUT):
+        return module.dropout > 0
+    return isinstance(module, _NormBase) and module.track_running_stats

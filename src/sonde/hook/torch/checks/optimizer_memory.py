@@ -1,0 +1,93 @@
+"""How large gradients were between two steps that are watched closely, as an optimizer remembers.
+
+Adam and its like keep a running mean of squared gradients. What has come in since it was looked at
+last is the mean over all steps in between: one gradient that is far too large shows in it, though
+nobody was there.
+"""
+
+from dataclasses import dataclass
+from math import isfinite, sqrt
+from typing import Any
+
+import torch
+from torch import Tensor, _foreach_norm
+from torch.optim import Adam, NAdam, Optimizer, RAdam, RMSprop
+
+from sonde.hook.torch.patching.identities import IdentityMap
+from sonde.hook.torch.tensors.shards import local, whole
+
+_LEAST_UPDATES = 8  # between two looks: nearer ones cost more than they tell
+_LEAST_NEW = 1e-4  # of what is remembered: less is lost in rounding
+_PRECISE = (torch.float32, torch.float64)  # in others, nothing fades
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What an optimizer remembers at one moment."""
+
+    updates: float  # so far
+    tensors: int  # parameters that have a gradient now
+    squares: float  # the running mean of the squared norm of their gradients
+    kept: float  # the share of it that stays at each update
+
+
+class Remembered:
+    """Compares what optimizers remember with what they did before."""
+
+    def __init__(self) -> None:
+        self._before: IdentityMap[Optimizer, _Memory] = IdentityMap()
+
+    def norm_since(self, optimizer: Optimizer) -> float | None:
+        """The root mean square of the gradient norms since the time before; None if unknown.
+
+        The largest of them was at least as large. The gradients that are there now do not count
+        yet.
+        """
+        updates = _updates_of(optimizer)
+        before = self._before.get(optimizer)
+        if updates is None or (before and 0 <= updates - before.updates < _LEAST_UPDATES):
+            return None
+        now = self._before[optimizer] = _remembered(optimizer, updates)
+        if before is None or (before.tensors, before.kept) != (now.tensors, now.kept):
+            return None
+        faded = before.kept ** (updates - before.updates)
+        new = now.squares - faded * before.squares
+        is_known = isfinite(new) and 0 <= faded < 1 and new > _LEAST_NEW * now.squares
+        return sqrt(new / (1 - faded)) if is_known else None
+
+
+def _updates_of(optimizer: Optimizer) -> float | None:
+    """How often it has stepped, where it is of a kind that remembers; None if not."""
+    if not isinstance(optimizer, (Adam, NAdam, RAdam, RMSprop)):
+        return None
+    state: dict[str, Any] = next(iter(optimizer.state.values()), {})
+    updates, squares = state.get("step"), _squares_in(state)
+    if isinstance(updates, Tensor):
+        updates = whole(updates)
+    is_here = squares is not None and not (isinstance(updates, Tensor) and not updates.is_cpu)
+    return float(updates) if is_here and updates is not None else None
+
+
+def _squares_in(state: dict[str, Any]) -> Tensor | None:
+    """The running mean of the squared gradients of a parameter, where it is precise and at hand."""
+    found = state.get("exp_avg_sq", state.get("square_avg"))
+    if not isinstance(found, Tensor):
+        return None
+    found = local(found)
+    return found if found.is_cpu and found.dtype in _PRECISE else None
+
+
+def _remembered(optimizer: Optimizer, updates: float) -> _Memory:
+    tensors: list[Tensor] = []
+    kept: set[float] = set()
+    for group in optimizer.param_groups:
+        kept.add(float(group["betas"][1] if "betas" in group else group["alpha"]))
+        for parameter in group["params"]:
+            state = {} if parameter.grad is None else optimizer.state.get(parameter, {})
+            if (squares := _squares_in(state)) is not None:
+                tensors.append(squares)
+    if not tensors or len(kept) > 1:
+        return _Memory(updates, 0, 0.0, 0.0)
+    with torch.no_grad():
+        total = torch.stack([one.double() for one in _foreach_norm(tensors, 1)]).sum()
+    return _Memory(updates, len(tensors), float(total), kept.pop())

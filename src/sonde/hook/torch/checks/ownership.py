@@ -1,0 +1,315 @@
+"""Parameters that do not learn: nobody owns them, no gradient reaches them, or they do not move.
+
+Looked at over a few steps of each optimizer: at the beginning of training, then now and then.
+"""
+
+import weakref
+from dataclasses import dataclass, field
+
+from torch import Tensor
+from torch.optim import Optimizer
+
+from sonde.clock import thread_cpu_seconds
+from sonde.hook.budget import Measurement
+from sonde.hook.session import Session
+from sonde.hook.steps import At
+from sonde.hook.torch.checks.layer_uses import FROZEN, UNTRACKED, Uses
+from sonde.hook.torch.checks.unowned_parameters import unowned
+from sonde.hook.torch.loop.modules import Modules
+from sonde.hook.torch.loop.optimizers import Optimizers
+from sonde.hook.torch.patching.names import Names
+from sonde.hook.torch.tensors.shards import local
+from sonde.hook.torch.tensors.tensor_samples import Fetched, can_sample
+from sonde.hook.torch.tensors.value_changes import Moved
+from sonde.records.observation import ObservationKind
+from sonde.records.step import Mode
+
+_FIRST_STEP = 2  # of an optimizer: the very first one may have a learning rate of zero
+_WINDOW_STEPS = 5
+_FIRST_WINDOWS = 3
+_PAUSE_STEPS = 500
+_MOST_PARAMETERS = 256  # in one window; of larger models others have their turn in the next
+_FEWEST_GRADIENTS = 4  # sampled elements with a gradient, to say that a parameter does not move
+_CONFIRMING_WINDOWS = 2
+_ROUNDING = 2.0**-23  # of a weight in single precision: smaller updates are lost
+
+
+@dataclass(slots=True)
+class _Parameter:
+    """One that is looked at."""
+
+    name: str
+    tensor: weakref.ref[Tensor]
+    unowned: float | None = None  # why no optimizer has it
+    learning_rate: float | None = None
+
+    @property
+    def may_be_pruned(self) -> bool:
+        """Whether elements that stay nought tell nothing: of a matrix, somebody may hold them."""
+        tensor = self.tensor()
+        is_matrix = tensor is not None and tensor.dim() > 1
+        return is_matrix and self.unowned is None and self.learning_rate != 0
+
+
+@dataclass(slots=True)
+class _Window:
+    """A few steps of one optimizer."""
+
+    first_step: int
+    sampled: list[_Parameter]
+    weights: Moved
+    gradients: Fetched
+    without: list[_Parameter]  # a gradient, so far at every step
+    sampled_without: list[_Parameter]  # at its beginning
+    weights_without: Moved
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What is known of one optimizer."""
+
+    steps: int = 0
+    due: int = _FIRST_STEP
+    windows: int = 0
+    cursor: int = 0
+    window: _Window | None = None
+
+
+@dataclass(slots=True)
+class _Comparison:
+    """A window that is over, until its samples are there."""
+
+    ownership: "Ownership"
+    window: _Window
+    uses: list[str]  # of parameters without a gradient
+    steps: int
+    at: At
+
+    def is_ready(self) -> bool:
+        return self.window.weights.is_ready() and self.window.weights_without.is_ready()
+
+    def take(self) -> None:
+        self.ownership.compare(self)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was said, and how often a parameter was seen not to move."""
+
+    said: set[tuple[str, str]] = field(default_factory=set)
+    learned: set[str] = field(default_factory=set)  # parameters that had a gradient once
+    without: dict[str, weakref.ref[Tensor]] = field(default_factory=dict)  # of which it was said
+    unmoved: dict[str, int] = field(default_factory=dict)
+
+
+class Ownership:
+    """Looks at what each optimizer owns, and at what none does."""
+
+    def __init__(
+        self, session: Session, modules: Modules, names: Names, optimizers: Optimizers
+    ) -> None:
+        self._session = session
+        self._modules = modules
+        self._names = names
+        self._optimizers = optimizers
+        self._watches: dict[int, _Watch] = {}
+        self._price = Measurement()
+        self._known = _Known()
+        self._uses = Uses(modules)
+
+    @property
+    def is_comparing(self) -> bool:
+        """Whether every step counts just now."""
+        alive = [self._watches.get(number) for number, _ in self._optimizers]
+        return any(watch is not None and watch.window is not None for watch in alive)
+
+    def before_update(self, optimizer: Optimizer, number: int) -> None:
+        """All gradients are there."""
+        watch = self._watches.get(number)
+        if watch is None:
+            watch = self._watches[number] = _Watch()
+        watch.steps += 1
+        if self._known.without:
+            self._see_whether_over()
+        if watch.window is not None:
+            self._go_on(watch, watch.window)
+        elif watch.steps >= watch.due and self._may_begin(watch):
+            began = thread_cpu_seconds()
+            watch.window = self._begin(optimizer, watch)
+            if not self._are_said(watch.window.without):
+                self._uses.watch()
+            self._price.inline.learn(thread_cpu_seconds() - began)
+
+    def compare(self, done: _Comparison) -> None:
+        """What has moved from the first to the last step; of devices, called in the backroom."""
+        self._compare_without(done)
+        window = done.window
+        pairs, gradients = window.weights.pairs() or [], window.gradients.values()
+        # without pairs, a tensor is gone: nothing can be said
+        for parameter, (before, after), pull in zip(window.sampled, pairs, gradients, strict=False):
+            is_cut = 0.0 if parameter.may_be_pruned else None
+            pulled = [
+                old != new
+                for old, new, gradient in zip(before, after, pull, strict=True)
+                if _pulls(gradient, old, parameter.learning_rate) and not old == new == is_cut
+            ]
+            if any(pulled):
+                self._moved(parameter, done.at)
+            elif len(pulled) >= min(_FEWEST_GRADIENTS, len(before)):
+                self._stood_still(parameter, done)
+
+    def _compare_without(self, done: _Comparison) -> None:
+        """Those without a gradient; not where somebody else moves them, as copies that follow."""
+        window = done.window
+        pairs = window.weights_without.pairs() or []
+        looked_at = zip(window.sampled_without, pairs, strict=False)
+        moved = {parameter.name for parameter, (before, after) in looked_at if before != after}
+        for parameter, use in zip(window.without, done.uses, strict=True):
+            if parameter.name in moved:
+                continue
+            has_learned = parameter.name in self._known.learned
+            detail = use.replace(UNTRACKED, FROZEN) if has_learned else use
+            self._known.without[parameter.name] = parameter.tensor
+            self._say(ObservationKind.NO_GRADIENT, parameter.name, done.steps + 1, done.at, detail)
+
+    def _see_whether_over(self) -> None:
+        """A layer may have its turn later, between two windows."""
+        for name, reference in list(self._known.without.items()):
+            tensor = reference()
+            if tensor is None or tensor.grad is not None:
+                del self._known.without[name]
+                self._over(ObservationKind.NO_GRADIENT, name)
+
+    def _may_begin(self, watch: _Watch) -> bool:
+        """Without the first windows nothing can be said of a short training: they always come."""
+        is_first = watch.windows < _CONFIRMING_WINDOWS
+        return is_first or self._session.overhead.budget.has_room_for(self._price)
+
+    def _begin(self, optimizer: Optimizer, watch: _Watch) -> _Window:
+        with_gradient: list[_Parameter] = []
+        without: list[_Parameter] = []
+        alive = {id(one) for root in self._modules.roots for one in root.parameters()}
+        for group in optimizer.param_groups:
+            rate = group.get("lr")
+            for tensor in group["params"]:
+                name = self._names.name_of(tensor)
+                if name is None or not tensor.requires_grad:
+                    continue
+                known = _Parameter(name, weakref.ref(tensor))
+                known.learning_rate = rate if isinstance(rate, float) else None
+                if tensor.grad is not None:
+                    with_gradient.append(known)
+                elif id(tensor) in alive:  # not one of a layer that was replaced
+                    without.append(known)
+        is_idle = not with_gradient and self._optimizers.alive == 1
+        if not with_gradient:
+            without = []
+        for parameter in with_gradient:
+            self._known.learned.add(parameter.name)
+            self._over(ObservationKind.NO_GRADIENT, parameter.name)
+        left = unowned(self._modules.roots, self._optimizers, self._names, is_idle=is_idle)
+        not_owned = [_Parameter(one.name, weakref.ref(one.tensor), one.why) for one in left]
+        sampled = self._some_of([*not_owned, *with_gradient], watch)
+        tensors = _tensors_of(sampled)
+        gradients = [tensor.grad for tensor in tensors if tensor.grad is not None]
+        sampled_without = [one for one in without if _can_sample(one.tensor())][:_MOST_PARAMETERS]
+        return _Window(
+            watch.steps,
+            sampled,
+            Moved(tensors),
+            Fetched([local(gradient) for gradient in gradients]),
+            without,
+            sampled_without,
+            Moved(_tensors_of(sampled_without)),
+        )
+
+    def _some_of(self, parameters: list[_Parameter], watch: _Watch) -> list[_Parameter]:
+        fit = [one for one in parameters if _is_fit(one.tensor())]
+        if len(fit) <= _MOST_PARAMETERS:
+            return fit
+        start = watch.cursor % len(fit)
+        watch.cursor = start + _MOST_PARAMETERS
+        return [*fit[start:], *fit[:start]][:_MOST_PARAMETERS]
+
+    def _go_on(self, watch: _Watch, window: _Window) -> None:
+        if window.without:
+            window.without = [one for one in window.without if _has_no_gradient(one.tensor())]
+        steps = watch.steps - window.first_step
+        if steps < _WINDOW_STEPS:
+            return
+        watch.window = None
+        watch.windows += 1
+        watch.due = watch.steps + (1 if watch.windows < _FIRST_WINDOWS else _PAUSE_STEPS)
+        at = (Mode.TRAIN.value, self._session.steps.number)
+        uses = self._uses.of([one.tensor() for one in window.without], steps)
+        self._uses.stop()
+        window.weights.look_again()
+        window.weights_without.look_again()
+        done = _Comparison(self, window, uses, steps, at)
+        if window.weights.is_here and window.weights_without.is_here:
+            done.take()  # few numbers: said with the step
+        else:
+            self._session.worker_thread.expect("ownership of parameters", done)
+
+    def _moved(self, parameter: _Parameter, at: At) -> None:
+        self._known.unmoved.pop(parameter.name, None)
+        for kind in (ObservationKind.UNMOVED_PARAMETER, ObservationKind.UNOWNED_PARAMETER):
+            self._over(kind, parameter.name, at)
+
+    def _stood_still(self, parameter: _Parameter, done: _Comparison) -> None:
+        if parameter.unowned is not None:
+            kind = ObservationKind.UNOWNED_PARAMETER
+            self._say(kind, parameter.name, parameter.unowned, done.at)
+            return
+        windows = self._known.unmoved[parameter.name] = (
+            self._known.unmoved.get(parameter.name, 0) + 1
+        )
+        if windows >= _CONFIRMING_WINDOWS or parameter.learning_rate == 0:
+            rate = "" if parameter.learning_rate is None else f"{parameter.learning_rate:g}"
+            steps = windows * done.steps
+            self._say(ObservationKind.UNMOVED_PARAMETER, parameter.name, steps, done.at, rate)
+
+    def _are_said(self, without: list[_Parameter]) -> bool:
+        kind = ObservationKind.NO_GRADIENT
+        return all((kind, one.name) in self._known.said for one in without)
+
+    def _say(
+        self, kind: ObservationKind, name: str, value: float, at: At, detail: str = ""
+    ) -> None:
+        if (kind, name) not in self._known.said:
+            self._known.said.add((kind, name))
+            self._session.recorder.observe(kind, name, value, detail, at)
+
+    def _over(self, kind: ObservationKind, name: str, at: At | None = None) -> None:
+        if (kind, name) in self._known.said:
+            self._known.said.remove((kind, name))
+            self._session.recorder.observe(kind, name, 0.0, "over", at)
+
+
+def _pulls(gradient: float, weight: float, rate: float | None) -> bool:
+    """Whether a plain step would change it, as far as rounding allows."""
+    if not rate:
+        return gradient != 0.0
+    return gradient != 0.0 and abs(gradient) * rate > abs(weight) * _ROUNDING
+
+
+def _is_fit(tensor: Tensor | None) -> bool:
+    """Whether a parameter and its gradient can be compared element by element."""
+    if tensor is None or tensor.grad is None:
+        return False
+    weight, gradient = local(tensor).detach(), local(tensor.grad)
+    if not (can_sample(weight) and can_sample(gradient)):
+        return False
+    return weight.shape == gradient.shape and weight.stride() == gradient.stride()
+
+
+def _tensors_of(parameters: list[_Parameter]) -> list[Tensor]:
+    return [tensor for one in parameters if (tensor := one.tensor()) is not None]
+
+
+def _can_sample(tensor: Tensor | None) -> bool:
+    return tensor is not None and can_sample(local(tensor).detach())
+
+
+def _has_no_gradient(tensor: Tensor | None) -> bool:
+    return tensor is not None and tensor.requires_grad and tensor.grad is None

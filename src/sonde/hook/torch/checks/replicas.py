@@ -1,0 +1,75 @@
+"""The models that several workers hold a copy of each, to be compared between them."""
+
+from typing import NamedTuple
+
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from sonde.hook.session import Session
+from sonde.hook.torch.loop.ddp import ever_wrapped
+from sonde.hook.torch.loop.modules import Modules
+from sonde.hook.torch.patching.names import Names, unwrapped
+from sonde.hook.torch.tensors.shards import is_distributed
+
+_AVERAGED_LATER = "PostLocalSGDState"  # of a communication hook that lets workers part for a while
+
+
+class Replica(NamedTuple):
+    """One that every worker holds."""
+
+    subject: str
+    is_wrapped: bool  # to be the same on all workers
+    parameters: list[Tensor]
+
+
+class Replicas:
+    """Finds them."""
+
+    def __init__(self, session: Session, modules: Modules, names: Names) -> None:
+        self._session = session
+        self._modules = modules
+        self._names = names
+
+    @property
+    def are_compared(self) -> bool:
+        """Whether there is another worker, and anybody wants to know."""
+        session = self._session
+        return session.store.place.world_size > 1 and session.settings.replica_check_every > 0
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Changes where there may be others than before."""
+        return self._modules.made, len(self._modules.owned)
+
+    def is_owned(self, parameter: Tensor) -> bool:
+        """Whether some optimizer trains it."""
+        return id(parameter) in self._modules.owned
+
+    def find(self) -> list[Replica]:
+        """Those that exist and are trained."""
+        found = []
+        for root in self._modules.roots:
+            parameters: list[Tensor] = list(root.parameters())
+            if any(map(self.is_owned, parameters)) and _is_kept_equal(root):
+                subject = self._names.prefix_of(root) or type(unwrapped(root)).__name__
+                is_wrapped = "DistributedDataParallel" in _kinds(root) or root in ever_wrapped
+                found.append(Replica(subject, is_wrapped, parameters))
+        return found
+
+
+def _kinds(root: nn.Module) -> set[str]:
+    return {kind.__name__ for module in root.modules() for kind in type(module).__mro__}
+
+
+def _is_kept_equal(root: nn.Module) -> bool:
+    """Whether each worker holds all of the model, and takes as many steps as the others.
+
+    Not where it is sharded, averaged later, or where some run out of data before others (Join).
+    """
+    is_sharded = any(is_distributed(one) or hasattr(one, "ds_id") for one in root.parameters())
+    wrappers = [one for one in root.modules() if isinstance(one, DistributedDataParallel)]
+    configs = [getattr(one, "_join_config", None) for one in wrappers]
+    joins = any(getattr(one, "enable", False) for one in configs)
+    hooks = [hook for one in wrappers for hook in getattr(one, "_comm_hooks", ())]
+    is_whole = not (is_sharded or joins) and "FullyShardedDataParallel" not in _kinds(root)
+    return is_whole and not any(type(state).__name__ == _AVERAGED_LATER for _, state in hooks)

@@ -1,0 +1,133 @@
+"""Stop before damage: an optimizer does not step on gradients that are not finite.
+
+Asked for by `stop_on_non_finite`. The check waits for the device once at every step, and all
+workers must agree: so each of them has to step its optimizers in the same order.
+"""
+
+from collections.abc import Callable
+from typing import NoReturn
+
+import torch
+from torch import Tensor, distributed
+from torch.optim import Optimizer
+
+from sonde.errors import RefusedStepError
+from sonde.hook.session import Session
+from sonde.hook.stopping import stop_job
+from sonde.hook.torch.checks.nonfinite_origin import PART, Origin
+from sonde.hook.torch.loop.optimizers import parameters_of
+from sonde.hook.torch.patching.names import Names
+from sonde.hook.torch.tensors.finiteness import bad_value
+from sonde.hook.torch.tensors.shards import local
+from sonde.records.observation import ObservationKind
+
+_MOST_NAMES = 3
+_RULE = "ExplodingTensor"  # whose finding this is
+
+_norms_of: Callable[..., list[Tensor]] = vars(torch)["_foreach_norm"]
+
+
+class Refusal:
+    """Looks at all gradients right before an optimizer uses them."""
+
+    def __init__(self, session: Session, names: Names, origin: Origin) -> None:
+        self._session = session
+        self._names = names
+        self._origin = origin
+        session.requests.last_step.count_workers = lambda: _workers(session.store.place.world_size)
+
+    def before_update(self, optimizer: Optimizer, _number: int) -> None:
+        """Ends the process rather than let the optimizer step on what is not finite."""
+        if not self._session.settings.stop_on_non_finite or _is_left_to_scaler(optimizer):
+            return
+        # the device works on what is the training's own: that wait is no overhead
+        if not self._session.overhead.queue("agreement", _is_any_suspicious, optimizer):
+            return
+        bad = [one for one in parameters_of(optimizer) if bad_value(one.grad) is not None]
+        workers = _workers_with(has_bad=bool(bad))
+        if workers:
+            self._refuse(optimizer, bad, workers)
+
+    def _refuse(self, optimizer: Optimizer, bad: list[Tensor], workers: list[int]) -> NoReturn:
+        session, step = self._session, self._session.steps.number
+        names = [self._names.name_of(one) or "a parameter" for one in bad]
+        subject = ", ".join(names[:_MOST_NAMES])
+        if bad:
+            session.guard.call(PART, lambda: self._origin.look(parameters_of(optimizer)), None)
+        session.recorder.observe(ObservationKind.REFUSED_STEP, subject, float(len(workers)))
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        whose = f" of worker {workers[0]}" if _are_several() else ""
+        reason = (
+            f"non-finite gradients{f' in {subject}{more}' if bad else ''}{whose} at step {step}"
+        )
+        session.close()
+        if _rank() == workers[0]:
+            session.guard.call("the stop", lambda: stop_job(session, f"{_RULE}: {reason}"), None)
+        # whoever leaves first is noticed by launchers, which end the others
+        session.guard.call("the stop", _meet, None)
+        raise RefusedStepError(reason)
+
+
+def _is_left_to_scaler(optimizer: Optimizer) -> bool:
+    """Whether the optimizer skips by itself the steps in which a gradient scaler found any."""
+    return getattr(optimizer, "found_inf", None) is not None
+
+
+def _is_any_suspicious(optimizer: Optimizer) -> bool:
+    """Whether a norm is not finite on any worker; that of huge gradients is not, either."""
+    groups: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
+    for parameter in parameters_of(optimizer):
+        if parameter.grad is not None:
+            gradient = _values(local(parameter.grad).detach())
+            groups.setdefault((gradient.device, gradient.dtype), []).append(gradient)
+    flags = [_suspicion(group) for group in groups.values()] or [torch.zeros((), device="cpu")]
+    flag = torch.stack([one.to(flags[0].device) for one in flags]).amax()
+    return bool(_agreed(flag) if _are_several() else flag)
+
+
+def _values(gradient: Tensor) -> Tensor:
+    return gradient if gradient.layout is torch.strided else gradient.coalesce().values()
+
+
+def _suspicion(gradients: list[Tensor]) -> Tensor:
+    single = torch.float32
+    with torch.no_grad():
+        is_narrow = gradients[0].itemsize < single.itemsize
+        norms = _norms_of(gradients, 2, dtype=single if is_narrow else None)
+        return (~torch.isfinite(torch.stack(norms))).any().to(single)
+
+
+def _workers_with(*, has_bad: bool) -> list[int]:
+    """The workers whose gradients are not finite."""
+    if not _are_several():
+        return [_rank()] if has_bad else []
+    flags = torch.zeros(distributed.get_world_size(), device="cpu")
+    flags[_rank()] = float(has_bad)
+    return [rank for rank, flag in enumerate(_agreed(flags).tolist()) if flag]
+
+
+def _agreed(flags: Tensor) -> Tensor:
+    """The largest of all workers' flags."""
+    backend = str(distributed.get_backend())
+    needs_device = "nccl" in backend and "gloo" not in backend
+    moved = flags.to("cuda" if needs_device else "cpu")
+    # not the function that scripts call, which is timed as a part of the training
+    distributed.distributed_c10d.all_reduce(moved, distributed.ReduceOp.MAX)
+    return moved
+
+
+def _meet() -> None:
+    _workers_with(has_bad=True)
+
+
+def _are_several() -> bool:
+    is_ready = distributed.is_available() and distributed.is_initialized()
+    return is_ready and distributed.get_world_size() > 1
+
+
+def _workers(told: int) -> int:
+    return distributed.get_world_size() if _are_several() else told
+
+
+def _rank() -> int:
+    return distributed.get_rank() if _are_several() else 0

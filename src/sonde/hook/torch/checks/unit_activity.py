@@ -1,0 +1,72 @@
+"""How often the units of a ReLU are not zero."""
+
+import json
+
+import torch
+from torch import Tensor
+
+from sonde.hook.session import Session
+from sonde.hook.steps import At
+from sonde.hook.torch.tensors.shards import local
+from sonde.hook.torch.tensors.tensor_samples import Brought, can_bring, deliver
+from sonde.records.observation import ObservationKind
+
+PART = "activity of units"
+_PERCENTS = (0.1, 1, 5, 10, 50)
+_MATRIX, _SEQUENCE = 2, 3  # dimensions
+_MOST_SAMPLES = 1024
+_MOST_NUMBERS = 2**20
+_MOST_UNITS = 2**16
+_CHANNELS_FIRST = ("Convolution", "BatchNorm")  # what gives a sequence with its channels first
+
+
+def look_at_units(session: Session, name: str, output: Tensor, at: At) -> None:
+    """Counts on the device that has them in how many samples units are not zero.
+
+    A channel of an image, or of a sequence that was convolved, is not zero where any place of it is
+    not. In other sequences each place is a sample.
+    """
+    has_channels = output.dim() > _SEQUENCE or _follows_channels(output)
+    output = local(output).detach()
+    if output.dim() < _MATRIX or not output.numel() or not can_bring(output):
+        return
+    with torch.no_grad():
+        active = _of_channels(output) if has_channels else _of_rows(output)
+        samples, units = active.shape
+        if units > _MOST_UNITS:
+            return
+        brought = Brought([active.mean(0)])
+
+    def tell(found: list[Tensor]) -> None:
+        shares = found[0].tolist()
+        inactive = {
+            f"{percent:g}": sum(100 * share <= percent for share in shares) for percent in _PERCENTS
+        }
+        detail = json.dumps({"inactive": inactive, "samples": samples}, separators=(",", ":"))
+        session.recorder.observe(ObservationKind.UNIT_ACTIVITY, name, float(units), detail, at)
+
+    deliver(session, PART, brought, tell)
+
+
+def _follows_channels(output: Tensor) -> bool:
+    """Whether the graph says that what went into the ReLU has its channels first."""
+    operation = output.grad_fn
+    before = operation.next_functions[0][0] if operation and operation.next_functions else None
+    return any(one in type(before).__name__ for one in _CHANNELS_FIRST)
+
+
+def _of_channels(output: Tensor) -> Tensor:
+    most = max(1, min(_MOST_SAMPLES, _MOST_NUMBERS // output[0].numel()))
+    active = _is_active(output[:: -(-len(output) // most)])
+    return active.flatten(2).amax(2) if active.dim() > _MATRIX else active
+
+
+def _of_rows(output: Tensor) -> Tensor:
+    rows = output.reshape(-1, output.shape[-1])
+    most = max(1, min(_MOST_SAMPLES, _MOST_NUMBERS // rows.shape[1]))
+    return _is_active(rows[:: -(-len(rows) // most)])
+
+
+def _is_active(output: Tensor) -> Tensor:
+    """One where a number is not zero, as numbers: truth values take ten times as long to reduce."""
+    return torch.ne(output, 0, out=torch.empty_like(output, dtype=torch.float32))

@@ -1,0 +1,69 @@
+"""Parameters that get gradients and that no optimizer has."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from sonde.hook.torch.loop.optimizers import Optimizers, parameters_of
+from sonde.hook.torch.patching.names import Names, walk
+
+LEFT_OUT = 0.0
+REPLACED = 1.0  # an optimizer owns one of the same shape that no model has, or that is not used
+UNREGISTERED = 2.0  # its layer is in a list or a dict of a module, which does not know it by that
+
+
+class Left(NamedTuple):
+    """One of them."""
+
+    name: str
+    tensor: Tensor
+    why: float
+
+
+def unowned(
+    roots: Sequence[nn.Module], optimizers: Optimizers, names: Names, *, is_idle: bool
+) -> list[Left]:
+    """Those of models of which others are trained; of all models, where no optimizer has work."""
+    owned = {id(one): one for _, each in optimizers for one in parameters_of(each)}
+    alive = {id(one) for root in roots for one in root.parameters()}
+    used = {key for key, one in owned.items() if key in alive and not is_idle}
+    dead_shapes = {tuple(one.shape) for key, one in owned.items() if key not in used}
+    found = []
+    for root in roots:
+        own = list(root.parameters())
+        left = [one for one in own if id(one) not in owned]
+        if len(left) == len(own) and not is_idle:
+            continue
+        for tensor in left:
+            name = names.name_of(tensor)
+            if name is not None and _learns(tensor):
+                why = REPLACED if tuple(tensor.shape) in dead_shapes else LEFT_OUT
+                found.append(Left(name, tensor, why))
+        found += [one for one in _unregistered(root, names) if id(one.tensor) not in owned]
+    return found
+
+
+def _unregistered(root: nn.Module, names: Names) -> Iterator[Left]:
+    for prefix, module in walk(root, names.prefix_of(root)):
+        for attribute, value in vars(module).items():
+            if attribute.startswith("_"):
+                continue
+            for key, layer in _layers_in(value):
+                path = ".".join([*([prefix] if prefix else []), attribute, key])
+                for name, tensor in layer.named_parameters():
+                    if _learns(tensor):
+                        yield Left(f"{path}.{name}", tensor, UNREGISTERED)
+
+
+def _layers_in(value: object) -> list[tuple[str, nn.Module]]:
+    items: Iterable[tuple[object, object]] = ()
+    if isinstance(value, list | tuple) and value and isinstance(value[0], nn.Module):
+        items = enumerate(value)
+    elif isinstance(value, dict):
+        items = value.items()
+    return [(str(key), one) for key, one in items if isinstance(one, nn.Module)]
+
+
+def _learns(tensor: Tensor) -> bool:
+    return tensor.requires_grad and tensor.grad is not None

@@ -1,0 +1,56 @@
+"""Gradients that are cleared too late: after the backward pass, before the optimizer uses them."""
+
+from collections.abc import Callable
+from itertools import islice
+
+from torch import Tensor
+from torch.optim import Optimizer
+
+from sonde.hook.session import Session
+from sonde.hook.torch.loop.optimizers import parameters_of
+from sonde.hook.torch.patching.names import Names
+from sonde.hook.torch.tensors.shards import local
+from sonde.records.observation import ObservationKind
+
+CLEARED = "cleared"
+_IN_A_ROW = 3  # steps: a script may throw the gradients of a bad batch away and step all the same
+_MOST_PARAMETERS = 8
+
+
+class ClearedGradients:
+    """Counts steps that an optimizer takes with nothing."""
+
+    def __init__(self, session: Session, names: Names, is_cleared: Callable[[], bool]) -> None:
+        self._session = session
+        self._names = names
+        self._is_cleared = is_cleared
+        self._steps = 0  # in a row
+        self._said = ""
+
+    def before_update(self, optimizer: Optimizer, _number: int) -> None:
+        """What the optimizer has is all that it gets."""
+        if not self._is_cleared() or any(map(_is_there, _some_of(optimizer))):
+            self._steps = 0
+            if self._said:
+                self._session.recorder.observe(ObservationKind.NO_GRADIENT, self._said, 0.0, "over")
+                self._said = ""
+            return
+        self._steps += 1
+        if self._steps == _IN_A_ROW:
+            first = next(iter(_some_of(optimizer)), None)
+            self._said = (first is not None and self._names.name_of(first)) or ""
+            self._session.recorder.observe(
+                ObservationKind.NO_GRADIENT, self._said, float(self._steps), CLEARED
+            )
+
+
+def _some_of(optimizer: Optimizer) -> list[Tensor]:
+    return list(islice(parameters_of(optimizer), _MOST_PARAMETERS))
+
+
+def _is_there(parameter: Tensor) -> bool:
+    if parameter.grad is None:
+        return False
+    gradient = local(parameter.grad).detach()
+    # other workers may have something where the shard of this one is empty
+    return not gradient.is_cpu or not gradient.numel() or bool(gradient.any())

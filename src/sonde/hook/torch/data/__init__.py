@@ -1,0 +1,1 @@
+"""What a PyTorch training waits for: data loaders, transfers, checkpoints, output."""

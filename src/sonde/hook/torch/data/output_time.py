@@ -1,0 +1,135 @@
+"""Time that the training thread spends on output: printing, logging, progress bars, summaries.
+
+Every call is timed; the line of the script that made it is looked up once per millisecond of
+output, so that many short calls cost next to nothing.
+"""
+
+import builtins
+import importlib
+import json
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from sys import _getframe
+from types import FrameType
+from typing import Any
+
+import torch
+
+from sonde.clock import NANOSECONDS
+from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.session import Session
+from sonde.hook.torch.patching.patches import Patches
+from sonde.records.observation import ObservationKind
+
+PART = "time spent on output"
+_LOOKUP_NS = 1_000_000  # output between two lookups of the line that makes it
+_MOST_LINES = 8  # that are told at a time
+_DEEPEST = 48
+_OURS = str(Path(__file__).parents[3])
+_INSTALLED = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen")
+
+# Methods of classes that scripts may have imported by the time training begins.
+_LATER = (
+    ("tqdm", "tqdm.std", "tqdm", ("display",)),
+    (
+        "tensorboard",
+        "torch.utils.tensorboard.writer",
+        "SummaryWriter",
+        (
+            *("add_scalar", "add_scalars", "add_histogram", "add_image", "add_images"),
+            *("add_figure", "add_text", "add_embedding", "flush"),
+        ),
+    ),
+    ("wandb", "wandb.sdk.wandb_run", "Run", ("log",)),
+)
+
+
+class OutputTime:
+    """Adds up the time by line of the script, and tells it with every flush."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._patches: Patches | None = None
+        self._wrapped: set[str] = set()
+        self._is_inside = False
+        self._seconds: dict[tuple[str, str], float] = {}  # by line and by what
+        self._pending_ns = 0
+        self._look_up = session.guard.shield(PART, self._attribute, None)
+        session.listeners.on_begin(self._begin)
+        session.listeners.before_flush(session.guard.shield(PART, self._tell, None))
+
+    def attach(self, patches: Patches) -> None:
+        """Wraps what Python and PyTorch have from the start."""
+        self._patches = patches
+        tensor_texts = importlib.import_module("torch._tensor_str")
+        patches.wrap(builtins, "print", self._timing("print"))
+        patches.wrap(logging.Logger, "handle", self._timing("logging"))
+        patches.wrap(tensor_texts, "_str", self._timing("formatting a tensor"))
+
+    def _begin(self) -> None:
+        """Wraps what the script has imported before it trains."""
+        self._seconds, self._pending_ns, self._is_inside = {}, 0, False
+        for what, module, owner, names in _LATER:
+            kind = getattr(sys.modules.get(module), owner, None)
+            if kind is None or what in self._wrapped or self._patches is None:
+                continue
+            self._wrapped.add(what)
+            for name in names:
+                self._patches.wrap(kind, name, self._timing(what))
+
+    def _timing(self, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        now_ns, get_ident = self._session.clock.now_ns, threading.get_ident
+        state, thread = self._session.state, self._session.thread
+        is_compiling = torch.compiler.is_compiling
+
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def timed(*args: Any, **kwargs: Any) -> Any:
+                try:
+                    if is_compiling() or not state.is_on or self._is_inside:
+                        return original(*args, **kwargs)
+                    if get_ident() != thread.id:
+                        return original(*args, **kwargs)
+                    self._is_inside = True
+                    start_ns = now_ns()
+                    try:
+                        return original(*args, **kwargs)
+                    finally:
+                        self._is_inside = False
+                        self._pending_ns += now_ns() - start_ns
+                        if self._pending_ns >= _LOOKUP_NS:
+                            self._look_up(what)
+                except BaseException as error:
+                    drop_frame(error)
+                    raise
+
+            return timed
+
+        return make
+
+    def _attribute(self, what: str) -> None:
+        """Counts the output since the last lookup for the line that is printing now."""
+        spent_ns, self._pending_ns = self._pending_ns, 0
+        key = (line_of(_getframe(1)), what)
+        self._seconds[key] = self._seconds.get(key, 0.0) + spent_ns / NANOSECONDS
+
+    def _tell(self) -> None:
+        seconds, self._seconds = self._seconds, {}
+        most = sorted(seconds.items(), key=lambda item: -item[1])[:_MOST_LINES]
+        for (line, what), spent in most:
+            detail = json.dumps({"by": what})
+            self._session.recorder.observe(ObservationKind.OUTPUT_TIME, line, spent, detail)
+
+
+def line_of(frame: FrameType | None) -> str:
+    """The innermost line of the script itself; empty where there is none."""
+    for _ in range(_DEEPEST):
+        if frame is None:
+            break
+        file = frame.f_code.co_filename
+        if not file.startswith(_OURS) and not any(part in file for part in _INSTALLED):
+            return f"{frame.f_code.co_name} ({Path(file).name}:{frame.f_lineno})"
+        frame = frame.f_back
+    return ""

@@ -1,0 +1,1 @@
+"""The training loop as PyTorch shows it: passes, losses, steps, evaluations."""

@@ -1,0 +1,52 @@
+"""The function that stands for `torch.autograd.backward`: one frame, whatever there is to do."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._C import _current_graph_task_id
+
+from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.torch.loop.deferred_hooks import BACKWARD, Quiet
+
+Begin = Callable[[tuple[Any, ...]], tuple[Any, Any] | None]
+
+
+def watched_backward(
+    original: Callable[..., Any],
+    quiet: Quiet,
+    now_ns: Callable[[], int],
+    noted: Begin,
+    told: tuple[Callable[..., None], Callable[..., None]],
+) -> Callable[..., Any]:
+    """The function that is called instead.
+
+    What `noted` returns of the arguments is noted; None: `told` are called before and after.
+    """
+    is_compiling = torch.compiler.is_compiling
+    begins, ends = told
+
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        note: tuple[Any, Any] | None = None
+        try:
+            # checkpointing may call it inside of a backward pass
+            if is_compiling() or _current_graph_task_id() != -1:
+                return original(*args, **kwargs)
+            note = noted(args)
+            if note is None:
+                begins(args[0] if args else kwargs.get("tensors"))
+            start_ns = now_ns()
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            if note is not None:
+                quiet.is_in_backward = False
+            drop_frame(error)
+            raise
+        if note is None:
+            ends(start_ns)
+        else:
+            quiet.is_in_backward = False
+            quiet.note((BACKWARD, start_ns, now_ns(), *note))
+        return result
+
+    return backward

@@ -1,0 +1,230 @@
+"""Steps of loops without an optimizer of torch: the backward passes whose gradients were used.
+
+A script may update its weights by its own arithmetic, or by an optimizer of its own. Then a step
+ends with its last backward pass. Whether a pass was the last shows when the next one begins: by
+then the weights have changed. Where they have not, the passes accumulate. On a device, where
+nobody waits for values, an update in place or cleared gradients show it.
+"""
+
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sonde.hook.session import Session
+from sonde.hook.steps import BY_BACKWARD
+from sonde.hook.torch.loop.losses import Losses
+from sonde.hook.torch.loop.modules import Modules
+from sonde.hook.torch.loop.optimizers import Optimizers
+from sonde.hook.torch.patching.names import Names
+from sonde.hook.torch.tensors.shards import local
+from sonde.hook.torch.tensors.tensor_samples import ELEMENTS, can_sample
+from sonde.records.notice import NoticeKind
+
+_MOST_NODES = 20_000  # of a graph that is searched for its leaves
+_LEAVES = 4  # that are compared, evenly spread
+_ENOUGH = 50  # updates, where there is an optimizer that might step after all
+
+_version_of = attrgetter("_version")  # counts changes in place
+_variable_of = attrgetter("variable")
+
+
+@dataclass(slots=True)
+class _State:
+    """What a leaf and its gradient were when a backward pass had ended."""
+
+    leaf: "weakref.ref[Tensor]"
+    version: int
+    values: list[float] | None
+    gradient: "weakref.ref[Tensor] | None"
+    gradient_version: int
+
+    @classmethod
+    def of(cls, leaf: Tensor) -> "_State":
+        """As they are now."""
+        gradient = leaf.grad
+        return cls(
+            weakref.ref(leaf),
+            _version_of(local(leaf)),
+            _few_values(leaf),
+            None if gradient is None else weakref.ref(gradient),
+            0 if gradient is None else _version_of(local(gradient)),
+        )
+
+    def is_updated(self) -> bool:
+        """Whether the weights have changed since."""
+        leaf = self.leaf()
+        if leaf is None or _version_of(local(leaf)) != self.version:
+            return True
+        return self.values is not None and _few_values(leaf) != self.values
+
+    def is_cleared(self) -> bool:
+        """Whether the gradient has changed since."""
+        leaf = self.leaf()
+        gradient = None if leaf is None else leaf.grad
+        before = None if self.gradient is None else self.gradient()
+        if gradient is None or gradient is not before:
+            return True
+        return bool(_version_of(local(gradient)) != self.gradient_version)
+
+
+class _Leaves:
+    """Stands for the optimizer that is not there."""
+
+    def __init__(self, leaves: list[Tensor]) -> None:
+        self.param_groups: list[dict[str, Any]] = [{"params": leaves}]
+        self.state: dict[Tensor, Any] = {}
+
+
+class BackwardSteps:
+    """Counts them from the first update that no optimizer of torch has made."""
+
+    def __init__(
+        self,
+        session: Session,
+        modules: Modules,
+        names: Names,
+        losses: Losses,
+        optimizers: Optimizers,
+    ) -> None:
+        self._session = session
+        self._steps = session.steps
+        self._modules = modules
+        self._names = names
+        self._losses = losses
+        self._optimizers = optimizers
+        self.listeners: list[Callable[[Any, int], None]] = []
+        self._is_over = False  # an optimizer has stepped
+        self._start_anew()
+        session.listeners.on_begin(self._start_anew)
+
+    def _start_anew(self) -> None:
+        self._is_on = False
+        self._states: list[_State] = []
+        self._known: list[int] = []  # leaves that have names, by their identities
+        self._found: list[Tensor] = []  # by the graph of the pass under way
+        self._passes = 0  # of the step under way
+        self._expected = 1  # as many as the step before had
+        self._updates = 0  # that were seen
+
+    def backward_begins(self, roots: Any) -> None:
+        """Whether the pass before was the last of its step."""
+        if self._is_over or self._steps.is_explicit:
+            self.optimizer_steps()
+            return
+        self._modules.refresh()
+        if self._passes and self._was_used():
+            self._updates += 1
+            if self._is_on:
+                self._end_step()
+            elif self._updates >= (_ENOUGH if self._optimizers.alive else 1):
+                self._begin()
+        self._found = [] if self._has_modules() else list(_leaves_of(roots))
+
+    def backward_ends(self) -> None:
+        """All gradients of the pass are there."""
+        if self._is_over or self._steps.is_explicit:
+            return
+        self._passes += 1
+        leaves = self._found or [one for one in self._parameters() if one.grad is not None]
+        self._found = []
+        every = -(-len(leaves) // _LEAVES) or 1
+        self._states = [_State.of(leaf) for leaf in leaves[::every]]
+        if self._is_on:
+            self._look(leaves)
+            self._count()
+
+    def optimizer_steps(self) -> None:
+        """An optimizer of torch steps, or the script ends its steps itself: they are counted."""
+        if not self._is_over:
+            self._is_over = True
+            self._states = []
+            if self._is_on:
+                self._is_on = False
+                self._steps.count_no_backward()
+                self._say("counted by backward passes until an optimizer of torch stepped")
+
+    def _has_modules(self) -> bool:
+        """Whether the gradients were those of modules; before the first pass they may be."""
+        parameters = self._parameters()
+        if not self._passes:
+            return any(one.requires_grad for one in parameters)
+        return any(one.grad is not None for one in parameters)
+
+    def _parameters(self) -> Iterator[nn.Parameter]:
+        return (one for root in self._modules.roots for one in root.parameters())
+
+    def _was_used(self) -> bool:
+        states = self._states
+        if any(state.is_updated() for state in states):
+            return True
+        if self._optimizers.alive or any(state.values is not None for state in states):
+            return False
+        # the values on a device are not compared: without any sign each pass is a step
+        return any(state.is_cleared() for state in states) or not self._updates
+
+    def _begin(self) -> None:
+        self._is_on = True
+        self._say("counted by backward passes: no torch optimizer was seen")
+        if self._optimizers.alive:  # what came before cannot be told apart any more
+            self._losses.discard()
+            self._steps.discard_open()
+            self._passes = 0
+            return
+        self._count()
+        self._end_step()
+
+    def _count(self) -> None:
+        self._steps.count_backward(self._passes - self._losses.surplus)
+
+    def _end_step(self) -> None:
+        self._expected, self._passes = self._passes, 0
+        self._steps.optimizer_begins(BY_BACKWARD)
+
+    def _look(self, leaves: list[Tensor]) -> None:
+        """At the pass that is the last one if all steps have as many."""
+        if self._passes != self._expected:
+            return
+        identities = [id(leaf) for leaf in leaves]
+        if identities != self._known:
+            self._known = identities
+            self._names.learn(self._modules.roots)
+            self._names.name_leaves(leaves)
+            self._modules.owned.update(identities)
+        # made anew each time: what is kept would keep the weights alive
+        stand_in = _Leaves(leaves)
+        for listener in self.listeners:
+            listener(stand_in, 0)
+
+    def _say(self, how: str) -> None:
+        self._session.store.notice(NoticeKind.CHANGED, "training steps", how)
+
+
+def _few_values(tensor: Tensor) -> list[float] | None:
+    """Some elements of a tensor in the host's memory; None of any other."""
+    values = local(tensor).detach()
+    if not values.is_cpu or not can_sample(values):
+        return None
+    with torch.no_grad():
+        flat = values.reshape(-1)
+        found: list[float] = flat[:: max(1, len(flat) // ELEMENTS)].tolist()
+    return found
+
+
+def _leaves_of(roots: Any) -> Iterator[Tensor]:
+    """The tensors whose gradients a backward pass adds to."""
+    tensors = roots if isinstance(roots, list | tuple) else [roots]
+    stack = [one.grad_fn for one in tensors if isinstance(one, Tensor) and one.grad_fn is not None]
+    seen = set(stack)
+    while stack and len(seen) < _MOST_NODES:
+        node = stack.pop()
+        if hasattr(node, "variable"):
+            yield _variable_of(node)
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                stack.append(following)

@@ -1,0 +1,306 @@
+"""Loss functions: what they return outside of training, and what they are given.
+
+In training the loss is what backward is called on. Without gradients there is no such moment, and
+what a loss function returns is the loss of the evaluation step whose pass came before.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+import torch
+import torch.nn.functional
+from torch import Tensor, nn
+from torch._C import _get_tracing_state
+
+from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.session import Session
+from sonde.hook.steps import At, FinishedStep, Pass
+from sonde.hook.torch.checks.labels import Labels
+from sonde.hook.torch.loop.deferred_hooks import LOSS, Note
+from sonde.hook.torch.loop.forward_passes import ForwardPass
+from sonde.hook.torch.loop.modules import Modules
+from sonde.hook.torch.patching.identities import IdentitySet
+from sonde.hook.torch.patching.patches import Patches
+from sonde.hook.torch.tensors.device_scalars import Scalars
+from sonde.hook.torch.tensors.forward_tensors import Offers, is_plain, leaves_of
+from sonde.hook.torch.tensors.host_numbers import number_in
+from sonde.hook.torch.tensors.shards import local, whole
+from sonde.records.tensor import TensorKind
+from sonde.records.worker import TensorInfo
+
+# those that compare a prediction with a label come first
+_WITH_LABELS = (
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "ctc_loss"),
+    *("gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "l1_loss", "mse_loss"),
+    *("multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss"),
+    *("poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss"),
+)
+_WITHOUT_LABELS = (
+    *("cosine_embedding_loss", "kl_div", "linear_cross_entropy", "margin_ranking_loss"),
+    *("triplet_margin_loss", "triplet_margin_with_distance_loss"),
+)
+_OF_CLASSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
+
+Look = Callable[[str, ForwardPass, Any, Any], None]
+
+_LABEL = (TensorKind.LABEL,)
+_PREDICTION = (TensorKind.PREDICTION,)
+
+
+class Criteria:
+    """Sees every call of a loss function that is not compiled."""
+
+    def __init__(
+        self,
+        session: Session,
+        modules: Modules,
+        scalars: Scalars,
+        offers: Offers,
+        look: Look,
+    ) -> None:
+        self._session = session
+        self._modules = modules
+        self._scalars = scalars
+        self._offers = offers
+        self._labels = Labels(session)
+        self._look = look  # at what a loss function was given
+        self._depth = 0  # a loss function may be made of others
+        self._hooked: IdentitySet[nn.Module] = IdentitySet()
+        self._of: ForwardPass | None = None  # the evaluation pass whose losses come in
+        self._losses: list[tuple[str, Tensor | float]] = []
+        modules.listen("losses of evaluations", self._pass_begins, self._pass_ends)
+        modules.at_evaluation.append(self._pass_noted)
+        modules.quiet.readers[LOSS] = self._loss_noted
+        modules.on_found.append(session.guard.shield("loss modules", self._found, None))
+        session.listeners.on_step("losses outside of training", self._step_over)
+        session.listeners.on_end(self._settle)
+
+    def attach(self, patches: Patches) -> None:
+        """Wraps the loss functions; loss modules call them, too."""
+        for name in (*_WITH_LABELS, *_WITHOUT_LABELS):
+            patches.wrap(torch.nn.functional, name, self._watching)
+
+    def _watching(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        is_compiling, session, name = torch.compiler.is_compiling, self._session, original.__name__
+        quiet, has_gradients = self._modules.quiet, torch.is_grad_enabled
+        get_ident, now_ns, state = threading.get_ident, session.clock.now_ns, session.state
+        seen = session.hook("loss functions", self._seen, None)
+        peek = session.guard.shield("labels", self._peek, None)
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            try:
+                if state.is_resting or is_compiling() or self._depth or not state.is_on:
+                    return original(*args, **kwargs)
+                is_quiet = quiet.is_on and get_ident() == quiet.thread_id
+                if is_quiet and has_gradients():
+                    peek(name, args, kwargs)
+                    return original(*args, **kwargs)
+                self._depth = 1
+                try:
+                    result = original(*args, **kwargs)
+                finally:
+                    self._depth = 0
+                value = number_in(result) if is_quiet and quiet.is_evaluating else None
+                if value is not None:
+                    value *= _scale(args, kwargs)
+                if value is None:
+                    seen(name, args, kwargs, result)
+                elif quiet.depth:
+                    quiet.inner.append((name, value))
+                else:
+                    quiet.note((LOSS, *(now_ns(),) * 2, name, value))
+                return result
+            except BaseException as error:
+                drop_frame(error)
+                raise
+
+        # TorchScript asks for what it should compile instead
+        vars(watched)["__prepare_scriptable__"] = lambda: original
+        return watched
+
+    def _peek(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if name not in _WITHOUT_LABELS:
+            self._labels.follow(_given(args, kwargs)[1])
+
+    def _found(self, roots: list[nn.Module]) -> None:
+        """Loss modules of the script's own may use no loss function at all."""
+        for root in roots:
+            for module in root.modules():
+                if _is_own_loss(module) and module not in self._hooked:
+                    self._hooked.add(module)
+                    self._put_hooks(module)
+
+    def _put_hooks(self, module: nn.Module) -> None:
+        is_compiling, name = torch.compiler.is_compiling, type(module).__name__
+        seen = self._session.hook("loss functions", self._seen, None)
+
+        def before(_module: nn.Module, _args: Any, _kwargs: Any) -> None:
+            if not is_compiling():
+                self._depth += 1
+
+        def after(_module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+            if not is_compiling():
+                self._depth = max(0, self._depth - 1)
+                if not self._depth:
+                    seen(name, args, kwargs, output)
+
+        self._modules.hooks.put(module, before, after)
+
+    def _seen(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        if _get_tracing_state() is not None or not isinstance(result, Tensor):
+            return
+        forward = self._forward() if is_plain(result) else None
+        if forward is None:
+            return
+        if name not in _WITHOUT_LABELS:
+            self._look_at(name, forward, *_given(args, kwargs))
+        if forward.kind is not Pass.TRAIN and _is_number(result):
+            self._add(name, result, forward, _scale(args, kwargs))
+            if not torch.is_grad_enabled() and not self._modules.is_running:
+                self._session.steps.evaluation_loss()
+
+    def _forward(self) -> ForwardPass | None:
+        """The pass that a loss belongs to; None where that cannot be told."""
+        latest, steps = self._modules.latest, self._session.steps
+        if not torch.is_grad_enabled():
+            is_training = latest is None or latest.kind is Pass.TRAIN
+            was_training = latest is not None and latest.at is not None and latest.at[0] == "train"
+            return None if is_training or was_training else latest
+        if latest is not None and (latest.at is None or latest.at == (steps.mode, steps.number)):
+            return latest
+        return ForwardPass(steps, Pass.TRAIN)
+
+    def _look_at(self, name: str, forward: ForwardPass, predictions: Any, labels: Any) -> None:
+        if forward.kind is Pass.TRAIN:
+            self._labels.follow(labels)
+            if name in _OF_CLASSES:
+                self._labels.count(predictions, labels)
+        self._look(name, forward, predictions, labels)
+        plan = self._session.plan
+        for stem, kinds, tensor in (
+            ("labels", _LABEL, labels),
+            ("predictions", _PREDICTION, predictions),
+        ):
+            if plan.wants(kinds[0]) and self._offers.is_due(forward):
+                self._offers.offer(forward, stem, kinds, leaves_of(tensor))
+
+    def correct(self, loss: Any) -> None:
+        """A framework says what the loss of the evaluation pass before is, whatever it saw."""
+        forward = self._modules.latest
+        if forward is not None and forward.kind is not Pass.TRAIN and _is_number(loss):
+            self._losses.clear()
+            self._add("loss", loss, forward)
+
+    def _pass_noted(self, forward: ForwardPass, losses: list[tuple[str, float]]) -> None:
+        self._pass_begins()
+        for name, value in losses:
+            self._add_number(name, value, forward)
+
+    def _loss_noted(self, note: Note) -> None:
+        _, _, _, name, value = note
+        forward = self._modules.latest
+        if forward is not None:
+            self._add_number(name, value, forward)
+
+    def _add(self, name: str, result: Tensor, forward: ForwardPass, scale: float = 1.0) -> None:
+        number = local(result).detach()
+        if scale != 1:
+            number = number * scale
+        is_here = number.device.type == "cpu"
+        self._add_number(name, float(number) if is_here else number.clone(), forward)
+
+    def _add_number(self, name: str, number: Tensor | float, forward: ForwardPass) -> None:
+        if self._of is not forward:
+            self._settle()
+            self._of = forward
+        self._losses.append((name, number))
+
+    def _pass_begins(self, *_: object) -> None:
+        self._depth = 0
+        self._settle()
+
+    def _pass_ends(self, forward: ForwardPass, _module: nn.Module, output: Any) -> None:
+        """What a model calls its loss is the loss, whatever it was made of."""
+        if forward.kind is Pass.TRAIN:
+            return
+        loss = output.get("loss") if isinstance(output, dict) else getattr(output, "loss", None)
+        if _is_number(loss):
+            self._losses.clear()
+            self._add("loss", loss, forward)
+
+    def _step_over(self, step: FinishedStep) -> None:
+        if step.mode == "train":
+            self._settle()
+
+    def _settle(self) -> None:
+        """No more losses come for a pass: one is the loss, several are parts of it."""
+        if self._of is None:
+            return
+        forward, losses = self._of, self._losses
+        self._of, self._losses = None, []
+
+        def record(at: At) -> None:
+            if at[0] != "train" and at[1] >= 0:
+                for name, value in _named(losses):
+                    self._record(name, value, at, forward)
+
+        forward.when_settled(record)
+
+    def _record(self, name: str, value: Tensor | float, at: At, forward: ForwardPass) -> None:
+        then = None
+        if forward.batch is not None and isinstance(value, Tensor):
+            then = forward.batch.awaits(name)
+        elif forward.batch is not None:
+            forward.batch.add(name, value)
+        self._scalars.record(name, [(value, 1.0)], at, then)
+        if not self._session.store.has_tensor(name):
+            said = "as a loss function returned it, without gradients"
+            self._session.store.register_tensor(
+                TensorInfo(name, ("losses",), "float32", (), said=said)
+            )
+
+
+def _named(losses: list[tuple[str, Tensor | float]]) -> list[tuple[str, Tensor | float]]:
+    if len(losses) == 1:
+        return [("loss", losses[0][1])]
+    totals, seen = Counter(name for name, _ in losses), Counter[str]()
+    named = []
+    for name, value in losses:
+        number = f"_{seen[name]}" if totals[name] > 1 else ""
+        seen[name] += 1
+        named.append((f"loss/{name}{number}", value))
+    return named
+
+
+def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """The predictions and the labels that a loss function was called with."""
+    predictions = args[0] if args else kwargs.get("input", kwargs.get("log_probs"))
+    labels = args[1] if len(args) > 1 else kwargs.get("target", kwargs.get("targets"))
+    return predictions, labels
+
+
+def _scale(args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    """What makes a loss one of a single sample: a sum over a batch is divided by its size."""
+    if kwargs.get("reduction") != "sum":
+        return 1.0
+    predictions = _given(args, kwargs)[0]
+    has_rows = isinstance(predictions, Tensor) and predictions.dim() and len(predictions)
+    return 1 / len(predictions) if has_rows else 1.0
+
+
+def _is_number(value: object) -> TypeGuard[Tensor]:
+    return (
+        isinstance(value, Tensor)
+        and is_plain(value)
+        and value.numel() == 1
+        and value.is_floating_point()
+        and whole(value) is not None
+    )
+
+
+def _is_own_loss(module: nn.Module) -> bool:
+    kind = type(module)
+    is_loss = kind.__name__.endswith(("Loss", "Criterion"))
+    return is_loss and not kind.__module__.startswith("torch.nn.")

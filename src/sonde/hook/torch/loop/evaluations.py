@@ -1,0 +1,393 @@
+"""Evaluations: the batches between two training steps become one named result per data set.
+
+Which data a batch comes from is known by the iterator of the data loader that delivered it, and by
+the call site that started that iterator; without a loader, by the call site of the forward pass.
+Each result is one observation of the kind `evaluation`, at the number of training steps done. A
+rule reads them with `sonde.read.evaluations.evaluations_in(window)`.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from sonde.hook.call_site import TRAIN, CallSites, Chain, Frame, site_within, split_of
+from sonde.hook.session import Session
+from sonde.hook.steps import At, FinishedStep, Pass
+from sonde.hook.torch.data.loader_iterations import Feed, is_alike, no_data_set, reference
+from sonde.hook.torch.loop.evaluation_numbers import number, reported_loss, rows_in
+from sonde.hook.torch.loop.forward_passes import ForwardPass
+from sonde.hook.torch.loop.model_copies import Copies
+from sonde.hook.torch.loop.modules import Modules
+from sonde.records.evaluation import Evaluation
+from sonde.records.observation import ObservationKind
+from sonde.records.step import Mode
+
+PART = "evaluations"
+_MAX_SERIES = 64
+_MAX_FEEDS = 256
+_INNER_KEYS = 2  # frames of the script: the loop over the loader, and its caller
+_MAX_TRAINING_SITES = 4
+_MAX_WASTED = 256  # passes without gradients that were part of training: an agent that acts
+
+
+@dataclass(slots=True, eq=False)
+class Series:
+    """Evaluations of one data set by one model from one place."""
+
+    chain: Chain
+    frames: list[Frame]
+    data_set: Callable[[], Any]
+    is_loader: bool
+    model: str
+    title: str  # given by a framework
+    module: Callable[[], Any] = no_data_set  # that is evaluated, where no loader feeds it
+    name: str = ""
+    data: str = ""
+    is_training_data: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Tally:
+    """One evaluation under way."""
+
+    series: Series
+    feed: Feed | None
+    step: int
+    record: Callable[["Tally"], None]
+    rows: int = 0
+    batches: int = 0
+    eval_steps: tuple[int, int] | None = None
+    sums: dict[str, list[float]] = field(default_factory=dict)  # of a loss: weighted sum, weight
+    awaited: int = 0  # losses that a device has yet to deliver
+    is_over: bool = False
+    metrics: dict[str, float] = field(default_factory=dict)
+    hits: dict[str, tuple[int, int]] = field(default_factory=dict)  # by label: right, wrong
+
+    def losses(self) -> dict[str, float]:
+        """The mean of every loss."""
+        return {name: total / weight for name, (total, weight) in self.sums.items() if weight}
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """What a forward pass outside of training was given."""
+
+    series: Series
+    feed: Feed | None
+    rows: int  # 0: unknown
+    trainings: int = 0  # training passes before it
+    tally: Tally | None = None
+
+    def add(self, name: str, loss: float) -> None:
+        """A loss of it; weighted by its rows."""
+        tally = self.tally
+        if tally is not None:
+            weight = self.rows or 1
+            sums = tally.sums.setdefault(name, [0.0, 0.0])
+            sums[0] += weight * loss
+            sums[1] += weight
+
+    def count(self, hits: Mapping[str, Sequence[int]]) -> None:
+        """Predictions of it, by label: right and wrong."""
+        if self.tally is not None:
+            known = self.tally.hits
+            for label, (right, wrong) in hits.items():
+                before = known.get(label, (0, 0))
+                known[label] = (before[0] + right, before[1] + wrong)
+
+    def awaits(self, name: str) -> Callable[[float], float]:
+        """What to call once a device has delivered a loss of it."""
+        tally = self.tally
+
+        def arrived(loss: float) -> float:
+            self.add(name, loss)
+            if tally is not None:
+                tally.awaited -= 1
+                if tally.is_over and not tally.awaited:
+                    tally.record(tally)
+            return loss
+
+        if tally is not None:
+            tally.awaited += 1
+        return arrived
+
+
+class Evaluations:
+    """Assigns batches to evaluations, and records each evaluation when it is over."""
+
+    def __init__(self, session: Session, modules: Modules) -> None:
+        self._session = session
+        self._modules = modules
+        self._sites = CallSites()
+        self._copies = Copies(modules)
+        self._feeds = modules.quiet.feeds
+        self._start_anew()
+        session.listeners.on_begin(self._start_anew)
+        modules.listen(PART, begins=self._begins)
+        modules.at_evaluation.append(session.guard.shield(PART, self._noted, None))
+        modules.quiet.feeds.batch_of = session.guard.shield(PART, self._batch_of, None)
+
+    def _start_anew(self) -> None:
+        self._trained_on: list[Callable[[], Any]] = []  # data sets
+        self._training_sites: list[Chain] = []
+        self._series: list[Series] = []
+        self._open: list[Tally] = []
+        self._latest: Batch | None = None
+        self._wasted = 0
+        self._feeds.clear()
+        self._title = ""  # what a framework calls the evaluation under way
+
+    def iterates(self, loader: Any, iterator: Any) -> None:
+        """A data loader begins to deliver batches."""
+        chain = self._sites.chain()
+        feed = Feed(chain, self._sites.describe(chain), reference(loader.dataset))
+        feeds = self._feeds.by_iterator
+        for other in feeds.values():
+            if other.is_training and other.chain == chain:
+                feed.is_training |= other.data_set() is feed.data_set()
+        self._remember_training()
+        feeds[id(iterator)] = feed
+        if len(feeds) > _MAX_FEEDS:
+            del feeds[next(iter(feeds))]
+
+    def entitle(self, title: str) -> str:
+        """A framework names the evaluations that follow; what it had named them before."""
+        before, self._title = self._title, title
+        return before
+
+    def report(self, numbers: Sequence[Mapping[str, Any]]) -> None:
+        """A framework reports the numbers of evaluations of the current title, in their order."""
+        titled = [tally for tally in self._open if tally.series.title == self._title]
+        # a reference model or a moving average may have run beside the trained one
+        tallies = [tally for tally in titled if not tally.series.model] or titled
+        for tally, values in zip(tallies[-len(numbers) :], numbers, strict=False):
+            known = {name: number(value) for name, value in values.items()}
+            tally.metrics |= {name: value for name, value in known.items() if value is not None}
+
+    def end(self) -> None:
+        """All evaluations are over: training goes on, or the job ends."""
+        tallies, self._open = self._open, []
+        self._latest = None
+        if tallies:
+            self._remember_training()
+        for tally in tallies:
+            tally.is_over = True
+            if not tally.awaited:
+                self._record(tally)
+
+    def step_over(self, step: FinishedStep) -> None:
+        """A step has ended: after one of training, evaluations before it are over."""
+        if step.mode == Mode.TRAIN and self._open:
+            self.end()
+
+    def _begins(
+        self, forward: ForwardPass, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        if forward.kind is Pass.TRAIN:
+            self._feeds.trainings += 1
+            self._feeds.latest.is_training = True
+            if len(self._training_sites) < _MAX_TRAINING_SITES:
+                self._training_sites.append(self._sites.chain())
+                self._copies.training_begins()
+            return
+        if forward.kind is Pass.EVAL or self._wasted < _MAX_WASTED:
+            batch = self._batch_of(module, args, kwargs)
+            if batch is not None:
+                self._expect(forward, batch)
+
+    def _noted(self, forward: ForwardPass, _losses: object) -> None:
+        if forward.batch is not None:
+            self._expect(forward, forward.batch)
+
+    def _expect(self, forward: ForwardPass, batch: Batch) -> None:
+        forward.batch = batch
+        done = self._steps_done()
+
+        def settled(at: At) -> None:
+            if at[0] == Mode.TRAIN or at[1] < 0:
+                self._wasted += forward.kind is not Pass.EVAL
+                forward.batch = None
+                return
+            self._wasted = 0
+            tally = batch.tally = self._tally_of(batch, done)
+            tally.rows += batch.rows
+            tally.batches += 1
+            first, last = tally.eval_steps or (at[1], at[1])
+            tally.eval_steps = (min(first, at[1]), max(last, at[1]))
+
+        forward.when_settled(settled)
+
+    def _steps_done(self) -> int:
+        """Training steps whose optimizers have stepped; the last of several may not have ended."""
+        steps = self._session.steps
+        if steps.forced_mode is not None:
+            return steps.counts["train"]
+        return steps.likely(Pass.TRAIN)[-1][1]
+
+    def _batch_of(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Batch | None:
+        """Where the data of a pass comes from; called while the pass begins."""
+        model, feeds, latest = self._copies.label(module), self._feeds, self._latest
+        feed: Feed | None = feeds.latest
+        if feeds.latest.is_training:
+            chain = self._sites.chain()
+            feed = self._feed_ahead(chain)
+        elif not feeds.latest.pass_chain:
+            feeds.latest.pass_chain = self._sites.chain()
+        if feed is None:
+            series = self._series_of_call(chain, model, module)
+        elif latest is not None and latest.feed is feed and latest.series.model == model:
+            series = latest.series
+        else:
+            series = self._series_of_feed(feed, model)
+        self._latest = batch = Batch(series, feed, rows_in((*args, *kwargs.values())))
+        batch.trainings = feeds.trainings
+        return batch
+
+    def _feed_ahead(self, chain: Chain) -> Feed | None:
+        """A loader that reads one batch ahead is exhausted before its last batch is used."""
+        latest = self._latest
+        if latest is None or latest.feed is None or latest.feed.pass_chain != chain:
+            return None
+        return latest.feed if latest.trainings == self._feeds.trainings else None
+
+    def _series_of_feed(self, feed: Feed, model: str) -> Series:
+        data_set = feed.data_set()
+        free: Series | None = None
+        for series in self._series:
+            if (series.model, series.title, series.is_loader) != (model, self._title, True):
+                continue
+            if series.chain != feed.chain and not self._title:
+                continue  # a title tells more than where the framework was called
+            known = series.data_set()
+            if known is data_set:
+                return series
+            is_used = any(tally.series is series for tally in self._open)
+            if not is_used and (known is None or is_alike(known, data_set)):
+                free = free or series  # scripts that build their data set anew each time
+        if free is not None:
+            free.data_set = feed.data_set
+            return free
+        new = Series(feed.chain, feed.frames, feed.data_set, True, model, self._title)
+        return self._same_function(feed, data_set, model) or self._add(new)
+
+    def _same_function(self, feed: Feed, data_set: Any, model: str) -> Series | None:
+        """The series of the same data set and inner frames, not yet evaluated in this pause.
+
+        A second phase of training calls the same functions from another line.
+        """
+        used = [tally.series for tally in self._open]
+        inner = feed.chain[:_INNER_KEYS]
+        for series in self._series:
+            is_like = (series.model, series.title) == (model, self._title) and series.is_loader
+            is_same_code = len(inner) == _INNER_KEYS and series.chain[:_INNER_KEYS] == inner
+            is_same_code = is_same_code or self._is_same_site(series.chain, feed.chain)
+            is_same_data = data_set is not None and series.data_set() is data_set
+            if is_like and is_same_code and is_same_data and series not in used:
+                return series
+        return None
+
+    def _series_of_call(self, chain: Chain, model: str, module: nn.Module) -> Series:
+        key = (model, self._title, False)
+        candidates = [one for one in self._series if (one.model, one.title, one.is_loader) == key]
+        for series in candidates:
+            if series.chain == chain:
+                return series
+        used = [tally.series for tally in self._open]
+        for series in candidates:
+            is_same_site = self._is_same_site(series.chain, chain)
+            if is_same_site and series.module() is module and series not in used:
+                series.chain = chain
+                return series
+        frames, module_of = self._sites.describe(chain), reference(module)
+        return self._add(Series(chain, frames, no_data_set, False, model, self._title, module_of))
+
+    def _is_same_site(self, chain: Chain, other: Chain) -> bool:
+        """Whether two call sites differ only in who called a function that also trains."""
+        trainings = self._training_sites
+        return site_within(chain, trainings) == site_within(other, trainings)
+
+    def _add(self, series: Series) -> Series:
+        if len(self._series) >= _MAX_SERIES:
+            return self._series[-1]
+        self._series.append(series)
+        return series
+
+    def _tally_of(self, batch: Batch, done: int) -> Tally:
+        for tally in self._open:
+            if tally.series is batch.series and tally.feed is batch.feed:
+                return tally
+        tally = Tally(batch.series, batch.feed, done, self._record)
+        self._open.append(tally)
+        return tally
+
+    def _remember_training(self) -> None:
+        for feed in self._feeds.by_iterator.values():
+            if feed.is_training:
+                if feed.chain not in self._training_sites:
+                    self._training_sites.append(feed.chain)
+                data_set = feed.data_set()
+                if not any(known() is data_set for known in self._trained_on):
+                    self._trained_on.append(feed.data_set)
+
+    def _record(self, tally: Tally) -> None:
+        series = tally.series
+        if not (series.is_loader or tally.sums or tally.metrics):
+            return  # a model that is only used, such as an agent that acts
+        if not series.name:
+            self._describe(series)
+        losses = tally.losses()
+        batch_loss = losses.pop("loss", None)
+        reported = reported_loss(tally.metrics, series.title)
+        loss = batch_loss if reported is None else reported
+        parts = {name.removeprefix("loss/"): one for name, one in losses.items()}
+        first, last = tally.eval_steps or (0, 0)
+        evaluation = Evaluation(
+            series.name,
+            series.data,
+            tally.step,
+            tally.rows,
+            tally.batches,
+            loss,
+            batch_loss=None if reported is None else batch_loss,
+            is_training_data=series.is_training_data,
+            model=series.model,
+            first_eval_step=first,
+            last_eval_step=last,
+            metrics=parts | tally.metrics,
+            hits=tally.hits,
+        )
+        value = math.nan if loss is None else loss
+        at = (Mode.TRAIN.value, tally.step)
+        kind = ObservationKind.EVALUATION
+        self._session.recorder.observe(kind, series.name, value, evaluation.detail(), at)
+
+    def _describe(self, series: Series) -> None:
+        """Names a series: by its split where data or script tell, else by number."""
+        shared = {key for chain in self._training_sites for key in chain}
+        told = split_of(series.frames, shared)
+        data_set = series.data_set()
+        is_trained_on = data_set is not None and any(
+            known() is data_set for known in self._trained_on
+        )
+        split = series.title or (told[0] if told else "evaluation")
+        if is_trained_on or split == TRAIN:
+            split, series.is_training_data = "train (evaluated)", True
+        frame = told[1] if told else next(iter(series.frames), None)
+        kind = "loader" if series.is_loader else "call"
+        series.data = f"{kind} at {frame.file}:{frame.line}" if frame else kind
+        if series.model:
+            split = series.model if split == "evaluation" else f"{split} ({series.model})"
+        series.name = self._unique(split)
+
+    def _unique(self, name: str) -> str:
+        taken = {series.name for series in self._series}
+        number, unique = 1, name
+        while unique in taken:
+            number += 1
+            unique = f"{name} {number}"
+        return unique

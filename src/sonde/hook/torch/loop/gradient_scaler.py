@@ -1,0 +1,73 @@
+"""Gradient scalers: what they multiply losses by, and the steps that they skip."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.session import Session
+from sonde.hook.torch.loop.losses import Losses
+from sonde.hook.torch.patching.patches import Patches
+from sonde.records.step import Mode
+
+
+class GradientScalers:
+    """Sees every loss that is scaled, and every step that is asked for."""
+
+    def __init__(
+        self,
+        session: Session,
+        losses: Losses,
+        last_start_ns: Callable[[], int],
+        skipped: Callable[[Optimizer, int], None],
+    ) -> None:
+        self._session = session
+        self._losses = losses
+        self._last_start_ns = last_start_ns  # when an optimizer began to step
+        self._skipped = skipped  # told the optimizer, and when it was asked to step
+
+    def attach(self, patches: Patches) -> None:
+        """Wraps the methods that scripts call."""
+        patches.wrap(torch.amp.GradScaler, "scale", self._scaling)
+        patches.wrap(torch.amp.GradScaler, "step", self._scaled_step)
+
+    def _scaling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        noted = self._session.hook("losses", self._losses.scaled, None)
+
+        def scale(scaler: Any, outputs: Any) -> Any:
+            try:
+                result = original(scaler, outputs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+            noted(outputs, result)  # a hook that rests is woken: steps may be skipped
+            return result
+
+        return scale
+
+    def _scaled_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        now_ns = self._session.clock.now_ns
+        ends = self._session.hook("optimizer steps", self._stepped, None)
+
+        def step(scaler: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+            start_ns, before = now_ns(), self._session.steps.counts.get("train", 0)
+            try:
+                result = original(scaler, optimizer, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+            ends(scaler, optimizer, start_ns, before)
+            return result
+
+        return step
+
+    def _stepped(self, scaler: Any, optimizer: Optimizer, start_ns: int, before: int) -> None:
+        """A scaler that found infinite gradients has left the optimizer alone: a skipped step."""
+        scale = getattr(scaler, "_scale", None)  # get_scale() would wait for the device
+        if isinstance(scale, Tensor) and scale.device.type == "cpu":
+            self._session.recorder.scalar("loss_scale", float(scale), at=(Mode.TRAIN.value, before))
+        if self._last_start_ns() < start_ns:
+            self._skipped(optimizer, start_ns)

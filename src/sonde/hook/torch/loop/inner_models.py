@@ -1,0 +1,42 @@
+"""Models inside models: wrappers, tasks that hold a model, agents that are made of several."""
+
+import sys
+from collections.abc import Iterator
+
+from torch import nn
+
+from sonde.hook.torch.patching.names import wrapped_by
+
+_MAX_DEPTH = 4
+_MAIN_SHARE = 0.5  # of the parameter tensors
+
+
+def with_inner_models(root: nn.Module) -> Iterator[nn.Module]:
+    """A model and those inside that scripts may call instead: its wrapped or main part."""
+    module: nn.Module | None = root
+    for _ in range(_MAX_DEPTH):
+        if module is None:
+            return
+        yield module
+        module = wrapped_by(module) or _main_part(module)
+
+
+def has_gradients(module: nn.Module) -> bool:
+    """Whether any of its parameters has a gradient."""
+    return any(parameter.grad is not None for parameter in module.parameters())
+
+
+def is_compiled() -> bool:
+    """Whether the compiler has traced anything: calls inside of that are not seen."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return dynamo is not None and bool(vars(dynamo)["counters"].get("frames"))
+
+
+def _main_part(module: nn.Module) -> nn.Module | None:
+    """The child that holds most of the parameters, if it is a model of several parts itself."""
+    total = sum(1 for _ in module.parameters())
+    for child in module.children():
+        count = sum(1 for _ in child.parameters())
+        if count > _MAIN_SHARE * total and any(True for _ in child.children()):
+            return child
+    return None

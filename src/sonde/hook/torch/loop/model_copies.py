@@ -1,0 +1,82 @@
+"""Which model a forward pass runs: the trained one, a moving average of it, or another."""
+
+from operator import attrgetter
+
+from torch import Tensor, nn
+
+from sonde.hook.torch.loop.modules import Modules
+from sonde.hook.torch.patching.hidden_operations import unseen
+from sonde.hook.torch.tensors.shards import local
+from sonde.hook.torch.tensors.tensor_samples import can_sample
+
+_version_of = attrgetter("_version")  # counts changes in place
+
+EMA = "ema"
+REFERENCE = "reference"
+_VALUES = 16  # of a weight, to see whether it changes
+
+Shapes = tuple[tuple[int, ...], ...]
+_Weight = tuple[int, list[float]]  # how often it was changed in place, and some of its values
+
+
+class Copies:
+    """Labels models; each is looked at once, and again when models or optimizers were added."""
+
+    def __init__(self, modules: Modules) -> None:
+        self._modules = modules
+        self._labels: dict[int, str] = {}
+        self._valid_for = (-1, -1)
+        self._weight_of = unseen(_weight_of)
+        self._early: dict[int, _Weight] = {}  # of models that are not trained, by identity
+
+    def training_begins(self) -> None:
+        """Notes the weights of models that are not trained, to see later who follows training."""
+        for module in self._modules.watched:
+            if id(module) not in self._early and not self._modules.is_trained(module):
+                self._early[id(module)] = self._weight_of(module)
+
+    def label(self, module: nn.Module) -> str:
+        """The model that a pass runs.
+
+        Returns:
+            Empty for a trained model, `ema` for a copy that follows it, `reference` for a copy that
+            stays as it was, else the name of its class.
+        """
+        modules = self._modules
+        valid_for = (modules.made, len(modules.owned))
+        if self._valid_for != valid_for:
+            self._valid_for = valid_for
+            self._labels.clear()
+        label = self._labels.get(id(module))
+        if label is None:
+            label = self._labels[id(module)] = self._find(module)
+        return label
+
+    def _find(self, module: nn.Module) -> str:
+        modules = self._modules
+        if not modules.owned or modules.is_trained(module):
+            return ""
+        shapes = _shapes(module)
+        for watched in modules.watched:
+            if modules.is_trained(watched) and _shapes(watched) == shapes:
+                is_still = self._early.get(id(module)) == self._weight_of(module)
+                return REFERENCE if is_still else EMA
+        return type(module).__name__
+
+
+def _shapes(module: nn.Module) -> Shapes:
+    return tuple([tuple(parameter.shape) for parameter in module.parameters()])
+
+
+def _weight_of(module: nn.Module) -> _Weight:
+    """The last weight of a model; its values only where nobody has to wait for them."""
+    last: Tensor | None = None
+    for parameter in module.parameters():
+        last = parameter
+    if last is None:
+        return 0, []
+    weight = local(last).detach()
+    version = 0 if weight.is_inference() else _version_of(weight)
+    if not weight.is_cpu or not can_sample(weight):
+        return version, []
+    return version, weight.reshape(-1)[:_VALUES].tolist()

@@ -1,0 +1,1 @@
+"""Replacing and wrapping functions of PyTorch without a trace."""

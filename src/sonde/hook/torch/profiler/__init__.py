@@ -1,0 +1,1 @@
+"""PyTorch's own profiler: windows, annotations and the allocator."""

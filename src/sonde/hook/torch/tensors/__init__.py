@@ -1,0 +1,1 @@
+"""Tensors of a PyTorch training: which are due, their statistics and values."""

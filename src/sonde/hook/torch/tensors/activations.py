@@ -1,0 +1,234 @@
+"""What goes into modules and comes out of them, where somebody asked for it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any
+
+import torch
+from torch import nn
+
+from sonde.hook.session import Session
+from sonde.hook.steps import FinishedStep
+from sonde.hook.torch.loop.forward_passes import ForwardPass
+from sonde.hook.torch.loop.modules import Modules
+from sonde.hook.torch.patching.identities import IdentityMap
+from sonde.hook.torch.patching.names import Names, unwrapped, walk
+from sonde.hook.torch.patching.uncompiled import leave_alone
+from sonde.hook.torch.tensors.due_tensors import Kinds
+from sonde.hook.torch.tensors.forward_tensors import MOST_CALLS, Offers, leaves_of, leaves_of_call
+from sonde.records.notice import NoticeKind
+from sonde.records.tensor import TensorKind
+
+_INPUT = (TensorKind.INPUT,)
+_OUTPUT = (TensorKind.OUTPUT,)
+_LAYER_INPUT = (TensorKind.LAYER_INPUT,)
+_LAYER_OUTPUT = (TensorKind.LAYER_OUTPUT,)
+_ACTIVATION = (TensorKind.LAYER_OUTPUT, TensorKind.ACTIVATION)
+
+_ACTIVATIONS_LIVE_IN = ("torch.nn.modules.activation", "transformers.activations")
+_INPUTS: dict[type[nn.Module], Kinds] = {
+    nn.ReLU: (TensorKind.LAYER_INPUT, TensorKind.RELU_INPUT),
+    nn.ReLU6: (TensorKind.LAYER_INPUT, TensorKind.RELU_INPUT),
+    nn.Tanh: (TensorKind.LAYER_INPUT, TensorKind.TANH_INPUT),
+    nn.Sigmoid: (TensorKind.LAYER_INPUT, TensorKind.SIGMOID_INPUT),
+}
+
+_SEEN_BY_THEN = 3  # steps, or passes of a model: what was not seen by then never is
+
+
+def is_activation(module: nn.Module) -> bool:
+    """Whether a module is an activation function."""
+    return any(
+        kind.__module__ in _ACTIVATIONS_LIVE_IN for kind in type(module).__mro__
+    ) and not isinstance(module, nn.MultiheadAttention)
+
+
+def kinds_of(module: nn.Module) -> tuple[Kinds, Kinds]:
+    """What a module's inputs and outputs are."""
+    inputs = next((_INPUTS[kind] for kind in type(module).__mro__ if kind in _INPUTS), _LAYER_INPUT)
+    if TensorKind.RELU_INPUT in inputs:
+        return inputs, (*_ACTIVATION, TensorKind.RELU_OUTPUT)
+    return inputs, _ACTIVATION if is_activation(module) else _LAYER_OUTPUT
+
+
+@dataclass(slots=True, eq=False)
+class _Watch:
+    """A module whose tensors somebody asked for."""
+
+    name: str
+    root: int
+    inputs: Kinds | None
+    outputs: Kinds | None
+    is_seen: bool = False  # or is known never to be
+    take: Callable[..., None] | None = None  # where it breaks the compiled region around it
+
+
+class Activations:
+    """Hooks on the modules whose tensors the plan may want, and on no others."""
+
+    def __init__(self, session: Session, modules: Modules, names: Names, offers: Offers) -> None:
+        self._session = session
+        self._plan = session.plan
+        self._modules = modules
+        self._names = names
+        self._offers = offers
+        self._watches: IdentityMap[nn.Module, _Watch] = IdentityMap()
+        self._passes: dict[int, int] = {}  # of models, while something was due
+        self.due: ForwardPass | None = None  # the pass under way, if anything is due in it
+        modules.on_found.append(session.guard.shield("activations", self._found, None))
+        modules.listen("activations", self._begins, self._ends)
+        session.listeners.on_step("activations", self._step_over)
+
+    def _begins(
+        self, forward: ForwardPass, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.due = forward if self._offers.is_due(forward) else None
+        if self.due is not None and self._plan.wants(TensorKind.INPUT):
+            leaves = leaves_of_call(args, kwargs)
+            self._offers.offer(forward, self._names.stem_of(module, "input"), _INPUT, leaves)
+
+    def _ends(self, forward: ForwardPass, module: nn.Module, output: Any) -> None:
+        if self.due is None:
+            return
+        self.due = None
+        if self._plan.wants(TensorKind.OUTPUT):
+            leaves = leaves_of(output)
+            self._offers.offer(forward, self._names.stem_of(module, "output"), _OUTPUT, leaves)
+        root = id(unwrapped(module))
+        self._passes[root] = self._passes.get(root, 0) + 1
+        if self._passes[root] == _SEEN_BY_THEN:
+            unseen = [one.name for _, one in self._watches if one.root == root and not one.is_seen]
+            self._leave_out(unseen, "inside a compiled region, or not called")
+
+    def takes(self, module: nn.Module) -> tuple[bool, bool]:
+        """Whether a module's inputs are taken, and its outputs, because a person asked for them."""
+        watch = self._watches.get(module)
+        if watch is None:
+            return False, False
+        return watch.inputs is not None, watch.outputs is not None
+
+    def _found(self, roots: list[nn.Module]) -> None:
+        for root in roots:
+            regions = compiled_regions(root)
+            left_out = []
+            for name, module in walk(root, self._names.prefix_of(root)):
+                watch = self._watches.get(module)
+                if watch is None and name and module is not unwrapped(root):
+                    watch = self._consider(name, module, id(unwrapped(root)))
+                if watch is not None and not self._is_allowed(watch, module, regions):
+                    watch.is_seen = True
+                    left_out.append(name)
+            self._leave_out(left_out, "inside a compiled region")
+
+    def _consider(self, name: str, module: nn.Module, root: int) -> _Watch | None:
+        """Puts hooks on a module, if somebody may ask for its tensors."""
+        inputs, outputs = kinds_of(module)
+        watch = _Watch(
+            name,
+            root,
+            inputs if self._wants(f"{name}_input", inputs) else None,
+            outputs if self._wants(f"{name}_output", outputs) else None,
+        )
+        if watch.inputs is None and watch.outputs is None:
+            return None
+        self._watches[module] = watch
+        self._put_hooks(module, watch)
+        return watch
+
+    def _wants(self, stem: str, kinds: Kinds) -> bool:
+        return any(self._plan.wants_tensor(f"{stem}_{call}", kinds) for call in range(MOST_CALLS))
+
+    def _is_allowed(self, watch: _Watch, module: nn.Module, regions: dict[int, bool]) -> bool:
+        """Whether a module's tensors can be had: in a compiled region, only if named and broken."""
+        if id(module) not in regions:
+            return True
+        name, kinds = watch.name, (*(watch.inputs or ()), *(watch.outputs or ()))
+        is_named = any(
+            self._plan.is_named(f"{name}_{what}_{call}", kinds)
+            for what in ("input", "output")
+            for call in range(MOST_CALLS)
+        )
+        if is_named and regions[id(module)]:
+            watch.take = _outside(self._session.hook("activations", self._take, None))
+        return watch.take is not None
+
+    def _leave_out(self, names: list[str], reason: str) -> None:
+        if names:
+            self._session.store.notice(
+                NoticeKind.NOT_COLLECTED, f"activations of {_together(names)}", reason
+            )
+
+    def _put_hooks(self, module: nn.Module, watch: _Watch) -> None:
+        is_compiling = torch.compiler.is_compiling
+        take = self._session.hook("activations", self._take, None)
+
+        def see(what: str, found: Any) -> None:
+            if is_compiling():
+                if watch.take is not None:
+                    watch.take(watch, what, found)
+            elif self.due is not None:
+                take(watch, what, found)
+
+        def before(_module: nn.Module, args: Any, kwargs: Any) -> None:
+            see("input", (args, kwargs))
+
+        def after(_module: nn.Module, _args: Any, _kwargs: Any, output: Any) -> None:
+            see("output", output)
+
+        leave_alone(see)
+        self._modules.hooks.put(
+            module,
+            before if watch.inputs is not None else None,
+            after if watch.outputs is not None else None,
+        )
+
+    def _take(self, watch: _Watch, what: str, found: Any) -> None:
+        if self.due is None or not self._modules.is_running:
+            return
+        watch.is_seen = True
+        kinds = watch.inputs if what == "input" else watch.outputs
+        leaves = leaves_of_call(*found) if what == "input" else leaves_of(found)
+        self._offers.offer(self.due, f"{watch.name}_{what}", kinds or (), leaves)
+
+    def _step_over(self, step: FinishedStep) -> None:
+        if step.mode == "train" and step.number == _SEEN_BY_THEN:
+            unseen = [
+                one.name
+                for _, one in self._watches
+                if one.root not in self._passes and not one.is_seen
+            ]
+            self._leave_out(
+                unseen, "no forward pass of the model was seen outside compiled regions"
+            )
+
+
+def compiled_regions(root: nn.Module) -> dict[int, bool]:
+    """The modules inside compiled regions, and whether the graph of the region may be broken."""
+    return dict(_compiled(root))
+
+
+def _compiled(root: nn.Module) -> Iterator[tuple[int, bool]]:
+    for module in root.modules():
+        context = vars(module).get("dynamo_ctx")
+        is_in_place = vars(module).get("_compiled_call_impl") is not None
+        if context is not None or is_in_place:
+            may_break = context is not None and not getattr(context, "fullgraph", True)
+            for inside in module.modules():
+                yield id(inside), may_break
+
+
+def _together(names: list[str]) -> str:
+    """One name for all of them: the part that they share."""
+    if len(names) == 1:
+        return names[0]
+    levels = zip(*(name.split(".") for name in names), strict=False)
+    shared = [level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels)]
+    return ".".join([*shared, "*"])
+
+
+def _outside(function: Callable[..., None]) -> Callable[..., None]:
+    """The function where a compiled region is left for it."""
+    disable: Any = torch.compiler.disable
+    outside: Callable[..., None] = disable(function)
+    return outside

@@ -1,0 +1,49 @@
+"""Which values are not finite. Every question here waits for the device that holds them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sonde.hook.torch.tensors.shards import local
+
+_MOST_NESTING = 4
+
+
+def bad_value(tensor: Tensor | None) -> str | None:
+    """`nan` or `inf`, if there is one in it."""
+    if tensor is None or not (tensor.is_floating_point() or tensor.is_complex()):
+        return None
+    with torch.no_grad():
+        values = _values(local(tensor).detach())
+        if values.device.type == "meta" or bool(torch.isfinite(values).all()):
+            return None
+        return "nan" if bool(torch.isnan(values).any()) else "inf"
+
+
+def first_bad(named: Iterable[tuple[str, Tensor]]) -> tuple[str, str] | None:
+    """The first name whose tensor is not finite, and what was found in it."""
+    for name, tensor in named:
+        found = bad_value(tensor)
+        if found is not None:
+            return name, found
+    return None
+
+
+def tensors_in(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
+    """All tensors inside of what a module takes or gives, with a name for each."""
+    if isinstance(value, Tensor):
+        yield name, value
+    elif depth < _MOST_NESTING and isinstance(value, list | tuple):
+        for place, one in enumerate(value):
+            yield from tensors_in(one, f"{name}.{place}" if name else str(place), depth + 1)
+    elif depth < _MOST_NESTING and isinstance(value, dict):
+        for key, one in value.items():
+            yield from tensors_in(one, f"{name}.{key}" if name else str(key), depth + 1)
+
+
+def _values(tensor: Tensor) -> Tensor:
+    if tensor.layout is torch.strided:
+        return tensor if tensor.itemsize > 1 else tensor.to(torch.float32)
+    return tensor.coalesce().values() if tensor.layout is torch.sparse_coo else tensor.to_dense()

@@ -1,0 +1,156 @@
+"""Tensors that a forward pass shows: found in whatever it is given or returns, named, handed on."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch._C import _functorch
+
+from sonde.clock import NANOSECONDS, thread_cpu_ns
+from sonde.hook.inspections import Looks
+from sonde.hook.session import Session
+from sonde.hook.steps import At, Pass
+from sonde.hook.torch.checks.unit_activity import PART, look_at_units
+from sonde.hook.torch.loop.forward_passes import ForwardPass
+from sonde.hook.torch.tensors.due_tensors import Gather, Kinds, some_of
+from sonde.hook.torch.tensors.shards import is_distributed, local
+from sonde.records.notice import NoticeKind
+from sonde.records.observation import ObservationKind
+from sonde.records.step import Mode
+from sonde.records.tensor import TensorKind
+
+MOST_CALLS = 16  # of one module in one step
+_MOST_LEAVES = 64
+_DEEPEST = 4
+_MOST_HELD_BYTES = 1024**3
+_ALONE = ("labels", "predictions")  # mostly there is one of them in a step
+
+Leaf = tuple[str, Tensor]  # what is added to the name, and the tensor
+
+
+def is_plain(value: Tensor) -> bool:
+    """Whether a tensor has values of its own: not while it is traced, mapped or differentiated."""
+    kind = type(value)
+    if kind is not Tensor and kind is not nn.Parameter and not is_distributed(value):
+        return False
+    return not _functorch.is_functorch_wrapped_tensor(value) and not value.is_meta
+
+
+def leaves_of(value: Any, added: str = "", depth: int = _DEEPEST) -> Iterator[Leaf]:
+    """All tensors inside of dictionaries, tuples and dataclasses, with their places there."""
+    if isinstance(value, Tensor):
+        if is_plain(value):
+            yield added, value
+    elif depth:
+        for name, inside in _parts_of(value):
+            yield from leaves_of(inside, f"{added}.{name}", depth - 1)
+
+
+def leaves_of_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Leaf]:
+    """All tensors that a module is called with; one that is alone needs no number."""
+    yield from leaves_of(args[0] if len(args) == 1 else args)
+    yield from leaves_of(kwargs)
+
+
+def _parts_of(value: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(value, Mapping):
+        return value.items()
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return zip(value._fields, value, strict=True)
+    if isinstance(value, list | tuple):
+        return enumerate(value[:_MOST_LEAVES])
+    if is_dataclass(value) and not isinstance(value, type):
+        return [(one.name, getattr(value, one.name, None)) for one in fields(value)]
+    return ()
+
+
+class Offers:
+    """Hands on what is due. Calls of a module are counted within the step."""
+
+    def __init__(self, session: Session, gather: Gather, looks: Looks) -> None:
+        self._session = session
+        self._looks = looks
+        self._look_at_units = session.guard.shield(PART, look_at_units, None)
+        self._gather = gather
+        self._counts: dict[str, tuple[int, dict[str, int]]] = {}  # by mode: the step's counts
+        self._held_bytes = 0
+
+    def is_due(self, forward: ForwardPass) -> bool:
+        """Whether anything may be due at the step of a pass."""
+        return self._is_looked_at(forward) or self._is_due_exactly(forward)
+
+    def _is_looked_at(self, forward: ForwardPass) -> bool:
+        return forward.kind is Pass.TRAIN and self._looks.is_due_in(forward)
+
+    def _is_due_exactly(self, forward: ForwardPass) -> bool:
+        due_exactly = self._session.plan.due_exactly
+        if forward.at is not None:
+            return bool(due_exactly(Mode(forward.at[0]), forward.at[1]))
+        return any(due_exactly(Mode(mode), number) for mode, number in forward.likely)
+
+    def offer(self, forward: ForwardPass, stem: str, kinds: Kinds, found: Iterable[Leaf]) -> None:
+        """Tensors of one call; where their step is not certain yet, copies of them wait."""
+        began_ns = thread_cpu_ns()
+        leaves = list(found)[:_MOST_LEAVES]
+        is_look = self._is_looked_at(forward)
+        if leaves:
+            self._take(forward, stem, kinds, leaves, is_look)
+        if is_look:
+            self._looks.took((thread_cpu_ns() - began_ns) / NANOSECONDS)
+
+    def _take(
+        self, forward: ForwardPass, stem: str, kinds: Kinds, leaves: list[Leaf], is_look: bool
+    ) -> None:
+        if forward.at is not None:
+            self._record(forward.at, stem, kinds, leaves, is_look)
+            return
+        if not self._is_due_exactly(forward):
+            leaves = [(added, some_of(tensor)) for added, tensor in leaves]
+        size = sum(tensor.nbytes for _, tensor in leaves)
+        if self._held_bytes + size > _MOST_HELD_BYTES:
+            self._session.store.notice(
+                NoticeKind.NOT_COLLECTED,
+                f"{stem} at some steps",
+                "too much waits for the end of a step that is not certain before",
+            )
+            return
+        with torch.no_grad():
+            leaves = [(added, local(tensor).detach().clone()) for added, tensor in leaves]
+        self._held_bytes += size
+
+        def settled(at: At) -> None:
+            self._held_bytes -= size
+            if at[1] >= 0:
+                self._record(at, stem, kinds, leaves, is_look)
+
+        forward.when_settled(settled)
+
+    def _record(self, at: At, stem: str, kinds: Kinds, leaves: list[Leaf], is_look: bool) -> None:
+        number = self._number(at, stem)
+        if number >= MOST_CALLS:
+            if not is_look:
+                self._session.store.notice(
+                    NoticeKind.NOT_COLLECTED,
+                    f"{stem}_{MOST_CALLS} and the following",
+                    f"only the first {MOST_CALLS} calls in a step are recorded",
+                )
+            return
+        needs = self._session.plan.needs
+        called = stem if stem in _ALONE and not number else f"{stem}_{number}"
+        for added, tensor in leaves:
+            name = f"{called}{added}"
+            if is_look and TensorKind.RELU_OUTPUT in kinds and needs(ObservationKind.UNIT_ACTIVITY):
+                self._look_at_units(self._session, name, tensor, at)
+            self._gather.offer(name, kinds, tensor, at, is_look)
+
+    def _number(self, at: At, stem: str) -> int:
+        """Counts the calls of a step."""
+        mode, step = at
+        known = self._counts.get(mode)
+        if known is None or known[0] != step:
+            known = self._counts[mode] = (step, {})
+        number = known[1].get(stem, 0)
+        known[1][stem] = number + 1
+        return number

@@ -1,0 +1,157 @@
+"""Activation functions that are called as functions, named after the module that calls them.
+
+They are replaced only where somebody asked for activations, and where that disturbs nobody: a
+function that others compare with, or keep as a default, is left as it is, and what it calls inside
+is replaced.
+"""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch.nn.functional
+from torch import Tensor, nn
+from torch.jit import _builtins, _recursive
+
+from sonde.hook.hidden_frames import drop_frame
+from sonde.hook.session import Session
+from sonde.hook.torch.loop.modules import Modules
+from sonde.hook.torch.patching.names import Names, callers
+from sonde.hook.torch.patching.patches import Patches
+from sonde.hook.torch.tensors.activations import Activations, is_activation
+from sonde.hook.torch.tensors.due_tensors import Kinds
+from sonde.hook.torch.tensors.forward_tensors import Offers, leaves_of
+from sonde.records.tensor import TensorKind
+
+_OF_INPUTS: dict[str, Kinds] = {
+    "relu": (TensorKind.RELU_INPUT,),
+    "relu6": (TensorKind.RELU_INPUT,),
+    "tanh": (TensorKind.TANH_INPUT,),
+    "sigmoid": (TensorKind.SIGMOID_INPUT,),
+}
+_ACTIVATION = (TensorKind.ACTIVATION,)
+_RELU = (TensorKind.ACTIVATION, TensorKind.RELU_OUTPUT)
+_KINDS = (TensorKind.ACTIVATION, TensorKind.RELU_OUTPUT, *(one for (one,) in _OF_INPUTS.values()))
+
+_GENERATED = "<eval_with_key>"  # the code of a graph that a compiler runs as it is
+_EVERYWHERE = ("relu", "tanh", "sigmoid", "relu_", "tanh_", "sigmoid_")
+_FUNCTIONAL = (
+    *("celu", "elu", "gelu", "glu", "hardsigmoid", "hardswish", "leaky_relu", "logsigmoid", "mish"),
+    *("prelu", "relu6", "relu_", "selu", "silu", "softplus"),
+)
+
+
+class Functional:
+    """Sees calls of activation functions while something is due."""
+
+    def __init__(
+        self,
+        session: Session,
+        modules: Modules,
+        names: Names,
+        offers: Offers,
+        activations: Activations,
+    ) -> None:
+        self._session = session
+        self._names = names
+        self._offers = offers
+        self._activations = activations
+        self._patches: Patches | None = None
+        self._originals: dict[int, Any] = {}  # of functions that are not written in Python
+        self._depth = 0  # one function may be made of another
+        modules.on_found.append(session.guard.shield("functional activations", self._look, None))
+
+    def attach(self, patches: Patches) -> None:
+        """Replaces the functions as soon as somebody wants to know."""
+        self._patches = patches
+        self._look([])
+
+    def _look(self, _roots: list[nn.Module]) -> None:
+        wants = self._session.plan.wants
+        if self._patches is None or not any(wants(kind) for kind in _KINDS):
+            return
+        patches, self._patches = self._patches, None
+        for name in _EVERYWHERE:
+            self._replace(patches, torch, name)
+            patches.wrap(Tensor, name, self._watching)
+        for name in _FUNCTIONAL:
+            self._replace(patches, torch.nn.functional, name)
+        for reader in (_builtins, _recursive):
+            patches.wrap(reader, "_find_builtin", self._reading)
+
+    def _replace(self, patches: Patches, owner: ModuleType, name: str) -> None:
+        original = getattr(owner, name, None)
+        patches.wrap(owner, name, self._watching)
+        replacement = getattr(owner, name, None)
+        if original is None or replacement is None:
+            return
+        # a model that keeps the function is saved with the name of it, and found by that
+        replacement.__module__, replacement.__qualname__ = owner.__name__, name
+        if hasattr(original, "__code__"):
+            vars(replacement)["__prepare_scriptable__"] = lambda: original
+        else:
+            self._originals[id(replacement)] = original
+
+    def _reading(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """TorchScript knows what is not written in Python by its identity."""
+
+        def find_builtin(function: Any) -> Any:
+            try:
+                return original(self._originals.get(id(function), function))
+            except BaseException as error:
+                drop_frame(error)
+                raise
+
+        return find_builtin
+
+    def _watching(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        is_compiling, activations = torch.compiler.is_compiling, self._activations
+        state = self._session.state
+        name = original.__name__.rstrip("_")
+        of_input = _OF_INPUTS.get(name)
+        of_output = _RELU if of_input == _OF_INPUTS["relu"] else _ACTIVATION
+        take = self._session.hook("functional activations", self._take, None)
+        where = self._session.hook("functional activations", self._where, None)
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            try:
+                if state.is_resting or is_compiling() or activations.due is None or self._depth:
+                    return original(*args, **kwargs)
+                place = where(name)
+                if place is None:
+                    return original(*args, **kwargs)
+                if of_input is not None:
+                    take(f"{place}_input", of_input, args[0] if args else kwargs.get("input"))
+                self._depth = 1
+                try:
+                    result = original(*args, **kwargs)
+                finally:
+                    self._depth = 0
+                take(f"{place}_output", of_output, result)
+                return result
+            except BaseException as error:
+                drop_frame(error)
+                raise
+
+        return watched
+
+    def _take(self, stem: str, kinds: Kinds, found: Any) -> None:
+        forward = self._activations.due
+        if forward is not None:
+            self._offers.offer(forward, stem, kinds, leaves_of(found))
+
+    def _where(self, name: str) -> str | None:
+        """What a call is named after; None in compiled regions and modules that are seen anyway."""
+        for frame in callers():
+            code = frame.f_code
+            owner = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+            if isinstance(owner, nn.Module):
+                module = self._names.module_name_of(owner)
+                if module is not None:
+                    if is_activation(owner):
+                        return None
+                    return f"{module}.{name}" if module else name
+                if code.co_filename.startswith(_GENERATED):
+                    return None
+        return name

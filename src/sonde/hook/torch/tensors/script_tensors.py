@@ -1,0 +1,58 @@
+"""Tensors and numbers that a script hands over itself, or another framework on its behalf."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sonde.hook.session import Session
+from sonde.hook.steps import At
+from sonde.hook.tensors.collections import Wanted
+from sonde.hook.torch.tensors.device_scalars import Scalars
+from sonde.hook.torch.tensors.tensor_records import Records, Taken
+from sonde.records.tensor import TensorKind
+from sonde.records.worker import TensorInfo
+
+_SAVED = (TensorKind.SAVED,)
+
+
+class Told:
+    """What is done with them."""
+
+    def __init__(self, session: Session, records: Records, scalars: Scalars) -> None:
+        self._session = session
+        self._records = records
+        self._scalars = scalars
+
+    def scalar(self, name: str, value: Any, source: str, at: At) -> bool:
+        """A single number, wherever it is; nobody waits for a device."""
+        if not isinstance(value, Tensor) or value.numel() != 1 or value.is_complex():
+            return False
+        self._scalars.told(name, value, source, at)
+        return True
+
+    def save(self, name: str, value: Any, at: At) -> bool:
+        """A whole tensor, or anything that can be read as one."""
+        wanted = self._session.plan.wanted_when_saved(name, at)
+        if wanted is None:
+            return True
+        try:
+            is_ours = isinstance(value, Tensor)
+            tensor = value if is_ours else torch.as_tensor(value, device="cpu")
+        except (RuntimeError, TypeError, ValueError):
+            return False
+        self._keep(name, tensor, wanted, at)
+        return True
+
+    def _keep(self, name: str, tensor: Tensor, wanted: Wanted, at: At) -> None:
+        session = self._session
+        taken = Taken(at, session.clock.now_ns())
+        (taken.with_histogram if wanted.histogram else taken.plain)[name] = tensor
+        if wanted.values:
+            taken.values[name] = tensor
+        taken.reductions += [(reduction, name) for reduction in wanted.reductions]
+        self._records.keep(taken, None)
+        if not session.store.has_tensor(name):
+            collections = session.plan.collections_of(name, _SAVED)
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            session.store.register_tensor(TensorInfo(name, collections, dtype, tuple(tensor.shape)))

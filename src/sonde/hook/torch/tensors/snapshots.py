@@ -1,0 +1,132 @@
+"""Copies of tensors that training is about to change, on their way to be measured or written."""
+
+import ctypes
+from collections import deque
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, _foreach_copy_
+
+from sonde.hook.torch.tensors.shards import local
+
+_PIECE_BYTES = 4 * 1024 * 1024
+_MOST_KEPT = 2  # sets of buffers: one is filled while the other is measured
+
+
+def copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Fresh copies, outside of any graph."""
+    with torch.no_grad():
+        return {name: local(tensor).detach().clone() for name, tensor in tensors.items()}
+
+
+class Copies:
+    """Copies that nobody changes any more, wherever they are."""
+
+    def __init__(self, copied: dict[str, Tensor]) -> None:
+        self._copied = copied
+        # marks in the queues of devices behind which they are complete
+        self._made = {one.device: _mark(one.device) for one in copied.values() if one.is_cuda}
+
+    @property
+    def nbytes(self) -> int:
+        """Their size."""
+        return sum(one.numel() * one.element_size() for one in self._copied.values())
+
+    def on_the_host(self) -> dict[str, Tensor]:
+        """Fetched on a stream of our own, so that the one that trains is not held up."""
+        return {name: self._fetched(tensor) for name, tensor in self._copied.items()}
+
+    def _fetched(self, tensor: Tensor) -> Tensor:
+        if not tensor.is_cuda:
+            return tensor
+        with torch.no_grad(), on_own_stream(tensor.device):
+            way = _way_to_the_host(tensor.device)
+            way.stream.wait_event(self._made[tensor.device])
+            return way.fetch(tensor)
+
+
+def _mark(device: torch.device) -> Any:
+    make_event: Any = torch.cuda.Event
+    event = make_event()
+    event.record(torch.cuda.current_stream(device))
+    return event
+
+
+class _WayToTheHost:
+    """Takes tensors off the device in small pieces, through one piece of pinned memory.
+
+    A large copy into ordinary memory would keep everybody else from using the device meanwhile.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        make_stream: Any = torch.cuda.Stream
+        make_event: Any = torch.cuda.Event
+        self.stream = make_stream(device)
+        self._arrived = make_event(blocking=True)
+        self._stage = torch.empty(_PIECE_BYTES, dtype=torch.uint8, device="cpu", pin_memory=True)
+
+    def fetch(self, tensor: Tensor) -> Tensor:
+        """The tensor on the host; waits for it."""
+        if tensor.is_complex() or tensor.layout is not torch.strided:
+            return tensor.to("cpu")
+        source = tensor.contiguous().view(-1).view(torch.uint8)
+        target = torch.empty(source.shape, dtype=torch.uint8, device="cpu")
+        for start in range(0, source.numel(), _PIECE_BYTES):
+            piece = source[start : start + _PIECE_BYTES]
+            self._stage[: piece.numel()].copy_(piece, non_blocking=True)
+            self._arrived.record(self.stream)
+            self._arrived.synchronize()
+            ctypes.memmove(target.data_ptr() + start, self._stage.data_ptr(), piece.numel())
+        return target.view(tensor.dtype).view(tensor.shape)
+
+
+@cache
+def _way_to_the_host(device: torch.device) -> _WayToTheHost:
+    return _WayToTheHost(device)
+
+
+class Buffers:
+    """Memory for copies of always the same tensors: to copy is cheap, to allocate is not."""
+
+    def __init__(self) -> None:
+        self._free: deque[tuple[tuple[Any, ...], list[Tensor]]] = deque(maxlen=_MOST_KEPT)
+
+    def copy(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Copies into memory that was used before, where there is any that fits."""
+        with torch.no_grad():
+            sources = [local(tensor).detach() for tensor in tensors.values()]
+            if any(source.layout is not torch.strided for source in sources):
+                return copies(tensors)
+            kind = tuple((source.dtype, source.shape) for source in sources)
+            targets = self._take(kind)
+            if targets is None:
+                targets = [
+                    torch.empty(source.shape, dtype=source.dtype, device="cpu")
+                    for source in sources
+                ]
+            _foreach_copy_(targets, sources)
+        return dict(zip(tensors, targets, strict=True))
+
+    def give_back(self, copied: Mapping[str, Tensor]) -> None:
+        """The copies are not needed any more."""
+        targets = list(copied.values())
+        self._free.append((tuple((one.dtype, one.shape) for one in targets), targets))
+
+    def _take(self, kind: tuple[Any, ...]) -> list[Tensor] | None:
+        for _ in range(len(self._free)):
+            known, targets = self._free.popleft()
+            if known == kind:
+                return targets
+        return None
+
+
+def on_own_stream(device: torch.device) -> AbstractContextManager[Any]:
+    """Device work of our own, beside that of the training; for the backroom.
+
+    A thread that was not told otherwise uses the first device, and takes memory there by that.
+    """
+    torch.cuda.set_device(device)
+    return torch.cuda.stream(_way_to_the_host(device).stream)

@@ -1,0 +1,369 @@
+"""Statistics of tensors: on the processor, in whatever thread calls, and the choice of engine.
+
+Nothing here uses torch's own threads, which belong to the training: a tensor is walked in chunks
+that are too small for torch to share among them.
+"""
+
+import ctypes
+import math
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+
+from sonde.hook.torch.tensors.batched_statistics import rows_of_small_ones
+from sonde.hook.torch.tensors.shards import local
+from sonde.store.statistics import BINS, COLUMNS, LEVELS, LOWEST_EXPONENT, encode_histogram
+from sonde.store.tensors import RawTensor
+
+_CHUNK = 32_512  # torch shares work among its threads from 32,768 elements on
+_COUNTS = 4  # columns that count come first
+_SMALLEST_NORMAL = 2.0**-1022
+
+# What the first 13 bits of a double say: sign, exponent and half of the octave.
+_CODES = 1 << 13
+_CODE_SHIFT = 51
+_EXPONENT_BIAS = 1023
+
+_COMPRESSED = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
+
+_SAFETENSORS_NAMES = {
+    "float64": "F64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e4m3fnuz": "F8_E4M3FNUZ",
+    "float8_e5m2": "F8_E5M2",
+    "float8_e5m2fnuz": "F8_E5M2FNUZ",
+    "float8_e8m0fnu": "F8_E8M0",
+    "int64": "I64",
+    "int32": "I32",
+    "int16": "I16",
+    "int8": "I8",
+    "uint64": "U64",
+    "uint32": "U32",
+    "uint16": "U16",
+    "uint8": "U8",
+    "bool": "BOOL",
+    "complex64": "C64",
+}
+
+
+@dataclass(slots=True)
+class Measured:
+    """Statistics of many tensors, column by column, ready to be written."""
+
+    names: list[str] = field(default_factory=list)
+    columns: tuple["array[Any]", ...] = field(
+        default_factory=lambda: tuple(
+            array("q" if place < _COUNTS else "d") for place in range(len(COLUMNS))
+        )
+    )
+    histograms: list[str] = field(default_factory=list)  # empty texts where none was asked for
+    left_out: dict[str, str] = field(default_factory=dict)  # names, and why
+
+    def add(self, name: str, row: Sequence[float], histogram: str = "") -> None:
+        """One more tensor; the row is in the order of the columns."""
+        self.names.append(name)
+        self.histograms.append(histogram)
+        for place, column in enumerate(self.columns):
+            column.append(int(row[place]) if place < _COUNTS else row[place])
+
+    def extend(self, other: "Measured") -> None:
+        """All tensors of another one."""
+        self.names += other.names
+        self.histograms += other.histograms
+        self.left_out |= other.left_out
+        for column, more in zip(self.columns, other.columns, strict=True):
+            column.extend(more)
+
+    def rows(self, time_ns: int, step: int, mode: str) -> list[Sequence[Any]]:
+        """All columns of the family, for `Writer.add_columns`."""
+        count = len(self.names)
+        times, steps = array("q", [time_ns]) * count, array("q", [step]) * count
+        return [self.names, times, steps, [mode] * count, *self.columns, self.histograms]
+
+
+@runtime_checkable
+class Pending(Protocol):
+    """Statistics under way."""
+
+    def is_ready(self) -> bool:
+        """Whether `measured` would not wait for a device.
+
+        For the thread that trains, between its steps: asking a device anything, from any thread,
+        would spoil a graph that is being recorded.
+        """
+
+    def measured(self) -> Measured:
+        """The statistics; for any thread, once they are ready."""
+
+
+def measure(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Measured:
+    """Statistics of tensors in the host's memory, now and in this thread alone."""
+    found = Measured()
+    with torch.no_grad(), torch.autocast("cpu", enabled=False):
+        scratch = _Scratch(with_histogram)
+        known = {} if with_histogram else rows_of_small_ones(tensors, _CHUNK)
+        for name, tensor in tensors.items():
+            if name in known:
+                found.add(name, known[name])
+                continue
+            try:
+                values, implied_zeros = plain(tensor)
+                row = scratch.row(values)
+            except (RuntimeError, TypeError, ValueError) as error:
+                found.left_out[name] = reason(error)
+            else:
+                found.add(name, with_implied_zeros(row, implied_zeros), scratch.histogram())
+    return found
+
+
+def launch(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Pending:
+    """Begins with tensors wherever they are; to be called by the thread that trains.
+
+    What is in the host's memory is copied at once and measured by whoever asks for the result.
+    """
+    by_device: dict[int, dict[str, torch.Tensor]] = {}
+    for name, tensor in tensors.items():
+        by_device.setdefault(tensor.get_device(), {})[name] = tensor
+    parts: list[Pending] = []
+    for device, group in by_device.items():
+        if device < 0:
+            parts.append(_Copied(group, with_histogram))
+        else:
+            cuda = import_module("sonde.hook.torch.tensors.statistics_cuda")
+            parts.append(cuda.launch(group, with_histogram))
+    return parts[0] if len(parts) == 1 else Together(parts)
+
+
+class Together:
+    """Several that are under way."""
+
+    def __init__(self, parts: Sequence[Pending]) -> None:
+        self._parts = parts
+
+    def is_ready(self) -> bool:
+        """Whether all are."""
+        return all(part.is_ready() for part in self._parts)
+
+    def measured(self) -> Measured:
+        """What all have found."""
+        found = Measured()
+        for part in self._parts:
+            found.extend(part.measured())
+        return found
+
+
+class _Copied:
+    """Tensors of the host as they were."""
+
+    def __init__(self, tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> None:
+        with torch.no_grad():
+            self._tensors = {
+                name: local(tensor).detach().clone() for name, tensor in tensors.items()
+            }
+        self._with_histogram = with_histogram
+
+    def is_ready(self) -> bool:
+        """No device is involved."""
+        return True
+
+    def measured(self) -> Measured:
+        """Does the work."""
+        return measure(self._tensors, self._with_histogram)
+
+
+def plain(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
+    """A dense tensor of real numbers, in the order of its memory, and how many zeros it implies."""
+    count = 0
+    tensor = local(tensor).detach()
+    if tensor.is_quantized or tensor.is_nested or tensor.is_meta:
+        kind = "quantized" if tensor.is_quantized else "nested" if tensor.is_nested else "meta"
+        raise TypeError(f"{kind} tensors have no plain values")
+    if tensor.layout is torch.sparse_coo or tensor.layout in _COMPRESSED:
+        count = tensor.numel()
+        tensor = tensor.coalesce() if tensor.layout is torch.sparse_coo else tensor
+        tensor = tensor.values()
+        count -= tensor.numel()
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor.resolve_conj())
+    if not tensor.is_contiguous():
+        strides = tensor.stride()
+        tensor = tensor.permute(sorted(range(tensor.dim()), key=lambda one: -strides[one]))
+    return tensor.resolve_neg(), count
+
+
+def with_implied_zeros(row: Sequence[float], zeros: int) -> list[float]:
+    """A row of statistics, and zeros that a sparse tensor does not store."""
+    found = list(row)
+    if zeros:
+        low, high = found[4:6]
+        found[0] += zeros
+        found[3] += zeros
+        found[4:7] = [min(0.0, low), max(0.0, high), 0.0]
+    return found
+
+
+def reason(error: Exception) -> str:
+    """Why a tensor is left out, in one line."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def raw_tensor(tensor: torch.Tensor) -> RawTensor:
+    """The bytes of a tensor in the host's memory, with their name in safetensors files.
+
+    Complex numbers that safetensors has no name for become pairs of real ones.
+
+    Raises:
+        TypeError: No safetensors reader would know the element type.
+    """
+    with torch.no_grad():
+        tensor = local(tensor).detach()
+        if tensor.layout is not torch.strided:
+            tensor = tensor.to_dense()
+        if tensor.dtype in (torch.complex32, torch.complex128):
+            tensor = torch.view_as_real(tensor.resolve_conj())
+        name = _SAFETENSORS_NAMES.get(str(tensor.dtype).removeprefix("torch."))
+        if name is None:
+            raise TypeError(f"{tensor.dtype} has no name in safetensors files")
+        tensor = tensor.resolve_conj().resolve_neg()
+        return RawTensor(name, tuple(tensor.shape), _memory_of(tensor.contiguous()))
+
+
+def _memory_of(tensor: torch.Tensor) -> memoryview:
+    """The tensor's own memory: large ones are not copied while everybody else waits for Python."""
+    memory: Any = (ctypes.c_char * tensor.nbytes).from_address(tensor.data_ptr())
+    memory.tensor = tensor  # it lives as long as anybody looks at its memory
+    return memoryview(memory).cast("B")
+
+
+def _pieces(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Flat chunks in row-major order."""
+    if tensor.numel() <= _CHUNK:
+        yield tensor.reshape(-1)
+    elif tensor.is_contiguous():
+        flat = tensor.view(-1)
+        yield from (flat[start : start + _CHUNK] for start in range(0, len(flat), _CHUNK))
+    else:
+        rows = _CHUNK // (tensor.numel() // len(tensor))
+        for start in range(0, len(tensor), max(rows, 1)):
+            yield from _pieces(tensor[start : start + rows] if rows else tensor[start])
+
+
+class _Scratch:
+    """The buffers through which all tensors pass."""
+
+    def __init__(self, with_histogram: bool) -> None:
+        self._wide = torch.empty(_CHUNK, dtype=torch.float64, device="cpu")
+        self._cells = torch.empty(6, dtype=torch.float64, device="cpu")
+        self._low, self._high, self._nearest, *self._sums = self._cells.unbind()
+        self._extremes = torch.empty(2, dtype=torch.float32, device="cpu")
+        self._single_low, self._single_high = self._extremes.unbind()
+        self._counts: torch.Tensor | None = None
+        if with_histogram:
+            self._counts = torch.zeros(_CODES, dtype=torch.int64, device="cpu")
+            self._codes = torch.empty(_CHUNK, dtype=torch.int64, device="cpu")
+
+    def row(self, tensor: torch.Tensor) -> list[float]:
+        """The statistics of one tensor, in the order of the columns."""
+        row = [0, 0, 0, 0, math.nan, math.nan, math.nan, 0.0, 0.0, 0.0]
+        if self._counts is not None:
+            self._counts.zero_()
+        if tensor.numel():
+            for piece in _pieces(tensor):
+                self._add(piece, row)
+        return row
+
+    def histogram(self) -> str:
+        """Of the tensor whose row was asked for last."""
+        if self._counts is None:
+            return ""
+        bins = torch.zeros(BINS + 1, dtype=torch.int64, device="cpu")
+        return encode_histogram(bins.index_add_(0, _BIN_OF_CODE, self._counts).tolist()[:BINS])
+
+    def _add(self, piece: torch.Tensor, row: list[float]) -> None:
+        row[0] += piece.numel()
+        is_double = piece.dtype is torch.float64
+        low, high, nearest, *sums = self._reduced(piece)
+        if not (low > -math.inf and high < math.inf):
+            piece = self._finite(piece, row)
+            if not piece.numel():
+                return
+            low, high, nearest, *sums = self._reduced(piece)
+        if nearest == 0.0:
+            row[3] += piece.numel() - self._not_zero(piece)
+        row[4] = low if math.isnan(row[4]) else min(row[4], low)
+        row[5] = high if math.isnan(row[5]) else max(row[5], high)
+        row[6] = nearest if math.isnan(row[6]) else min(row[6], nearest)
+        for place, value in enumerate(sums, 7):
+            row[place] += value
+        if self._counts is not None:
+            wide = self._widened(piece)
+            self._count(_without_denormals(wide) if is_double else wide, self._counts)
+
+    def _widened(self, piece: torch.Tensor) -> torch.Tensor:
+        return self._wide[: piece.numel()].copy_(piece)
+
+    def _reduced(self, piece: torch.Tensor) -> list[float]:
+        """Least, greatest, nearest to zero, sum, sum of squares, sum of absolutes."""
+        wide = self._widened(piece)
+        is_single = piece.dtype is torch.float32  # half the bytes, half the time
+        if is_single:
+            torch.aminmax(piece, out=(self._single_low, self._single_high))
+        else:
+            torch.aminmax(wide, out=(self._low, self._high))
+        total, squares, absolutes = self._sums
+        torch.sum(wide, 0, out=total)
+        torch.abs(wide, out=wide)
+        torch.sum(wide, 0, out=absolutes)
+        torch.amin(wide, 0, out=self._nearest)
+        torch.mul(wide, wide, out=wide)
+        torch.sum(wide, 0, out=squares)
+        found: list[float] = self._cells.tolist()
+        return self._extremes.tolist() + found[2:] if is_single else found
+
+    def _finite(self, piece: torch.Tensor, row: list[float]) -> torch.Tensor:
+        """The finite values; the others are counted."""
+        wide = self._widened(piece)
+        finite = wide[torch.isfinite(wide)]
+        nans = int(torch.count_nonzero(torch.isnan(wide)))
+        row[1] += nans
+        row[2] += piece.numel() - finite.numel() - nans
+        return finite
+
+    def _not_zero(self, piece: torch.Tensor) -> int:
+        wide = self._widened(piece)
+        torch.ne(wide, 0.0, out=wide)  # a tenth of the time of count_nonzero, which branches
+        return int(torch.sum(wide))
+
+    def _count(self, wide: torch.Tensor, counts: torch.Tensor) -> None:
+        """Adds values to the counts of their codes."""
+        codes = self._codes[: wide.numel()]
+        torch.bitwise_right_shift(wide.view(torch.int64), _CODE_SHIFT, out=codes)
+        torch.bitwise_and(codes, _CODES - 1, out=codes)
+        counts += torch.bincount(codes, minlength=_CODES)
+
+
+def _without_denormals(wide: torch.Tensor) -> torch.Tensor:
+    """Denormal doubles would look like zeros; the smallest normal one shares their bin."""
+    is_denormal = (wide != 0.0) & (wide.abs() < _SMALLEST_NORMAL)
+    smallest = torch.full_like(wide, _SMALLEST_NORMAL).copysign_(wide)
+    return torch.where(is_denormal, smallest, wide)
+
+
+def _bins_of_codes() -> torch.Tensor:
+    """Which bin a code belongs to; zero to none, which is one more bin at the end."""
+    half = _CODES // 2
+    levels = torch.arange(half, dtype=torch.int64, device="cpu")
+    levels = (levels - 2 * (_EXPONENT_BIAS + LOWEST_EXPONENT)).clamp_(0, LEVELS - 1)
+    bins = torch.cat((levels + LEVELS, LEVELS - 1 - levels))
+    bins[::half] = BINS
+    return bins
+
+
+_BIN_OF_CODE = _bins_of_codes()

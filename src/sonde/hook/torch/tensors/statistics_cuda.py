@@ -1,0 +1,258 @@
+"""Statistics of tensors on a GPU: queued behind the training's own work, fetched when ready.
+
+Nothing here waits for the device. Dense tensors of the common element types go through one pass of
+a Triton kernel; everything else, or everything where Triton is missing, through torch's operators.
+"""
+
+import ctypes
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from itertools import accumulate
+from operator import attrgetter
+from typing import Any
+
+import torch
+
+from sonde.hook.torch.tensors.statistics import Measured, Pending, Together
+from sonde.hook.torch.tensors.statistics_operators import ByOperators
+from sonde.store.statistics import BINS, encode_histogram
+
+_MOST_PLANS = 16
+_PLAIN_TYPES = {torch.Tensor, torch.nn.Parameter}
+_NOWHERE = 1  # an address that no tensor of more than a byte per element has
+_ELEMENTS = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
+_ALIGNMENT_BYTES = 16  # of the kernel's widest loads
+_THREADS = 128
+
+_dtype_of = attrgetter("dtype")
+_new_event: Callable[[], Any] = torch.cuda.Event
+
+
+def _kernels() -> Any:
+    try:
+        return import_module("sonde.hook.torch.tensors.statistics_kernels")
+    except ImportError:
+        return None
+
+
+KERNELS = _kernels()
+
+
+def launch(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Pending:
+    """Queues the statistics of tensors of one device on its current stream.
+
+    Must not be called while that stream records a graph.
+    """
+    values = list(tensors.values())
+    with torch.no_grad():
+        if KERNELS is None:
+            return ByOperators(tensors, with_histogram)
+        with torch.cuda.device(values[0].device):
+            plan, addresses = _plan(list(tensors), values)
+            parts: list[Pending] = [
+                group.launch(addresses, with_histogram) for group in plan.groups
+            ]
+            if plan.others:
+                others = {name: tensors[name] for name in plan.others}
+                parts.append(ByOperators(others, with_histogram))
+    return parts[0] if len(parts) == 1 else Together(parts)
+
+
+class _Plan:
+    """Which tensors the kernel takes, in groups of one element type; kept while shapes stay."""
+
+    def __init__(self, groups: "Sequence[_Group]", others: Sequence[str]) -> None:
+        self.groups = groups
+        self.others = others
+
+
+_plans: dict[Any, _Plan] = {}
+
+
+def _plan(names: list[str], values: list[torch.Tensor]) -> tuple[_Plan, list[int]]:
+    numels = tuple(map(torch.Tensor.numel, values))
+    dtypes = tuple(map(_dtype_of, values))
+    addresses = _addresses(values)
+    misaligned = tuple([address % _ALIGNMENT_BYTES for address in addresses])
+    key = (values[0].device, tuple(names), numels, dtypes, misaligned)
+    plan = _plans.get(key)
+    if plan is None:
+        blocks = [_block(*one) for one in zip(addresses, dtypes, numels, strict=True)]
+        while len(_plans) >= _MOST_PLANS:
+            del _plans[next(iter(_plans))]
+        plan = _plans[key] = _new_plan(names, numels, dtypes, blocks)
+    return plan, addresses
+
+
+def _addresses(values: list[torch.Tensor]) -> list[int]:
+    """Where numbers lie one after the other; _NOWHERE for tensors whose numbers don't."""
+    if set(map(type, values)) <= _PLAIN_TYPES:
+        try:
+            if all(map(torch.Tensor.is_contiguous, values)):
+                return list(map(torch.Tensor.data_ptr, values))
+        except RuntimeError:  # some sparse tensors refuse to answer
+            pass
+    return [_address(one) for one in values]
+
+
+def _address(tensor: torch.Tensor) -> int:
+    if type(tensor) not in _PLAIN_TYPES or tensor.layout is not torch.strided:
+        return _NOWHERE
+    return tensor.data_ptr() if tensor.is_contiguous() else _NOWHERE
+
+
+def _block(address: int, dtype: torch.dtype, numel: int) -> int:
+    """How many elements the threads of a program load at once; 0 if the kernel cannot."""
+    if address == _NOWHERE or not numel or dtype not in _ELEMENTS:
+        return 0
+    per_thread = 1 if address % _ALIGNMENT_BYTES else _ALIGNMENT_BYTES // dtype.itemsize
+    return _THREADS * per_thread
+
+
+def _new_plan(
+    names: Sequence[str],
+    numels: Sequence[int],
+    dtypes: Sequence[torch.dtype],
+    blocks: Sequence[int],
+) -> _Plan:
+    by_kind: dict[tuple[torch.dtype, int], list[int]] = {}
+    for place, kind in enumerate(zip(dtypes, blocks, strict=True)):
+        by_kind.setdefault(kind, []).append(place)
+    groups = [
+        _Group(places, [names[one] for one in places], [numels[one] for one in places], kind)
+        for kind, places in by_kind.items()
+        if kind[1]
+    ]
+    return _Plan(groups, [name for name, block in zip(names, blocks, strict=True) if not block])
+
+
+class _Group:
+    """Tensors of one element type: what of their statistics does not change from step to step."""
+
+    def __init__(
+        self,
+        places: list[int],
+        names: list[str],
+        numels: list[int],
+        kind: tuple[torch.dtype, int],
+    ) -> None:
+        chunks = [-(-numel // KERNELS.CHUNK) for numel in numels]
+        self.places, self.names, self.numels, self.chunks = places, names, numels, sum(chunks)
+        dtype, self.block = kind
+        self.element = getattr(KERNELS.tl, _ELEMENTS[dtype])
+        of_chunks = [one for one, count in enumerate(chunks) for _ in range(count)]
+        self.table = array("q", [0] * len(names))
+        self.table.extend((*numels, *accumulate(chunks, initial=0), *of_chunks))
+        self.free: list[_Buffers] = []
+
+    def launch(self, addresses: Sequence[int], with_histogram: bool) -> Pending:
+        buffers = self.free.pop() if self.free else _Buffers(self)
+        buffers.tell(array("q", map(addresses.__getitem__, self.places)))
+        histograms = buffers.histograms_to_fill() if with_histogram else None
+        count = len(self.names)
+        KERNELS.measure_chunks[(self.chunks,)](
+            buffers.table,
+            buffers.partials,
+            histograms,
+            count,
+            element=self.element,
+            block=self.block,
+            num_warps=_THREADS // 32,
+        )
+        KERNELS.merge_chunks[(count,)](buffers.table, buffers.partials, buffers.results, count)
+        buffers.fetch(with_histogram)
+        return _ByKernel(self, buffers, with_histogram)
+
+
+class _Buffers:
+    """Memory of one launch, on both sides; used again when its results have been read."""
+
+    def __init__(self, group: _Group) -> None:
+        count = len(group.names)
+        self.addresses = _pinned((count,), torch.int64)
+        whole = _pinned((len(group.table),), torch.int64)
+        _write(whole, group.table)
+        self.table = whole.to("cuda", non_blocking=True)
+        self.partials = torch.empty(
+            (group.chunks, KERNELS.COLUMNS), dtype=torch.float64, device="cuda"
+        )
+        self.results = torch.empty((KERNELS.COLUMNS, count), dtype=torch.float64, device="cuda")
+        self.fetched = _pinned((KERNELS.COLUMNS, count), torch.float64)
+        self.histograms: torch.Tensor | None = None
+        self.fetched_histograms: torch.Tensor | None = None
+        self.event = _new_event()
+
+    def tell(self, addresses: "array[int]") -> None:
+        """Writes where the tensors are this time."""
+        _write(self.addresses, addresses)
+        self.table[: len(addresses)].copy_(self.addresses, non_blocking=True)
+
+    def histograms_to_fill(self) -> torch.Tensor:
+        """Empty ones."""
+        if self.histograms is None:
+            shape = (self.fetched.shape[1], BINS)
+            self.histograms = torch.empty(shape, dtype=torch.int32, device="cuda")
+            self.fetched_histograms = _pinned(shape, torch.int32)
+        return self.histograms.zero_()
+
+    def fetch(self, with_histogram: bool) -> None:
+        """Queues the way back."""
+        self.fetched.copy_(self.results, non_blocking=True)
+        if with_histogram and self.histograms is not None and self.fetched_histograms is not None:
+            self.fetched_histograms.copy_(self.histograms, non_blocking=True)
+        self.event.record()
+
+
+class _ByKernel:
+    """What a group's launch will have found."""
+
+    def __init__(self, group: _Group, buffers: _Buffers, with_histogram: bool) -> None:
+        self._group = group
+        self._buffers = buffers
+        self._with_histogram = with_histogram
+        self._is_ready = False
+
+    def is_ready(self) -> bool:
+        """Whether the device has come so far."""
+        self._is_ready = self._is_ready or bool(self._buffers.event.query())
+        return self._is_ready
+
+    def measured(self) -> Measured:
+        """The statistics; waits if they are not known to be ready."""
+        if not self._is_ready:
+            self._buffers.event.synchronize()
+        names = self._group.names
+        columns = _columns(_read("d", self._buffers.fetched), len(names))
+        histograms = [""] * len(names)
+        if self._with_histogram and self._buffers.fetched_histograms is not None:
+            counts = _read("I", self._buffers.fetched_histograms)
+            histograms = [
+                encode_histogram(counts[start : start + BINS])
+                for start in range(0, len(counts), BINS)
+            ]
+        self._group.free.append(self._buffers)
+        return Measured(list(names), (array("q", self._group.numels), *columns), histograms)
+
+
+def _columns(numbers: "array[float]", rows: int) -> "list[array[Any]]":
+    columns: list[array[Any]] = []
+    for start in range(0, len(numbers), rows):
+        column = numbers[start : start + rows]
+        columns.append(array("q", map(int, column)) if len(columns) < 3 else column)
+    return columns
+
+
+def _pinned(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty(shape, dtype=dtype, device="cpu", pin_memory=True)
+
+
+def _write(tensor: torch.Tensor, numbers: "array[int]") -> None:
+    start, count = numbers.buffer_info()
+    ctypes.memmove(tensor.data_ptr(), start, count * numbers.itemsize)
+
+
+def _read(code: str, tensor: torch.Tensor) -> "array[Any]":
+    numbers = array(code)
+    numbers.frombytes(ctypes.string_at(tensor.data_ptr(), tensor.nbytes))
+    return numbers

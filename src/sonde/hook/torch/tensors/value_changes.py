@@ -1,0 +1,41 @@
+"""A few elements of tensors at two moments: what has changed between them."""
+
+import weakref
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from sonde.hook.torch.tensors.shards import local
+from sonde.hook.torch.tensors.tensor_samples import Fetched
+
+Pair = tuple[list[float], list[float]]  # the same elements, before and after
+
+
+class Moved:
+    """Tensors that can be sampled, looked at now and once more."""
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self._tensors = [weakref.ref(tensor) for tensor in tensors]
+        self._before = Fetched([local(tensor) for tensor in tensors])
+        self._after: Fetched | None = None
+
+    def look_again(self) -> None:
+        """The second moment; where a tensor is gone meanwhile, there is none."""
+        alive = [tensor for one in self._tensors if (tensor := one()) is not None]
+        if len(alive) == len(self._tensors):
+            self._after = Fetched([local(tensor) for tensor in alive])
+
+    @property
+    def is_here(self) -> bool:
+        """Whether no device is involved."""
+        return self._before.is_here
+
+    def is_ready(self) -> bool:
+        """Whether the device is done."""
+        return self._after is None or self._after.is_ready()
+
+    def pairs(self) -> list[Pair] | None:
+        """Of each tensor, once they are ready; None where there was no second moment."""
+        if self._after is None:
+            return None
+        return list(zip(self._before.values(), self._after.values(), strict=True))

@@ -1,0 +1,46 @@
+"""The one thread of a process whose training is recorded."""
+
+import threading
+from collections.abc import Callable
+
+
+class TrainingThread:
+    """The first thread that trains is recorded until it ends."""
+
+    __slots__ = ("_on_handover", "_thread", "id", "lock")
+
+    def __init__(self, on_handover: Callable[[], None]) -> None:
+        self._on_handover = on_handover
+        self.reset()
+
+    def reset(self) -> None:
+        """No thread trains yet; a forked child has none of its parent's threads and locks."""
+        self.id = 0  # of the thread that trains; 0: no hook was called yet
+        self._thread: threading.Thread | None = None
+        self.lock = threading.RLock()
+
+    def is_current(self) -> bool:
+        """Whether the caller trains; before any thread does, it may."""
+        return self.id in (0, threading.get_ident())
+
+    def claim(self, *, is_idle: bool = False) -> bool:
+        """Record the calling thread from now on, if no other is recorded; whether it is.
+
+        Args:
+            is_idle: Whether the thread that is recorded so far has not trained yet.
+        """
+        if self.id and not (is_idle or self._has_ended()):
+            return False
+        with self.lock:
+            if self.id and not (is_idle or self._has_ended()):
+                return False
+            if self.id:
+                self._on_handover()
+            self.id = threading.get_ident()
+            # threads of other languages are not listed: they are taken to live on
+            alive = threading.enumerate()
+            self._thread = next((thread for thread in alive if thread.ident == self.id), None)
+            return True
+
+    def _has_ended(self) -> bool:
+        return self._thread is not None and not self._thread.is_alive()

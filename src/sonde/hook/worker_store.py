@@ -1,0 +1,167 @@
+"""The worker's share of the job's store: its identity, writer, notices and documents."""
+
+from collections.abc import Callable
+
+from sonde.clock import Clock
+from sonde.guard import Guard
+from sonde.hook.attached_frameworks import AttachedFrameworks
+from sonde.hook.identity import claim_worker, earlier_counts, facts_of
+from sonde.hook.loss_report import send_losses
+from sonde.hook.pending_rows import Rows
+from sonde.hook.store_retry import Beginning
+from sonde.records.notice import Notice, NoticeKind
+from sonde.records.worker import TensorIndex, TensorInfo, WorkerInfo
+from sonde.settings import WorkerPlace
+from sonde.store import layout
+from sonde.store.backends import Backend, open_backend
+from sonde.store.facts import encode_facts
+from sonde.store.writer import Writer
+
+_HEARTBEAT_SECONDS = 5.0
+_WAITING_LIMIT_BYTES = 64 * 1024 * 1024
+
+
+class WorkerStore:
+    """Opens the store when training begins, and writes to it."""
+
+    def __init__(self, place: WorkerPlace, clock: Clock, guard: Guard) -> None:
+        self.place = place
+        self._clock = clock
+        self._guard = guard
+        self.reset()
+
+    def reset(self) -> None:
+        """Start a new life: nothing is open, nothing was written."""
+        self.info: WorkerInfo | None = None
+        self.value_bytes = 0  # written in files of their own: full tensors, traces
+        self._attempts = Beginning(self.place, self._clock)
+        self._backend: Backend | None = None
+        self._writer: Writer | None = None
+        self._notices: set[tuple[str, str]] = set()
+        self._early_notices: list[tuple[NoticeKind, str, str]] = []  # until there is a writer
+        self._tensors: dict[str, TensorInfo] = {}
+        self._tensors_written = 0
+        self._heartbeat_due = 0.0
+
+    def assign(self, place: WorkerPlace) -> None:
+        """Belong to another job, or to another worker of it, from the next `open` on."""
+        self.place = place
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a writer."""
+        return self._writer is not None
+
+    @property
+    def writer(self) -> Writer:
+        """The writer of all rows; only once the store is open."""
+        assert self._writer is not None
+        return self._writer
+
+    @property
+    def backend(self) -> Backend:
+        """The job's store; only once it is open."""
+        assert self._backend is not None
+        return self._backend
+
+    def may_try(self) -> bool:
+        """Whether to try to open the store now: after a failure, not at once."""
+        return self._attempts.is_due()
+
+    def attempt(self, begin: Callable[[], None]) -> None:
+        """Begin, or note that the store fails."""
+        self._attempts.attempt(begin)
+
+    def give_up(self, reason: str) -> None:
+        """Never try again."""
+        self._attempts.give_up(reason)
+
+    def open(self, frameworks: AttachedFrameworks) -> None:
+        """Claim the worker's place in the store and start its writer.
+
+        Raises:
+            StoreError: The store cannot be written.
+        """
+        assert self.place.job_uri is not None
+        self._backend = open_backend(self.place.job_uri)
+        self.info = claim_worker(
+            self._backend,
+            facts_of(
+                self.place,
+                self._clock.now_ns(),
+                framework=frameworks.name,
+                versions=frameworks.versions,
+                device=frameworks.find_device(),
+            ),
+        )
+        folder = layout.worker_folder(self.info.rank)
+        self._writer = Writer(self._backend, folder, self._clock, _WAITING_LIMIT_BYTES)
+        for early_notice in self._early_notices:
+            self._writer.notice(*early_notice)
+        self._writer.outbox.start()
+
+    def earlier_counts(self) -> dict[str, int]:
+        """Steps that an earlier life of this worker has done, by mode."""
+        assert self.info is not None
+        return earlier_counts(self.backend, self.info)
+
+    def report_begin(self) -> None:
+        """Record what was lost before the store could be opened."""
+        self._attempts.report_to(self.writer)
+
+    def notice(self, kind: NoticeKind, what: str, reason: str) -> None:
+        """Record something about the recording itself, once."""
+        if (what, reason) not in self._notices:
+            self._notices.add((what, reason))
+            if self._writer is not None:
+                self._writer.notice(kind, what, reason)
+            else:
+                self._early_notices.append((kind, what, reason))
+
+    def register_tensor(self, info: TensorInfo) -> None:
+        """Add a tensor to the index, or change what the index says about it."""
+        self._tensors[info.name] = info
+
+    def has_tensor(self, name: str) -> bool:
+        """Whether a tensor is in the index."""
+        return name in self._tensors
+
+    def add_value_bytes(self, size_bytes: int) -> None:
+        """Count what was written in a file of its own."""
+        self.value_bytes += size_bytes
+
+    def flush(self, rows: Rows) -> None:
+        """Write rows, and the index of tensors where it has grown."""
+        rows.write(self.writer)
+        self.writer.flush()
+        if len(self._tensors) != self._tensors_written:
+            self._tensors_written = len(self._tensors)
+            self.write_document("tensors", TensorIndex(tuple(self._tensors.values())))
+
+    def is_heartbeat_due(self) -> bool:
+        """Whether to write a heartbeat now; the next one is due some seconds later."""
+        now = self._clock.seconds()
+        if now < self._heartbeat_due:
+            return False
+        self._heartbeat_due = now + _HEARTBEAT_SECONDS
+        return True
+
+    def write_document(self, name: str, record: object) -> None:
+        """Write one of the worker's documents; a failure is recorded and leaves the rest alone."""
+        assert self.info is not None
+        info, backend = self.info, self.backend
+        key = layout.worker_key(info.rank, info.attempt, info.restart, name)
+        self._guard.attempt(name, lambda: backend.write(key, encode_facts(record, key)), None)
+
+    def report_unfinished(self, count: int) -> None:
+        """Record that work was dropped at the end of training."""
+        now_ns = self._clock.now_ns()
+        what, reason = "statistics and values", f"{count} were not done at the end, in time"
+        self.writer.report_lost(Notice(NoticeKind.LOST, what, reason, now_ns, now_ns))
+
+    def close(self, timeout_seconds: float) -> None:
+        """Write what is left within a time, and report what could not be written."""
+        lost = self.writer.close(timeout_seconds)
+        if lost and self.info is not None:
+            is_recorded = self.writer.tell_lost()
+            send_losses(self.place.run_id, self.info.rank, lost, is_recorded=is_recorded)

@@ -1,0 +1,319 @@
+"""Events in Chrome's trace format, as many programs write them: spans, instants, counters.
+
+Knows the format, not what the names in it mean: importers say that, place by place.
+"""
+
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.errors import DamagedError
+from sonde.importers._importer import Intake
+from sonde.importers._job import Columns
+from sonde.importers._sources import Source
+from sonde.importers._steps import Operations
+from sonde.records.profile import NO_CORRELATION, OperationCategory
+from sonde.traces.nesting import nest
+from sonde.traces.stream import TraceStream
+
+Numbers = npt.NDArray[np.int64]
+Key = tuple[str, str]  # process and thread, as the trace numbers them
+Event = Mapping[str, Any]
+
+_NANOSECONDS = 1000  # in the microseconds of the format
+_NEVER = 4e15  # in the year 2096, and as far as two of it can be added
+_KINDS = {
+    "s": "flow arrows",
+    "t": "flow arrows",
+    "f": "flow arrows",
+    "i": "instants",
+    "I": "instants",
+    "C": "counters",
+    "N": "objects",
+    "O": "objects",
+    "D": "objects",
+    "P": "samples",
+}
+
+
+_COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a span ran, in our words."""
+
+    lane: str
+    device: str = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A thread of a trace, as it is named there; the names are empty where nothing is said."""
+
+    process: str
+    labels: str  # of the process
+    thread: str
+    pid: str
+    tid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when to when something lasted; nothing where it is an instant."""
+
+    name: str
+    category: str
+    key: Key
+    start_ns: int
+    duration_ns: int
+    detail: str  # its arguments as compact JSON, or nothing
+    correlation: int
+    sequence: int
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What is said about it; kept as text, which takes far less room."""
+        found: dict[str, Any] = json.loads(self.detail) if self.detail else {}
+        return found
+
+    def with_arguments(self, arguments: Mapping[str, Any]) -> "Span":
+        """The same with other arguments."""
+        return replace(self, detail=_compact(arguments))
+
+
+class ChromeTrace:
+    """All that a trace holds, sorted by what it is."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.counters: list[tuple[str, int, float]] = []  # name, when, how much
+        self.left_out: Counter[str] = Counter()
+        self.metadata: Mapping[str, Any] = {}
+        self._keys: dict[Key, Key] = {}  # each kept once
+        self._names: dict[tuple[str, str, str], str] = {}
+        self._open: dict[object, list[Event]] = {}
+        self._sorters: dict[str, Callable[[Event], None]] = {
+            "X": self._whole,
+            "C": self._count,
+            **dict.fromkeys("iIRn", self._instant),
+            **dict.fromkeys("BbS", self._begin),
+            **dict.fromkeys("EeF", self._end),
+        }
+
+    def take(self, event: Event) -> None:
+        """Sorts one event in."""
+        kind = str(event.get("ph", ""))
+        if kind == "M":
+            self._name(event)
+        elif kind in self._sorters and not abs(_number(event.get("ts"))) < _NEVER:
+            self.left_out["events without a time"] += 1
+        elif kind in self._sorters:
+            self._sorters[kind](event)
+        elif event:  # some writers end their list with an empty one
+            self.left_out[kind_of(kind)] += 1
+
+    def finish(self) -> None:
+        """What was begun and has no end is told."""
+        self.left_out["beginnings without an end"] += sum(map(len, self._open.values()))
+        self.spans.sort(key=lambda one: (one.start_ns, -one.duration_ns))
+        self.left_out = +self.left_out
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """From the first instant to the last, by its own time; see `base_ns`."""
+        instants = [one[1] for one in self.counters] + [one.start_ns for one in self.spans]
+        ends = [one.start_ns + one.duration_ns for one in self.spans]
+        return min(instants), max(instants + ends)
+
+    @property
+    def base_ns(self) -> int:
+        """What its times count from, where it says so."""
+        told = str(self.metadata.get("baseTimeNanoseconds"))
+        return int(told) if told.isdecimal() and int(told) < _NEVER * _NANOSECONDS else 0
+
+    def counters_at(self, shift_ns: int) -> list[tuple[str, int, float]]:
+        """The counters by another time."""
+        return [(name, time_ns + shift_ns, value) for name, time_ns, value in self.counters]
+
+    def track(self, key: Key) -> Track:
+        """How a thread is named."""
+        process, labels = (
+            self._names.get((kind, key[0], ""), "") for kind in ("process_name", "process_labels")
+        )
+        thread = self._names.get(("thread_name", *key), "")
+        return Track(process, labels, thread, *key)
+
+    @property
+    def keys(self) -> set[Key]:
+        """All threads that have spans."""
+        return {one.key for one in self.spans}
+
+    def _name(self, event: Event) -> None:
+        kind, (pid, tid) = str(event.get("name")), _key(event)
+        arguments = _mapping(event.get("args"))
+        told = arguments.get("name", arguments.get("labels"))
+        if told is not None:
+            self._names[kind, pid, tid if kind == "thread_name" else ""] = str(told).strip()
+
+    def _span(self, event: Event, duration: float) -> None:
+        if not 0 <= duration < _NEVER:
+            self.left_out["events without a duration"] += 1
+            return
+        arguments, key = _mapping(event.get("args")), _key(event)
+        self.spans.append(
+            Span(
+                name=sys.intern(str(event.get("name", ""))),
+                category=sys.intern(str(event.get("cat", ""))),
+                key=self._keys.setdefault(key, key),
+                start_ns=round(_number(event["ts"]) * _NANOSECONDS),
+                duration_ns=round(duration * _NANOSECONDS),
+                detail=sys.intern(_compact(arguments)),
+                correlation=_integer(arguments, "correlation", "correlation_id"),
+                sequence=_integer(arguments, "Sequence number"),
+            )
+        )
+
+    def _whole(self, event: Event) -> None:
+        self._span(event, _number(event.get("dur", 0)))
+
+    def _instant(self, event: Event) -> None:
+        self._span(event, 0.0)
+
+    def _begin(self, event: Event) -> None:
+        self._open.setdefault(_identity(event), []).append(event)
+
+    def _end(self, event: Event) -> None:
+        began = self._open.get(_identity(event))
+        if not began:
+            self.left_out["ends without a beginning"] += 1
+            return
+        whole = began.pop()
+        arguments = {**_mapping(whole.get("args")), **_mapping(event.get("args"))}
+        lasted = _number(event["ts"]) - _number(whole["ts"])
+        self._span({"name": event.get("name", ""), **whole, "args": arguments}, lasted)
+
+    def _count(self, event: Event) -> None:
+        name, moment = str(event.get("name", "")), round(_number(event["ts"]) * _NANOSECONDS)
+        for key, value in _mapping(event.get("args")).items():
+            number = _number(value)
+            if math.isnan(number):
+                self.left_out["counters without a number"] += 1
+            else:
+                self.counters.append((f"{name}/{key}", moment, number))
+
+
+def kind_of(letter: str) -> str:
+    """What people call a kind of event."""
+    return _KINDS.get(letter, f"events of kind {letter!r}")
+
+
+def read_chrome_trace(source: Source, intake: Intake) -> ChromeTrace:
+    """Reads a file whole.
+
+    Raises:
+        DamagedError: It is no trace, or holds no event that can be read.
+    """
+    trace = ChromeTrace()
+    with intake.open(source) as file:
+        stream = TraceStream(file)
+        for events in _pieces(stream, source):
+            for event in events:
+                if isinstance(event, dict):
+                    trace.take(event)
+    trace.finish()
+    trace.metadata = stream.metadata
+    if stream.is_cut:
+        place = f"after {stream.bytes_read:,} bytes of JSON"
+        intake.remarks.append(f"{source.path} is cut off {place}: what follows is missing")
+    trace.left_out["events that cannot be read"] += stream.left_out
+    intake.left_out.update(+trace.left_out)
+    if not trace.spans and not trace.counters:
+        where = f"after {stream.bytes_read} bytes"
+        raise DamagedError(f"{source.path} holds no event that took time, {where}.")
+    return trace
+
+
+def _pieces(stream: TraceStream, source: Source) -> Iterator[list[Any]]:
+    try:
+        for _, listed in stream.pieces():
+            yield json.loads(listed, strict=False)
+    except (DamagedError, ValueError) as error:
+        where = f"near byte {stream.bytes_read}"
+        raise DamagedError(f"{source.path} cannot be read, {where}: {error}") from error
+
+
+def operations_of(
+    trace: ChromeTrace,
+    shift_ns: int,
+    place_of: Callable[[Track], Place],
+    category_of: Callable[[Span, Place], OperationCategory],
+) -> tuple[Columns, Operations]:
+    """The columns of OPERATIONS, and the part of them that tells steps."""
+    spans = trace.spans
+    by_key = {key: place_of(trace.track(key)) for key in trace.keys}
+    places = [by_key[one.key] for one in spans]
+    numbers = {place: number for number, place in enumerate(dict.fromkeys(places))}
+    on_lane = np.array([numbers[place] for place in places], dtype=np.int32)
+    operations = Operations(
+        names=[one.name for one in spans],
+        lanes=[place.lane for place in places],
+        devices=[place.device for place in places],
+        starts_ns=np.array([one.start_ns for one in spans], dtype=np.int64) + shift_ns,
+        durations_ns=np.array([one.duration_ns for one in spans], dtype=np.int64),
+        sequences=np.array([one.sequence for one in spans], dtype=np.int64),
+    )
+    _, own_ns = nest(on_lane, operations.starts_ns, operations.durations_ns)
+    columns: Columns = [
+        operations.names,
+        [category_of(one, place).value for one, place in zip(spans, places, strict=True)],
+        operations.lanes,
+        operations.devices,
+        operations.starts_ns.tolist(),
+        operations.durations_ns.tolist(),
+        own_ns.tolist(),
+        [one.correlation for one in spans],
+        [""] * len(spans),
+        [one.detail for one in spans],
+    ]
+    return columns, operations
+
+
+def _integer(arguments: Mapping[str, Any], *names: str) -> int:
+    """The first of some arguments that is there and a number, else -1."""
+    numbers = (_number(arguments[name]) for name in names if name in arguments)
+    return next((int(number) for number in numbers if abs(number) < _NEVER), NO_CORRELATION)
+
+
+def _compact(arguments: Mapping[str, Any]) -> str:
+    return _COMPACT.encode(arguments) if arguments else ""
+
+
+def _key(event: Event) -> Key:
+    return str(event.get("pid", "")), str(event.get("tid", ""))
+
+
+def _identity(event: Event) -> object:
+    """What a beginning and its end have in common."""
+    if event["ph"] in "BE":
+        return _key(event)
+    number = event.get("id", event.get("id2"))
+    return str(event.get("cat")), str(number), str(event.get("name")), str(event.get("scope"))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (OverflowError, TypeError, ValueError):
+        return math.nan

@@ -1,0 +1,100 @@
+"""Traces in Chrome's format, from whichever program."""
+
+import re
+
+from sonde.importers._chrome import (
+    ChromeTrace,
+    Place,
+    Span,
+    Track,
+    operations_of,
+    read_chrome_trace,
+)
+from sonde.importers._importer import Importer, Intake
+from sonde.importers._job import Told
+from sonde.importers._sources import Source
+from sonde.importers._steps import Step, find_training, is_step_or_phase
+from sonde.importers._training import add_all
+from sonde.records.profile import OperationCategory
+from sonde.records.step import EventCategory
+from sonde.traces.event_kinds import OWN_CATEGORIES
+
+_DEVICE = re.compile(r"\b(GPU|TPU|cuda)[ :#]*(\d+)", re.IGNORECASE)
+_DEVICES = {"gpu": "cuda", "tpu": "tpu", "cuda": "cuda"}
+# as PyTorch calls them, and as our own exports do
+_CATEGORIES = {
+    **{name: OperationCategory(ours) for name, ours in OWN_CATEGORIES.items()},
+    **{one.value: one for one in OperationCategory},
+    **{one.value: OperationCategory.ANNOTATION for one in EventCategory},
+}
+_STEP = ("step", "train_step", "iteration")  # with its number beside it
+_STEP_NUMBER = '"step":'
+_KINDS = (
+    (
+        re.compile(r"nccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all", re.IGNORECASE),
+        OperationCategory.COLLECTIVE,
+    ),
+    (re.compile(r"mem_?cpy", re.IGNORECASE), OperationCategory.COPY),
+    (re.compile(r"mem_?set", re.IGNORECASE), OperationCategory.SET),
+)
+
+
+class ChromeTraceImporter(Importer):
+    """Any trace in Chrome's format: JSON as chrome://tracing and Perfetto read it, also gzip.
+
+    Spans on processes named after a GPU count as kernels, all others as operators. Counters become
+    scalars. Steps are told by their names: `ProfilerStep#5`, `step 5`, `train_step 5`.
+    """
+
+    def read(self, source: Source, intake: Intake) -> None:
+        trace = read_chrome_trace(source, intake)
+        first_ns, last_ns = (moment + trace.base_ns for moment in trace.extent)
+        shift_ns = trace.base_ns + intake.shift_ns(source.path, first_ns, last_ns)
+        processes = {key[0] for key in trace.keys}
+
+        def place_of(track: Track) -> Place:
+            return _place_of(track, is_one_of_many=len(processes) > 1)
+
+        columns, operations = operations_of(trace, shift_ns, place_of, _category_of)
+        devices = sorted(set(operations.devices) - {"cpu"})
+        device = devices[0] if devices else "cpu"
+        rows = intake.worker(Told(source.rank, source.node, pid=source.pid, device=device))
+        add_all(
+            rows,
+            columns,
+            find_training(operations, _steps(trace, shift_ns)),
+            trace.counters_at(shift_ns),
+        )
+
+
+def _place_of(track: Track, *, is_one_of_many: bool) -> Place:
+    thread = track.thread or f"thread {track.tid}"
+    match = _DEVICE.search(f"{track.process} {track.labels} {track.thread}")
+    device = f"{_DEVICES[match[1].lower()]}:{match[2]}" if match else "cpu"
+    if is_one_of_many:
+        thread = f"{track.process or f'process {track.pid}'}: {thread}"
+    return Place(thread, device)
+
+
+def _category_of(span: Span, place: Place) -> OperationCategory:
+    known = _CATEGORIES.get(span.category.lower())
+    if known is not None:
+        return known
+    if is_step_or_phase(span.name):
+        return OperationCategory.ANNOTATION
+    is_host = place.device == "cpu"
+    for pattern, category in _KINDS:
+        if pattern.search(span.name) and is_host == (category is OperationCategory.COLLECTIVE):
+            return category
+    return OperationCategory.OPERATOR if is_host else OperationCategory.KERNEL
+
+
+def _steps(trace: ChromeTrace, shift_ns: int) -> list[Step]:
+    """Those that are named alike and have their number beside it."""
+    named = [one for one in trace.spans if one.name in _STEP and _STEP_NUMBER in one.detail]
+    found = [(one.arguments.get("step"), one) for one in named]
+    return [
+        Step(number, start_ns := one.start_ns + shift_ns, start_ns + one.duration_ns)
+        for number, one in found
+        if isinstance(number, int) and number >= 0
+    ]

@@ -1,0 +1,99 @@
+"""Timelines of Horovod."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from sonde.errors import DamagedError
+from sonde.importers._chrome import Place, Span, Track, operations_of, read_chrome_trace
+from sonde.importers._importer import Importer, Intake
+from sonde.importers._job import Told
+from sonde.importers._sources import Source
+from sonde.importers._steps import find_training
+from sonde.importers._training import add_all
+from sonde.records.profile import OperationCategory
+
+_NEGOTIATION = "NEGOTIATE_"
+_COLLECTIVES = {
+    "ALLREDUCE": "all_reduce",
+    "ADASUM": "all_reduce",
+    "ALLGATHER": "all_gather",
+    "BROADCAST": "broadcast",
+    "ALLTOALL": "all_to_all",
+    "REDUCESCATTER": "reduce_scatter",
+}
+_NUMBER = re.compile(r"\d+")
+
+
+class HorovodImporter(Importer):
+    """Timelines of Horovod (`HOROVOD_TIMELINE`): per tensor its negotiation and its processing.
+
+    The negotiation says when each rank was ready, and which one was the last. A timeline that
+    stops in the middle, as that of a killed job does, is read as far as it goes.
+    """
+
+    def read(self, source: Source, intake: Intake) -> None:
+        trace = read_chrome_trace(source, intake)
+        ready = [one for one in trace.spans if _is_ready(one)]
+        trace.spans = _with_facts([one for one in trace.spans if not _is_ready(one)], ready)
+        if not any(_is_collective(one) for one in trace.spans):
+            hint = "other traces are imported with: sonde import chrome-trace"
+            raise DamagedError(f"{source.path} is no timeline of Horovod, from byte 0: {hint}")
+        shift_ns = intake.shift_ns(source.path, *trace.extent)
+        columns, operations = operations_of(trace, shift_ns, _place_of, _category_of)
+        ranks = 1 + max((int(one.name) for one in ready), default=0)
+        rows = intake.worker(Told(source.rank, source.node, world_size=ranks, framework="horovod"))
+        add_all(rows, columns, find_training(operations), trace.counters_at(shift_ns))
+
+
+def _is_ready(span: Span) -> bool:
+    """Whether this is a rank saying that it has its tensor: an instant named after it."""
+    return span.name.isdecimal() and not span.duration_ns
+
+
+def _start(span: Span) -> int:
+    return span.start_ns
+
+
+def _place_of(track: Track) -> Place:
+    """A lane for each tensor; versions differ in whether it is a process or a thread."""
+    return Place(track.thread or track.process or f"tensor {track.pid} {track.tid}".strip())
+
+
+def _category_of(span: Span, _place: Place) -> OperationCategory:
+    """A collective as a whole; what else there is are its parts."""
+    return OperationCategory.COLLECTIVE if _is_collective(span) else OperationCategory.OTHER
+
+
+def _is_collective(span: Span) -> bool:
+    return span.name.removeprefix(_NEGOTIATION) in _COLLECTIVES
+
+
+def _with_facts(spans: Sequence[Span], ready: Sequence[Span]) -> list[Span]:
+    by_tensor: dict[object, list[Span]] = {}
+    for one in ready:
+        by_tensor.setdefault(one.key, []).append(one)
+    return [
+        one.with_arguments(_facts(one, by_tensor.get(one.key, ()))) if _is_collective(one) else one
+        for one in spans
+    ]
+
+
+def _facts(span: Span, ready: Sequence[Span]) -> Mapping[str, Any]:
+    """What our other tools call the facts of a collective."""
+    found = span.arguments
+    if span.name in _COLLECTIVES:
+        found |= {"phase": "processing", "collective": _COLLECTIVES[span.name]}
+        if "shape" in found:
+            found["elements_in"] = prod(map(int, _NUMBER.findall(str(found["shape"]))))
+        return found
+    found["phase"] = "negotiation"
+    first = bisect_left(ready, span.start_ns, key=_start)
+    last = bisect_right(ready, span.start_ns + span.duration_ns, key=_start)
+    came = {one.name: one.start_ns for one in ready[first:last]}
+    if came:
+        found["ready_ns"] = {rank: moment - span.start_ns for rank, moment in came.items()}
+        found["last_rank"] = int(max(came, key=lambda rank: came[rank]))
+    return found

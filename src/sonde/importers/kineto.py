@@ -1,0 +1,126 @@
+"""Traces of PyTorch's profiler."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS
+from sonde.errors import DamagedError
+from sonde.importers._chrome import kind_of
+from sonde.importers._importer import Importer, Intake
+from sonde.importers._job import Told
+from sonde.importers._sources import Source
+from sonde.importers._steps import Operations, find_training
+from sonde.importers._training import add_training
+from sonde.store.format import OPERATIONS
+from sonde.traces.operations import Trace, decode_trace
+
+# Arrows say again what correlations and sequence numbers say.
+_ARROWS = ("s", "t", "f")
+_YEAR_NS = 365 * 24 * 3600 * NANOSECONDS
+_VERSIONS = {"cuda_runtime_version": "cuda", "cuda_driver_version": "cuda_driver"}
+
+
+class KinetoImporter(Importer):
+    """Traces of PyTorch's profiler: a file, or a folder with those of many ranks, also gzip.
+
+    Steps are those of `profiler.step()`; without them, a step ends with its optimizer's.
+    """
+
+    def read(self, source: Source, intake: Intake) -> None:
+        with intake.open(source) as file:
+            try:
+                trace = decode_trace(file)
+            except (DamagedError, OverflowError) as error:  # the latter of impossible times
+                raise DamagedError(f"{source.path}, from byte 0: {error}") from error
+        trace = _without_outliers(trace, intake)
+        if not len(trace):
+            raise DamagedError(f"{source.path} holds no operations, only {_listed(trace.others)}")
+        if trace.is_cut:
+            place = f"after {source.path.stat().st_size:,} bytes"
+            intake.remarks.append(f"{source.path} is cut off {place}: what follows is missing")
+        first_ns, last_ns = int(trace.start_ns[0]), int(trace.start_ns[-1])
+        shift_ns = intake.shift_ns(source.path, first_ns, last_ns)
+        trace = replace(trace, start_ns=trace.start_ns + shift_ns)
+        rows = intake.worker(_told(source, trace))
+        for batch in trace.batches():
+            rows.add(OPERATIONS, batch.columns)
+        intake.left_out["events that cannot be read"] += trace.left_out
+        for letter, count in trace.others.items():
+            if letter not in _ARROWS:
+                intake.left_out[kind_of(letter)] += count
+        add_training(rows, find_training(_operations(trace)))
+
+
+def _without_outliers(trace: Trace, intake: Intake) -> Trace:
+    """Operations whose times are broken would stretch the job over years."""
+    middle_ns = trace.start_ns[len(trace) // 2 : len(trace) // 2 + 1]
+    away_ns = np.abs(trace.start_ns - middle_ns)
+    is_possible = (away_ns < _YEAR_NS) & (trace.duration_ns < _YEAR_NS)
+    intake.left_out["events without a time"] += int((~is_possible).sum())
+    if is_possible.all():
+        return trace
+    return replace(
+        trace,
+        **{
+            one.name: getattr(trace, one.name)[is_possible]
+            for one in fields(trace)
+            if isinstance(getattr(trace, one.name), np.ndarray)
+        },
+    )
+
+
+def _told(source: Source, trace: Trace) -> Told:
+    """What the trace and its name tell of the worker."""
+    facts = trace.metadata
+    group = facts.get("distributedInfo")
+    group = group if isinstance(group, dict) else {}
+    used = sorted({trace.devices[lane] for lane in set(trace.lane.tolist())} - {"cpu"})
+    return Told(
+        rank=_whole(group.get("rank"), source.rank),
+        node=source.node,
+        world_size=max(1, _whole(group.get("world_size"), 1)),
+        pid=source.pid,
+        device=used[0] if used else "cpu",
+        framework="torch",
+        versions={ours: _version(facts[name]) for name, ours in _VERSIONS.items() if name in facts},
+        machine=_machine(facts),
+    )
+
+
+def _machine(facts: Mapping[str, Any]) -> dict[str, str]:
+    given = facts.get("deviceProperties")
+    devices = given if isinstance(given, list) else []
+    names = [str(one.get("name")) for one in devices if isinstance(one, dict)]
+    listed = ", ".join(f"{count} × {name}" for name, count in Counter(names).items())
+    return {"gpus": listed} if listed else {}
+
+
+def _version(number: object) -> str:
+    """CUDA writes 12.4 as 12040."""
+    whole = _whole(number, 0)
+    return f"{whole // 1000}.{whole % 1000 // 10}"
+
+
+def _whole(value: object, default: int) -> int:
+    text = str(value)
+    return int(text) if text.isdecimal() else default
+
+
+def _operations(trace: Trace) -> Operations:
+    lanes = trace.lane.tolist()
+    return Operations(
+        [trace.names[number] for number in trace.name.tolist()],
+        [trace.lanes[number] for number in lanes],
+        [trace.devices[number] for number in lanes],
+        trace.start_ns,
+        trace.duration_ns,
+        trace.sequence,
+    )
+
+
+def _listed(others: Counter[str]) -> str:
+    return ", ".join(f"{kind_of(one)} ({count:,})" for one, count in others.items()) or "nothing"

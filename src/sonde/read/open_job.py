@@ -1,0 +1,118 @@
+"""One opened job: what is known of it, its readers by node and rank, and a bounded cache."""
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeVar, cast
+
+from sonde.bounded_cache import BoundedCache
+from sonde.clock import Clock, SystemClock
+from sonde.errors import UsageError
+from sonde.read.jobs import JobFacts, read_job
+from sonde.read.system import SystemReader
+from sonde.read.tensors import Holders, read_infos
+from sonde.read.workers import WorkerReader
+from sonde.store.backends import Backend
+
+Value = TypeVar("Value")
+
+
+class OpenJob:
+    """A job that is read: the only place where its readers are created and kept.
+
+    Not safe to share between threads; the dashboard adds the locks.
+    """
+
+    def __init__(
+        self, backend: Backend, clock: Clock | None = None, cache: BoundedCache[Any] | None = None
+    ) -> None:
+        """Open a job.
+
+        Args:
+            backend: Its folder.
+            clock: The source of the present time.
+            cache: Holds decoded samples, and query results until the next refresh. Several jobs
+                may share one. Without it, nothing is kept in memory.
+        """
+        self.backend = backend
+        self.clock = clock or SystemClock()
+        self._cache = cache
+        self._cached_keys: set[Hashable] = set()
+        self._token = object()  # part of every key: other instances may share the cache
+        self._nodes: dict[str, SystemReader] = {}
+        self._workers: dict[int, WorkerReader] = {}
+        self._tensors: Mapping[str, Holders] | None = None
+        self.read_facts()
+
+    @property
+    def name(self) -> str:
+        """The job's name."""
+        return self.facts.name
+
+    @property
+    def damages(self) -> list[str]:
+        """Damage that the open readers have come across."""
+        damages = [text for node in self._nodes.values() for text in node.damages]
+        return damages + [text for worker in self._workers.values() for text in worker.damages]
+
+    def read_facts(self) -> JobFacts:
+        """Read again what the job reports about itself; samples and rows stay as they were."""
+        self.now_ns = self.clock.now_ns()
+        self.facts = read_job(self.backend, self.now_ns)
+        return self.facts
+
+    def refresh(self) -> None:
+        """Read what a running job has added since, and drop query results."""
+        self.read_facts()
+        self.drop_results()
+        for node in self._nodes.values():
+            node.refresh()
+        for worker in self._workers.values():
+            worker.refresh(self.facts.lives)
+
+    def node(self, name: str) -> SystemReader:
+        """The samples of one node."""
+        if name not in self._nodes:
+            self._nodes[name] = SystemReader(self.backend, name, self._cache)
+        return self._nodes[name]
+
+    def nodes(self, name: str | None = None) -> tuple[SystemReader, ...]:
+        """The samples of one node, or of all nodes."""
+        names = self.facts.nodes
+        if name is not None and name not in names:
+            raise UsageError(f"Job {self.name!r} has no node {name!r}. Known: {', '.join(names)}")
+        return tuple(self.node(each) for each in (names if name is None else (name,)))
+
+    def worker(self, rank: int) -> WorkerReader:
+        """The rows of one worker."""
+        if rank not in self._workers:
+            self._workers[rank] = WorkerReader(self.backend, rank, self.facts.lives)
+        return self._workers[rank]
+
+    def workers(self, rank: int | str | None = None) -> tuple[WorkerReader, ...]:
+        """The rows of one worker, or of all workers."""
+        ranks = self.facts.workers
+        if rank is not None and str(rank) not in ranks:
+            known = ", ".join(ranks) or "none"
+            raise UsageError(f"Job {self.name!r} has no worker {rank}. Known: {known}")
+        return tuple(self.worker(int(each)) for each in (ranks if rank is None else (rank,)))
+
+    def tensors(self) -> Mapping[str, Holders]:
+        """The recorded tensors, and what the workers that hold them report."""
+        if self._tensors is None:
+            self._tensors = read_infos(self.workers(), [])
+        return self._tensors
+
+    def cached(self, key: Hashable, create: Callable[[], Value]) -> Value:
+        """A query result, created once until the next refresh; every time without a cache."""
+        if self._cache is None:
+            return create()
+        full_key = (self._token, key)
+        self._cached_keys.add(full_key)
+        return cast("Value", self._cache.get_or_create(full_key, create))
+
+    def drop_results(self) -> None:
+        """Forget query results."""
+        self._tensors = None
+        if self._cache is not None:
+            for key in self._cached_keys:
+                self._cache.discard(key)
+        self._cached_keys.clear()

@@ -1,0 +1,57 @@
+"""How busy nodes were, beside each other: their GPUs, or their processors where none has any."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.analyze.fleets import on_grid, unlike_first
+from sonde.read.system import SystemReader
+from sonde.records.metric import Series
+from sonde.results.machines import CPU, GPU, series_of
+
+_COLUMNS = 150
+
+
+@dataclass(frozen=True)
+class BusyNodes:
+    """A row per node, a column per stretch of time."""
+
+    of: str  # GPU or CPU
+    grid_ns: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+
+
+def busy_nodes(readers: Sequence[SystemReader], columns: int = _COLUMNS) -> BusyNodes | None:
+    """All nodes on one axis of time; None where nothing was measured."""
+    has_gpus = any(series_of(reader, GPU) for reader in readers)
+    metric = GPU if has_gpus else CPU
+    spans = [one for reader in readers if (one := reader.extent) is not None]
+    if not spans:
+        return None
+    first_ns, last_ns = min(one.first_ns for one in spans), max(one.last_ns for one in spans)
+    grid = np.linspace(first_ns, last_ns + 1, columns + 1).astype(np.int64)
+    rows = [_row(reader, _series(reader, metric), grid) for reader in readers]
+    return BusyNodes("GPU" if has_gpus else "CPU", grid, np.array(rows))
+
+
+def most_unlike(readers: Sequence[SystemReader], most: int) -> list[SystemReader]:
+    """The nodes that differ most from the others; all as they are where there are no more."""
+    found = busy_nodes(readers) if len(readers) > most else None
+    if found is None:
+        return list(readers[:most])
+    return [readers[place] for place in unlike_first(found.values)[:most]]
+
+
+def _series(reader: SystemReader, metric: str) -> tuple[Series, ...]:
+    return series_of(reader, metric, is_whole=metric == CPU)
+
+
+def _row(
+    reader: SystemReader, series: tuple[Series, ...], grid: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    if not series:
+        return np.full(len(grid) - 1, np.nan)
+    rollup = reader.buckets(series, len(grid) - 1)
+    return on_grid(rollup.starts_ns, rollup.mean, grid)

@@ -1,0 +1,201 @@
+"""From tables to charts: which columns are drawn, and how."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sonde.analyze.curves import bucketed
+from sonde.records.chart import Bars, Cell, Column, Curve, LineChart, Part, StackedBars, Table
+from sonde.store.tables import to_numpy
+
+Reals = npt.NDArray[np.float64]
+
+_MOST_CURVES = 12
+_MOST_POINTS = 400
+_MOST_BARS = 20
+_MOST_ROWS = 50
+_LONGEST_NAME = 60
+
+
+def step_lines(
+    table: pa.Table, title: str, value: str, by: Sequence[str], unit: str = ""
+) -> LineChart:
+    """A curve over steps per group of rows; of many steps, means with the range around them.
+
+    Args:
+        table: With a column `step`.
+        title: Of the chart.
+        value: The column that is drawn.
+        by: Columns that tell the curves apart; those with one value only are not named.
+        unit: Of the values.
+    """
+    keys = [column for column in by if len(table[column].unique()) > 1]
+    rows = table.select(keys).to_pylist() if keys else [{}] * table.num_rows
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for place, row in enumerate(rows):
+        groups.setdefault(tuple(row[key] for key in keys), []).append(place)
+    steps, values = to_numpy(table["step"]), to_numpy(table[value]).astype(np.float64)
+    shown = list(groups.items())[:_MOST_CURVES]
+    series = {
+        _label(keys, group) or title: (steps[places], values[places]) for group, places in shown
+    }
+    return lines(series, title, unit, coarsened=_left_out(len(shown), len(groups), "curves"))
+
+
+def lines(
+    series: Mapping[str, tuple[npt.NDArray[Any], Reals]],
+    title: str,
+    unit: str = "",
+    *,
+    x_title: str = "Step",
+    x_unit: str = "",
+    coarsened: str = "",
+) -> LineChart:
+    """Curves over one axis; the points of all together, or few stretches where there are many."""
+    every = np.unique(np.concatenate([np.empty(0), *(x for x, _ in series.values())]))
+    if len(every) <= _MOST_POINTS:
+        curves = [
+            Curve(label=name, values=_at(every, x, values)) for name, (x, values) in series.items()
+        ]
+        axis = every
+    else:
+        edges = np.linspace(every[0], np.nextafter(every[-1], np.inf), _MOST_POINTS + 1)
+        axis = (edges[:-1] + edges[1:]) / 2
+        curves = [_band(name, *one, edges) for name, one in series.items()]
+    return LineChart(
+        title=title,
+        x=tuple(axis.tolist()),
+        x_title=x_title,
+        x_unit=x_unit,
+        unit=unit,
+        curves=tuple(curves),
+        coarsened=coarsened,
+    )
+
+
+def bars(
+    table: pa.Table, title: str, label: str | Sequence[str], values: Sequence[str], unit: str = ""
+) -> Bars:
+    """A bar per row, of the first rows; several columns are side by side."""
+    labels, named, coarsened = _bars(table, label, values)
+    parts = tuple(replace(one, tone="") for one in named)  # colors by place, which all differ
+    return Bars(title=title, labels=labels, parts=parts, unit=unit, coarsened=coarsened)
+
+
+def stacked_bars(
+    table: pa.Table, title: str, label: str | Sequence[str], values: Sequence[str], unit: str = ""
+) -> StackedBars:
+    """A bar per row, made of columns that add up."""
+    labels, parts, coarsened = _bars(table, label, values)
+    return StackedBars(title=title, labels=labels, parts=parts, unit=unit, coarsened=coarsened)
+
+
+def rows_of(
+    table: pa.Table, title: str, most: int = _MOST_ROWS, units: Mapping[str, str] | None = None
+) -> Table:
+    """The first rows, as they are.
+
+    Args:
+        table: With the rows.
+        title: Of the table.
+        most: Rows that are shown.
+        units: Of columns whose names do not say it; `row` is what the column `unit` says.
+    """
+    shown = table.slice(0, most)
+    columns = tuple(
+        Column(
+            name=field.name,
+            title=field.name.replace("_", " "),
+            unit=(units or {}).get(field.name) or _unit_of(field),
+            is_number=_is_number(field.type),
+        )
+        for field in table.schema
+    )
+    texts = [_cells(shown[field.name], field.type) for field in table.schema]
+    rows: tuple[tuple[Cell, ...], ...] = tuple(zip(*texts, strict=True))
+    return Table(title=title, columns=columns, rows=rows, total=table.num_rows)
+
+
+def _bars(
+    table: pa.Table, label: str | Sequence[str], values: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[Part, ...], str]:
+    shown = table.slice(0, _MOST_BARS)
+    names = [label] if isinstance(label, str) else _telling(shown, label)
+    labels = tuple(
+        ", ".join(filter(None, (_named(name, row[name]) for name in names))) or "(none)"
+        for row in shown.select(names).to_pylist()
+    )
+    parts = tuple(
+        Part(label=_said(name), values=tuple(shown[name].to_pylist()), tone=name) for name in values
+    )
+    return labels, parts, _left_out(shown.num_rows, table.num_rows, "rows")
+
+
+def _telling(table: pa.Table, columns: Sequence[str]) -> list[str]:
+    """The columns that tell rows apart; where none does, the last."""
+    return [one for one in columns if len(table[one].unique()) > 1] or [columns[-1]]
+
+
+def _named(column: str, value: object) -> str:
+    text = str(value)
+    return f"{column} {text}" if isinstance(value, int) else _short(text)
+
+
+def _at(every: Reals, x: npt.NDArray[Any], values: Reals) -> tuple[float, ...]:
+    placed = np.full(len(every), np.nan)
+    placed[np.searchsorted(every, x)] = values
+    return tuple(placed.tolist())
+
+
+def _band(label: str, x: npt.NDArray[Any], values: Reals, edges: Reals) -> Curve:
+    found = bucketed(x, values, edges)
+    return Curve(
+        label=label,
+        values=tuple(found.mean.tolist()),
+        low=tuple(found.low.tolist()),
+        high=tuple(found.high.tolist()),
+    )
+
+
+def _label(keys: Sequence[str], group: Sequence[Any]) -> str:
+    said = [
+        f"{key} {one}" if isinstance(one, int | None) else str(one)
+        for key, one in zip(keys, group, strict=True)
+    ]
+    return ", ".join(said)
+
+
+def _left_out(shown: int, count: int, what: str) -> str:
+    return f"The first {shown:,} of {count:,} {what}." if shown < count else ""
+
+
+def _said(column: str) -> str:
+    return column.removesuffix("_seconds").removesuffix("_percent").replace("_", " ")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+
+
+def _cells(column: pa.ChunkedArray, kind: pa.DataType) -> list[Cell]:
+    if pa.types.is_timestamp(kind):
+        texts = column.cast(pa.string()).to_pylist()
+        return [None if one is None else one[:23].replace(" ", "T") + "Z" for one in texts]
+    return [
+        one if isinstance(one, str | float | int | None) else str(one) for one in column.to_pylist()
+    ]
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
+
+
+def _unit_of(field: pa.Field) -> str:
+    if pa.types.is_timestamp(field.type):
+        return "time"
+    ending = field.name.rpartition("_")[2]
+    return ending if ending in ("seconds", "percent", "bytes") else ""

@@ -1,0 +1,246 @@
+"""Collectives of a job, matched between its workers, as data frames and in words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.analyze.collectives import (
+    ALONE,
+    Lateness,
+    Matched,
+    Numbers,
+    lateness,
+    match,
+    slow_worker,
+)
+from sonde.analyze.extents import Extents
+from sonde.clock import NANOSECONDS
+from sonde.read.collectives import UNKNOWN, Calls, read_collectives
+from sonde.read.profiles import operations_of
+from sonde.read.workers import WorkerReader
+from sonde.records.chart import Spec
+from sonde.records.profile import OperationCategory
+from sonde.records.ranges import ANY_STEP, StepRange, TimeRange
+from sonde.results.charts import stacked_bars
+from sonde.results.clocks import Clocks, estimate_clocks, kinds_of
+from sonde.results.record_rows import RecordRows
+from sonde.results.tables import TIME, Frame
+from sonde.store.tables import from_numpy, from_texts, texts_of, to_numpy
+
+_LEAST_NS = 1_000_000  # a wait of less than a millisecond is nobody's fault
+_STEP_BITS = 40
+_STEP_MARGIN_NS = 60 * NANOSECONDS
+NOTHING = "no collectives have been recorded: profile some steps of kind distributed"
+_NOT_COMPUTING = ("nccl", "gloo:", "c10d::", "record_param_comms")
+
+
+@dataclass(frozen=True)
+class OperationTime:
+    """All calls of one operation in one group, over all workers."""
+
+    operation: str
+    group: str
+    source: str
+    calls: int
+    bytes: int  # of those that say how many
+    exposed_ns: int
+    waiting_ns: int
+    transfer_ns: int
+
+
+@dataclass(frozen=True)
+class Collectives(Frame):
+    """Every collective that a window saw, call by call; nothing is read until it is asked for.
+
+    Workers are matched by group, operation, step and order. Until the last of them has come the
+    others wait; the rest of a call is transfer. Exposed is what the training waited itself.
+    """
+
+    readers: tuple[WorkerReader, ...]
+    steps: StepRange = ANY_STEP
+
+    @cached_property
+    def parts(self) -> tuple[Calls, ...]:
+        """The calls as they were read, worker by worker."""
+        return tuple(read_collectives(reader).within(self.steps) for reader in self.readers)
+
+    @cached_property
+    def clocks(self) -> Clocks:
+        """How far the nodes' clocks are apart; the times here are corrected by it."""
+        spans = [(part.starts_ns.min(), part.ends_ns.max()) for part in self.parts if len(part)]
+        first_ns = min((int(start) for start, _ in spans), default=0) - _STEP_MARGIN_NS
+        last_ns = max((int(end) for _, end in spans), default=0) + _STEP_MARGIN_NS
+        return estimate_clocks(self.readers, self.parts, TimeRange(first_ns, last_ns))
+
+    @cached_property
+    def matched(self) -> Matched:
+        """Which calls belong together, and what they waited; in the order of the frame."""
+        return match(kinds_of(self.parts), self._ranks, self._starts_ns, self._ends_ns)
+
+    @cached_property
+    def workers(self) -> tuple[Lateness, ...]:
+        """What each worker waited, and how long it let the others wait."""
+        return lateness(self.matched, self._ranks, self._step_numbers, self._exposed_ns)
+
+    @property
+    def slow_worker(self) -> int | None:
+        """The worker that the others wait for, if there is one."""
+        return None if self._slow is None else self._slow.worker
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and call; a collective of -1 is one that no other worker has."""
+        calls = [call for part in self.parts for call in part.calls]
+        matched, durations_ns = self.matched, self._ends_ns - self._starts_ns
+        is_async = np.array([call.is_async for call in calls], dtype=np.bool_)
+        sizes = np.array([call.bytes for call in calls], dtype=np.float64)
+        times = {
+            "seconds": durations_ns,
+            "waiting_seconds": matched.waiting_ns,
+            "transfer_seconds": durations_ns - matched.waiting_ns,
+            "exposed_seconds": self._exposed_ns,
+            "late_seconds": matched.late_ns,
+        }
+        return pa.table(
+            {
+                "worker": from_numpy(self._ranks),
+                "node": from_texts([part.node for part in self.parts for _ in part.calls]),
+                "step": from_numpy(_joined([part.steps for part in self.parts])),
+                "operation": from_texts([call.name for call in calls]),
+                "group": from_texts([call.group for call in calls]),
+                "time": from_numpy(self._starts_ns).cast(TIME),
+                **{name: from_numpy(values / NANOSECONDS) for name, values in times.items()},
+                "bytes": from_numpy(np.where(sizes == UNKNOWN, np.nan, sizes)),
+                "asynchronous": from_numpy(is_async.view(np.int8)).cast(pa.bool_()),
+                "source": from_texts([call.source for call in calls]),
+                "collective": from_numpy(matched.collectives),
+            }
+        )
+
+    def by_worker(self) -> RecordRows:
+        """What each worker waited, and how long it let the others wait."""
+        return RecordRows(self.workers, Lateness)
+
+    def by_operation(self) -> RecordRows:
+        """The time of all workers in each operation of each group, the most exposed first."""
+        places: dict[tuple[str, str, str], list[int]] = {}
+        calls = [call for part in self.parts for call in part.calls]
+        for place, call in enumerate(calls):
+            places.setdefault((call.name, call.group, call.source), []).append(place)
+        waiting_ns, durations_ns = self.matched.waiting_ns, self._ends_ns - self._starts_ns
+        found = [
+            OperationTime(
+                *key,
+                calls=len(mine),
+                bytes=sum(max(0, calls[place].bytes) for place in mine),
+                exposed_ns=int(self._exposed_ns[mine].sum()),
+                waiting_ns=int(waiting_ns[mine].sum()),
+                transfer_ns=int((durations_ns - waiting_ns)[mine].sum()),
+            )
+            for key, mine in places.items()
+        ]
+        return RecordRows(tuple(sorted(found, key=lambda one: -one.exposed_ns)), OperationTime)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return NOTHING
+        counts = f"{len(self)} calls of {len(self.workers)} workers"
+        lines = [f"{counts}, {self.matches} collectives matched", ""]
+        lines += [repr(self.by_operation()), "", repr(self.by_worker()), "", self.verdict]
+        if len(self.clocks.nodes) > 1:
+            lines += ["", repr(self.clocks)]
+        return "\n".join(lines)
+
+    @property
+    def verdict(self) -> str:
+        """Who is late, in words."""
+        slow = self._slow
+        if not self.matches:
+            return "none could be matched with another worker's"
+        if slow is None:
+            return "no worker is late for the others"
+        return (
+            f"worker {slow.worker} is slow: the others waited for it in {slow.awaited_steps} of "
+            f"{self._steps} steps, {slow.awaited_ns / self._steps / 1e6:.1f} ms a step"
+        )
+
+    @property
+    def matches(self) -> int:
+        """How many collectives at least two workers have."""
+        return len(np.unique(self.matched.collectives[self.matched.collectives != ALONE]))
+
+    @cached_property
+    def _slow(self) -> Lateness | None:
+        error_ns = self.clocks.error_ns
+        if error_ns is None:
+            return None
+        return slow_worker(self.workers, self._steps, max(_LEAST_NS, error_ns))
+
+    @property
+    def _steps(self) -> int:
+        """How many steps have collectives that could be matched."""
+        return len(np.unique(self._step_numbers[self.matched.collectives != ALONE]))
+
+    @cached_property
+    def _step_numbers(self) -> Numbers:
+        """One per life and step."""
+        return _joined([(part.lives << _STEP_BITS) + part.steps for part in self.parts])
+
+    @cached_property
+    def _ranks(self) -> Numbers:
+        return _joined([np.full(len(part), part.worker, np.int64) for part in self.parts])
+
+    @cached_property
+    def _starts_ns(self) -> Numbers:
+        offsets = self.clocks.offsets_ns
+        return _joined([part.starts_ns - offsets.get(part.node, 0) for part in self.parts])
+
+    @cached_property
+    def _ends_ns(self) -> Numbers:
+        offsets = self.clocks.offsets_ns
+        return _joined([part.ends_ns - offsets.get(part.node, 0) for part in self.parts])
+
+    @cached_property
+    def _exposed_ns(self) -> Numbers:
+        pairs = zip(self.readers, self.parts, strict=True)
+        return _joined([_exposed(reader, part) for reader, part in pairs])
+
+    def _picture(self) -> Spec:
+        parts = ("waiting_seconds", "transfer_seconds")
+        label = ("operation", "group")
+        table = self.by_operation().to_arrow()
+        return stacked_bars(table, "Collectives, all workers", label, parts, "seconds")
+
+
+def _joined(parts: Sequence[Numbers]) -> Numbers:
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+
+
+def _exposed(reader: WorkerReader, part: Calls) -> Numbers:
+    """What the training waited: told by the call, or what no computing of the same place covers."""
+    exposed = np.array([call.exposed_ns for call in part.calls], dtype=np.int64)
+    for device in {call.device for call in part.calls if call.exposed_ns == UNKNOWN}:
+        mine = np.array(
+            [call.device == device and call.exposed_ns == UNKNOWN for call in part.calls]
+        )
+        starts_ns, ends_ns = part.starts_ns[mine], part.ends_ns[mine]
+        computing = _computing(reader, device, int(starts_ns.min()), int(ends_ns.max()))
+        exposed[mine] = ends_ns - starts_ns - computing.covered_ns(starts_ns, ends_ns)
+    return exposed
+
+
+def _computing(reader: WorkerReader, device: str, first_ns: int, last_ns: int) -> Extents:
+    kind = OperationCategory.OPERATOR if device in ("", "cpu") else OperationCategory.KERNEL
+    within = TimeRange(first_ns - _STEP_MARGIN_NS, last_ns)
+    only = {"category": {kind.value}, "device": {device}}
+    table = operations_of(reader, within, ("name", "start_ns", "duration_ns"), only)
+    names, numbers = texts_of(table["name"])
+    computes = np.array([not name.startswith(_NOT_COMPUTING) for name in names] or [True])
+    is_work = computes[numbers]
+    starts_ns = to_numpy(table["start_ns"])[is_work]
+    return Extents.of(starts_ns, starts_ns + to_numpy(table["duration_ns"])[is_work])

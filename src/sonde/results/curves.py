@@ -1,0 +1,98 @@
+"""Scalars over steps as curves of few points."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sonde.analyze.curves import Stretches, bucketed
+from sonde.records.chart import Curve, LineChart
+from sonde.records.step import Mode
+from sonde.store.tables import texts_of, to_numpy
+
+POINTS = 300
+
+
+def losses_over_steps(
+    rows: pa.Table, title: str, evaluations: Sequence[Mapping[str, Any]]
+) -> LineChart | None:
+    """The training losses, and the result of every evaluation at the step where it ran."""
+    named: dict[str, list[tuple[int, float]]] = {}
+    for one in evaluations:
+        if one["loss"] is not None:
+            named.setdefault(one["name"], []).append((one["step"], one["loss"]))
+    trained = rows.filter(pc.not_equal(rows["mode"], Mode.EVAL.value))
+    if not trained.num_rows:
+        return curves_over_steps(rows, title)
+    if named:  # their batches have a counter of their own
+        rows = trained
+    last = max((step for points in named.values() for step, _ in points), default=0)
+    chart = curves_over_steps(rows, title, last=last)
+    if chart is None or not named:
+        return chart
+    edges = np.append(np.array(chart.x), np.inf)
+    results = []
+    for name, points in named.items():
+        steps, losses = (np.array(column) for column in zip(*points, strict=True))
+        found = bucketed(steps, losses, edges)
+        tone = Mode.EVAL.value if len(named) == 1 else ""
+        values = tuple(found.mean.tolist())
+        results.append(Curve(label=name, values=values, tone=tone, has_markers=True))
+    curves = chart.curves if len(named) == 1 else [replace(one, tone="") for one in chart.curves]
+    return replace(chart, curves=(*curves, *results))
+
+
+def curves_over_steps(
+    rows: pa.Table, title: str, unit: str = "", last: int = 0
+) -> LineChart | None:
+    """Every scalar and mode of a table as a curve over steps.
+
+    Args:
+        rows: With `name`, `mode`, `step` and `value`.
+        title: Of the chart.
+        unit: Of the values.
+        last: The step that the axis reaches at least.
+    """
+    if not rows.num_rows:
+        return None
+    steps, values = to_numpy(rows["step"]), to_numpy(rows["value"])
+    first, last = int(steps.min()), max(last, int(steps.max()))
+    edges = np.linspace(first, last + 1, min(POINTS, last - first + 1) + 1)
+    modes, in_mode = texts_of(rows["mode"].dictionary_encode())
+    names, named = texts_of(rows["name"].dictionary_encode())
+    curves = []
+    for name, of_name in sorted((name, place) for place, name in enumerate(names)):
+        for mode, of_mode in sorted(zip(modes, range(len(modes)), strict=True), key=_order):
+            mine = (named == of_name) & (in_mode == of_mode)
+            if mine.any():
+                curve = _curve(name, mode, bucketed(steps[mine], values[mine], edges), len(modes))
+                curves.append(curve)
+    if len(np.unique(named)) > 1:  # each has a color of its own
+        curves = [replace(curve, tone="") for curve in curves]
+    return LineChart(
+        title=title,
+        x=tuple(np.ceil(edges[:-1]).tolist()),
+        x_title="Step",
+        unit=unit,
+        curves=tuple(curves),
+    )
+
+
+def _curve(name: str, mode: str, found: Stretches, modes: int) -> Curve:
+    has_band = bool((found.high > found.low).any())
+    return Curve(
+        label=f"{name} ({mode})" if modes > 1 else name,
+        values=tuple(found.mean.tolist()),
+        low=tuple(found.low.tolist()) if has_band else None,
+        high=tuple(found.high.tolist()) if has_band else None,
+        tone=mode,
+    )
+
+
+def _order(mode: tuple[str, int]) -> int:
+    """Training before what it is compared with."""
+    known = [one.value for one in Mode]
+    return known.index(mode[0]) if mode[0] in known else len(known)

@@ -1,0 +1,99 @@
+"""How values are distributed: counts between edges that all groups share, as a data frame."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sonde.analyze.histograms import Counts, Reals, count_between, edges_for
+from sonde.errors import UsageError
+from sonde.records.chart import Histogram, Part, Spec
+from sonde.results.tables import Frame, aligned
+from sonde.store.tables import from_numpy, from_texts
+
+_MOST_GROUPS = 16
+_BAR = 30
+_PERCENT = "percent"
+
+
+@dataclass(frozen=True)
+class Distribution(Frame):
+    """How many values of each group lie between edges; the last edge is included."""
+
+    title: str
+    unit: str
+    counted: str  # what was counted: `steps`, `samples`
+    edges: Reals
+    groups: tuple[str, ...]
+    counts: tuple[Counts, ...]  # per group, one less than edges
+
+    def to_arrow(self) -> pa.Table:
+        """One row per group and bin: from, to, how many, and the share of the group."""
+        bins = len(self.edges) - 1
+        shares = [100 * one / max(1, one.sum()) for one in self.counts]
+        nothing = np.empty(0)
+        return pa.table(
+            {
+                "group": from_texts([name for name in self.groups for _ in range(bins)]),
+                "from": from_numpy(np.tile(self.edges[:-1], len(self.groups))),
+                "to": from_numpy(np.tile(self.edges[1:], len(self.groups))),
+                "count": from_numpy(np.concatenate([nothing, *self.counts]).astype(np.int64)),
+                "percent": from_numpy(np.concatenate([nothing, *shares])),
+            }
+        )
+
+    def __repr__(self) -> str:
+        total = np.sum(self.counts, axis=0) if self.counts else np.zeros(len(self.edges) - 1)
+        if not total.sum():
+            return f"{self.title}: nothing has been recorded"
+        rows = [
+            (f"{low:.4g}", f"{high:.4g}", str(int(count)), "█" * round(_BAR * count / total.max()))
+            for low, high, count in zip(self.edges[:-1], self.edges[1:], total, strict=True)
+        ]
+        left = [(*row[:3], row[3].ljust(_BAR)) for row in rows]
+        titles = (f"from {self.unit}", "to", self.counted, " " * _BAR)
+        return f"{self.title}\n{aligned([titles, *left], left=0)}"
+
+    def _picture(self) -> Spec:
+        shown = list(zip(self.groups, self.counts, strict=True))[:_MOST_GROUPS]
+        count = len(self.groups)
+        return Histogram(
+            title=self.title,
+            coarsened=f"{_MOST_GROUPS} of {count:,} groups." if count > _MOST_GROUPS else "",
+            edges=tuple(self.edges.tolist()),
+            parts=tuple(Part(label=name, values=tuple(row.tolist())) for name, row in shown),
+            unit=self.unit,
+            counted=self.counted,
+        )
+
+
+def distribution_of(
+    groups: Mapping[str, npt.NDArray[np.floating]],
+    bins: int | Sequence[float],
+    title: str,
+    unit: str,
+    counted: str,
+) -> Distribution:
+    """Counts of each group, between edges that are given or that fit all values.
+
+    Args:
+        groups: Values by the names of their groups.
+        bins: How many, of one width; or their edges.
+        title: What it is.
+        unit: Of the values.
+        counted: What they are values of.
+    """
+    values = list(groups.values())
+    if isinstance(bins, int):
+        if bins < 1:
+            raise UsageError(f"{bins} bins are too few. Ask for 1 or more.")
+        is_share = unit == _PERCENT and all(np.nanmax(one, initial=0.0) <= 100 for one in values)
+        edges = np.linspace(0.0, 100.0, bins + 1) if is_share else edges_for(values, bins)
+    else:
+        edges = np.array(bins, dtype=np.float64)
+        if len(edges) < 2 or not (np.diff(edges) > 0).all():
+            raise UsageError(f"{list(bins)} are no edges. Give two or more numbers that rise.")
+    counts = tuple(count_between(one, edges) for one in values)
+    return Distribution(title, unit, counted, edges, tuple(groups), counts)

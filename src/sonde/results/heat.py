@@ -1,0 +1,159 @@
+"""Series in buckets of time, as curves with their range and as heat."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.analyze.counting import counting_order
+from sonde.clock import NANOSECONDS
+from sonde.drawing.units import counted
+from sonde.records.chart import Curve, Group, Heatmap, LineChart, Spec
+from sonde.records.metric import Series
+from sonde.results.tables import TIME, Frame
+from sonde.store.rollups import Rollup
+from sonde.store.tables import from_numpy, from_texts, repeated
+
+_MOST_CURVES = 12
+_MOST_CHARTS = 6
+_FEW = 3
+_PERCENT = "percent"
+_SINCE = "Time since the start"
+
+
+@dataclass(frozen=True)
+class Buckets(Frame):
+    """Series in buckets of time."""
+
+    series: tuple[Series, ...]
+    parts: tuple[tuple[str, Rollup], ...]
+    start_ns: int | None = None  # when the job began
+
+    def to_arrow(self) -> pa.Table:
+        """One row per node, series and bucket."""
+        tables = [self._table(node, rollup) for node, rollup in self.parts]
+        return pa.concat_tables(tables) if tables else pa.table({})
+
+    def _table(self, node: str, rollup: Rollup) -> pa.Table:
+        buckets = len(rollup.starts_ns)
+        return pa.table(
+            {
+                "time": from_numpy(np.tile(rollup.starts_ns, len(self.series))).cast(TIME),
+                "node": repeated(node, buckets * len(self.series)),
+                "series": from_texts([one.key for one in self.series for _ in range(buckets)]),
+                "minimum": from_numpy(rollup.minimum.reshape(-1)),
+                "mean": from_numpy(rollup.mean.reshape(-1)),
+                "maximum": from_numpy(rollup.maximum.reshape(-1)),
+                "count": from_numpy(rollup.count.reshape(-1)),
+            }
+        )
+
+    def __repr__(self) -> str:
+        if not self.series:
+            return "no such metric has been recorded"
+        names = list(dict.fromkeys(one.metric.name for one in self.series))
+        said = ", ".join(names) if len(names) <= _FEW else f"{len(names)} metrics"
+        widths = {f"{rollup.width_ns / 1e9:g} s" for _, rollup in self.parts}
+        count = max((len(rollup.starts_ns) for _, rollup in self.parts), default=0)
+        series = counted(len(self.series), "series", "series")
+        return f"{said}: {series} in {count} buckets of {', '.join(sorted(widths))}"
+
+    def _picture(self) -> Spec:
+        """A chart per metric."""
+        metrics = list(dict.fromkeys(one.metric.name for one in self.series))
+        charts = tuple(self._chart(name) for name in metrics[:_MOST_CHARTS])
+        if len(charts) == 1:
+            return charts[0]
+        left = len(metrics) - len(charts)
+        return Group(
+            title="System metrics",
+            parts=charts,
+            coarsened=f"{left} more metrics are not drawn: ask for fewer." if left else "",
+        )
+
+    def _chart(self, metric: str) -> LineChart:
+        axis = self._axis
+        rows = [one for one in self._rows() if one[1].metric.name == metric]
+        unit = rows[0][1].metric.unit if rows else ""
+        curves = tuple(self._curve(axis, *row) for row in rows[:_MOST_CURVES])
+        is_coarse = len(rows) > _MOST_CURVES
+        return LineChart(
+            title=metric,
+            coarsened=f"{_MOST_CURVES} of {len(rows):,} series." if is_coarse else "",
+            x=tuple(((axis - self._origin_ns) / NANOSECONDS).tolist()),
+            x_title=_SINCE,
+            x_unit="seconds",
+            unit=unit,
+            curves=curves,
+            low=0.0 if unit == _PERCENT else None,
+            high=100.0 if unit == _PERCENT and self._highest(rows) <= 100 else None,
+        )
+
+    def _curve(
+        self,
+        axis: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+        label: str,
+        _: Series,
+        place: int,
+        rollup: Rollup,
+    ) -> Curve:
+        at = np.searchsorted(axis, rollup.starts_ns)
+        rows = {}
+        for name in ("mean", "minimum", "maximum"):
+            placed = np.full(len(axis), np.nan)
+            placed[at] = getattr(rollup, name)[place]
+            rows[name] = tuple(placed.tolist())
+        return Curve(label=label, values=rows["mean"], low=rows["minimum"], high=rows["maximum"])
+
+    def _rows(self) -> Iterator[tuple[str, Series, int, Rollup]]:
+        """Every series of every node, with its name."""
+        for node, rollup in self.parts:
+            devices = [counting_order(one.device) for one in self.series]
+            places = sorted(range(len(self.series)), key=devices.__getitem__)
+            for place in places:
+                one = self.series[place]
+                named = one.device or "whole node"
+                label = named if len(self.parts) == 1 else f"{node} {named}"
+                if np.isfinite(rollup.mean[place]).any():
+                    yield label, one, place, rollup
+
+    @property
+    def _axis(self) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+        nothing = np.empty(0, dtype=np.int64)
+        return np.unique(np.concatenate([nothing, *(one.starts_ns for _, one in self.parts)]))
+
+    @property
+    def _origin_ns(self) -> int:
+        axis = self._axis
+        return self.start_ns or (int(axis[0]) if len(axis) else 0)
+
+    @staticmethod
+    def _highest(rows: "list[tuple[str, Series, int, Rollup]]") -> float:
+        return max((float(np.nanmax(one.maximum[place])) for _, _, place, one in rows), default=0.0)
+
+
+@dataclass(frozen=True, repr=False)
+class Heat(Buckets):
+    """Series in buckets of time, drawn as a color per device and bucket."""
+
+    def _picture(self) -> Spec:
+        axis = self._axis
+        rows = list(self._rows())
+        unit = rows[0][1].metric.unit if rows else ""
+        means = [self._curve(axis, *row).values for row in rows]
+        known = np.array([[one for one in row if one is not None] for row in means])
+        finite = known[np.isfinite(known)] if known.size else np.zeros(1)
+        is_share = unit == _PERCENT and float(finite.max()) <= 100
+        names = list(dict.fromkeys(one.metric.name for one in self.series))
+        return Heatmap(
+            title=", ".join(names) or "Heatmap",
+            rows=tuple(label for label, *_ in rows),
+            x=tuple(((axis - self._origin_ns) / NANOSECONDS).tolist()),
+            x_title=_SINCE,
+            x_unit="seconds",
+            values=tuple(means),
+            unit=unit,
+            low=0.0 if is_share else float(finite.min()),
+            high=100.0 if is_share else float(finite.max()),
+        )

@@ -1,0 +1,162 @@
+"""Where the time of devices went, and when they had nothing to do, as data frames."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.analyze.breakdown import PARTS, Breakdown, breakdowns
+from sonde.analyze.gaps import Cause, Gap, IdleTime, Synchronization, added_up, find_gaps
+from sonde.analyze.operations import Profile
+from sonde.clock import NANOSECONDS
+from sonde.records.chart import Spec
+from sonde.results.charts import bars, stacked_bars
+from sonde.results.record_rows import RecordRows
+from sonde.results.tables import Frame, aligned
+from sonde.store.tables import from_numpy, from_texts
+
+_NOTHING = "no operations of a device have been recorded"
+
+
+@dataclass(frozen=True)
+class Breakdowns(Frame):
+    """The time of each device of each worker, in parts that add up to it."""
+
+    profiles: tuple[Profile, ...]
+
+    @cached_property
+    def rows(self) -> tuple[Breakdown, ...]:
+        """One per worker and device; the host is a device, too."""
+        return breakdowns(self.profiles)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and device: seconds, and each part in percent of them."""
+        walls = np.array([row.wall_ns for row in self.rows], dtype=np.float64)
+        return pa.table(
+            {
+                "worker": from_numpy(np.array([row.worker for row in self.rows], dtype=np.int64)),
+                "device": from_texts([row.device for row in self.rows]),
+                "seconds": from_numpy(walls / NANOSECONDS),
+                **{
+                    f"{part}_percent": from_numpy(
+                        100 * np.array([getattr(row, f"{part}_ns") for row in self.rows]) / walls
+                    )
+                    for part in PARTS
+                },
+            }
+        )
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return "no operators have been recorded"
+        rows = self.to_arrow().to_pylist()
+        titles = ("device", "worker", "seconds", *(part.replace("_", " ") for part in PARTS))
+        lines = [
+            (
+                row["device"],
+                str(row["worker"]),
+                f"{row['seconds']:.4g}",
+                *(f"{row[f'{part}_percent']:.1f} %" for part in PARTS),
+            )
+            for row in rows
+        ]
+        return aligned([titles, *lines], left=1)
+
+    def _picture(self) -> Spec:
+        parts = [f"{part}_percent" for part in PARTS]
+        label = ("worker", "device")
+        return stacked_bars(self.to_arrow(), "Time of devices", label, parts, "percent")
+
+
+@dataclass(frozen=True)
+class CauseRow:
+    """All gaps of one cause."""
+
+    cause: str
+    gaps: int
+    percent: float  # of the time of the devices
+    total_ns: int
+    longest_ns: int
+
+
+@dataclass(frozen=True)
+class GapPlace:
+    """All gaps of one cause that the same operator ended; a synchronization, that it made."""
+
+    cause: str
+    operator: str
+    module: str
+    phase: str
+    gaps: int
+    percent: float
+    total_ns: int
+
+
+@dataclass(frozen=True)
+class Gaps(Frame):
+    """Every stretch in which a device did nothing."""
+
+    profiles: tuple[Profile, ...]
+
+    @cached_property
+    def _found(self) -> tuple[IdleTime, ...]:
+        return tuple(find_gaps(profile) for profile in self.profiles)
+
+    @cached_property
+    def rows(self) -> tuple[Gap, ...]:
+        """In order of time, device by device."""
+        return tuple(gap for one in self._found for gap in one.gaps)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per gap."""
+        return RecordRows(self.rows, Gap).to_arrow()
+
+    def longest(self, most: int = 20) -> RecordRows:
+        """The longest ones, each with its cause."""
+        ordered = sorted(self.rows, key=lambda gap: -gap.duration_ns)
+        return RecordRows(tuple(ordered[:most]), Gap, _NOTHING)
+
+    def causes(self) -> RecordRows:
+        """How much time each cause has taken from the devices, the most first."""
+        found = [
+            CauseRow(cause.value, len(mine), self._percent(sum(mine)), sum(mine), max(mine))
+            for cause in Cause
+            for mine in [[gap.duration_ns for gap in self.rows if gap.cause is cause]]
+            if mine
+        ]
+        found.sort(key=lambda row: -row.total_ns)
+        return RecordRows(tuple(found), CauseRow, _NOTHING)
+
+    def places(self) -> RecordRows:
+        """The operators that the devices waited for, what took the most first."""
+        found: dict[tuple[str, str, str, str], list[int]] = {}
+        for gap in self.rows:
+            where = (gap.cause.value, gap.operator, gap.module, gap.phase)
+            found.setdefault(where, []).append(gap.duration_ns)
+        rows = [
+            GapPlace(*where, len(mine), self._percent(sum(mine)), sum(mine))
+            for where, mine in found.items()
+        ]
+        rows.sort(key=lambda row: -row.total_ns)
+        return RecordRows(tuple(rows), GapPlace, _NOTHING)
+
+    def _percent(self, spent_ns: int) -> float:
+        """Of the time of all devices."""
+        devices = ((one.wall_ns, len(one.operations.device_names)) for one in self.profiles)
+        return 100 * spent_ns / sum(wall_ns * count for wall_ns, count in devices)
+
+    def synchronizations(self) -> RecordRows:
+        """Where the host waits for a device, what costs the most first."""
+        found = added_up(row for one in self._found for row in one.synchronizations)
+        return RecordRows(found, Synchronization, "the host has waited for no device")
+
+    def __repr__(self) -> str:
+        return f"{self.causes()}\n\n{self.places()}" if self.rows else _NOTHING
+
+    def _picture(self) -> Spec:
+        causes = self.causes().to_arrow()
+        return bars(causes, "Idle time by cause", "cause", ("total_seconds",), "seconds")

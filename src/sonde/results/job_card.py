@@ -1,0 +1,32 @@
+"""A job as a notebook shows it: where it stands, in one row of figures."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sonde.drawing.html import element
+from sonde.drawing.tables import table
+from sonde.records.chart import Cell, Column, Table
+
+_SEVERITIES = ("critical", "warning", "info")
+_SECONDS = "seconds"
+
+
+def job_card(status: Mapping[str, Any]) -> str:
+    """From the status document."""
+    steps = ", ".join(f"{count:,} {mode}" for mode, count in status["steps"].items())
+    found = [one["severity"] for rule in status["rules"] for one in rule["findings"]]
+    counts = [f"{found.count(one)} {one}" for one in _SEVERITIES if one in found]
+    figures: dict[str, Cell] = {
+        "job": status["job"],
+        "state": status["state"],
+        _SECONDS: status["duration_seconds"],
+        "steps": steps or "none",
+        "nodes": len(status["nodes"]),
+        "workers": status["workers"],
+        "findings": ", ".join(counts) or "none",
+    }
+    columns = tuple(
+        Column(name=name, title=name, unit=_SECONDS if name == _SECONDS else "") for name in figures
+    )
+    shown = Table(title="", columns=columns, rows=(tuple(figures.values()),))
+    return str(element("div", table(shown)))

@@ -1,0 +1,313 @@
+"""What a job and its machines do at this moment: numbers only, None where nothing is known."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS, Clock, iso
+from sonde.read.findings import (
+    EpisodesReader,
+    episode_document,
+    evaluation_document,
+    read_evaluations,
+)
+from sonde.read.jobs import JobFacts, NodeAttempt
+from sonde.read.open_job import OpenJob
+from sonde.read.status import status_document
+from sonde.read.system import SystemReader
+from sonde.read.training import Training, read_recent_training
+from sonde.records.job import JobState
+from sonde.results.recent_samples import COLUMN_SECONDS, COLUMNS, Recent
+from sonde.results.rule_coverage import coverage_in
+from sonde.results.rule_verdict import root_first
+from sonde.store.backends import Backend
+
+BUSY_GPU_PERCENT = 10.0
+_MOST_WORKERS = 8  # whose steps are read; in a distributed training all do the same
+_SILENT_SECONDS = 15.0  # without news for so long (and some ticks more) a node is called silent
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How much of something is taken."""
+
+    used_bytes: float | None
+    total_bytes: float | None
+
+    @property
+    def percent(self) -> float | None:
+        """The share that is taken."""
+        if self.used_bytes is None or not self.total_bytes:
+            return None
+        return 100 * self.used_bytes / self.total_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU."""
+
+    device: str
+    utilization_percent: float | None
+    memory: Level
+    power_watts: float | None
+    power_limit_watts: float | None
+    temperature_celsius: float | None
+    throttled_by: tuple[str, ...]
+    history: tuple[float | None, ...]
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it does more than idle."""
+        return (self.utilization_percent or 0.0) >= BUSY_GPU_PERCENT
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """All cores together and each."""
+
+    percent: float | None
+    iowait_percent: float | None
+    available_cores: float | None
+    cores: tuple[tuple[str, float | None], ...]
+    history: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The node's memory, and the limit of the job's control group where there is one."""
+
+    node: Level
+    limit: Level | None
+    history: tuple[float | None, ...]
+
+    @property
+    def worst_percent(self) -> float | None:
+        """The share that matters: of whichever runs out first."""
+        shares = [level.percent for level in (self.node, self.limit) if level is not None]
+        return max((share for share in shares if share is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes per second through all disks and all network interfaces."""
+
+    disk_read: float | None
+    disk_write: float | None
+    disk_busy_percent: float | None
+    network_in: float | None
+    network_out: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """The job's processes together."""
+
+    count: float | None
+    threads: float | None
+    cpu_percent: float | None  # of one core
+    rss_bytes: float | None
+    cpu_history: tuple[float | None, ...]
+    rss_history: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Room on a file system that the job uses."""
+
+    mount: str
+    free_bytes: float | None
+    free_percent: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNow:
+    """One machine of the job."""
+
+    node: str
+    state: JobState
+    silent_seconds: float | None  # since its last sample
+    is_silent: bool  # and that is too long
+    processor: Processor
+    memory: Memory
+    gpus: tuple[Gpu, ...]
+    traffic: Traffic
+    processes: Processes
+    spaces: tuple[Space, ...]
+
+    @property
+    def busy_gpus(self) -> int:
+        """How many GPUs do something."""
+        return sum(gpu.is_busy for gpu in self.gpus)
+
+
+@dataclass(frozen=True, slots=True)
+class JobNow:
+    """A job: its status document, and what its nodes do."""
+
+    status: dict[str, Any]
+    time_ns: int
+    is_over: bool
+    nodes: tuple[NodeNow, ...]
+    findings: tuple[dict[str, Any], ...] = ()  # causes before consequences, the worst first
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        kept = ("job", "state", "exit", "start_time", "end_time", "duration_seconds", "overhead")
+        return {
+            "time": iso(self.time_ns),
+            **{key: self.status[key] for key in kept},
+            **{key: self.status[key] for key in ("steps", "phases", "losses", "workers")},
+            "seen": self.status["seen"],
+            "coverage": coverage_in(self.status).document(),
+            "findings": self.findings,
+            "lost": self.status["lost"],
+            "not_collected": self.status["not_collected"],
+            "history_column_seconds": COLUMN_SECONDS,
+            "nodes": [asdict(node) for node in self.nodes],
+        }
+
+
+class Observer:
+    """Looks at a job again and again; reads only what is new."""
+
+    def __init__(self, backend: Backend, clock: Clock) -> None:
+        self._opened = OpenJob(backend, clock)
+        self._is_first = True
+        self._episodes = EpisodesReader(backend)
+
+    def look(self, node: str | None = None) -> JobNow:
+        """The job now, with all its nodes or one of them."""
+        if not self._is_first:
+            self._opened.refresh()
+        self._is_first = False
+        facts, now_ns = self._opened.facts, self._opened.now_ns
+        wanted = [one for one in facts.latest if node in (None, one.attempt.node)]
+        # of many nodes only a line each is shown, so that their past is not worth reading
+        columns = COLUMNS if len(wanted) == 1 else 0
+        nodes = tuple(self._node(one, now_ns, columns) for one in wanted)
+        status = status_document(facts, now_ns, training=self._training(facts, now_ns))
+        evaluations = read_evaluations(self._opened.backend, [], self._episodes)
+        status["rules"] = [evaluation_document(one) for one in evaluations]
+        found = root_first(one for rule in evaluations for one in rule.episodes)
+        findings = tuple(episode_document(one) for one in found)
+        return JobNow(status, now_ns, facts.state.is_over, nodes, findings)
+
+    def _training(self, facts: JobFacts, now_ns: int) -> Training:
+        readers = tuple(self._opened.worker(int(rank)) for rank in facts.workers[:_MOST_WORKERS])
+        return read_recent_training(readers, facts, now_ns)
+
+    def _node(self, one: NodeAttempt, now_ns: int, columns: int) -> NodeNow:
+        return node_now(self._opened.node(one.attempt.node), one, now_ns, columns)
+
+
+def node_now(reader: SystemReader, one: NodeAttempt, now_ns: int, columns: int) -> NodeNow:
+    """What one node does."""
+    beat = one.heartbeat
+    interval = (beat and beat.interval_seconds) or one.attempt.interval_seconds
+    recent = Recent(reader, interval, columns)
+    extent = reader.extent
+    silent = None if extent is None else max(0.0, (now_ns - extent.last_ns) / NANOSECONDS)
+    since_start = (now_ns - one.attempt.start_ns) / NANOSECONDS
+    patience = _SILENT_SECONDS + 3 * interval + (beat.every_seconds if beat else 0)
+    return NodeNow(
+        node=reader.node,
+        state=one.state,
+        silent_seconds=silent,
+        is_silent=not one.state.is_over and (since_start if silent is None else silent) > patience,
+        processor=_processor(recent),
+        memory=_memory(recent),
+        gpus=tuple(_gpu(recent, device) for device in recent.devices("gpu.utilization_percent")),
+        traffic=_traffic(recent),
+        processes=_processes(recent),
+        spaces=_spaces(recent),
+    )
+
+
+def _processor(recent: Recent) -> Processor:
+    metric = "cpu.utilization_percent"
+    return Processor(
+        percent=recent.now(metric),
+        iowait_percent=recent.now("cpu.iowait_percent"),
+        available_cores=recent.last("cgroup.cpus_available"),
+        cores=tuple((one, recent.now(f"{metric}/{one}")) for one in recent.devices(metric)),
+        history=recent.history(metric),
+    )
+
+
+def _memory(recent: Recent) -> Memory:
+    node = Level(recent.now("memory.used_bytes"), recent.last("memory.total_bytes"))
+    limit = recent.last("cgroup.memory_limit_bytes")
+    used = recent.last("cgroup.memory_used_bytes")
+    if used is not None:  # page cache goes before anything is killed, so it does not count
+        used = max(0.0, used - (recent.last("cgroup.memory_reclaimable_bytes") or 0.0))
+    is_tighter = limit is not None and (node.total_bytes is None or limit < node.total_bytes)
+    return Memory(
+        node=node,
+        limit=Level(used, limit) if is_tighter else None,
+        history=recent.history("memory.used_percent"),
+    )
+
+
+def _gpu(recent: Recent, device: str) -> Gpu:
+    reasons = {"heat": "thermal", "power": "power", "hardware": "hardware"}
+    return Gpu(
+        device=device,
+        utilization_percent=recent.now(f"gpu.utilization_percent/{device}"),
+        memory=Level(
+            recent.now(f"gpu.memory_used_bytes/{device}"),
+            recent.last(f"gpu.memory_total_bytes/{device}"),
+        ),
+        power_watts=recent.now(f"gpu.power_watts/{device}"),
+        power_limit_watts=recent.last(f"gpu.power_limit_watts/{device}"),
+        temperature_celsius=recent.now(f"gpu.temperature_celsius/{device}"),
+        throttled_by=tuple(
+            text
+            for text, name in reasons.items()
+            if (recent.now(f"gpu.throttled_{name}/{device}") or 0.0) >= 0.5
+        ),
+        history=recent.history(f"gpu.utilization_percent/{device}"),
+    )
+
+
+def _processes(recent: Recent) -> Processes:
+    return Processes(
+        count=recent.now("process_tree.processes"),
+        threads=recent.now("process_tree.threads"),
+        cpu_percent=recent.now("process_tree.cpu_percent"),
+        rss_bytes=recent.now("process_tree.rss_bytes"),
+        cpu_history=recent.history("process_tree.cpu_percent"),
+        rss_history=recent.history("process_tree.rss_bytes"),
+    )
+
+
+def _spaces(recent: Recent) -> tuple[Space, ...]:
+    return tuple(
+        Space(
+            mount,
+            recent.last(f"disk.free_bytes/{mount}"),
+            recent.last(f"disk.free_percent/{mount}"),
+        )
+        for mount in recent.devices("disk.free_bytes")
+    )
+
+
+def _traffic(recent: Recent) -> Traffic:
+    return Traffic(
+        disk_read=_total(recent, "disk.read_bytes_per_second"),
+        disk_write=_total(recent, "disk.write_bytes_per_second"),
+        disk_busy_percent=max(_each(recent, "disk.busy_percent"), default=None),
+        network_in=_total(recent, "network.receive_bytes_per_second"),
+        network_out=_total(recent, "network.transmit_bytes_per_second"),
+    )
+
+
+def _total(recent: Recent, metric: str) -> float | None:
+    known = _each(recent, metric)
+    return float(np.sum(known)) if known else None
+
+
+def _each(recent: Recent, metric: str) -> Sequence[float]:
+    values = (recent.now(f"{metric}/{device}") for device in recent.devices(metric))
+    return [value for value in values if value is not None]

@@ -1,0 +1,66 @@
+"""What charts read of machines: the samples of a metric, device by device."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sonde.analyze.counting import counting_order
+from sonde.read.system import SystemReader
+from sonde.records.metric import Series
+from sonde.records.ranges import EVER, TimeRange
+from sonde.results.job import JobResults
+from sonde.store.rollups import Floats, Instants
+
+CPU = "cpu.utilization_percent"
+GPU = "gpu.utilization_percent"
+CPU_MEMORY = "memory.used_percent"
+GPU_MEMORY = "gpu.memory_used_percent"
+IO_WAIT = "cpu.iowait_percent"
+RECEIVED = "network.receive_bytes_per_second"
+SENT = "network.transmit_bytes_per_second"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """One metric of one node: values as (device, tick)."""
+
+    node: str
+    devices: tuple[str, ...]
+    unit: str
+    times_ns: Instants
+    values: Floats
+
+
+def readers_of(job: JobResults, node: str | None = None) -> tuple[SystemReader, ...]:
+    """A reader per node, of one node or all."""
+    return job.system(node=node).readers
+
+
+def series_of(reader: SystemReader, metric: str, *, is_whole: bool = False) -> tuple[Series, ...]:
+    """A metric's series: those of its devices in their order, or that of the whole node."""
+    found = [one for one in reader.series(metric) if bool(one.device) is not is_whole]
+    return tuple(sorted(found, key=lambda one: counting_order(one.device)))
+
+
+def samples_of(
+    reader: SystemReader, metric: str, *, is_whole: bool = False, within: TimeRange = EVER
+) -> Samples | None:
+    """All samples of a metric; None where it was not measured."""
+    series = series_of(reader, metric, is_whole=is_whole)
+    if not series:
+        return None
+    times_ns, values = reader.samples(series, within)
+    devices = tuple(one.device for one in series)
+    return Samples(reader.node, devices, series[0].metric.unit, times_ns, values)
+
+
+def each_node(job: JobResults, metric: str, node: str | None = None) -> Iterator[Samples]:
+    """All samples of a metric's devices, node by node."""
+    for reader in readers_of(job, node):
+        found = samples_of(reader, metric)
+        if found is not None:
+            yield found
+
+
+def device_label(node: str, device: str, nodes: Sequence[str]) -> str:
+    """A device's name, with its node where there are several."""
+    return device if len(nodes) == 1 else f"{node} {device}"

@@ -1,0 +1,86 @@
+"""Memory of tensors in the windows of memory, by step or by module, as data frames."""
+
+from dataclasses import asdict, dataclass
+
+from sonde.analyze.memory import Changes, use_by_module, use_of
+from sonde.errors import UsageError
+from sonde.read.memory import DeviceChanges, MemoryWindow, read_memory_windows
+from sonde.read.profiles import steps_of
+from sonde.read.workers import WorkerReader
+from sonde.records.ranges import EVER, StepRange
+from sonde.results.record_rows import RecordRows
+
+BY = ("step", "module")
+_NOTHING = "no window of memory has been recorded: sonde profile JOB --kinds memory"
+
+
+@dataclass(frozen=True, slots=True)
+class StepMemory:
+    """One device in one step of a window; what is live counts from the window's start."""
+
+    worker: int
+    device: str
+    step: int
+    start_ns: int
+    peak_bytes: int
+    live_bytes: int  # at the end of the step
+    allocated_bytes: int
+    freed_bytes: int
+    before_bytes: float  # live when the window began; not a number where nobody knows
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleMemory:
+    """One device in the calls of a module in a window, without those of modules inside of it."""
+
+    worker: int
+    device: str
+    module: str
+    calls: int
+    held_bytes: int  # allocated by it, and still there when the window ended
+    kept_bytes: int  # allocated by it, and still there when it returned
+    allocated_bytes: int
+    freed_bytes: int
+    peak_bytes: int  # the highest that was live in any of its calls, from the window's start
+
+
+def memory_of(readers: tuple[WorkerReader, ...], by: str) -> RecordRows:
+    """What some workers' tensors held."""
+    if by not in BY:
+        raise UsageError(f"There is no memory by {by!r}. Known: {', '.join(BY)}")
+    make, kind = (_by_step, StepMemory) if by == "step" else (_by_module, ModuleMemory)
+    records = [
+        record
+        for reader in readers
+        for window in read_memory_windows(reader)
+        for device in window.devices
+        for record in make(reader, window, device)
+    ]
+    return RecordRows(tuple(records), kind, _NOTHING)
+
+
+def _by_step(reader: WorkerReader, window: MemoryWindow, device: DeviceChanges) -> list[StepMemory]:
+    steps = steps_of(reader, EVER, StepRange(window.first_step, None))
+    before = float("nan") if device.before_bytes is None else float(device.before_bytes)
+    uses = use_of(_changes(device), steps.starts_ns, steps.ends_ns)
+    rows = zip(
+        *(one.tolist() for one in (steps.steps, steps.starts_ns, steps.ends_ns)), strict=True
+    )
+    return [
+        StepMemory(reader.rank, device.device, number, start_ns, before_bytes=before, **asdict(use))
+        for (number, start_ns, end_ns), use in zip(rows, uses, strict=True)
+        if end_ns <= window.end_ns
+    ]
+
+
+def _by_module(
+    reader: WorkerReader, window: MemoryWindow, device: DeviceChanges
+) -> list[ModuleMemory]:
+    changes, calls = _changes(device), window.calls
+    uses = use_of(changes, calls.starts_ns, calls.ends_ns)
+    found = use_by_module(changes, calls.names, device.inside, uses)
+    return [ModuleMemory(reader.rank, device.device, **asdict(one)) for one in found]
+
+
+def _changes(device: DeviceChanges) -> Changes:
+    return Changes(device.times_ns, device.sizes, device.is_held)

@@ -1,0 +1,70 @@
+"""Observations of a job: what its workers found that needs no threshold, as a data frame."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.read.scalars import Matching
+from sonde.read.workers import WorkerReader
+from sonde.results.tables import TIME, aligned
+from sonde.results.worker_rows import WorkerRows
+from sonde.store.format import OBSERVATIONS
+from sonde.store.tables import from_numpy, from_texts
+
+_MOST_LINES = 40
+
+
+@dataclass(frozen=True)
+class Observations(WorkerRows):
+    """Some observations of some workers."""
+
+    kind: str = "*"
+
+    def _part(self, reader: WorkerReader) -> pa.Table:
+        rows = reader.folder(OBSERVATIONS).rows(only={"kind": Matching(self.kind)})
+        texts = {
+            name: rows[name].cast(pa.string()) for name in ("kind", "subject", "mode", "detail")
+        }
+        return pa.table(
+            {
+                "kind": texts["kind"],
+                "subject": texts["subject"],
+                "worker": from_numpy(np.full(rows.num_rows, reader.rank, dtype=np.int64)),
+                "mode": texts["mode"],
+                "step": rows["step"],
+                "time": rows["time_ns"].cast(TIME),
+                "value": rows["value"],
+                "detail": texts["detail"],
+            }
+        )
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "no such observation has been recorded"
+        rows = [(*of, str(count), steps) for of, count, steps in self._counted()]
+        titles = ("kind", "subject", "observations", "steps")
+        more = f"\n… and {len(rows) - _MOST_LINES} more" if len(rows) > _MOST_LINES else ""
+        return aligned([titles, *rows[:_MOST_LINES]], left=2) + more
+
+    def _counted(self) -> Iterator[tuple[tuple[str, str], int, str]]:
+        """Kind and subject, how often, and from which step to which."""
+        steps: dict[tuple[str, str], list[int]] = {}
+        for row in self._table.select(["kind", "subject", "step"]).to_pylist():
+            steps.setdefault((row["kind"], row["subject"]), []).append(row["step"])
+        for of, all_ in sorted(steps.items()):
+            yield of, len(all_), f"{min(all_)}–{max(all_)}"
+
+    def _shown(self) -> pa.Table:
+        if not len(self):
+            return self._table
+        rows = list(self._counted())
+        return pa.table(
+            {
+                "kind": from_texts([kind for (kind, _), _, _ in rows]),
+                "subject": from_texts([subject for (_, subject), _, _ in rows]),
+                "observations": from_numpy(np.array([count for _, count, _ in rows])),
+                "steps": from_texts([steps for _, _, steps in rows]),
+            }
+        )

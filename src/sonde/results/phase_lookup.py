@@ -1,0 +1,67 @@
+"""What a worker was in the middle of at some instants: mode and phase of its training thread."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sonde.analyze.instants import OUTSIDE, place_of
+from sonde.read.steps import MAIN_LANE
+from sonde.read.workers import Numbers, WorkerReader
+from sonde.records.step import EventCategory, Phase
+from sonde.store.format import EVENTS
+from sonde.store.rollups import Instants
+from sonde.store.tables import texts_of, to_numpy
+
+OTHERS = "others"  # outside of any step
+_COLUMNS = ("name", "mode", "start_ns", "duration_ns")
+_PHASES = {EventCategory.PHASE.value, EventCategory.USER.value}
+_ORDER = [phase.value for phase in Phase]
+
+
+@dataclass(frozen=True)
+class Track:
+    """Stretches of one kind, in the order in which they began."""
+
+    names: tuple[str, ...]
+    which: Numbers
+    starts_ns: Numbers
+    ends_ns: Numbers
+
+    def at(self, times_ns: Instants, outside: str) -> list[str]:
+        """The name of the stretch that each instant lies in."""
+        places = place_of(times_ns, self.starts_ns, self.ends_ns)
+        named = (*self.names, outside)
+        found = np.full(len(places), len(self.names))
+        found[places != OUTSIDE] = self.which[places[places != OUTSIDE]]
+        return [named[number] for number in found.tolist()]
+
+
+def phase_track(reader: WorkerReader) -> Track:
+    """The phases of a worker, of all modes."""
+    return _track(reader, "name", _PHASES)
+
+
+def mode_track(reader: WorkerReader) -> Track:
+    """The steps of a worker, named after their modes."""
+    return _track(reader, "mode", {EventCategory.STEP.value})
+
+
+def _track(reader: WorkerReader, label: str, categories: set[str]) -> Track:
+    only = {"category": categories, "lane": {MAIN_LANE}}
+    rows = reader.folder(EVENTS).rows(columns=_COLUMNS, only=only)
+    names, which = texts_of(rows[label])
+    starts_ns = to_numpy(rows["start_ns"])
+    ends_ns = starts_ns + to_numpy(rows["duration_ns"])
+    order = np.lexsort((-ends_ns, starts_ns))  # of those that begin together the inner one last
+    return Track(tuple(names), which[order].astype(np.int64), starts_ns[order], ends_ns[order])
+
+
+def in_order(phases: list[str]) -> list[str]:
+    """Phases as they follow each other in a step, then those that the script names."""
+    known = {name: place for place, name in enumerate(_ORDER)}
+    return sorted(set(phases), key=lambda name: (known.get(name, len(known)), name))
+
+
+def spoken(name: str) -> str:
+    """A phase, a stage or a mode as it is said."""
+    return name.replace("_", " ")

@@ -1,0 +1,87 @@
+"""Charts of results: a line in a terminal, a live picture in a notebook, a file on disk."""
+
+import math
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sonde.atomic_file import write_whole
+from sonde.drawing.sparklines import levels
+from sonde.drawing.standalone import chart_frame, chart_page, chart_picture
+from sonde.errors import UsageError
+from sonde.records.chart import LineChart, Spec, Text
+
+_WIDTH = 60
+_MOST_LINES = 8
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A chart as data. It draws itself in a notebook; `save` keeps it."""
+
+    spec: Spec
+
+    def document(self) -> dict[str, Any]:
+        """What is drawn, as plain JSON values."""
+        return self.spec.document()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes it to a file: `.html`, a page that stands alone, or `.svg`, a picture."""
+        file = Path(path)
+        kind = file.suffix.lower()
+        if kind not in (".html", ".svg"):
+            raise UsageError(f"{file.name} is no kind of chart. Known: .html, .svg")
+        text = chart_page(self.spec) if kind == ".html" else chart_picture(self.spec)
+        if text is None:
+            raise UsageError(f"{self.spec.title!r} is a table, not a picture. Save it as .html")
+        write_whole(file, partial(_write, text.encode()))
+        return file
+
+    def __repr__(self) -> str:
+        said = f"<Plot {self.spec.mark}: {self.spec.title}; save it as .html or .svg>"
+        if not isinstance(self.spec, LineChart):
+            return said
+        curves = [one for one in self.spec.curves if any(value is not None for value in one.values)]
+        names = max((len(one.label) for one in curves), default=0)
+        lines = [f"{one.label:<{names}} {_small(one.values)}" for one in curves[:_MOST_LINES]]
+        return "\n".join([said, *lines])
+
+    def _repr_html_(self) -> str:
+        return chart_frame(self.spec)
+
+
+class Drawn(ABC):
+    """A result that can be drawn."""
+
+    def plot(self) -> Plot:
+        """A chart of it: shows itself in a notebook; `save` writes it to a file."""
+        if self._is_empty():
+            return Plot(Text(title=type(self).__name__, paragraphs=(repr(self),)))
+        return Plot(self._picture())
+
+    def _is_empty(self) -> bool:
+        """Whether there is nothing to draw."""
+        return False
+
+    @abstractmethod
+    def _picture(self) -> Spec:
+        """What there is to see."""
+
+
+def _write(content: bytes, sink: BinaryIO) -> None:
+    sink.write(content)
+
+
+def _small(values: Any) -> str:
+    """A curve as characters, from its least to its most."""
+    every = max(1, -(-len(values) // _WIDTH))
+    shown = [None if one is None or math.isnan(one) else float(one) for one in values[::every]]
+    known = [one for one in shown if one is not None]
+    if not known:
+        return ""
+    low, most = min(known), max(known)
+    above = [None if one is None else one - low for one in shown]
+    return f"{levels(above, most - low)} {low:.4g} … {most:.4g}"

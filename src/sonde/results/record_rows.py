@@ -1,0 +1,114 @@
+"""Records of one kind as a data frame: a column per field, times in seconds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import Field, dataclass, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.clock import NANOSECONDS, iso
+from sonde.records.chart import Spec
+from sonde.results.charts import bars, rows_of
+from sonde.results.tables import TIME, Frame, aligned, said_time
+from sonde.store.tables import from_numpy, from_texts
+
+_NS = "_ns"
+_START = "start_ns"
+_TIME = "time"
+_MOST_LINES = 20
+_LONGEST_TEXT = 60
+
+
+@dataclass(frozen=True)
+class RecordRows(Frame):
+    """Some records; the names of their fields are the columns."""
+
+    records: tuple[Any, ...]
+    kind: type
+    nothing: str = "nothing of that kind has been recorded"
+    times: tuple[str, ...] = ()  # fields in seconds whose names do not say it
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def to_arrow(self) -> pa.Table:
+        """One row each."""
+        columns = {}
+        for one in fields(self.kind):
+            values = [getattr(record, one.name) for record in self.records]
+            if one.name == _START:
+                columns[_TIME] = from_numpy(np.array(values, dtype=np.int64)).cast(TIME)
+            elif one.name.endswith(_NS):
+                spent = np.array(values, dtype=np.float64) / NANOSECONDS
+                columns[_name(one.name)] = from_numpy(spent)
+            else:
+                columns[one.name] = _column(one, values)
+        return pa.table(columns)
+
+    def documents(self) -> list[dict[str, Any]]:
+        """As plain values: numbers, and texts."""
+        return [
+            {_name(one.name): _value(one.name, getattr(record, one.name)) for one in fields(record)}
+            for record in self.records
+        ]
+
+    def __repr__(self) -> str:
+        rows = self.documents()[:_MOST_LINES]
+        if not rows:
+            return self.nothing
+        titles = [name for name in rows[0] if name != _TIME]
+        texts = sum(isinstance(rows[0][name], str) for name in titles)
+        # texts first, flush left
+        titles.sort(key=lambda name: not isinstance(rows[0][name], str))
+        more = f"\n… and {len(self) - len(rows)} more" if len(self) > len(rows) else ""
+        return aligned([titles, *(self._cells(row, titles) for row in rows)], left=texts) + more
+
+    def _cells(self, row: Mapping[str, Any], titles: Sequence[str]) -> list[str]:
+        return [
+            _cell(row[name], is_time=name in self.times or name.rpartition("_")[2] == "seconds")
+            for name in titles
+        ]
+
+    def _picture(self) -> Spec:
+        """Bars of the first column in seconds or bytes, where there is one; else the rows."""
+        table = self.to_arrow()
+        units = ("seconds", "bytes")
+        drawn = [name for name in table.column_names if name.rpartition("_")[2] in units]
+        if not drawn:
+            return rows_of(table, self.kind.__name__)
+        kinds = {field.name: field.type for field in table.schema}
+        labels = [name for name, kind in kinds.items() if pa.types.is_string(kind)]
+        unit = drawn[0].rpartition("_")[2]
+        return bars(table, self.kind.__name__, labels or table.column_names[:1], drawn[:1], unit)
+
+
+def _column(field: "Field[Any]", values: Sequence[Any]) -> pa.Array:
+    if isinstance(field.type, type) and issubclass(field.type, str):
+        return from_texts(values)
+    return from_numpy(np.array(values, dtype=np.float64 if field.type is float else np.int64))
+
+
+def _name(field: str) -> str:
+    if field == _START:
+        return _TIME
+    return f"{field.removesuffix(_NS)}_seconds" if field.endswith(_NS) else field
+
+
+def _value(field: str, value: Any) -> Any:
+    if field == _START:
+        return iso(value)
+    if field.endswith(_NS):
+        return value / NANOSECONDS
+    return str(value) if isinstance(value, str) else value
+
+
+def _cell(value: Any, *, is_time: bool) -> str:
+    if isinstance(value, float):
+        return said_time(value) if is_time else f"{value:.4g}"
+    return shortened(str(value))
+
+
+def shortened(text: str) -> str:
+    """Names of kernels may fill a page: enough of one to know it by."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"

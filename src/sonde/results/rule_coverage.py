@@ -1,0 +1,161 @@
+"""How many rules could judge a job, how many lacked data, and what they lacked."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sonde.records.finding import Evaluation, RuleStatus
+from sonde.records.shortfall import DataUnit, Shortfall
+
+_MAX_REASONS = 3
+_BASIC = {"Losses", "Steps"}  # every training has them
+_FROM_MACHINE = {"Metric"}
+_UNITS = {unit.value: unit for unit in DataUnit}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of one rule, as far as it counts here."""
+
+    rule: str
+    status: RuleStatus
+    datapoints: int = 0
+    reason: str = ""
+    missing: tuple[str, ...] = ()
+    shortfall: Shortfall | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many of the rules that apply to a job could judge it."""
+
+    applicable: int = 0
+    lacking: int = 0  # the job is over, and they had too little data
+    collecting: int = 0  # the job is running, and they do not have enough data yet
+    reasons: tuple[str, ...] = ()  # the most common first
+    is_final: bool = True  # no rule waits for more data
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {**asdict(self), "reasons": list(self.reasons)}
+
+
+def answers_of(evaluations: Iterable[Evaluation]) -> list[Answer]:
+    """The results of rules."""
+    return [
+        Answer(one.rule, one.status, one.datapoints, one.reason or "", one.missing, one.shortfall)
+        for one in evaluations
+    ]
+
+
+def answers_in(documents: Iterable[Mapping[str, Any]]) -> list[Answer]:
+    """The results of rules, from `rules` of a status document."""
+    return [
+        Answer(
+            one["rule"],
+            RuleStatus(one["status"]),
+            one["datapoints"],
+            one["reason"] or "",
+            tuple(one.get("missing", ())),
+            _shortfall(one.get("shortfall")),
+        )
+        for one in documents
+    ]
+
+
+def coverage(answers: Sequence[Answer], *, is_training: bool, is_inside: bool) -> Coverage:
+    """Count the rules that could judge a job.
+
+    Args:
+        answers: The results of the rules.
+        is_training: Whether the job trains something: a framework was imported, or steps recorded.
+        is_inside: Whether its steps were recorded.
+    """
+    lacking = [one for one in answers if _lacks(one, is_training=is_training, is_inside=is_inside)]
+    collecting = [
+        one for one in answers if one.status is RuleStatus.IN_PROGRESS and not one.datapoints
+    ]
+    others = [
+        one
+        for one in answers
+        if one.status is not RuleStatus.NOT_APPLICABLE and one not in lacking + collecting
+    ]
+    is_live = any(one.status is RuleStatus.IN_PROGRESS for one in answers)
+    if is_live:
+        lacking, collecting = [], lacking + collecting
+    return Coverage(
+        applicable=len(lacking) + len(collecting) + len(others),
+        lacking=len(lacking),
+        collecting=len(collecting),
+        reasons=_reasons(lacking or collecting),
+        is_final=not is_live,
+    )
+
+
+def coverage_in(status: Mapping[str, Any]) -> Coverage:
+    """The coverage in a status document with its rules."""
+    seen = status["seen"]
+    is_training = seen["inside"] or seen["framework"] is not None
+    answers = answers_in(status["rules"])
+    return coverage(answers, is_training=is_training, is_inside=seen["inside"])
+
+
+def no_issues(counts: Coverage) -> str:
+    """The sentence for a job without findings."""
+    if not counts.applicable:
+        return "No rule could judge this job."
+    if counts.collecting:
+        rules = "rule" if counts.collecting == 1 else "rules"
+        return f"No issues found so far ({counts.collecting} {rules} still collecting data)."
+    if not counts.lacking:
+        return "No issues found." if counts.is_final else "No issues found so far."
+    sentence = f"No issues found so far; {counts.lacking} of {counts.applicable} rules lacked data"
+    return f"{sentence}: {'; '.join(counts.reasons)}." if counts.reasons else f"{sentence}."
+
+
+def _lacks(answer: Answer, *, is_training: bool, is_inside: bool) -> bool:
+    if answer.status is RuleStatus.NOT_ENOUGH_DATA:
+        return True
+    if answer.status is not RuleStatus.NOT_APPLICABLE or not is_training:
+        return False
+    missing = set(answer.missing)
+    return bool(missing & _BASIC if is_inside else missing - _FROM_MACHINE)
+
+
+def _reasons(answers: Sequence[Answer]) -> tuple[str, ...]:
+    """What rules lack, grouped by the kind of data, the most common first."""
+    groups: dict[str, list[Answer]] = {}
+    for one in answers:
+        groups.setdefault(_key(one), []).append(one)
+    ordered = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    reasons = [_reason(group) for _, group in ordered[:_MAX_REASONS]]
+    left = sum(len(group) for _, group in ordered[_MAX_REASONS:])
+    return (*reasons, f"{left} for other reasons") if left else tuple(reasons)
+
+
+def _key(answer: Answer) -> str:
+    """The kind of data that a rule lacks; a rule that gives only a text is a group of its own."""
+    if answer.missing:
+        return "missing"
+    return answer.shortfall.unit if answer.shortfall else f"rule {answer.rule}"
+
+
+def _reason(group: Sequence[Answer]) -> str:
+    first = group[0]
+    subject = f"{len(group)} need" if len(group) > 1 else f"{first.rule} needs"
+    if first.missing:
+        return f"{subject} training steps (none recorded)"
+    amounts = [one.shortfall for one in group if one.shortfall]
+    if not amounts:
+        return f"{first.rule}: {first.reason}"
+    needs = {one.needs for one in amounts}
+    limit = "up to " if len(needs) > 1 else ""
+    counts = {one.has for one in amounts}
+    recorded = f"{'up to ' if len(counts) > 1 else ''}{max(counts):,} recorded"
+    return f"{subject} {limit}{amounts[0].unit.amount(max(needs))} ({recorded})"
+
+
+def _shortfall(document: Mapping[str, Any] | None) -> Shortfall | None:
+    if document is None:
+        return None
+    return Shortfall(document["has"], document["needs"], _UNITS[document["unit"]])

@@ -1,0 +1,132 @@
+"""Scalars of a job, of every worker and over all of them, as data frames."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.read.scalars import Matching, ScalarQuestion, read_scalars, reduce_scalars
+from sonde.read.workers import Numbers, WorkerReader
+from sonde.records.chart import Spec
+from sonde.results.charts import step_lines
+from sonde.results.names import nothing_like
+from sonde.results.tables import TIME, Frame, aligned
+from sonde.store.tables import from_numpy, texts_of, to_numpy
+
+_MOST_LINES = 40
+
+
+@dataclass(frozen=True)
+class Scalars(Frame):
+    """Some scalars of some workers; nothing is read until it is asked for."""
+
+    readers: tuple[WorkerReader, ...]
+    question: ScalarQuestion
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The scalars that fit."""
+        texts, numbers = texts_of(self._rows["name"])
+        return tuple(sorted(texts[number] for number in set(numbers.tolist())))
+
+    def __len__(self) -> int:
+        return int(self._rows.num_rows)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and value, in the order in which each worker recorded them."""
+        return _for_people(
+            self._rows, ("name", "worker", "mode", "step", "time", "value", "source")
+        )
+
+    def reduced(self) -> "ReducedScalars":
+        """The mean over the workers per step: of a distributed loss, the loss of the whole batch.
+
+        Steps that some of the workers have not recorded are there, with fewer `workers`.
+        """
+        return ReducedScalars(reduce_scalars(self._rows))
+
+    @cached_property
+    def _rows(self) -> pa.Table:
+        return read_scalars(self.readers, self.question)
+
+    def __repr__(self) -> str:
+        if not len(self) and isinstance(self.question.names, Matching):
+            known = Scalars(self.readers, ScalarQuestion(Matching("*"))).names
+            return nothing_like("scalar", self.question.names.patterns[0], known)
+        return described(self._rows, ("name", "mode", "source", "worker"))
+
+    def _picture(self) -> Spec:
+        by = ("name", "mode", "source", "worker")
+        return step_lines(self.to_arrow(), ", ".join(self.names), "value", by)
+
+
+@dataclass(frozen=True)
+class ReducedScalars(Frame):
+    """Scalars over all workers: one row per scalar and step, in order of steps."""
+
+    rows: pa.Table
+
+    def to_arrow(self) -> pa.Table:
+        """Mean, minimum, maximum and number of workers, per scalar and step."""
+        columns = ("name", "mode", "step", "time", "value", "minimum", "maximum", "workers")
+        return _for_people(self.rows, (*columns, "source"))
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    def __iter__(self) -> Iterator[tuple[int, float]]:
+        """Steps and values, for what is one scalar only."""
+        steps, values = to_numpy(self.rows["step"]), to_numpy(self.rows["value"])
+        return zip(steps.tolist(), values.tolist(), strict=True)
+
+    def __repr__(self) -> str:
+        return described(self.rows, ("name", "mode", "source"))
+
+    def _picture(self) -> Spec:
+        table = self.to_arrow()
+        names = sorted(set(table["name"].to_pylist()))
+        return step_lines(table, ", ".join(names), "value", ("name", "mode", "source"))
+
+
+def _for_people(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+    table = rows.append_column("time", rows["time_ns"].cast(TIME)).select(list(columns))
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(place, field.name, table[field.name].cast(pa.string()))
+    return table
+
+
+def described(rows: pa.Table, keys: Sequence[str]) -> str:
+    """A line per series: how many values, the first, the last and the extremes."""
+    if not rows.num_rows:
+        return "no such scalar has been recorded"
+    titles = (*keys, "values", "steps", "first", "last", "minimum", "maximum")
+    lines = [_line(part, keys) for part in _series(rows, keys)]
+    shown = aligned([titles, *lines[:_MOST_LINES]], left=len(keys))
+    more = len(lines) - _MOST_LINES
+    return shown if more <= 0 else f"{shown}\n… and {more} more"
+
+
+def _series(rows: pa.Table, keys: Sequence[str]) -> Iterator[pa.Table]:
+    groups: list[Numbers] = [
+        to_numpy(rows[key]) if key == "worker" else texts_of(rows[key])[1].astype(np.int64)
+        for key in keys
+    ]
+    order = np.lexsort([to_numpy(rows["time_ns"]), *reversed(groups)])
+    changes = [group[order][1:] != group[order][:-1] for group in groups]
+    for places in np.split(order, np.flatnonzero(np.logical_or.reduce(changes)) + 1):
+        yield rows.take(from_numpy(places))
+
+
+def _line(part: pa.Table, keys: Sequence[str]) -> tuple[str, ...]:
+    values, steps = to_numpy(part["value"]), to_numpy(part["step"])
+    known = values[~np.isnan(values)]
+    extremes = (known.min(), known.max()) if len(known) else (np.nan, np.nan)
+    return (
+        *(str(part[key][0].as_py()) for key in keys),
+        str(part.num_rows),
+        f"{steps.min()}–{steps.max()}",
+        *(f"{number:.5g}" for number in (values[0], values[-1], *extremes)),
+    )

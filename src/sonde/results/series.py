@@ -1,0 +1,251 @@
+"""Numbers of a tensor over steps, of each worker or of the whole, as data frames."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sonde.read.tensors import Columns
+from sonde.read.workers import Numbers
+from sonde.records.chart import Bars, Heatmap, Part, Spec
+from sonde.results.charts import lines
+from sonde.results.tables import TIME, Frame, aligned
+from sonde.store.tables import from_numpy
+
+Reals = npt.NDArray[np.float64]
+
+_LAST = 10
+
+
+@dataclass(frozen=True)
+class TensorSeries:
+    """Statistics of one worker, or of all together, at some steps."""
+
+    worker: int | None  # None: put together from the parts of several
+    steps: Numbers
+    times_ns: Numbers
+    columns: Columns
+    values: Reals
+
+    def with_values(self, values: npt.NDArray[Any]) -> "TensorSeries":
+        """With what was computed from the statistics."""
+        return replace(self, values=np.asarray(values, dtype=np.float64))
+
+    def table(self, values: dict[str, Reals]) -> pa.Table:
+        """Who, when, and some columns of values."""
+        rows = len(self.steps)
+        nobody = pa.nulls(rows, pa.int64())
+        return pa.table(
+            {
+                "worker": nobody if self.worker is None else from_numpy(np.full(rows, self.worker)),
+                "step": from_numpy(self.steps),
+                "time": from_numpy(self.times_ns).cast(TIME),
+                **{name: from_numpy(column) for name, column in values.items()},
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Reduction(Frame):
+    """A reduction of a tensor over steps. Iterating gives steps and values.
+
+    Where every worker has the tensor, the values of the first one: the others are in the frames.
+    """
+
+    tensor: str
+    reduction: str
+    series: tuple[TensorSeries, ...]
+
+    def __iter__(self) -> Iterator[tuple[int, float]]:
+        first = self.series[0]
+        return zip(first.steps.tolist(), first.values.tolist(), strict=True)
+
+    def __len__(self) -> int:
+        return sum(len(one.steps) for one in self.series)
+
+    def by_worker(self) -> dict[int | None, tuple[Numbers, Reals]]:
+        """Steps and values per worker, for work with numpy; None is the whole of all parts."""
+        return {one.worker: (one.steps, one.values) for one in self.series}
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and step; no worker where it is the whole of all parts."""
+        return pa.concat_tables([one.table({"value": one.values}) for one in self.series])
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"no {self.reduction} of {self.tensor} has been recorded"
+        titles = ("worker", "steps", "first", "last", "minimum", "maximum")
+        rows = [_described(one) for one in self.series if len(one.steps)]
+        return f"{self.reduction} of {self.tensor}\n{aligned([titles, *rows], left=1)}"
+
+    def _picture(self) -> Spec:
+        title = f"{self.reduction} of {self.tensor}"
+        series = {f"worker {_rank(one.worker)}": (one.steps, one.values) for one in self.series}
+        return lines(series, title)
+
+
+@dataclass(frozen=True)
+class Quantiles(Frame):
+    """Quantiles of a tensor over steps."""
+
+    tensor: str
+    fractions: tuple[float, ...]
+    series: tuple[TensorSeries, ...]  # their values as (step, fraction)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and step, one column per fraction: `p50` is the median."""
+        return pa.concat_tables(
+            [
+                one.table(
+                    {
+                        f"p{100 * fraction:g}": one.values[:, place]
+                        for place, fraction in enumerate(self.fractions)
+                    }
+                )
+                for one in self.series
+            ]
+        )
+
+    def __repr__(self) -> str:
+        table = self.to_arrow().drop_columns(["time"])
+        if not table.num_rows:
+            return f"no statistics of {self.tensor} have been recorded"
+        names = [name for name in table.column_names if name.startswith("p")]
+        known = [row for row in table.to_pylist() if not np.isnan(row[names[0]])]
+        if not known:
+            return f"no histogram of {self.tensor} has been taken, which quantiles come from"
+        rows = [
+            (_rank(row["worker"]), str(row["step"]), *(f"{row[name]:.4g}" for name in names))
+            for row in known[-_LAST:]
+        ]
+        said = f"quantiles of {self.tensor}, at {len(known)} of {table.num_rows} steps"
+        which = "; the last ones:" if len(known) > _LAST else ""
+        return f"{said}{which}\n{aligned([('worker', 'step', *names), *rows], left=1)}"
+
+    def _picture(self) -> Spec:
+        first = self.series[0]
+        taken = ~np.isnan(first.values).all(axis=1)  # elsewhere no histogram was taken
+        series = {
+            f"p{100 * fraction:g}": (first.steps[taken], first.values[taken, place])
+            for place, fraction in enumerate(self.fractions)
+        }
+        return lines(series, f"Quantiles of {self.tensor}")
+
+
+@dataclass(frozen=True)
+class Histogram(Frame):
+    """Counts between edges that are the same for every tensor: half octaves, symmetric about zero.
+
+    Zeros are counted in the bin that begins at zero; what is not finite, in none.
+    """
+
+    edges: Reals
+    counts: Numbers
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+        return iter((self.edges, self.counts))
+
+    def to_arrow(self) -> pa.Table:
+        """One row per bin with a value in it: from, to, how many."""
+        places = np.flatnonzero(self.counts)
+        return pa.table(
+            {
+                "from": from_numpy(self.edges[places]),
+                "to": from_numpy(self.edges[places + 1]),
+                "count": from_numpy(self.counts[places]),
+            }
+        )
+
+    def __repr__(self) -> str:
+        places = np.flatnonzero(self.counts).tolist()
+        if not places:
+            return "an empty histogram"
+        most = int(self.counts.max())
+        rows = [self._row(place) for place in places]
+        bars = ["", *("█" * max(1, round(40 * int(self.counts[at]) / most)) for at in places)]
+        lines = aligned([("from", "to", "count"), *rows], left=0).split("\n")
+        return "\n".join(f"{line}  {bar}".rstrip() for line, bar in zip(lines, bars, strict=True))
+
+    def _row(self, place: int) -> Sequence[str]:
+        low, high = self.edges[place], self.edges[place + 1]
+        return f"{low:.3g}", f"{high:.3g}", str(self.counts[place])
+
+    def _picture(self) -> Spec:
+        """A bar per bin with a value in it: bins about zero are many, and mostly empty."""
+        places = np.flatnonzero(self.counts).tolist()
+        return Bars(
+            title="Histogram",
+            note="Bins that are empty are left out.",
+            labels=tuple(f"{self.edges[at]:.3g} to {self.edges[at + 1]:.3g}" for at in places),
+            parts=(Part(label="count", values=tuple(int(self.counts[at]) for at in places)),),
+        )
+
+
+@dataclass(frozen=True)
+class Histograms(Frame):
+    """Histograms of a tensor over steps, between edges that are the same for all of them.
+
+    Bins that are empty at every step are left out on both sides. Zeros are counted apart, and in
+    no bin; where no histogram was taken, a step is not here.
+    """
+
+    tensor: str
+    worker: int | None
+    steps: Numbers
+    edges: Reals
+    counts: Numbers  # as (step, bin)
+    zeros: Numbers
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per step and bin with a value in it; zeros as a bin from zero to zero."""
+        rows, bins = np.nonzero(self.counts)
+        with_zeros = np.flatnonzero(self.zeros)
+        nothing = np.zeros(len(with_zeros))
+        found = {
+            "step": np.concatenate([self.steps[rows], self.steps[with_zeros]]),
+            "from": np.concatenate([self.edges[bins], nothing]),
+            "to": np.concatenate([self.edges[bins + 1], nothing]),
+            "count": np.concatenate([self.counts[rows, bins], self.zeros[with_zeros]]),
+        }
+        order = np.lexsort((found["from"], found["step"]))
+        return pa.table({name: from_numpy(column[order]) for name, column in found.items()})
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"no histograms of {self.tensor} have been recorded"
+        first, last = int(self.steps[0]), int(self.steps[-1])
+        if len(self) == 1:
+            return f"a histogram of {self.tensor} at step {first}"
+        return f"histograms of {self.tensor} at {len(self)} steps from {first} to {last}"
+
+    def _picture(self) -> Spec:
+        used = np.flatnonzero(self.counts.any(axis=0))[::-1]
+        shares = self.counts / np.maximum(1, self.counts.sum(axis=1, keepdims=True))
+        return Heatmap(
+            title=f"Histograms of {self.tensor}",
+            note="The share of the values in each bin, at each step; empty bins are left out.",
+            rows=tuple(f"{self.edges[at]:.3g}" for at in used),
+            x=tuple(self.steps.tolist()),
+            x_title="Step",
+            values=tuple(tuple((100 * row).tolist()) for row in shares.T[used]),
+            unit="percent",
+            low=0.0,
+            high=float(100 * shares.max()) if shares.size else 1.0,
+        )
+
+
+def _described(one: TensorSeries) -> tuple[str, ...]:
+    known = one.values[~np.isnan(one.values)]
+    extremes = (known.min(), known.max()) if len(known) else (np.nan, np.nan)
+    numbers = (one.values[0], one.values[-1], *extremes)
+    return (_rank(one.worker), str(len(one.steps)), *(f"{number:.5g}" for number in numbers))
+
+
+def _rank(worker: int | None) -> str:
+    return "all" if worker is None else str(worker)

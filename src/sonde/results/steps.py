@@ -1,0 +1,284 @@
+"""Steps of a job and where their time went, as data frames and statistics."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sonde.analyze.percentiles import percentiles
+from sonde.clock import NANOSECONDS
+from sonde.read.steps import StepTable, read_steps
+from sonde.read.workers import Marks, WorkerReader
+from sonde.records.chart import Spec
+from sonde.records.ranges import ANY_STEP, StepRange
+from sonde.records.step import Phase
+from sonde.results.charts import bars, stacked_bars, step_lines
+from sonde.results.distributions import Distribution, distribution_of
+from sonde.results.outliers import StepOutliers, Systems
+from sonde.results.tables import TIME, Frame, aligned, said_time
+from sonde.store.tables import from_numpy, from_texts, repeated, to_numpy
+
+Reals = npt.NDArray[np.float64]
+
+DEVICE_PREFIX = "device_"
+_OWN_PREFIX = "phase_"  # before a phase that the script gave the name of another column
+_FIRST = ("worker", "mode", "step", "time", "seconds")
+_LAST = ("micro_steps", "skipped", "profiled")
+_PERCENTAGES = (50, 90, 95, 99, 100)
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Steps(Frame):
+    """Finished steps of some workers, in order; nothing is read until it is asked for."""
+
+    readers: tuple[WorkerReader, ...]
+    modes: tuple[str, ...]
+    within: StepRange = ANY_STEP
+    systems: Systems = tuple  # of the nodes, for who asks what they did meanwhile
+
+    @cached_property
+    def tables(self) -> tuple[StepTable, ...]:
+        """The steps as they were read, worker by worker."""
+        return tuple(
+            read_steps(reader, mode, self.within) for reader in self.readers for mode in self.modes
+        )
+
+    def __len__(self) -> int:
+        return sum(len(table.steps) for table in self.tables)
+
+    @cached_property
+    def phases(self) -> tuple[str, ...]:
+        """The columns that add up to a step: phases, and those that the script names."""
+        named = dict.fromkeys(name for table in self.tables for name in table.phases_ns)
+        return (*named,) or tuple(phase.value for phase in Phase)
+
+    @cached_property
+    def device_phases(self) -> tuple[str, ...]:
+        """Phases that were measured on the device, too."""
+        return tuple(dict.fromkeys(name for table in self.tables for name in table.device_seconds))
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and step; a column per phase, in seconds."""
+        return self._table
+
+    def slowest(self, most: int = 5) -> "StepRows":
+        """The steps that took longest, the slowest first; not those that a profiler slowed."""
+        seconds = self._seconds("seconds")
+        usual = np.flatnonzero(self._is_usual)
+        order = usual[np.argsort(-seconds[usual], kind="stable")][:most]
+        return StepRows(self._table.take(from_numpy(order)))
+
+    def histogram(self, bins: int | Sequence[float] = 40) -> Distribution:
+        """How many steps took how long, worker by worker; not those that a profiler slowed.
+
+        Args:
+            bins: How many, of one width; or their edges, in seconds.
+        """
+        groups = {
+            f"worker {one.worker}"
+            if len(self.modes) == 1
+            else f"worker {one.worker}, {one.mode}": one.durations_ns[one.is_usual] / NANOSECONDS
+            for one in self.tables
+            if len(one.steps)
+        }
+        return distribution_of(groups, bins, "Step durations", "seconds", "steps")
+
+    def outliers(self) -> StepOutliers:
+        """Steps that took much longer than usual, and where they lost the time."""
+        return StepOutliers(self.tables, self.readers, self.systems)
+
+    def statistics(self) -> "PhaseStatistics":
+        """How long steps and their phases took: mean, percentiles, share of the whole.
+
+        Steps in which a profiler was at work do not count, unless there are no others.
+        """
+        usual = self._is_usual
+        total = float(self._seconds("seconds")[usual].sum())
+        names = ["seconds", *map(_column, self.phases)]
+        names += [f"{DEVICE_PREFIX}{name}" for name in self.device_phases]
+        return PhaseStatistics(
+            tuple(PhaseRow.of(name, self._seconds(name)[usual], total) for name in names)
+        )
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        parts = [self._part(table) for table in self.tables]
+        return pa.concat_tables(parts) if parts else pa.table({})
+
+    def _part(self, table: StepTable) -> pa.Table:
+        rows = len(table.steps)
+        nothing = np.zeros(rows, dtype=np.int64)
+        columns: dict[str, Any] = {
+            "worker": from_numpy(np.full(rows, table.worker, dtype=np.int64)),
+            "mode": repeated(table.mode, rows),
+            "step": from_numpy(table.steps),
+            "time": from_numpy(table.starts_ns).cast(TIME),
+            "seconds": from_numpy(table.durations_ns / NANOSECONDS),
+        }
+        for name in self.phases:
+            spent_ns = table.phases_ns.get(name, nothing)
+            columns[_column(name)] = from_numpy(spent_ns / NANOSECONDS)
+        for name in self.device_phases:
+            unknown = np.full(rows, np.nan)
+            measured = table.device_seconds.get(name, unknown)
+            columns[f"{DEVICE_PREFIX}{name}"] = from_numpy(measured)
+        columns["micro_steps"] = from_numpy(table.micro_steps)
+        for name, marks in (("skipped", table.is_skipped), ("profiled", table.is_profiled)):
+            columns[name] = from_numpy(marks.view(np.int8)).cast(pa.bool_())
+        return pa.table(columns)
+
+    @property
+    def _is_usual(self) -> Marks:
+        return np.concatenate([np.empty(0, np.bool_), *(one.is_usual for one in self.tables)])
+
+    def _seconds(self, column: str) -> Reals:
+        if not len(self):
+            return np.empty(0)
+        return to_numpy(self._table[column])
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"no steps have been recorded ({', '.join(self.modes)})"
+        counts = dict.fromkeys(self.modes, 0)
+        for table in self.tables:
+            counts[table.mode] = max(counts[table.mode], len(table.steps))
+        said = ", ".join(f"{count} {mode} steps" for mode, count in counts.items() if count)
+        workers = len({table.worker for table in self.tables})
+        whose = f" of {workers} workers" if workers > 1 else ""
+        return f"{said}{whose}; the last ones:\n{self._latest()}\n\n{self.statistics()}"
+
+    def _shown(self) -> pa.Table:
+        return self._latest().to_arrow() if len(self) else self._table
+
+    def _picture(self) -> Spec:
+        """How long each step took, over steps."""
+        return step_lines(
+            self.to_arrow(), "Step durations", "seconds", ("worker", "mode"), "seconds"
+        )
+
+    def _latest(self) -> "StepRows":
+        """The steps that ended last, over all workers."""
+        ends_ns = np.concatenate([table.ends_ns for table in self.tables])
+        order = np.argsort(ends_ns, kind="stable")[-_SHOWN:]
+        return StepRows(self._table.take(from_numpy(order)))
+
+
+def _column(phase: str) -> str:
+    is_taken = phase in (*_FIRST, *_LAST) or phase.startswith(DEVICE_PREFIX)
+    return f"{_OWN_PREFIX}{phase}" if is_taken else phase
+
+
+@dataclass(frozen=True)
+class StepRows(Frame):
+    """Some steps."""
+
+    table: pa.Table
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and step."""
+        return self.table
+
+    def _picture(self) -> Spec:
+        spent = [
+            name
+            for name in self.table.column_names
+            if name not in (*_FIRST, *_LAST)
+            and not name.startswith(DEVICE_PREFIX)
+            and to_numpy(self.table[name]).any()
+        ]
+        label = ("worker", "mode", "step")
+        return stacked_bars(self.table, "Steps by phase", label, spent, "seconds")
+
+    def __repr__(self) -> str:
+        if not self.table.num_rows:
+            return "no steps"
+        rows = self.table.drop_columns(["time"]).to_pylist()
+        spent = [name for name in self.table.column_names if name not in (*_FIRST, *_LAST)]
+        # phases that took no time say nothing
+        spent = [name for name in spent if any(row[name] for row in rows)]
+        titles = ("worker", "mode", "step", "seconds", *spent, *_LAST)
+        lines = [_line(row, spent) for row in rows]
+        return aligned([titles, *lines], left=2)
+
+
+def _line(row: dict[str, Any], spent: Sequence[str]) -> tuple[str, ...]:
+    return (
+        str(row["worker"]),
+        row["mode"],
+        str(row["step"]),
+        *(said_time(row[name]) for name in ("seconds", *spent)),
+        str(row["micro_steps"]),
+        *("yes" if row[name] else "" for name in ("skipped", "profiled")),
+    )
+
+
+@dataclass(frozen=True)
+class PhaseRow:
+    """One phase, over all steps."""
+
+    phase: str
+    percent: float
+    mean: float
+    p50: float
+    p90: float
+    p95: float
+    p99: float
+    maximum: float
+
+    @classmethod
+    def of(cls, phase: str, seconds: Reals, total: float) -> "PhaseRow":
+        """From the seconds that it took in each step."""
+        known = seconds[~np.isnan(seconds)]
+        if not len(known):
+            return cls(phase, *[float("nan")] * 7)
+        [numbers] = percentiles(known[None, :], _PERCENTAGES)
+        share = 100 * float(known.sum()) / total if total else 0.0
+        return cls(phase, share, float(known.mean()), *map(float, numbers))
+
+
+_TIMES = ("mean", "p50", "p90", "p95", "p99", "maximum")
+_NUMBERS = ("percent", *_TIMES)
+
+
+@dataclass(frozen=True)
+class PhaseStatistics(Frame):
+    """Where the time of the steps went; `seconds` is the whole step."""
+
+    rows: tuple[PhaseRow, ...]
+
+    def to_arrow(self) -> pa.Table:
+        """One row per phase; all but percent in seconds."""
+        return pa.table(
+            {
+                "phase": from_texts([row.phase for row in self.rows]),
+                **{
+                    name: from_numpy(np.array([getattr(row, name) for row in self.rows]))
+                    for name in _NUMBERS
+                },
+            }
+        )
+
+    def __repr__(self) -> str:
+        shown = [row for row in self.rows if row.maximum > 0 or row.phase == "seconds"]
+        lines = [
+            (row.phase, f"{row.percent:.1f}", *(said_time(getattr(row, name)) for name in _TIMES))
+            for row in shown
+        ]
+        return aligned([("phase", *_NUMBERS), *lines], left=1)
+
+    _units = dict.fromkeys(_TIMES, "seconds")
+
+    def _shown(self) -> pa.Table:
+        """Phases that took no time say nothing."""
+        rows = tuple(row for row in self.rows if row.maximum > 0 or row.phase == "seconds")
+        return PhaseStatistics(rows).to_arrow()
+
+    def _picture(self) -> Spec:
+        shown = PhaseStatistics(tuple(row for row in self.rows if row.maximum > 0))
+        values = ("mean", "p95", "maximum")
+        return bars(shown.to_arrow(), "Time by phase", "phase", values, "seconds")

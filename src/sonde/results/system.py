@@ -1,0 +1,223 @@
+"""System metrics of a job, as data frames, buckets and statistics."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sonde.analyze.extents import Extents
+from sonde.analyze.percentiles import percentiles
+from sonde.drawing.units import quantity
+from sonde.errors import UsageError
+from sonde.read.system import SystemReader
+from sonde.records.chart import Spec
+from sonde.records.metric import Series
+from sonde.records.ranges import EVER, TimeRange
+from sonde.results.charts import bars
+from sonde.results.distributions import Distribution, distribution_of
+from sonde.results.events import Events
+from sonde.results.heat import Buckets, Heat
+from sonde.results.intervals import extents_by_node
+from sonde.results.names import nothing_like
+from sonde.results.steps import Steps
+from sonde.results.tables import TIME, Frame, aligned
+from sonde.store.rollups import Floats, Instants, Rollup
+from sonde.store.tables import from_numpy, repeated
+
+_PERCENTAGES = (0, 50, 90, 95, 99, 100)
+_POINTS = 400
+_NUMBERS = ("minimum", "p50", "p90", "p95", "p99", "maximum")
+
+
+@dataclass(frozen=True)
+class SystemMetrics(Frame):
+    """Some series of some nodes over a range of time; nothing is read until it is asked for."""
+
+    readers: tuple[SystemReader, ...]
+    metric: str = "*"
+    device: str | None = None
+    within: TimeRange = EVER
+    start_ns: int | None = None  # when the job began
+    spans: Mapping[str, Extents] | None = None  # by node; only samples in them count
+
+    @cached_property
+    def series(self) -> tuple[Series, ...]:
+        """The series that fit, of all nodes."""
+        found = {
+            one.key: one
+            for reader in self.readers
+            for one in reader.series(self.metric, self.device)
+        }
+        return tuple(found.values())
+
+    def to_arrow(self) -> pa.Table:
+        """One row per tick and node, one column per series."""
+        tables = []
+        for reader in self.readers:
+            times, values = self._samples(reader)
+            columns: dict[str, Any] = {
+                "time": from_numpy(times).cast(TIME),
+                "node": repeated(reader.node, len(times)),
+            }
+            columns |= {
+                one.key: from_numpy(row) for one, row in zip(self.series, values, strict=True)
+            }
+            tables.append(pa.table(columns))
+        return pa.concat_tables(tables) if tables else pa.table({})
+
+    def by_device(self) -> dict[str, tuple[Instants, Floats]]:
+        """Instants and values per series, for work with numpy; with several nodes, per node.
+
+        The names are those of the devices, where that is enough to tell the series apart.
+        """
+        result = {}
+        is_one_metric = len({one.metric.name for one in self.series}) == 1
+        for reader in self.readers:
+            times, values = self._samples(reader)
+            for one, row in zip(self.series, values, strict=True):
+                label = one.device if is_one_metric and one.device else one.key
+                result[label if len(self.readers) == 1 else f"{reader.node}:{label}"] = (times, row)
+        return result
+
+    def buckets(self, most: int = 1000) -> "Buckets":
+        """Minimum, mean and maximum in at most so many buckets of time."""
+        if most < 1:
+            raise UsageError(f"buckets({most}) is too few. Ask for 1 or more.")
+        return Buckets(self.series, self._parts(most), self.start_ns)
+
+    def heatmap(self, columns: int = 300) -> "Heat":
+        """The mean of each device in at most so many buckets of time; draws itself as heat."""
+        return Heat(self.series, self._parts(columns), self.start_ns)
+
+    def histogram(self, bins: int | Sequence[float] = 20) -> Distribution:
+        """How many samples of each series lie where.
+
+        Args:
+            bins: How many, of one width; or their edges, such as `(0, 10, 90, 100)`.
+        """
+        units = {one.metric.unit for one in self.series}
+        if len(units) > 1:
+            raise UsageError(
+                f"{self.metric!r} is measured in {', '.join(sorted(units))}: ask for one metric."
+            )
+        groups = {name: values for name, (_, values) in self.by_device().items()}
+        return distribution_of(groups, bins, self.metric, "".join(units), "samples")
+
+    def during(self, stretches: Events | Steps) -> "SystemMetrics":
+        """Only the samples that were taken during some events or steps of the same node.
+
+        Args:
+            stretches: Such as `job.events("data_wait")` or `job.steps(start_step=100)`.
+        """
+        spans = extents_by_node(stretches.to_arrow(), stretches.readers)
+        return replace(self, spans=spans)
+
+    def statistics(self) -> "Statistics":
+        """Minimum, percentiles and maximum per node and series, exact."""
+        rows = []
+        for reader in self.readers:
+            _, values = self._samples(reader)
+            counts = np.count_nonzero(~np.isnan(values), axis=1)
+            table = percentiles(values, _PERCENTAGES)
+            for one, count, numbers in zip(self.series, counts, table, strict=True):
+                rows.append(StatisticsRow(reader.node, one, int(count), *map(float, numbers)))
+        return Statistics(tuple(rows))
+
+    def _samples(self, reader: SystemReader) -> tuple[Instants, Floats]:
+        times, values = reader.samples(self.series, self.within)
+        if self.spans is None:
+            return times, values
+        is_in = self.spans[reader.node].holds(times) if reader.node in self.spans else times < 0
+        return times[is_in], values[:, is_in]
+
+    def _parts(self, most: int) -> tuple[tuple[str, Rollup], ...]:
+        if self.spans is not None:
+            raise UsageError("Buckets hold all samples: ask for them without during(…).")
+        return tuple(
+            (reader.node, reader.buckets(self.series, most, self.within)) for reader in self.readers
+        )
+
+    def __repr__(self) -> str:
+        if not self.series:
+            names = {one.metric.name for reader in self.readers for one in reader.series("*")}
+            groups = {f"{name.partition('.')[0]}.*" for name in names}
+            return nothing_like("metric", self.metric, groups if "*" in self.metric else names)
+        return repr(self.statistics())
+
+    def _shown(self) -> pa.Table:
+        return self.statistics().to_arrow()
+
+    def _is_empty(self) -> bool:
+        return not self.series
+
+    def _picture(self) -> Spec:
+        is_part = self.spans is not None
+        shown: Frame = self.histogram() if is_part else self.buckets(_POINTS)
+        return shown.plot().spec
+
+
+@dataclass(frozen=True)
+class StatisticsRow:
+    """One series of one node."""
+
+    node: str
+    series: Series
+    count: int
+    minimum: float
+    p50: float
+    p90: float
+    p95: float
+    p99: float
+    maximum: float
+
+
+@dataclass(frozen=True)
+class Statistics(Frame):
+    """Minimum, percentiles and maximum per node and series."""
+
+    rows: tuple[StatisticsRow, ...]
+
+    def to_arrow(self) -> pa.Table:
+        """One row per node and series."""
+        return pa.table(
+            {
+                "node": [row.node for row in self.rows],
+                "metric": [row.series.metric.name for row in self.rows],
+                "device": [row.series.device for row in self.rows],
+                "unit": [row.series.metric.unit for row in self.rows],
+                "count": [row.count for row in self.rows],
+                **{name: [getattr(row, name) for row in self.rows] for name in _NUMBERS},
+            }
+        )
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return "no such metric has been recorded"
+        titles = ("node", "metric", "device", "unit", *_NUMBERS)
+        lines = [
+            (
+                row.node,
+                row.series.metric.name,
+                row.series.device,
+                row.series.metric.unit,
+                *(_number(getattr(row, name), row.series.metric.unit) for name in _NUMBERS),
+            )
+            for row in self.rows
+        ]
+        return aligned([titles, *lines], left=4)
+
+    _units = dict.fromkeys(_NUMBERS, "row")
+
+    def _picture(self) -> Spec:
+        units = {row.series.metric.unit for row in self.rows}
+        unit = units.pop() if len(units) == 1 else ""
+        values = ("p50", "p95", "maximum")
+        return bars(self.to_arrow(), "Statistics", ("metric", "device"), values, unit)
+
+
+def _number(value: float, unit: str) -> str:
+    """Bytes with a prefix; other numbers as they are, since their unit has a column."""
+    return quantity(value, unit) if unit.startswith("bytes") else f"{value:.4g}"

@@ -1,0 +1,364 @@
+"""Tensors of a job: their statistics over steps, their histograms, their full values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sonde.errors import DamagedError, UsageError, known_names
+from sonde.read.scalars import ScalarQuestion, read_scalars
+from sonde.read.tensors import (
+    Holders,
+    ValuesReader,
+    columns_for,
+    merge_shards,
+    read_statistics,
+)
+from sonde.read.workers import WorkerReader
+from sonde.records.chart import Spec
+from sonde.records.worker import TensorInfo
+from sonde.results.layers import Layers
+from sonde.results.series import Histogram, Histograms, Quantiles, Reduction, TensorSeries
+from sonde.results.tables import Frame, aligned
+from sonde.store.statistics import (
+    BINS,
+    COLUMNS,
+    HISTOGRAM,
+    LEVELS,
+    QUANTILES,
+    REDUCTIONS,
+    bin_edges,
+    decode_histogram,
+    quantiles,
+    reduce_columns,
+)
+from sonde.store.tables import from_numpy, from_texts, to_numpy
+
+_PRODUCT = "prod"  # recorded as a scalar, since products do not follow from the statistics
+_FEW = 8
+_USUAL = ("min", "max", "mean", "std", "abs_mean", "l2_norm", "zero_fraction", "nan_count")
+
+
+@dataclass(frozen=True)
+class Tensors(Frame):
+    """Some tensors of a job: names to iterate over, and what is known of each."""
+
+    holders: Mapping[str, Holders]
+    readers: tuple[WorkerReader, ...] = ()
+
+    @classmethod
+    def matching(
+        cls,
+        holders: Mapping[str, Holders],
+        pattern: str,
+        collection: str | None,
+        readers: tuple[WorkerReader, ...],
+    ) -> "Tensors":
+        """Those that fit a pattern and are in a collection."""
+        fitting = {
+            name: by_rank
+            for name, by_rank in sorted(holders.items())
+            if fnmatchcase(name, pattern)
+            and (collection is None or collection in _first(by_rank).collections)
+        }
+        return cls(fitting, readers)
+
+    def reduction(self, name: str, *, mode: str = "train") -> Layers:
+        """One reduction of all of them over steps: which layer stands out, and since when.
+
+        Args:
+            name: Such as `l2_norm`, `abs_max`, `zero_fraction`.
+            mode: `train`, `eval` or `predict`.
+        """
+        parts = (Tensor(one, self.readers, self.holders[one]) for one in self.holders)
+        return Layers(name, tuple(one.reduction(name, mode=mode) for one in parts))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names alone."""
+        return tuple(self.holders)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.holders)
+
+    def __len__(self) -> int:
+        return len(self.holders)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per tensor."""
+        infos = [_first(by_rank) for by_rank in self.holders.values()]
+        workers = np.array([len(by_rank) for by_rank in self.holders.values()], dtype=np.int64)
+        return pa.table(
+            {
+                "name": from_texts([info.name for info in infos]),
+                "collections": from_texts([", ".join(info.collections) for info in infos]),
+                "dtype": from_texts([info.dtype for info in infos]),
+                "shape": from_texts([_shape(info) for info in infos]),
+                "workers": from_numpy(workers),
+                "said": from_texts([info.said for info in infos]),
+            }
+        )
+
+    def __repr__(self) -> str:
+        if not self.holders:
+            damaged = self._damaged_lists()
+            return "; ".join(damaged) if damaged else "no such tensor has been recorded"
+        titles = ("name", "collections", "dtype", "shape", "said")
+        infos = [_first(by_rank) for by_rank in self.holders.values()]
+        rows = [
+            (info.name, ", ".join(info.collections), info.dtype, _shape(info), info.said)
+            for info in infos
+        ]
+        return aligned([titles, *rows], left=5)
+
+    def _damaged_lists(self) -> list[str]:
+        """Lists of tensors that cannot be read, and why."""
+        damages = (
+            damage for reader in self.readers[:1] for damage in reader.backend.ledger.damages
+        )
+        return [damage.text for damage in damages if damage.key.endswith("/tensors.json")]
+
+
+class Tensor(Frame):
+    """One tensor. What several workers hold as parts of one is put together.
+
+    As a data frame, its usual reductions at every step; as a chart, its norm.
+    """
+
+    def __init__(self, name: str, readers: Sequence[WorkerReader], holders: Holders) -> None:
+        self.name = name
+        self.infos = holders
+        self._readers = tuple(one for one in readers if one.rank in holders)
+
+    @property
+    def info(self) -> TensorInfo:
+        """Element type, shape, collections, and what one must know to read it."""
+        return _first(self.infos)
+
+    @property
+    def workers(self) -> tuple[int, ...]:
+        """The ranks that recorded it."""
+        return tuple(reader.rank for reader in self._readers)
+
+    @property
+    def is_shard(self) -> bool:
+        """Whether each worker holds a part of it."""
+        return any(info.is_shard for info in self.infos.values())
+
+    def steps(self, mode: str = "train", worker: int | None = None) -> list[int]:
+        """The steps at which anything of it was recorded."""
+        found: set[int] = set()
+        for reader in self._of(worker):
+            found.update(read_statistics(reader, self.name, mode, ()).steps.tolist())
+            found.update(ValuesReader(reader).files(mode, self.name))
+        return sorted(found)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per worker and training step, a column per usual reduction."""
+        return pa.concat_tables(
+            [
+                one.table(
+                    {
+                        name: np.asarray(reduce_columns(name, one.columns), dtype=np.float64)
+                        for name in _USUAL
+                    }
+                )
+                for one in self._series(COLUMNS, "train", None)
+            ]
+        )
+
+    def reduction(self, name: str, *, mode: str = "train", worker: int | None = None) -> Reduction:
+        """A number that sums up the tensor, over steps: `l2_norm`, `mean`, `abs_max`, ….
+
+        Of a tensor whose parts lie with several workers, of the whole tensor; with a worker, of its
+        part. Of one that every worker has, a series for each of them.
+        """
+        if name == _PRODUCT:
+            return Reduction(self.name, name, self._products(mode, worker))
+        known = (*(one for one in REDUCTIONS if one != "quantiles"), _PRODUCT)
+        if name not in known:
+            raise UsageError(f"There is no reduction {name!r}.{known_names(name, known)}")
+        series = [
+            one.with_values(reduce_columns(name, one.columns))
+            for one in self._series(columns_for(name), mode, worker)
+        ]
+        if name == "median" and not self._is_put_together(worker):
+            series = [self._exact(one, mode) for one in series]
+        return Reduction(self.name, name, tuple(series))
+
+    def quantiles(
+        self,
+        at: Sequence[float] = QUANTILES,
+        *,
+        mode: str = "train",
+        worker: int | None = None,
+    ) -> Quantiles:
+        """Values below which such fractions lie, from the histogram; NaN where none was taken."""
+        series = self._series((*COLUMNS, HISTOGRAM), mode, worker)
+        return Quantiles(
+            self.name,
+            tuple(at),
+            tuple(one.with_values(quantiles(one.columns, tuple(at))) for one in series),
+        )
+
+    def histogram(self, step: int, *, mode: str = "train", worker: int | None = None) -> Histogram:
+        """How its values were distributed at a step."""
+        known: set[int] = set()
+        for one in self._series((*COLUMNS, HISTOGRAM), mode, worker):
+            texts, steps = one.columns[HISTOGRAM], one.steps
+            known.update(int(at) for at, text in zip(steps, texts, strict=True) if text)
+            places = np.flatnonzero(steps == step)
+            if step in known and len(places):
+                zeros = int(one.columns["zeros"][places[0]])
+                return _histogram(texts[places[0]], zeros)
+        raise UsageError(_no_step(f"histogram of {self.name!r}", step, known))
+
+    def histograms(self, *, mode: str = "train", worker: int | None = None) -> Histograms:
+        """How its values were distributed, over steps.
+
+        Of a tensor that every worker has, as the first one saw it.
+        """
+        one = self._series((*COLUMNS, HISTOGRAM), mode, worker)[0]
+        return _histograms(self.name, one)
+
+    def value_steps(self, *, mode: str = "train", worker: int | None = None) -> list[int]:
+        """The steps at which its full values were kept."""
+        found = [ValuesReader(reader).files(mode, self.name) for reader in self._of(worker)]
+        return sorted({step for files in found for step in files})
+
+    def value(
+        self, step: int, *, mode: str = "train", worker: int | None = None
+    ) -> npt.NDArray[Any]:
+        """The full tensor at a step, to the last bit.
+
+        Element types that numpy does not have (bfloat16, 8-bit floats) come as float32, which holds
+        each of their values exactly. Of a tensor in parts a worker has to be named.
+        """
+        if self._is_put_together(worker):
+            ranks = ", ".join(map(str, self.workers))
+            raise UsageError(
+                f"{self.name!r} is kept in parts. Name the worker whose part you want: {ranks}"
+            )
+        known: set[int] = set()
+        for reader in self._of(worker):
+            values = ValuesReader(reader)
+            files = values.files(mode, self.name)
+            known.update(files)
+            if step in files:
+                return values.value(files[step], self.name)
+            if (mode, step) in values.damaged:
+                raise DamagedError(values.damaged[mode, step])
+        raise UsageError(_no_step(f"value of {self.name!r}", step, known))
+
+    def _series(
+        self, columns: Sequence[str], mode: str, worker: int | None
+    ) -> tuple[TensorSeries, ...]:
+        is_merged = self._is_put_together(worker)
+        needed = (*COLUMNS, *(one for one in columns if one == HISTOGRAM)) if is_merged else columns
+        parts = [read_statistics(one, self.name, mode, needed) for one in self._of(worker)]
+        if is_merged:
+            return (TensorSeries(None, *merge_shards(parts), np.empty(0)),)
+        return tuple(
+            TensorSeries(one.worker, one.steps, one.times_ns, one.columns, np.empty(0))
+            for one in parts
+        )
+
+    def _is_put_together(self, worker: int | None) -> bool:
+        return self.is_shard and worker is None and len(self._readers) > 1
+
+    def _products(self, mode: str, worker: int | None) -> tuple[TensorSeries, ...]:
+        """What was recorded as scalars: a product does not follow from the statistics."""
+        question = ScalarQuestion((f"{_PRODUCT}/{self.name}",), mode, "reduction")
+        found = []
+        for reader in self._of(worker):
+            rows = read_scalars([reader], question)
+            steps, times_ns = to_numpy(rows["step"]), to_numpy(rows["time_ns"])
+            found.append(TensorSeries(reader.rank, steps, times_ns, {}, to_numpy(rows["value"])))
+        return tuple(found)
+
+    def _exact(self, series: TensorSeries, mode: str) -> TensorSeries:
+        """Medians of those steps whose full values are kept, from these."""
+        [reader] = self._of(series.worker)
+        values = ValuesReader(reader)
+        medians = series.values.copy()
+        for step, file in values.files(mode, self.name).items():
+            array = values.value(file, self.name)
+            finite = array[np.isfinite(array)]
+            if finite.size:
+                medians[series.steps == step] = np.median(finite.astype(np.float64))
+        return series.with_values(medians)
+
+    def _of(self, worker: int | None) -> tuple[WorkerReader, ...]:
+        if worker is not None and worker not in self.workers:
+            ranks = ", ".join(map(str, self.workers))
+            raise UsageError(f"{self.name!r} was not recorded by worker {worker}. Known: {ranks}")
+        return tuple(one for one in self._readers if worker in (None, one.rank))
+
+    def __repr__(self) -> str:
+        info = self.info
+        said = f", {info.said}" if info.said else ""
+        parts = f", in parts at {len(self.workers)} workers" if self.is_shard else ""
+        return f"<Tensor {self.name}: {info.dtype} {_shape(info)}{parts}{said}>"
+
+    def _picture(self) -> Spec:
+        return self.reduction("l2_norm").plot().spec
+
+
+def tensor_of(name: str, readers: Sequence[WorkerReader], known: Mapping[str, Holders]) -> Tensor:
+    """The tensor of that name.
+
+    Raises:
+        UsageError: There is none; with names that are close to it.
+    """
+    if name not in known:
+        raise UsageError(f"There is no tensor {name!r}.{known_names(name, known)}")
+    return Tensor(name, readers, known[name])
+
+
+def _no_step(what: str, step: int, known: set[int]) -> str:
+    if not known:
+        return f"No {what} was recorded at any step."
+    near = sorted(sorted(known, key=lambda one: abs(one - step))[:_FEW])
+    more = ", …" if len(known) > len(near) else ""
+    return f"There is no {what} at step {step}. Known: {', '.join(map(str, near))}{more}"
+
+
+def _histogram(text: str, zeros: int) -> Histogram:
+    counts = np.zeros(BINS, dtype=np.int64)
+    for place, count in decode_histogram(text).items():
+        counts[place] = count
+    counts[LEVELS] += zeros
+    return Histogram(np.array(bin_edges()), counts)
+
+
+def _histograms(name: str, series: TensorSeries) -> Histograms:
+    texts, zeros = series.columns[HISTOGRAM], series.columns["zeros"]
+    finite = series.columns["count"] - series.columns["nans"] - series.columns["infinities"]
+    # one of nothing but zeros has no bins either way
+    taken = [place for place, text in enumerate(texts) if text or 0 < zeros[place] == finite[place]]
+    counts = np.zeros((len(taken), BINS), dtype=np.int64)
+    for row, place in enumerate(taken):
+        for bin_, count in decode_histogram(texts[place]).items():
+            counts[row, bin_] = count
+    used = np.flatnonzero(counts.any(axis=0))
+    first, end = (int(used[0]), int(used[-1]) + 1) if len(used) else (LEVELS, LEVELS)
+    return Histograms(
+        name,
+        series.worker,
+        series.steps[taken],
+        np.array(bin_edges()[first : end + 1]),
+        counts[:, first:end],
+        np.asarray(zeros)[taken].astype(np.int64),
+    )
+
+
+def _first(holders: Holders) -> TensorInfo:
+    return holders[min(holders)]
+
+
+def _shape(info: TensorInfo) -> str:
+    return "×".join(map(str, info.shape)) or "scalar"

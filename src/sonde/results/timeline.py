@@ -1,0 +1,277 @@
+"""One timeline of a job: what its workers did and its machines measured, on one clock."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sonde.atomic_file import write_whole
+from sonde.clock import NANOSECONDS, iso
+from sonde.errors import UsageError
+from sonde.exports.chrome_trace import write_trace
+from sonde.read.collectives import node_of, read_collectives
+from sonde.read.profiles import time_of_steps
+from sonde.read.system import SystemReader
+from sonde.read.timeline import Sources, WorkerSlices
+from sonde.read.timeline import Timeline as TimelineData
+from sonde.read.workers import Numbers, WorkerReader
+from sonde.records.chart import Spec
+from sonde.records.metric import Series
+from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
+from sonde.results.clocks import Clocks, estimate_clocks
+from sonde.results.tables import TIME, Frame, aligned
+from sonde.results.timeline_lanes import timeline_lanes
+from sonde.results.times import Moment
+from sonde.store.rollups import Rollup
+from sonde.store.tables import from_numpy, repeated, texts_of, to_numpy
+
+_NEARBY_NS = 600 * NANOSECONDS  # steps that may tell how far clocks are apart
+_MOST_SLICES = 5000
+_BUCKETS = 500
+
+
+@dataclass(frozen=True)
+class Timeline(Frame):
+    """Some workers and nodes over a range of time or steps; nothing is read until it is asked for.
+
+    Steps, phases, operators, kernels, collectives, Python and loaders are slices; metrics of the
+    machines are counters. Clocks of several nodes are corrected; `clocks` says how well.
+    """
+
+    job: str
+    readers: tuple[WorkerReader, ...]
+    systems: tuple[SystemReader, ...]
+    instant: Callable[[Moment], int | None]
+    asked: TimeRange = EVER
+    steps: StepRange = ANY_STEP
+    metrics: tuple[str, ...] = ("*",)
+    everyone: tuple[WorkerReader, ...] = ()  # who may tell how far clocks are apart
+
+    def on(self, node: str) -> "Timeline":
+        """The same of one node alone."""
+        systems = tuple(one for one in self.systems if one.node == node)
+        readers = tuple(one for one in self.readers if node_of(one) == node)
+        if not systems and not readers:
+            known = ", ".join(one.node for one in self.systems)
+            raise UsageError(f"Job {self.job!r} has no node {node!r}. Known: {known}")
+        return replace(self, systems=systems, readers=readers)
+
+    @cached_property
+    def clocks(self) -> Clocks:
+        """How far the nodes' clocks are apart, and how surely that is known."""
+        nodes = {node_of(reader) for reader in self.everyone}
+        parts = [read_collectives(reader) for reader in self.everyone] if len(nodes) > 1 else []
+        start_ns, end_ns = self._own_range.start_ns, self._own_range.end_ns
+        nearby = TimeRange(
+            None if start_ns is None else start_ns - _NEARBY_NS,
+            None if end_ns is None else end_ns + _NEARBY_NS,
+        )
+        return estimate_clocks(self.everyone, parts, nearby)
+
+    @cached_property
+    def within(self) -> TimeRange:
+        """The range of time that is shown, on the corrected clock."""
+        if self.steps == ANY_STEP:
+            return self.asked
+        offsets = self.clocks.offsets_ns
+        spans = [
+            (span.start_ns - offsets.get(node, 0), span.end_ns - offsets.get(node, 0))
+            for node, span in self._spans
+            if span.start_ns is not None and span.end_ns is not None
+        ]
+        return TimeRange(min(start for start, _ in spans), max(end for _, end in spans))
+
+    @cached_property
+    def data(self) -> TimelineData:
+        """All of it, as it was read."""
+        facts: dict[str, object] = {
+            f"clock of {one.node}": "reference"
+            if one.source == "reference"
+            else f"corrected by {-one.offset_ns} ns, error {one.error_ns} ns, from {one.source}"
+            for one in self.clocks.nodes
+        }
+        slices, counters = self._sources.slices(self.within), self._sources.counters(self.within)
+        return TimelineData(self.job, slices, counters, facts)
+
+    def window(
+        self, start: Moment = None, end: Moment = None, most: int = _MOST_SLICES
+    ) -> "TimelineWindow":
+        """A part of it as arrays, small enough to be drawn.
+
+        Args:
+            start: A moment, as for `job.system`; the beginning of the timeline by default.
+            end: Likewise; not included.
+            most: Slices per track; of more, the longest are kept.
+        """
+        first_ns, last_ns = self.instant(start), self.instant(end)
+        within = TimeRange(
+            self.within.start_ns if first_ns is None else first_ns,
+            self.within.end_ns if last_ns is None else last_ns,
+        )
+        tracks = tuple(
+            track for one in self._sources.slices(within) for track in _tracks(one, most)
+        )
+        return TimelineWindow(within, tracks, tuple(self._counters(within)))
+
+    def save(self, path: str | Path) -> Path:
+        """Writes it for Perfetto or chrome://tracing; a name that ends with .gz is compressed."""
+        target = Path(path)
+        write_whole(target, lambda sink: write_trace(self.data, sink, lambda _count: None))
+        return target
+
+    def to_arrow(self) -> pa.Table:
+        """One row per slice."""
+        return pa.concat_tables([_frame(one) for one in self.data.workers] or [pa.table({})])
+
+    def __repr__(self) -> str:
+        counts = {
+            f"worker {one.worker} ({one.node})": len(texts_of(one.table["track"])[0])
+            for one in self.data.workers
+        }
+        rows = [
+            (title, str(one.table.num_rows), str(counts[title]))
+            for title, one in zip(counts, self.data.workers, strict=True)
+        ]
+        rows += [
+            (f"{one.node}: machine", str(one.values.size), str(len(one.series)))
+            for one in self.data.nodes
+        ]
+        text = aligned([("", "slices or values", "tracks"), *rows], left=1)
+        return f"{text}\n{self.clocks}" if len(self.clocks.nodes) > 1 else text
+
+    @cached_property
+    def _spans(self) -> tuple[tuple[str, TimeRange], ...]:
+        """Per worker its node, and from when to when its steps went, by its own clock."""
+        spans = [(node_of(one), time_of_steps(one, self.steps)) for one in self.readers]
+        known = tuple((node, span) for node, span in spans if span is not None)
+        if not known:
+            raise UsageError(f"Job {self.job!r} has none of these steps yet.")
+        return known
+
+    @property
+    def _own_range(self) -> TimeRange:
+        """The range before clocks are corrected."""
+        if self.steps == ANY_STEP:
+            return self.asked
+        starts = [span.start_ns for _, span in self._spans if span.start_ns is not None]
+        ends = [span.end_ns for _, span in self._spans if span.end_ns is not None]
+        return TimeRange(min(starts), max(ends))
+
+    @cached_property
+    def _sources(self) -> Sources:
+        return Sources(self.readers, self.systems, self.clocks.offsets_ns, self.metrics)
+
+    def _counters(self, within: TimeRange) -> "list[CounterTrack]":
+        found = []
+        for reader in self.systems:
+            offset_ns = self.clocks.offsets_ns.get(reader.node, 0)
+            start_ns, end_ns = within.start_ns, within.end_ns
+            own = TimeRange(
+                None if start_ns is None else start_ns + offset_ns,
+                None if end_ns is None else end_ns + offset_ns,
+            )
+            series = self._sources.series_of(reader)
+            rollup = reader.buckets(series, _BUCKETS, own)
+            moved = replace(rollup, starts_ns=rollup.starts_ns - offset_ns)
+            found.append(CounterTrack(reader.node, series, moved))
+        return found
+
+    def _picture(self) -> Spec:
+        return timeline_lanes(self.window())
+
+
+@dataclass(frozen=True)
+class SliceTrack:
+    """One track of one worker, as arrays."""
+
+    node: str
+    worker: int
+    title: str
+    names: tuple[str, ...]  # the distinct ones
+    name_numbers: npt.NDArray[np.int32]
+    starts_ns: Numbers
+    durations_ns: Numbers
+    steps: Numbers
+    left_out: int = 0  # shorter slices that would not fit
+
+
+@dataclass(frozen=True)
+class CounterTrack:
+    """The metrics of one node in buckets of time."""
+
+    node: str
+    series: tuple[Series, ...]
+    buckets: Rollup
+
+
+@dataclass(frozen=True)
+class TimelineWindow:
+    """A part of a timeline that can be drawn."""
+
+    within: TimeRange
+    slices: tuple[SliceTrack, ...]
+    counters: tuple[CounterTrack, ...]
+
+    def __repr__(self) -> str:
+        shown = sum(len(one.starts_ns) for one in self.slices)
+        left_out = sum(one.left_out for one in self.slices)
+        start_ns, end_ns = self.within.start_ns, self.within.end_ns
+        times = " to ".join("…" if one is None else iso(one) for one in (start_ns, end_ns))
+        return f"{shown} slices in {len(self.slices)} tracks, {left_out} left out; {times}"
+
+
+def _tracks(slices: WorkerSlices, most: int) -> list[SliceTrack]:
+    table = slices.table
+    titles, tracks = texts_of(table["track"])
+    names, numbers = texts_of(table["name"])
+    starts_ns, durations_ns = to_numpy(table["start_ns"]), to_numpy(table["duration_ns"])
+    steps = to_numpy(table["step"])
+    found = []
+    for number in sorted(set(tracks.tolist())):
+        mine = np.flatnonzero(tracks == number)
+        longest = np.argsort(-durations_ns[mine], kind="stable")[:most]
+        kept = mine[np.sort(longest)]
+        distinct, places = np.unique(numbers[kept], return_inverse=True)
+        found.append(
+            SliceTrack(
+                slices.node,
+                slices.worker,
+                titles[number],
+                tuple(names[one] for one in distinct.tolist()),
+                places.astype(np.int32),
+                starts_ns[kept],
+                durations_ns[kept],
+                steps[kept],
+                len(mine) - len(kept),
+            )
+        )
+    return found
+
+
+def _frame(slices: WorkerSlices) -> pa.Table:
+    table = slices.table
+    rows = table.num_rows
+    texts: dict[str, Any] = {
+        name: table[name].cast(pa.string())
+        for name in ("track", "category", "name", "device", "module", "detail")
+    }
+    return pa.table(
+        {
+            "worker": from_numpy(np.full(rows, slices.worker, dtype=np.int64)),
+            "node": repeated(slices.node, rows),
+            "track": texts["track"],
+            "category": texts["category"],
+            "name": texts["name"],
+            "time": table["start_ns"].cast(TIME),
+            "seconds": from_numpy(to_numpy(table["duration_ns"]) / NANOSECONDS),
+            "step": table["step"],
+            "device": texts["device"],
+            "module": texts["module"],
+            "detail": texts["detail"],
+        }
+    )

@@ -1,0 +1,47 @@
+"""The tracks of a timeline as lanes of a chart."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sonde.clock import NANOSECONDS
+from sonde.records.chart import Lane, Lanes, Span, Spec
+from sonde.records.step import EventCategory
+
+if TYPE_CHECKING:
+    from sonde.results.timeline import SliceTrack, TimelineWindow
+
+_MOST_LANES = 30
+_MOST_SPANS = 200
+_STEP_TONES = ("place 0", "place 4")  # in turn, so that each is seen
+
+
+def timeline_lanes(window: "TimelineWindow") -> Spec:
+    """The longest slices of each track, in seconds since the first of them."""
+    tracks = [one for one in window.slices if len(one.starts_ns)][:_MOST_LANES]
+    first_ns = min((int(one.starts_ns.min()) for one in tracks), default=0)
+    last_ns = max((int((one.starts_ns + one.durations_ns).max()) for one in tracks), default=0)
+    several = len({one.worker for one in tracks}) > 1
+    left_out = sum(max(0, len(one.starts_ns) - _MOST_SPANS) + one.left_out for one in tracks)
+    return Lanes(
+        title="Timeline",
+        coarsened=f"{left_out:,} shorter slices are left out." if left_out else "",
+        lanes=tuple(_lane(one, first_ns, is_named=several) for one in tracks),
+        end=(last_ns - first_ns) / NANOSECONDS,
+    )
+
+
+def _lane(track: "SliceTrack", first_ns: int, *, is_named: bool) -> Lane:
+    longest = np.argsort(-track.durations_ns, kind="stable")[:_MOST_SPANS]
+    spans = []
+    for place in np.sort(longest).tolist():
+        start = (int(track.starts_ns[place]) - first_ns) / NANOSECONDS
+        name = track.names[int(track.name_numbers[place])]
+        end = start + int(track.durations_ns[place]) / NANOSECONDS
+        step = int(track.steps[place])
+        is_step = name == EventCategory.STEP
+        label = f"{name} {step}" if is_step else name
+        tone = _STEP_TONES[step % 2] if is_step else name
+        spans.append(Span(start=start, end=end, label=label, tone=tone))
+    title = f"{track.worker} {track.title}" if is_named else track.title
+    return Lane(label=title, spans=tuple(spans))

@@ -1,0 +1,33 @@
+"""Rows of some workers as one table, read when they are asked for."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from sonde.read.workers import WorkerReader
+from sonde.results.tables import Frame
+
+
+@dataclass(frozen=True)
+class WorkerRows(Frame):
+    """What some workers recorded, of all their lives."""
+
+    readers: tuple[WorkerReader, ...]
+
+    def to_arrow(self) -> pa.Table:
+        """One row each, in the order in which each worker made them."""
+        return self._table
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        parts = [self._part(reader) for reader in self.readers]
+        return pa.concat_tables(parts) if parts else pa.table({})
+
+    @abstractmethod
+    def _part(self, reader: WorkerReader) -> pa.Table:
+        """The rows of one worker."""

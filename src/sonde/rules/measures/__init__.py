@@ -1,0 +1,1 @@
+"""Quantities that several rules compare: data waits, contention, streaks, predictions."""

@@ -1,0 +1,128 @@
+"""Evaluations on data that is not trained on: when each took place, and what it found.
+
+Of a job with several such series, one is judged: `validation`, else `test`, else the first. Jobs
+that were recorded without results of evaluations have single batches only; those between two
+training steps are one evaluation then.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sonde.read.evaluations import evaluations_in
+from sonde.read.job_data import Reals
+from sonde.read.window import Curve, Window
+from sonde.read.workers import Numbers
+from sonde.records.evaluation import Evaluation
+from sonde.rules._rule import State
+
+_ORDER = ("validation", "test")
+_ASIDE = "sanity check"  # a few batches before training
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """One evaluation, and the training before it."""
+
+    step: int  # the training step at which it took place
+    loss: float  # the mean over its samples
+    trained: tuple[float, ...]  # the training losses since the one before, in this window
+
+
+def held_out(window: Window, state: State) -> tuple[Evaluation, ...] | None:
+    """The evaluations of the series that is judged; None where only single batches are known.
+
+    Args:
+        window: What is looked at.
+        state: Where the name of that series is remembered.
+    """
+    every = evaluations_in(window)
+    state["has_results"] = state.get("has_results", False) or bool(every)
+    if not state["has_results"]:
+        return None
+    fitting = [
+        evaluation
+        for evaluation in every
+        if not (evaluation.is_training_data or evaluation.model or evaluation.name == _ASIDE)
+    ]
+    if fitting and "series" not in state:
+        state["series"] = min((evaluation.name for evaluation in fitting), key=_priority)
+    return tuple(evaluation for evaluation in fitting if evaluation.name == state.get("series"))
+
+
+def on_training_data(window: Window) -> tuple[Evaluation, ...]:
+    """The evaluations of data that is trained on, by the trained model."""
+    every = evaluations_in(window)
+    return tuple(
+        evaluation for evaluation in every if evaluation.is_training_data and not evaluation.model
+    )
+
+
+def evaluations(window: Window, state: State) -> tuple[list[Evaluated], list[float]]:
+    """The evaluations of a window in order, and the training losses after the last of them."""
+    trained = window.losses()
+    results = held_out(window, state)
+    if results is None:
+        return _of_batches(window)
+    losses = trained[0].values if trained else np.empty(0)
+    steps = trained[0].steps if trained else np.empty(0, np.int64)
+    result, begin = [], 0
+    for evaluation in results:
+        if evaluation.loss is not None and np.isfinite(evaluation.loss):
+            end = int(np.searchsorted(steps, evaluation.step))
+            before = _finite(losses[begin:end])
+            result.append(Evaluated(evaluation.step, evaluation.loss, tuple(before)))
+            begin = max(begin, end)
+    return _latest_of_each_step(result), _finite(losses[begin:])
+
+
+def _priority(name: str) -> tuple[int, str]:
+    return (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
+
+
+def _latest_of_each_step(results: Iterable[Evaluated]) -> list[Evaluated]:
+    """An evaluation that runs twice in a row counts once."""
+    latest: list[Evaluated] = []
+    for result in results:
+        if latest and latest[-1].step == result.step:
+            latest[-1] = replace(result, trained=latest[-1].trained)
+        else:
+            latest.append(result)
+    return latest
+
+
+def _of_batches(window: Window) -> tuple[list[Evaluated], list[float]]:
+    """From single batches: an evaluation belongs to the window of the step that follows it."""
+    trained, evaluated = window.losses(), window.losses("eval")
+    tables = window.steps()
+    losses = trained[0].values if trained else np.empty(0)
+    if not evaluated or not tables:
+        return [], _finite(losses)
+    steps, ends_ns = tables[0].steps, tables[0].ends_ns
+    after = np.searchsorted(ends_ns, _times_ns(window, evaluated[0]), side="right")
+    result, begin = [], 0
+    for index in np.unique(after).tolist():
+        step = int(steps[index - 1]) if index else (window.first_step or 0) - 1
+        end = int(np.searchsorted(trained[0].steps, step, side="right")) if trained else 0
+        batches = _finite(evaluated[0].values[after == index])
+        if batches:
+            mean = float(np.mean(batches))
+            result.append(Evaluated(step, mean, tuple(_finite(losses[begin:end]))))
+            begin = end
+    return result, _finite(losses[begin:])
+
+
+def _times_ns(window: Window, evaluated: Curve) -> Numbers:
+    """When each loss was evaluated: a device may tell it later, when training goes on already."""
+    times_ns = evaluated.times_ns.copy()
+    for table in window.steps("eval")[:1]:
+        indices = np.minimum(np.searchsorted(table.steps, evaluated.steps), len(table.steps) - 1)
+        is_known = table.steps[indices] == evaluated.steps
+        times_ns[is_known] = table.starts_ns[indices[is_known]]
+    return times_ns
+
+
+def _finite(values: Reals) -> list[float]:
+    result: list[float] = values[np.isfinite(values)].tolist()
+    return result

@@ -1,0 +1,114 @@
+"""Single pauses: a step that takes hundreds of times as long as the others."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.analyze.robust import median_of
+from sonde.clock import NANOSECONDS
+from sonde.read.steps import StepTable
+from sonde.read.window import Window
+from sonde.read.workers import Marks
+from sonde.records.observation import ObservationKind
+from sonde.records.step import Phase
+from sonde.rules._rule import State
+
+Seconds = npt.NDArray[np.float64]
+
+STANDING = ObservationKind.STANDING_STILL.value
+_WAITING = ("collective", "backward", "device")  # for other workers
+_ON_PURPOSE = ("compiling", "checkpoint")
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Thresholds for a single long step.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    min_seconds: float = 5.0  # restarts of loader processes and garbage collection take less
+    median_factor: float = 300.0
+    min_share: float = 0.1  # of the training time so far
+    max_standstills: int = 64  # remembered per worker
+
+
+LIMITS = Calibration()
+
+
+@dataclass(frozen=True)
+class Pause:
+    """One step that stood still, and where."""
+
+    worker: int
+    step: int
+    start_ns: int
+    end_ns: int
+    seconds: float
+    median: float
+    share: float  # of the training so far
+    phase: str  # in which most of it was lost
+    activity: str  # of the framework that it stood in; empty where that is unknown
+    line: str  # of the script
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it may have waited for another worker, whatever that one did."""
+        return self.activity in _WAITING or (not self.activity and self.phase in _WAITING)
+
+
+def note_standstills(window: Window, state: State) -> None:
+    """Remembers where workers stood while no step ended."""
+    for observation in window.observations(STANDING):
+        if observation.value:
+            standstills = state.setdefault(str(observation.worker), [])
+            since_ns = observation.time_ns - round(observation.value * NANOSECONDS)
+            standstills.append(
+                [
+                    since_ns,
+                    observation.time_ns,
+                    str(observation.facts.get("in", "")),
+                    observation.subject,
+                ]
+            )
+            del standstills[: -LIMITS.max_standstills]
+
+
+def pauses_of(
+    table: StepTable, seconds: Seconds, is_usable: Marks, state: State, standstills: State
+) -> Iterator[Pause]:
+    """The pauses among some steps of one worker.
+
+    Args:
+        table: The steps.
+        seconds: How long they took, without evaluations and checkpoints.
+        is_usable: Those without a profiler, after the first ones.
+        state: With `recent`, the seconds of the steps before, and `total`, of all of them.
+        standstills: What `note_standstills` has noted.
+    """
+    typical = median_of(state["recent"])
+    minimum = max(
+        LIMITS.min_seconds, LIMITS.median_factor * typical, LIMITS.min_share * float(state["total"])
+    )
+    for index in np.flatnonzero(is_usable & (seconds > minimum)).tolist():
+        start_ns, end_ns = int(table.starts_ns[index]), int(table.ends_ns[index])
+        spent = {name: int(item[index]) for name, item in table.phases_ns.items()}
+        phase = max(spent, key=lambda name: spent[name])
+        activity, line = _activity_in(standstills.get(str(table.worker), []), start_ns, end_ns)
+        if activity in _ON_PURPOSE or phase == Phase.DATA_WAIT:
+            continue
+        share = float(seconds[index]) / float(state["total"])
+        times = (start_ns, end_ns, float(seconds[index]), typical, share)
+        yield Pause(table.worker, int(table.steps[index]), *times, phase, activity, line)
+
+
+def _activity_in(
+    standstills: Sequence[Sequence[object]], start_ns: int, end_ns: int
+) -> tuple[str, str]:
+    """Which part of the framework, and which line, a worker stood in between two times."""
+    for since_ns, time_ns, activity, line in reversed(standstills):
+        if int(str(time_ns)) >= start_ns and int(str(since_ns)) <= end_ns:
+            return str(activity), str(line)
+    return "", ""

@@ -1,0 +1,131 @@
+"""Which datapoints of the machine count, and the windows that they fill.
+
+A datapoint has its time, then its values. `patience` skips the start of a job; calibrated, only the
+time between the first and the last training step counts.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.clock import NANOSECONDS
+from sonde.read.window import Samples, Window
+from sonde.rules._rule import State
+
+Values = npt.NDArray[np.float64]
+Instants = npt.NDArray[np.int64]
+Rows = list[list[float]]
+Datapoints = tuple[npt.NDArray[Any], ...]  # their times, then their values, column by column
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Which samples count before the first training step.
+
+    Chosen by hand on the calibration programs (tests/faults) unless a comment says otherwise.
+    """
+
+    skipped_samples: int = 1000  # if no training step is recorded
+
+
+LIMITS = Calibration()
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Says which datapoints count."""
+
+    patience: int | Literal["auto"]
+    is_classic: bool
+
+    def begin(self, window: Window, state: State) -> None:
+        """Keeps from when to when training goes; a new leg begins anew."""
+        training = state.of("training")
+        if training.get("leg") != window.leg.number:  # what was left of the last one was its end
+            state.of("pending").clear()
+            training.clear()
+            training["leg"] = window.leg.number
+        for table in window.steps():
+            training.setdefault("began_ns", int(table.starts_ns.min()))
+            training["until_ns"] = max(training.get("until_ns", 0), int(table.ends_ns.max()))
+
+    def take(
+        self, state: State, name: str, times_ns: Instants, *columns: npt.NDArray[Any]
+    ) -> Datapoints:
+        """What counts of a subject's datapoints, as far as that is known by now."""
+        pending = state.of("pending")
+        results = [times_ns, *columns]
+        if pending.get(name):
+            results = list(map(np.append, zip(*pending[name], strict=True), results))
+        first, end = self._counted(state, name, results[0])
+        remaining = [result[end:].tolist() for result in results]
+        pending[name] = list(map(list, zip(*remaining, strict=True)))
+        return results[0][first:end], *(
+            result[first:end].astype(np.float64) for result in results[1:]
+        )
+
+    def _counted(self, state: State, name: str, times_ns: Instants) -> tuple[int, int]:
+        """Where what counts begins and ends; what lies behind it waits."""
+        training = state.of("training")
+        if self.patience == "auto" and "until_ns" in training:
+            is_open = self.is_classic and len(times_ns)
+            until_ns = int(times_ns[-1]) if is_open else training["until_ns"]
+            end = int(times_ns.searchsorted(until_ns, side="right"))
+            return min(end, int(times_ns.searchsorted(training["began_ns"]))), end
+        skipped = LIMITS.skipped_samples if self.patience == "auto" else int(self.patience)
+        passed = state.of("skipped")
+        remaining = max(0, skipped - passed.get(name, 0))
+        if self.patience == "auto" and len(times_ns) <= remaining:
+            return 0, 0  # a first step may still come, and then what follows it counts
+        passed[name] = passed.get(name, 0) + min(remaining, len(times_ns))
+        return remaining, len(times_ns)
+
+
+def full_windows(subject: State, counted: Datapoints, size: int) -> Iterator[Values]:
+    """Windows of so many datapoints, as they become full: one row each, the time first."""
+    rows = _with_buffer(subject, counted)
+    count = len(rows) // size
+    for number in range(count):
+        subject["windows"] = subject.get("windows", 0) + 1
+        yield rows[number * size : (number + 1) * size]
+    subject["buffer"] = rows[count * size :].copy()
+
+
+def window_means(subject: State, counted: Datapoints, size: int) -> Rows:
+    """The means of windows of so many datapoints, as they become full: the mean time first."""
+    rows = _with_buffer(subject, counted)
+    count = len(rows) // size
+    subject["windows"] = subject.get("windows", 0) + count
+    subject["buffer"] = rows[count * size :].copy()
+    full = rows[: count * size]
+    means: Rows = full.reshape(count, size, -1).mean(axis=1).tolist() if count else []
+    return means
+
+
+def _with_buffer(subject: State, counted: Datapoints) -> Values:
+    """What was left over and what has come, one row each."""
+    rows = np.stack([item.astype(np.float64) for item in counted], axis=1)
+    buffer = np.asarray(subject.get("buffer", ()), dtype=np.float64)  # after a restart, of lists
+    return np.concatenate([buffer, rows]) if len(buffer) else rows
+
+
+def in_seconds(times_ns: Instants, values: Values) -> Rows:
+    """One row each: when, in seconds, and the value."""
+    seconds = (times_n / NANOSECONDS for times_n in times_ns.tolist())
+    return [[when, value] for when, value in zip(seconds, values.tolist(), strict=True)]
+
+
+def datapoints_of(subject: State, size: int) -> int:
+    """How many datapoints have counted so far."""
+    return int(subject.get("windows", 0)) * size + len(subject.get("buffer", []))
+
+
+def values_at(samples: Samples, times_ns: Instants) -> Values:
+    """The last known value at each instant; NaN before the first."""
+    indices = samples.times_ns.searchsorted(times_ns, side="right") - 1
+    if len(indices) and indices[0] >= 0:  # as it mostly is
+        return np.asarray(samples.values[indices])
+    return np.where(indices >= 0, samples.values[np.maximum(indices, 0)], np.nan)

@@ -1,1 +1,0 @@
-"""Eyes: the terminal and files for other programs."""

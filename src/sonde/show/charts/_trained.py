@@ -1,9 +1,0 @@
-"""The steps that charts of training are drawn from."""
-
-from sonde.read.steps import StepTable
-from sonde.show.job_view import JobView
-
-
-def trained_steps(job: JobView, worker: int | None) -> list[StepTable]:
-    """The training steps of each worker that has any, or of one."""
-    return [one for one in job.steps(worker=worker).tables if len(one.steps)]

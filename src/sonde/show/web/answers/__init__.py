@@ -1,8 +1,0 @@
-"""What the server answers: one file per subject, each with the addresses that it looks after."""
-
-from sonde.plugins import Slot
-from sonde.show.web.answers._answers import Address, Answers
-
-__all__ = ["ANSWERS", "Address", "Answers"]
-
-ANSWERS = Slot("sonde.show.web.answers", Answers)

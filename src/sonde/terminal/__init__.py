@@ -1,0 +1,1 @@
+"""Jobs in a terminal: what commands print, and the live view."""

@@ -1,0 +1,1 @@
+"""Decoding of trace files (Kineto, Chrome) into operations."""

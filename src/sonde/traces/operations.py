@@ -1,0 +1,283 @@
+"""Traces of profilers (Kineto's, or any in Chrome's format) as operations.
+
+Read in pieces, then turned into columns: which operation runs inside of which, whose time it is,
+which module asked for it, and when it was on the job's clock.
+
+`detail` of an operation is JSON or empty: `shapes`, `pass` ("backward"), of device operations
+`grid`, `block`, `occupancy_percent`, `bytes`, `gigabytes_per_second`, of collectives `collective`,
+`elements_in`, `elements_out`, `dtype`, `group`, `group_size`, `group_label`, `ranks`. Events of
+other makers than Kineto keep all their arguments.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.records.profile import DEVICE_CATEGORIES, OperationCategory
+from sonde.traces.columns import TraceColumns, nanoseconds
+from sonde.traces.event_kinds import OWN_CATEGORIES, detail_text
+from sonde.traces.modules import find_modules
+from sonde.traces.nesting import Numbers, nest
+from sonde.traces.stream import BLOCK_BYTES, TraceStream
+
+ANCHOR = "sonde.anchor."
+BATCH_ROWS = 1 << 16
+
+_EARLIEST_NS = 10**17  # March 1973: earlier instants are counted from something else
+_STEP_ANNOTATION = "ProfilerStep#"
+_COLLECTIVE = ("record_param_comms", "gloo:", "nccl:", "c10d::")
+_CATEGORIES = tuple(OperationCategory)
+_DEVICE = [_CATEGORIES.index(one) for one in DEVICE_CATEGORIES]
+
+Anchors = Sequence[tuple[str, int]]
+Texts = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some operations in order of time, ready for `Writer.add_columns`."""
+
+    columns: tuple[Sequence[Any], ...]
+    first_ns: int
+    last_ns: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A decoded trace; its operations are in order of time, their texts are numbers."""
+
+    names: list[str]
+    name: Texts
+    category: npt.NDArray[np.int8]  # the place in OperationCategory
+    lanes: list[str]
+    devices: list[str]  # of each lane
+    lane: Texts
+    start_ns: Numbers
+    duration_ns: Numbers
+    self_ns: Numbers
+    correlation: Numbers
+    sequence: Numbers  # of operators that a backward pass may follow, and of its own; else -1
+    modules: list[str]
+    module: Texts
+    details: list[str]
+    detail: Texts
+    metadata: dict[str, Any]  # what the document says besides its events
+    process_names: dict[int | str, str]
+    is_absolute: bool  # whether it says when it was recorded
+    is_cut: bool  # whether its end is missing
+    left_out: int  # events that could not be read
+    others: Counter[str]  # events that are no operations, by the letter of their kind
+
+    def __len__(self) -> int:
+        return len(self.start_ns)
+
+    def batches(self, rows: int = BATCH_ROWS) -> Iterator[Batch]:
+        """All operations, some at a time, as columns of the family OPERATIONS."""
+        categories = [one.value for one in _CATEGORIES]
+        for first in range(0, len(self), rows):
+            part = slice(first, first + rows)
+            lane = self.lane[part]
+            yield Batch(
+                (
+                    _texts(self.names, self.name[part]),
+                    _texts(categories, self.category[part]),
+                    _texts(self.lanes, lane),
+                    _texts(self.devices, lane),
+                    _integers(self.start_ns[part]),
+                    _integers(self.duration_ns[part]),
+                    _integers(self.self_ns[part]),
+                    _integers(self.correlation[part]),
+                    _texts(self.modules, self.module[part]),
+                    _texts(self.details, self.detail[part]),
+                ),
+                int(self.start_ns[part][0]),
+                int(self.start_ns[part][-1]),
+            )
+
+
+def decode_trace(
+    source: bytes | Path | BinaryIO,
+    anchors: Anchors = (),
+    start_ns: int | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> Trace:
+    """All operations of a trace.
+
+    Args:
+        source: The trace, or where it is; gzip or not.
+        anchors: Annotations in it whose instants on the job's clock are known; they are left out
+            of the operations.
+        start_ns: When it began, for a trace that does not say so.
+        block_bytes: How much of it is read at a time.
+
+    Raises:
+        DamagedError: It is no trace.
+    """
+    stream = TraceStream(source, block_bytes)
+    columns = TraceColumns()
+    for events, listed in stream.pieces():
+        columns.add(events, listed)
+        del events, listed  # before the next are read
+    return _Assembly(stream, columns).trace(anchors, start_ns)
+
+
+class _Assembly:
+    """Puts the columns of a trace together."""
+
+    def __init__(self, stream: TraceStream, columns: TraceColumns) -> None:
+        self._stream = stream
+        self._columns = columns
+        self._kinds = columns.kinds
+        self._kind = columns.column("kind")
+        self._names = [str(name) for name in self._kinds.names]
+        self._name = self._of_kind("name")
+        self._start = nanoseconds(columns.column("start")) + _base_ns(stream.metadata)
+        self._duration = np.maximum(nanoseconds(columns.column("duration")), 0)
+        self._place = self._of_kind("place")
+        self._category = self._categories()
+
+    def trace(self, anchors: Anchors, start_ns: int | None) -> Trace:
+        """The whole, in order of time, on the job's clock."""
+        columns = self._columns
+        parents, own = nest(self._place, self._start, self._duration)
+        correlation, sequence = columns.column("correlation"), columns.column("sequence")
+        modules, module = self._modules(parents, correlation, sequence)
+        lanes, devices, lane = self._lanes()
+        begin, is_absolute = self._on_clock(anchors, start_ns)
+        keep = np.flatnonzero(~self._is_named(ANCHOR))
+        order = keep[np.argsort(begin[keep], kind="stable")]
+        # one after the other, so that never all columns are there twice
+        begin, own = begin[order], own[order]
+        correlation, sequence = correlation[order], sequence[order]
+        lane, module = lane[order], module[order]
+        self._name, self._category = self._name[order], self._category[order]
+        self._duration, self._start = self._duration[order], begin
+        return Trace(
+            names=self._names,
+            name=self._name,
+            category=self._category,
+            lanes=lanes,
+            devices=devices,
+            lane=lane,
+            start_ns=begin,
+            duration_ns=self._duration,
+            self_ns=own,
+            correlation=correlation,
+            sequence=sequence,
+            modules=modules,
+            module=module,
+            details=[detail_text(key) for key in self._kinds.details],
+            detail=columns.column("detail")[order],
+            metadata=self._stream.metadata,
+            process_names=columns.process_names,
+            is_absolute=is_absolute,
+            is_cut=self._stream.is_cut,
+            left_out=self._stream.left_out,
+            others=columns.others,
+        )
+
+    def _modules(
+        self, parents: Numbers, correlation: Numbers, sequence: Numbers
+    ) -> tuple[list[str], Texts]:
+        """The names of modules, and which of them asked for each operation."""
+        return find_modules(
+            self._names,
+            self._name,
+            parents,
+            (self._start, sequence, self._of_kind("forward_thread")),
+            (correlation, np.isin(self._category, _DEVICE)),
+        )
+
+    def _is_named(self, *beginnings: str) -> npt.NDArray[np.bool_]:
+        """Which operations have a name that begins so."""
+        named = np.array([name.startswith(beginnings) for name in self._names], dtype=np.bool_)
+        return named[self._name] if len(named) else np.zeros(0, dtype=np.bool_)
+
+    def _of_kind(self, name: str) -> Texts:
+        return self._kinds.column(name, self._kind)
+
+    def _categories(self) -> npt.NDArray[np.int8]:
+        known = [
+            _CATEGORIES.index(OperationCategory(OWN_CATEGORIES.get(name.lower(), "other")))
+            for name in self._kinds.categories
+        ]
+        found = np.array(known or [0], dtype=np.int8)[self._of_kind("category")]
+        found[self._is_named(_STEP_ANNOTATION)] = _CATEGORIES.index(OperationCategory.ANNOTATION)
+        is_host = ~np.isin(found, _DEVICE)
+        is_exchange = self._is_named(*_COLLECTIVE) & is_host
+        found[is_exchange] = _CATEGORIES.index(OperationCategory.COLLECTIVE)
+        return found
+
+    def _lanes(self) -> tuple[list[str], list[str], Texts]:
+        """What each lane is called, the device it belongs to, and the lane of each operation."""
+        is_device = np.isin(self._category, _DEVICE)
+        device = self._of_kind("device")
+        numbers = np.full(len(self._kinds.places), -1, dtype=np.int64)
+        numbers[self._place[is_device]] = np.maximum(device[is_device], 0)
+        hosts = {
+            place[0]
+            for place, number in zip(self._kinds.places, numbers.tolist(), strict=True)
+            if number < 0
+        }
+        lanes, devices = [], []
+        for place, number in zip(self._kinds.places, numbers.tolist(), strict=True):
+            is_host = number < 0
+            lanes.append(
+                self._host_lane(place, len(hosts) > 1) if is_host else f"stream {place[1]}"
+            )
+            devices.append("cpu" if is_host else f"cuda:{number}")
+        return lanes, devices, self._place
+
+    def _host_lane(self, place: tuple[int | str, int | str], is_one_of_many: bool) -> str:
+        process, thread = place
+        name = self._columns.thread_names.get(place, "")
+        lane = name if name.startswith("thread ") else f"thread {thread}"
+        if name and not name.startswith("thread ") and name != str(thread):
+            lane = f"{lane} ({name})"
+        if is_one_of_many:
+            lane = f"{self._columns.process_names.get(process, '') or process}: {lane}"
+        return lane
+
+    def _on_clock(self, anchors: Anchors, start_ns: int | None) -> tuple[Numbers, bool]:
+        """When each operation began on the job's clock, and whether the trace knows that."""
+        known = self._anchor_instants(anchors)
+        first_ns = int(self._start.min(initial=np.iinfo(np.int64).max))
+        if known:
+            (seen, ours), (seen_last, ours_last) = known[0], known[-1]
+            rate = (ours_last - ours) / (seen_last - seen) if seen_last > seen else 1.0
+            since = self._start - seen
+            return ours + since + np.rint(since * (rate - 1.0)).astype(np.int64), True
+        is_absolute = first_ns >= _EARLIEST_NS
+        if is_absolute or start_ns is None or not len(self._start):
+            return self._start, is_absolute
+        return self._start - first_ns + start_ns, False
+
+    def _anchor_instants(self, anchors: Anchors) -> list[tuple[int, int]]:
+        """The middle of each anchor by the trace's clock, and its instant by ours, in order."""
+        middle = self._start + self._duration // 2
+        found = []
+        for name, ours in anchors:
+            if name in self._kinds.names:
+                seen = np.flatnonzero(self._name == self._kinds.names[name])
+                found += [(int(middle[place]), int(ours)) for place in seen[:1].tolist()]
+        return sorted(found)
+
+
+def _base_ns(metadata: dict[str, Any]) -> int:
+    """The instant that a trace counts from: the epoch, or one that it names."""
+    base = metadata.get("baseTimeNanoseconds", 0)
+    return int(base) if isinstance(base, int | float | str) and str(base).isdecimal() else 0
+
+
+def _texts(distinct: Sequence[str], numbers: npt.NDArray[Any]) -> list[str]:
+    return [distinct[number] for number in numbers.tolist()]
+
+
+def _integers(values: Numbers) -> "array[int]":
+    return array("q", values.tobytes())

@@ -1,0 +1,228 @@
+"""Reads the events of a trace piece by piece, so that its size costs time but no memory.
+
+A trace is a JSON document whose `traceEvents` may lie anywhere in it, or a bare array of events.
+A piece is cut where one event seems to end and the next to begin. Whether that is so the decoder
+tells: only whole events make an array. Where it says no, brackets and quotes are counted.
+"""
+
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from sonde.errors import DamagedError
+from sonde.traces import plain_events
+
+try:
+    from sonde.traces.typed_events import decode_arguments, decode_events
+except ImportError:  # msgspec is missing
+    from sonde.traces.plain_events import decode_arguments, decode_events
+
+BLOCK_BYTES = 1 << 17
+
+_MOST_HEAD_BYTES = 64 << 20
+_TAIL_BYTES = 1 << 14  # where the end of a piece is looked for
+_GAP_BYTES = 64  # more than anybody leaves between two events
+_EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_UNREADABLE = (ValueError, RecursionError)
+_SEPARATORS = b", \t\r\n"
+_QUOTE = ord('"')
+
+# What each byte does to the depth of brackets.
+_DEPTHS = np.zeros(256, dtype=np.int8)
+_DEPTHS[[ord("{"), ord("[")]] = 1
+_DEPTHS[[ord("}"), ord("]")]] = -1
+_IS_STRUCTURE = _DEPTHS != 0
+_IS_STRUCTURE[_QUOTE] = True
+
+
+class TraceStream:
+    """The events of one trace, in pieces; what else it says is known once all are read."""
+
+    def __init__(self, source: bytes | Path | BinaryIO, block_bytes: int = BLOCK_BYTES) -> None:
+        self.metadata: dict[str, Any] = {}  # what the document says besides its events
+        self.is_cut = False  # whether the end is missing
+        self.left_out = 0  # events that cannot be read
+        self.bytes_read = 0
+        self._blocks = _blocks(source, block_bytes)
+        self._rest = b""
+
+    def pieces(self) -> Iterator[tuple[list[Any], bytes]]:
+        """Some events at a time, and the JSON array that they were read from."""
+        head, self._rest = self._read_head()
+        closing = b"" if head is None else b"]}"
+        is_closed = False
+        for block in self._counted():
+            found = self._quick_piece(block)
+            if found is None:
+                self._rest += block
+                found, is_closed = self._careful_piece()
+            if found[0]:
+                yield found
+            del found  # before the next is read: its memory is warm
+            if is_closed:
+                break
+        else:
+            found, is_closed = self._careful_piece()
+            if found[0]:
+                yield found
+        # the format lets the last bracket of a bare array go missing
+        is_whole = head is None and not self._rest.strip(_SEPARATORS)
+        self.is_cut = not is_closed and not is_whole
+        self._read_metadata(head, closing)
+
+    def _counted(self) -> Iterator[bytes]:
+        for block in self._blocks:
+            self.bytes_read += len(block)
+            yield block
+
+    def _read_head(self) -> tuple[bytes | None, bytes]:
+        """What comes before the events (None of a bare array), and what has been read of them."""
+        read = b""
+        for block in self._counted():
+            read += block
+            start = read.lstrip()
+            if start.startswith(b"["):
+                return None, start[1:]
+            for match in _EVENTS_KEY.finditer(read):
+                if _is_json(read[: match.end()] + b"]}"):
+                    return read[: match.end()], read[match.end() :]
+            if len(read) > _MOST_HEAD_BYTES:
+                break
+        raise DamagedError("This is no trace: it holds no traceEvents and is no array of events")
+
+    def _quick_piece(self, block: bytes) -> tuple[list[Any], bytes] | None:
+        """The events up to the last that seems whole; None where that needs a closer look."""
+        end = _last_end(block)
+        if not end:
+            return None
+        rest = self._rest.lstrip(_SEPARATORS)
+        listed = b"".join((b"[", rest, memoryview(block)[:end], b"]"))
+        try:
+            events = decode_events(listed)
+        except _UNREADABLE:
+            return None
+        self._rest = block[end:]
+        return events, listed
+
+    def _careful_piece(self) -> tuple[tuple[list[Any], bytes], bool]:
+        """The events that are whole, by counting brackets, and whether the array ends here."""
+        text = self._rest.lstrip(_SEPARATORS)
+        ends, close = _event_ends(text)
+        is_closed = close is not None
+        end = int(ends[-1]) if len(ends) else 0
+        self._rest = text[close + 1 :] if close is not None else text[end:]
+        listed = b"[" + text[:end] + b"]"
+        for decode in (decode_events, plain_events.decode_events):
+            try:
+                return (decode(listed), listed), is_closed
+            except _UNREADABLE:
+                continue
+        return self._one_by_one(text, ends), is_closed
+
+    def _one_by_one(self, text: bytes, ends: npt.NDArray[np.int64]) -> tuple[list[Any], bytes]:
+        """What can be read of a piece in which something is broken."""
+        events, kept, start = [], [], 0
+        for end in ends.tolist():
+            one = text[start:end].lstrip(_SEPARATORS)
+            start = end
+            try:
+                events += plain_events.decode_events(b"[" + one + b"]")
+                kept.append(one)
+            except _UNREADABLE:
+                self.left_out += 1
+        return events, b"[" + b",".join(kept) + b"]"
+
+    def _read_metadata(self, head: bytes | None, closing: bytes) -> None:
+        if head is None:
+            return
+        tail = b""
+        if not self.is_cut:
+            tail = b"".join([self._rest, *self._counted()])
+        for document in (head + b"]" + tail, head + closing):
+            try:
+                found = json.loads(document, strict=False)
+            except ValueError:
+                continue
+            found.pop("traceEvents", None)
+            self.metadata = found
+            return
+
+
+def arguments_of(listed: bytes) -> list[str]:
+    """All that is said about each event of an array, as JSON."""
+    try:
+        return decode_arguments(listed)
+    except _UNREADABLE:
+        return plain_events.decode_arguments(listed)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        found = json.loads(text, strict=False)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and "traceEvents" in found
+
+
+def _last_end(block: bytes) -> int:
+    """Where the last event seems to end that another one follows; 0 where there is none."""
+    begin, first = len(block), max(0, len(block) - _TAIL_BYTES)
+    while (begin := block.rfind(b"{", first, begin)) >= 0:
+        gap = block[max(0, begin - _GAP_BYTES) : begin]
+        before = gap.rstrip().removesuffix(b",").rstrip()
+        if before.endswith(b"}"):
+            return begin - len(gap) + len(before)
+    return 0
+
+
+def _event_ends(text: bytes) -> tuple[npt.NDArray[np.int64], int | None]:
+    """Where each whole event ends, and where the array of events does if it does."""
+    plain = _ESCAPED.sub(b"__", text) if b"\\" in text else text
+    values = np.frombuffer(plain, dtype=np.uint8)
+    places = np.flatnonzero(_IS_STRUCTURE[values])
+    values = values[places]
+    is_outside = np.cumsum(values == _QUOTE, dtype=np.int32) % 2 == 0
+    depths = np.cumsum(np.where(is_outside, _DEPTHS[values], 0), dtype=np.int32)
+    below = np.flatnonzero(depths < 0)
+    close = int(places[below[0]]) if len(below) else None
+    last = int(below[0]) if len(below) else len(values)
+    is_end = (depths[:last] == 0) & is_outside[:last] & (values[:last] == ord("}"))
+    return places[:last][is_end] + 1, close
+
+
+def _blocks(source: bytes | Path | BinaryIO, size: int) -> Iterator[bytes]:
+    """What a source holds, decompressed where it is gzip, as far as it goes."""
+    if isinstance(source, Path):
+        with source.open("rb") as opened:
+            yield from _blocks(opened, size)
+        return
+    file = io.BytesIO(source) if isinstance(source, bytes) else source
+    first = file.read(size)
+    if not first.startswith(b"\x1f\x8b"):
+        yield first
+        while block := file.read(size):
+            yield block
+        return
+    yield from _inflated(first, file, size)
+
+
+def _inflated(packed: bytes, file: BinaryIO, size: int) -> Iterator[bytes]:
+    member = zlib.decompressobj(wbits=31)
+    while packed or (packed := file.read(size)):
+        try:
+            block = member.decompress(packed, size)
+        except zlib.error:  # what was read up to here is good
+            return
+        packed = member.unconsumed_tail
+        if member.eof:
+            packed, member = member.unused_data, zlib.decompressobj(wbits=31)
+        if block:
+            yield block

@@ -1,0 +1,147 @@
+"""Who may ask: pages of ours and scripts that have the token; nobody else."""
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sonde.web.hosts import is_loopback
+from sonde.web.token_pages import (
+    send_cookie,
+    send_refusal,
+    send_token_missing,
+    token_in,
+)
+
+OWN_HEADER = "X-Sonde"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=()",
+}
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where the server listens, and what it takes to come in."""
+
+    port: int
+    token: str | None = None  # None: whoever reaches us may come in
+    is_local: bool = True  # only this machine can reach us, so that its name is checked
+
+    @property
+    def cookie(self) -> str:
+        """A browser keeps cookies per host, whatever the port: ours says which one is meant."""
+        return f"sonde-token-{self.port}"
+
+    @property
+    def cookie_value(self) -> str:
+        """What a browser keeps instead of the token.
+
+        Whoever listens on this port later is sent the cookie, too: it opens no other port, and
+        the token cannot be told from it.
+        """
+        text = f"cookie of port {self.port}"
+        return hmac.new(str(self.token).encode(), text.encode(), "sha256").hexdigest()
+
+    def admits(self, text: str | None) -> bool:
+        """Whether a token is the right one; takes the same time however wrong it is."""
+        return self.token is not None and _is_same(text, self.token)
+
+    def admits_cookie(self, text: str | None) -> bool:
+        """Whether a cookie was set by this server, or by one before it with the same token."""
+        return self.token is not None and _is_same(text, self.cookie_value)
+
+
+def _is_same(text: str | None, expected: str) -> bool:
+    return hmac.compare_digest((text or "").encode(), expected.encode())
+
+
+class Security:
+    """Stands before the whole server."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self._app = app
+        self._door = door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuses, or lets through and adds our headers to what comes back."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await send_refusal(send_with_headers, *refusal)
+        elif self._has_token_in_address(scope):
+            await send_cookie(scope, self._door, send_with_headers)
+        elif not self._is_known(scope):
+            await send_token_missing(scope, send_with_headers)
+        else:
+            await self._app(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if self._door.is_local and not is_loopback(_host_name(host)):
+            # a page of somebody else whose name was made to mean this machine
+            return 421, f"The dashboard does not answer to {host!r}. Open it as localhost."
+        if scope["method"] in _SAFE_METHODS:
+            return None
+        if headers.get(OWN_HEADER) != "1":
+            return 403, f"What changes a job needs the header {OWN_HEADER}: 1."
+        origin = headers.get("origin")
+        if origin is not None and origin.partition("://")[2].lower() != host.lower():
+            return 403, f"Pages of {origin!r} may change nothing here."
+        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return 403, "Pages of others may change nothing here."
+        return None
+
+    def _is_known(self, scope: Scope) -> bool:
+        if self._door.token is None:
+            return True
+        headers = Headers(scope=scope)
+        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        return self._door.admits(bearer) or self._door.admits_cookie(
+            _cookies(headers.get("cookie", "")).get(self._door.cookie)
+        )
+
+    def _has_token_in_address(self, scope: Scope) -> bool:
+        return scope["method"] == "GET" and self._door.admits(token_in(scope))
+
+
+def _host_name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0] if "]" in host else host
+    return host.rpartition(":")[0] if host.count(":") == 1 else host
+
+
+def _cookies(text: str) -> dict[str, str]:
+    jar: SimpleCookie = SimpleCookie()
+    try:
+        jar.load(text)
+    except CookieError:
+        return {}
+    return {name: one.value for name, one in jar.items()}

@@ -1,0 +1,225 @@
+"""A job that all threads of the server share: read once, refreshed when it may have grown."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from sonde.bounded_cache import BoundedCache
+from sonde.clock import Clock
+from sonde.read.findings import EpisodesReader
+from sonde.read.inventory import check_files
+from sonde.read.jobs import JobFacts
+from sonde.read.open_job import OpenJob
+from sonde.read.system import SystemReader
+from sonde.read.workers import WorkerReader
+from sonde.records.job import JobState
+from sonde.records.ranges import TimeRange
+from sonde.results.job import JobResults
+from sonde.store.backends import Backend
+from sonde.web.interval_log import StretchLog
+from sonde.web.intervals import Lane, Stretches
+from sonde.web.lane_index import LaneIndex
+
+_FRESH_SECONDS = 0.5  # facts read more recently than this are not read again
+_FRESH_SECONDS_WHEN_OVER = 5.0  # a job that is over may be resumed
+_MAX_SHARE = 0.2  # of the time may go into reading facts or computing an answer again
+_MAX_SHARE_WHEN_OVER = 0.01
+_MAX_NODES = 8  # checked for the newest sample: nodes of a job are sampled alike
+
+Value = TypeVar("Value")
+
+
+class _Locked(Generic[Value]):
+    """A reader or result that one thread at a time uses, refreshed when the job has grown."""
+
+    def __init__(self, value: Value, refresh: Callable[[], object], revision: object) -> None:
+        self._lock = threading.RLock()
+        self._value = value
+        self._refresh = refresh
+        self._revision = revision
+
+    @contextmanager
+    def use(self, revision: object) -> Iterator[Value]:
+        """The value for this thread alone, as of a revision of the job."""
+        with self._lock:
+            if revision != self._revision:
+                self._refresh()
+                self._revision = revision
+            yield self._value
+
+
+class _Answer(NamedTuple):
+    """An answer that was expensive, and how long it may be given again."""
+
+    version: object
+    until: float
+    value: Any
+
+
+class SharedJob:
+    """One job, for all threads of the server."""
+
+    def __init__(self, backend: Backend, clock: Clock, cache: BoundedCache[Any]) -> None:
+        self.backend = backend
+        self.clock = clock
+        self._cache = cache
+        self._opened = OpenJob(backend, clock, cache)
+        self._lock = threading.RLock()
+        self._nodes: dict[str, _Locked[SystemReader]] = {}
+        self._workers: dict[int, _Locked[WorkerReader]] = {}
+        self._logs: dict[int, StretchLog] = {}
+        self._results: _Locked[JobResults] | None = None
+        self._episodes: _Locked[EpisodesReader] | None = None
+        self._version: tuple[object, ...] = ()
+        self._token = object()  # part of every key: all jobs of the server share the cache
+        self._note_facts(began=clock.seconds())
+        self._info = self._opened.facts.info
+
+    @property
+    def is_same_job(self) -> bool:
+        """Whether the job is still there; another one with its name is a different job."""
+        return self.facts.info == self._info
+
+    @property
+    def name(self) -> str:
+        """The job's name in the store."""
+        return self._opened.name
+
+    @property
+    def facts(self) -> JobFacts:
+        """What is known of the job, at most half a second old while it runs."""
+        with self._lock:
+            began = self.clock.seconds()
+            if began >= self._due:
+                self._opened.read_facts()
+                self._note_facts(began)
+            return self._opened.facts
+
+    @property
+    def extent(self) -> TimeRange:
+        """From the job's start to its end, or to now."""
+        facts, now_ns = self.facts, self.clock.now_ns()
+        start_ns, end_ns = facts.start_ns or 0, facts.end_ns or now_ns
+        if facts.state is JobState.LOST:  # it went on after its last heartbeat
+            end_ns = max(end_ns, self.newest_ns)
+        return TimeRange(start_ns, max(start_ns + 1, end_ns))
+
+    @property
+    def newest_ns(self) -> int:
+        """The instant of the newest sample; 0 if there is none."""
+        newest = 0
+        for name in self.facts.nodes[:_MAX_NODES]:
+            with self.node(name) as reader:
+                newest = max(newest, reader.extent.last_ns if reader.extent else 0)
+        return newest
+
+    @property
+    def revision(self) -> tuple[object, ...]:
+        """Changes whenever the job may have grown: never, once it is over and not resumed."""
+        facts = self.facts
+        moment = None if facts.state.is_over else self.clock.seconds() // _FRESH_SECONDS
+        return (*self._version, moment)
+
+    @contextmanager
+    def node(self, name: str) -> Iterator[SystemReader]:
+        """The samples of one node, for this thread alone."""
+        revision = self.revision
+        with self._lock:
+            if name not in self._nodes:
+                reader = self._opened.node(name)
+                self._nodes[name] = _Locked(reader, reader.refresh, revision)
+        with self._nodes[name].use(revision) as reader:
+            yield reader
+
+    @contextmanager
+    def worker(self, rank: int) -> Iterator[WorkerReader]:
+        """The rows of one worker, for this thread alone."""
+        revision = self.revision
+        with self._lock:
+            if rank not in self._workers:
+                reader = self._opened.worker(rank)
+                self._workers[rank] = _Locked(reader, self._refresher(reader), revision)
+        with self._workers[rank].use(revision) as reader:
+            yield reader
+
+    @contextmanager
+    def workers(self, ranks: Sequence[int]) -> Iterator[tuple[WorkerReader, ...]]:
+        """Several workers; always locked in the same order, so that threads cannot deadlock."""
+        with ExitStack() as stack:
+            readers = {rank: stack.enter_context(self.worker(rank)) for rank in sorted(set(ranks))}
+            yield tuple(readers[rank] for rank in ranks)
+
+    def stretches(self, rank: int) -> Stretches:
+        """All events of one worker's training thread."""
+        with self._log(rank) as log:
+            return log.read()
+
+    def lanes(self, rank: int) -> dict[Lane, LaneIndex]:
+        """The same events by lane, ready to be drawn over any window."""
+        with self._log(rank) as log:
+            return log.indices()
+
+    @contextmanager
+    def _log(self, rank: int) -> Iterator[StretchLog]:
+        with self.worker(rank) as reader:
+            if rank not in self._logs:
+                self._logs[rank] = StretchLog(reader)
+            yield self._logs[rank]
+
+    def cached(self, key: object, seconds: float, create: Callable[[], Value]) -> Value:
+        """An expensive answer: computed once, for a running job again after some seconds.
+
+        What takes long to compute is kept for longer, so that most time is left for the rest.
+        Two threads that ask at once both compute it: that costs less than waiting.
+        """
+        facts, began = self.facts, self.clock.seconds()
+        version, full_key = self._version, (self._token, key)
+        answer: _Answer | None = self._cache.get(full_key)
+        if answer and answer.version == version and (facts.state.is_over or began < answer.until):
+            value: Value = answer.value
+            return value
+        value = create()
+        now = self.clock.seconds()
+        until = now + max(seconds, (now - began) / _MAX_SHARE)
+        self._cache.put(full_key, _Answer(version, until, value))
+        return value
+
+    @contextmanager
+    def results(self) -> Iterator[JobResults]:
+        """The queries of the job, for this thread alone; it may be held for seconds.
+
+        They have readers of their own, so that answers which only read samples need not wait.
+        """
+        revision = self.revision
+        with self._lock:
+            if self._results is None:
+                results = JobResults(OpenJob(self.backend, self.clock, self._cache))
+                self._results = _Locked(results, results.refresh, revision)
+        with self._results.use(revision) as results:
+            yield results
+
+    @contextmanager
+    def episodes(self) -> Iterator[EpisodesReader]:
+        """The findings of rules, for this thread alone."""
+        with self._lock:
+            if self._episodes is None:
+                self._episodes = _Locked(EpisodesReader(self.backend), lambda: None, None)
+        with self._episodes.use(None) as reader:
+            yield reader
+
+    def _note_facts(self, began: float) -> None:
+        """Remember which version of the job was read, and when it has to be read again."""
+        facts = self._opened.facts
+        version = (facts.state, facts.end_ns, len(facts.attempts))
+        if facts.state.is_over and version != self._version:
+            check_files(self.backend, facts)
+        self._version = version
+        now = self.clock.seconds()
+        fresh, share = _FRESH_SECONDS, _MAX_SHARE
+        if facts.state.is_over:
+            fresh, share = _FRESH_SECONDS_WHEN_OVER, _MAX_SHARE_WHEN_OVER
+        self._due = now + max(fresh, (now - began) / share)
+
+    def _refresher(self, reader: WorkerReader) -> Callable[[], None]:
+        return lambda: reader.refresh(self.facts.lives)

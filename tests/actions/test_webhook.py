@@ -1,0 +1,148 @@
+"""Requests about findings, taken by a real server."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sonde.actions.webhook import signature
+from sonde.clock import NANOSECONDS
+from sonde.errors import ActionError, UsageError
+from tests.fakes.clock import START_NS
+from tests.fakes.occasions import action, occasion
+from tests.fakes.web_server import WebServer
+
+
+def hook(url: str, more: str = "") -> str:
+    return f'kind = "webhook"\nurl = "{url}"\n{more}'
+
+
+def test_a_program_gets_all_of_a_finding(tmp_path: Path) -> None:
+    with WebServer() as server:
+        one = occasion(worker=3, message="mean is nan", subject="w")
+        said = action(tmp_path, hook(f"{server.url}/hook")).perform(one)
+
+    (request,) = server.received
+    document = json.loads(request.body)
+    assert said == "127.0.0.1 answered 200"
+    assert request.path == "/hook"
+    assert request.headers["Content-Type"] == "application/json"
+    assert {name: document[name] for name in ("event", "trial", "job", "rule", "severity")} == {
+        "event": "finding",
+        "trial": False,
+        "job": "resnet",
+        "rule": "LossSpike",
+        "severity": "critical",
+    }
+    assert (document["worker"], document["step"]) == (3, [210, 240])
+    assert document["evidence"] == {"loss": 17.0}
+
+
+def test_who_has_the_secret_can_tell_who_has_sent_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK_SECRET", "between us")
+    monkeypatch.setenv("HOOK_TOKEN", "let me in")
+    more = 'secret_env = "HOOK_SECRET"\ntoken_env = "HOOK_TOKEN"'
+    with WebServer() as server:
+        action(tmp_path, hook(server.url, more)).perform(occasion())
+
+    (request,) = server.received
+    expected = signature("between us", START_NS // NANOSECONDS, request.body)
+    assert request.headers["X-Sonde-Signature"] == expected
+    assert expected != signature("between them", START_NS // NANOSECONDS, request.body)
+    assert request.headers["Authorization"] == "Bearer let me in"
+
+
+def test_attempts_can_be_told_from_findings(tmp_path: Path) -> None:
+    with WebServer() as server:
+        one, other = occasion(), occasion(rule="Overfit")
+        send = action(tmp_path, hook(server.url))
+        for again in (one, one, other):
+            send.perform(again)
+
+    first, second, third = (one.headers["X-Sonde-Episode"] for one in server.received)
+    assert first == second != third
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ("slack", lambda body: body["text"]),
+        ("discord", lambda body: body["content"]),
+        ("teams", lambda body: body["attachments"][0]["content"]["body"][1]["text"]),
+    ],
+)
+def test_a_chat_gets_a_message_that_calls_nobody(
+    tmp_path: Path, shape: str, words: "object"
+) -> None:
+    with WebServer() as server:
+        send = action(tmp_path, hook(server.url, f'shape = "{shape}"'))
+        send.perform(occasion(message="<!channel> @everyone lost & found"))
+
+    assert callable(words)
+    body = json.loads(server.received[0].body)
+    message = words(body)
+    assert "LossSpike in job resnet" in message
+    assert shape != "slack" or "&lt;!channel&gt; @everyone lost &amp; found" in message
+    assert shape != "discord" or body["allowed_mentions"] == {"parse": []}
+
+
+@pytest.mark.parametrize(
+    ("code", "is_final"), [(500, False), (503, False), (429, False), (404, True), (302, True)]
+)
+def test_a_server_that_fails_may_take_it_later_and_one_that_refuses_will_not(
+    tmp_path: Path, code: int, is_final: bool
+) -> None:
+    with WebServer([code], {"Retry-After": "7", "Location": "/elsewhere"}) as server:
+        send = action(tmp_path, hook(server.url))
+        with pytest.raises(ActionError, match=f"127.0.0.1 answered {code}") as failed:
+            send.perform(occasion())
+        send.perform(occasion())
+
+    assert failed.value.is_final is is_final
+    assert failed.value.after_seconds == 7.0
+    assert len(server.received) == 2  # nobody was sent elsewhere
+
+
+def test_the_address_may_be_a_secret_and_is_never_told(tmp_path: Path) -> None:
+    with WebServer() as server:
+        (tmp_path / "address").write_text(f"{server.url}/services/T0/B0/hidden\n")
+        send = action(tmp_path, 'kind = "webhook"\nurl_file = "address"')
+        said = send.perform(occasion())
+    with pytest.raises(ActionError) as failed:
+        send.perform(occasion())
+
+    assert server.received[0].path == "/services/T0/B0/hidden"
+    for told in (said, str(failed.value), repr(send)):
+        assert "hidden" not in told
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("", "needs url: the address"),
+        ('url = "ftp://x"', "is no address"),
+        ('url = "https://"', "is no address"),
+        ('url = "http://me:word@x/"', "holds a login"),
+        ('url = "http://x"\nshape = "fax"', "Known: json, slack, teams, discord"),
+        ('url_env = "NOT_SET"', "no such variable is set"),
+        ('url = "http://x"\nurl_env = "HOME"', "exclude each other"),
+        ('url_env = "HOME"', "is no address"),
+    ],
+)
+def test_misconfiguration_is_an_error_before_the_job_starts(
+    tmp_path: Path, settings: str, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        action(tmp_path, f'kind = "webhook"\n{settings}')
+
+
+def test_numbers_that_json_does_not_know_are_told_in_words(tmp_path: Path) -> None:
+    with WebServer() as server:
+        job_finding = occasion()
+        evidence = dict(job_finding.episode.finding.evidence)
+        evidence["loss"] = float("nan")
+        object.__setattr__(job_finding.episode.finding, "evidence", evidence)
+        action(tmp_path, hook(server.url)).perform(job_finding)
+    assert json.loads(server.received[0].body)["evidence"] == {"loss": "nan"}

@@ -1,0 +1,38 @@
+"""The disk budget of a running job: the oldest tensors go, and that is said once."""
+
+import numpy as np
+
+from sonde.agent.disk_budget import DiskBudget
+from tests.fakes.job import FakeJob
+
+
+def total(job: FakeJob) -> int:
+    return sum(entry.size for entry in job.backend.entries(""))
+
+
+def test_the_oldest_values_go_when_it_is_time() -> None:
+    job = FakeJob()
+    said: list[str] = []
+    worker = job.worker()
+    room = total(job) + 20_000
+    budget = DiskBudget(job.backend, job.clock, room, lambda what, reason: said.append(what))
+    for step in range(4):
+        worker.values(step, {"w": np.full(1000, step, dtype=np.float64)})
+    budget.keep()
+    assert job.job().tensor("w").steps() == [0, 1, 2, 3]
+    job.clock.advance(61)
+    budget.keep()
+    assert job.job().tensor("w").steps() == [2, 3]
+    assert total(job) <= room
+    assert said == ["raw data"]
+    worker.values(4, {"w": np.zeros(1000)})
+    assert budget.keep_now().files == 1
+    assert said == ["raw data"]
+    assert job.job().tensor("w").steps() == [3, 4]
+
+
+def test_a_small_job_loses_nothing() -> None:
+    job = FakeJob()
+    job.worker().values(0, {"w": np.zeros(10)})
+    budget = DiskBudget(job.backend, job.clock, 10**9, lambda what, reason: None)
+    assert budget.keep_now().files == 0

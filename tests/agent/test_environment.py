@@ -1,0 +1,111 @@
+"""Where a job runs: found out by looking, never by running the job's own Python."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sonde import __version__
+from sonde.agent import environment as surroundings
+from sonde.agent.environment import find_interpreter, find_surroundings, variables_of
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Path:
+    """A virtual environment made of files."""
+    site = tmp_path / "venv" / "lib" / "python3.12" / "site-packages"
+    for name in ("torch-2.5.1+cu124", "tokenizers-0.21.0", "my_package-1.0"):
+        (site / f"{name}.dist-info").mkdir(parents=True)
+    program = tmp_path / "venv" / "bin" / "python3"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexit 99\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_the_packages_of_the_jobs_own_python_are_listed(python: Path, tmp_path: Path) -> None:
+    found = find_surroundings((str(python), "train.py"), tmp_path, {})
+    assert found.versions["python"] == "3.12"
+    assert found.packages == {
+        "torch": "2.5.1+cu124",
+        "tokenizers": "0.21.0",
+        "my_package": "1.0",
+    }
+
+
+@pytest.mark.parametrize("line", ["#!{python}", "#!/usr/bin/env {python}"])
+def test_a_tool_like_torchrun_is_seen_through(python: Path, tmp_path: Path, line: str) -> None:
+    tool = tmp_path / "torchrun"
+    tool.write_text(f"{line.format(python=python)}\nimport torch\n")
+    tool.chmod(0o755)
+    assert find_interpreter((str(tool), "--nproc", "2")) == python.parent.parent / "lib/python3.12"
+
+
+@pytest.mark.parametrize("command", [(), ("no-such-command",), ("sh", "-c", "x"), ("/etc/passwd",)])
+def test_what_is_no_python_has_no_packages(command: tuple[str, ...], tmp_path: Path) -> None:
+    assert find_interpreter(command) is None
+    assert find_surroundings(command, tmp_path, {}).packages == {}
+
+
+def test_the_python_of_these_tests_is_found() -> None:
+    library = find_interpreter((sys.executable,))
+    assert library is not None
+    assert library.name == f"python3.{sys.version_info.minor}"
+
+
+def test_our_own_version_and_the_machine_are_known(tmp_path: Path) -> None:
+    found = find_surroundings(("true",), tmp_path, {})
+    assert found.versions["sonde"] == __version__
+    assert int(found.machine["cores"]) >= 1
+    assert found.machine["system"].startswith(("Linux", "Darwin"))
+
+
+def test_secrets_of_the_environment_are_masked(tmp_path: Path) -> None:
+    found = find_surroundings(("true",), tmp_path, {"SOME_TOKEN": "s3cr3t"})
+    assert found.environment == {"SOME_TOKEN": "***"}
+
+
+def test_the_variables_of_another_process_are_its_own() -> None:
+    # A process has its variables once its program runs: the first line it writes says so.
+    command = ["/bin/sh", "-c", "echo runs; read end"]
+    with subprocess.Popen(
+        command, env={"FOO": "theirs"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"runs\n"
+        assert variables_of(process.pid)["FOO"] == "theirs"
+        process.kill()
+    assert variables_of(2**22 + 1) == {}
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_the_commit_of_a_repository_and_whether_it_is_clean(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--initial-branch", "main")
+    assert find_surroundings(("true",), tmp_path, {}).git == {}  # nothing was committed yet
+    (tmp_path / "model.py").write_text("1")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--message", "A model")
+    (tmp_path / "untracked.txt").touch()
+    found = find_surroundings(("true",), tmp_path, {}).git
+    assert len(found["commit"]) == 40
+    assert (found["branch"], found["is_clean"]) == ("main", "yes")
+    (tmp_path / "model.py").write_text("2")
+    assert find_surroundings(("true",), tmp_path, {}).git["is_clean"] == "no"
+
+
+def test_a_git_that_hangs_or_is_not_there_is_no_obstacle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "git"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(surroundings, "_GIT_SECONDS", 0.05)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert find_surroundings(("true",), tmp_path, {}).git == {}
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert find_surroundings(("true",), tmp_path, {}).git == {}

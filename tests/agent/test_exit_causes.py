@@ -1,0 +1,92 @@
+"""What a command died of, from what its processes have said."""
+
+import pytest
+
+from sonde.agent.exit_causes import find_cause
+from sonde.records.job import ExitReason
+from sonde.records.worker import Failure
+from sonde.store.backends import Backend, open_backend
+from sonde.store.facts import encode_facts
+from sonde.store.layout import attempt_key, worker_key
+
+COMMAND_PID = 10
+ATTEMPT = ("node-a", 2)
+
+
+@pytest.fixture
+def backend(request: pytest.FixtureRequest) -> Backend:
+    return open_backend(f"memory://{request.node.nodeid}/job")
+
+
+def say(backend: Backend, key: str, message: str, time_ns: int, rank: int = -1) -> None:
+    failure = Failure(rank, time_ns, ExitReason.EXCEPTION, message, "")
+    backend.write(key, encode_facts(failure))
+
+
+def by_process(pid: int, parent: int = 1) -> str:
+    return attempt_key(*ATTEMPT, f"failure-{parent}-{pid}")
+
+
+def cause(backend: Backend) -> str | None:
+    found = find_cause(backend, ATTEMPT, COMMAND_PID)
+    return found.message if found else None
+
+
+def test_nobody_said_anything(backend: Backend) -> None:
+    assert cause(backend) is None
+
+
+def test_of_the_workers_the_first_has_failed(backend: Backend) -> None:
+    say(backend, worker_key(0, 2, 0, "failure"), "died of the other", 200, rank=0)
+    say(backend, worker_key(1, 2, 0, "failure"), "the cause", 100, rank=1)
+    assert cause(backend) == "the cause"
+
+
+def test_what_an_earlier_life_or_attempt_died_of_was_survived(backend: Backend) -> None:
+    say(backend, worker_key(0, 1, 0, "failure"), "before the resume", 1, rank=0)
+    say(backend, worker_key(0, 2, 0, "failure"), "before the restart", 2, rank=0)
+    say(backend, worker_key(0, 2, 1, "failure"), "the cause", 3, rank=0)
+    assert cause(backend) == "the cause"
+
+
+def test_a_last_life_that_said_nothing_is_not_explained_by_an_earlier_one(backend: Backend) -> None:
+    say(backend, worker_key(0, 2, 0, "failure"), "before the restart", 2, rank=0)
+    backend.write(worker_key(0, 2, 1, "start"), b"{}")
+    assert cause(backend) is None
+
+
+def test_a_helper_that_fails_on_the_way_is_not_the_cause(backend: Backend) -> None:
+    say(backend, by_process(11, parent=COMMAND_PID), "a probe", 100)
+    say(backend, by_process(COMMAND_PID), "the cause", 200)
+    assert cause(backend) == "the cause"
+
+
+def test_a_worker_counts_more_than_a_helper(backend: Backend) -> None:
+    say(backend, by_process(11), "a probe", 300)
+    say(backend, worker_key(1, 2, 0, "failure"), "the cause", 100, rank=1)
+    assert cause(backend) == "the cause"
+
+
+def test_under_a_shell_the_last_process_that_failed_is_the_cause(backend: Backend) -> None:
+    say(backend, by_process(11), "a probe", 100)
+    say(backend, by_process(12), "the cause", 200)
+    assert cause(backend) == "the cause"
+
+
+def test_a_process_that_dies_of_its_children_points_to_the_first_of_them(backend: Backend) -> None:
+    say(backend, attempt_key(*ATTEMPT, "handed-on-20"), "a child of mine died", 400)
+    say(backend, by_process(21, parent=20), "the cause", 200)
+    say(backend, by_process(22, parent=20), "the second", 250)
+    say(backend, by_process(23, parent=99), "somebody else", 300)
+    assert cause(backend) == "the cause"
+
+
+def test_what_was_handed_on_is_better_than_nothing(backend: Backend) -> None:
+    say(backend, attempt_key(*ATTEMPT, "handed-on-20"), "worker 1 exited", 400, rank=1)
+    assert cause(backend) == "worker 1 exited"
+
+
+def test_a_damaged_word_is_passed_over(backend: Backend) -> None:
+    backend.write(by_process(COMMAND_PID), b"{")
+    say(backend, by_process(12), "the cause", 200)
+    assert cause(backend) == "the cause"

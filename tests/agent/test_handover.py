@@ -1,0 +1,56 @@
+"""The end of a recording leaves nothing half-written behind."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonde.agent.handover import Handover
+from sonde.agent.outcome import Outcome
+from sonde.agent.registration import Registration
+from sonde.clock import SystemClock
+from sonde.records.job import Exit, ExitReason, JobState, Overhead
+from sonde.settings import RunSettings
+from sonde.store.backends import open_backend
+
+DEAD_PID = 2**22 + 1  # above the largest number that Linux gives
+
+
+class Finished:
+    """Stands in for a recording that is over."""
+
+    def finish(self, _exit: Exit) -> Outcome:
+        """What a recording without losses comes to."""
+        return Outcome((), Overhead(0.0, 0, 0.0), is_exit_recorded=True)
+
+
+def left_by(folder: Path, *files: str) -> set[str]:
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"")
+    place = Registration("job", "a", 1, open_backend(str(folder)), is_creator=True)
+    handover = Handover(place, RunSettings(), SystemClock(), "run", None)
+    exit_ = Exit(JobState.COMPLETED, ExitReason.EXIT, 1, code=0)
+    recording: Any = Finished()
+    handover.finish(recording, exit_)
+    return {name for name in files if (folder / name).exists()}
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_an_interrupted_write_of_the_launcher_is_removed(tmp_path: Path, is_own: bool) -> None:
+    pid = os.getpid() if is_own else DEAD_PID
+    half_written = f"nodes/a/attempt-001/.heartbeat.json.{pid}-0123abcd"
+    assert left_by(tmp_path, half_written) == set()
+
+
+def test_an_interrupted_write_of_a_killed_process_is_removed(tmp_path: Path) -> None:
+    assert left_by(tmp_path, "nodes/a/x", f"rules/.lease.json.{DEAD_PID}-0123abcd") == {"nodes/a/x"}
+
+
+def test_writes_of_processes_that_live_or_of_other_nodes_are_left_alone(tmp_path: Path) -> None:
+    alive = f"workers/0/.beat.json.{os.getppid()}-0123abcd"
+    assert left_by(tmp_path / "one", "nodes/a/x", alive) == {"nodes/a/x", alive}
+    elsewhere = f"rules/.lease.json.{DEAD_PID}-0123abcd"
+    files = {"nodes/a/x", "nodes/b/x", elsewhere}
+    assert left_by(tmp_path / "two", *files) == files

@@ -1,0 +1,89 @@
+"""Pythons that cannot be entered are recognised by the words of the command."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.agent.handover import INJECT_FOLDER
+from sonde.agent.interpreter import why_shut, why_unseen
+
+FOLDER = Path("/ours/inject")
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ("python -I train.py", "-I"),
+        ("/usr/bin/python3.12 -E train.py", "-E"),
+        ("python3 -u -S train.py", "-S"),
+        ("python -Iu train.py", "-I"),
+        ("python -uI -m train", "-I"),
+        ("python -X importtime -W error -I train.py", "-I"),
+        ("python -Wignore -Xdev -E train.py", "-E"),
+        ("env A=1 nice -n 5 python -I train.py", "-I"),
+        ("torchrun --no-python python -I train.py", "-I"),
+        ("pypy3 -I train.py", "-I"),
+    ],
+)
+def test_an_option_that_shuts_python_is_found(line: str, option: str) -> None:
+    reason = why_shut(line.split(), FOLDER)
+    assert reason is not None
+    assert option in reason
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python train.py -I -E -S",
+        "python -m train -I",
+        "python -c pass -I",
+        "python -um train -S",
+        "python -X E train.py",
+        "python -WI train.py",
+        "python - -I",
+        "python -P -B -OO train.py",
+        "python --check-hash-based-pycs always train.py",
+        "torchrun --nproc-per-node 2 train.py -I",
+        "grep -I python file",
+        "train -I",
+    ],
+)
+def test_options_of_others_shut_nothing(line: str) -> None:
+    assert why_shut(line.split(), FOLDER) is None
+
+
+def test_a_script_says_in_its_first_line_how_it_wants_its_python(tmp_path: Path) -> None:
+    script = tmp_path / "train"
+    script.write_text("#!/usr/bin/python3 -I\nprint()\n")
+    script.chmod(0o755)
+    reason = why_shut([str(script)], FOLDER)
+    assert reason is not None
+    assert reason.startswith("python3 -I")
+
+
+@pytest.mark.parametrize("content", [b"#!/usr/bin/env python3\n", b"\x7fELF", b""])
+def test_programs_and_usual_scripts_are_open(tmp_path: Path, content: bytes) -> None:
+    program = tmp_path / "train"
+    program.write_bytes(content)
+    program.chmod(0o755)
+    assert why_shut([str(program)], FOLDER) is None
+
+
+def test_a_folder_that_cannot_be_on_a_path_is_said(tmp_path: Path) -> None:
+    assert why_shut(["python", "x.py"], Path("/a:b/inject")) is not None
+
+
+@pytest.mark.parametrize("content", [None, "def (", "\0"])
+def test_a_missing_or_damaged_start_up_module_is_reported(
+    tmp_path: Path, content: str | None
+) -> None:
+    if content is not None:
+        (tmp_path / "sitecustomize.py").write_text(content)
+    reason = why_unseen(["python", "train.py"], tmp_path)
+    assert reason is not None
+    assert reason.startswith("Sonde's hook could not be loaded")
+    assert why_unseen(["true"], tmp_path) is None
+
+
+def test_an_intact_start_up_module_is_no_reason() -> None:
+    assert why_unseen(["python", "train.py"], INJECT_FOLDER) is None

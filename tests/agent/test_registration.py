@@ -1,0 +1,265 @@
+"""A place in the store for every node of every job, each exactly once."""
+
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sonde.agent.registration import Registration, Wish, register
+from sonde.clock import NANOSECONDS
+from sonde.errors import JobExistsError, UsageError
+from sonde.records.job import Attempt, Exit, ExitReason, JobState, Launcher
+from sonde.settings import Placement, RunSettings
+from sonde.store.backends import open_backend
+from sonde.store.facts import encode_facts
+from sonde.store.layout import attempt_key
+from sonde.store.presence import this_process
+from tests.fakes.clock import FakeClock
+
+COMMAND = ("python", "train.py")
+
+
+@pytest.fixture
+def wish() -> Wish:
+    store = f"memory://{uuid.uuid4().hex}"
+    return Wish(RunSettings(store=store), Placement("node-a"))
+
+
+def named(wish: Wish, name: str | None = "resnet", **settings: object) -> Wish:
+    return replace(wish, settings=replace(wish.settings, name=name), **settings)  # type: ignore[arg-type]
+
+
+def on(wish: Wish, node: str, **placement: object) -> Wish:
+    there = replace(wish.placement, node=node, **placement)  # type: ignore[arg-type]
+    return replace(wish, placement=there)
+
+
+def start(place: Registration, launcher: Launcher | None = None) -> None:
+    """Writes what a launcher writes first."""
+    who = launcher or Launcher(1, "0", "elsewhere")
+    attempt = Attempt(place.node, place.number, FakeClock().now_ns(), COMMAND, "/", 1, who, 0.5)
+    key = attempt_key(place.node, place.number, "start")
+    place.backend.write(key, encode_facts(attempt))
+
+
+def end(place: Registration) -> None:
+    exit_ = Exit(JobState.FAILED, ExitReason.EXIT, 1, code=1)
+    key = attempt_key(place.node, place.number, "exit")
+    place.backend.write(key, encode_facts(exit_))
+
+
+def test_a_new_name_makes_a_job(wish: Wish) -> None:
+    place = register(named(wish), COMMAND, FakeClock())
+    assert (place.job, place.node, place.number, place.is_creator) == ("resnet", "node-a", 1, True)
+    assert place.backend.exists("job.json")
+
+
+def test_a_name_in_use_is_refused(wish: Wish) -> None:
+    register(named(wish), COMMAND, FakeClock())
+    with pytest.raises(JobExistsError, match="--resume"):
+        register(named(wish), COMMAND, FakeClock())
+
+
+def test_a_name_from_a_file_is_told_with_the_file(wish: Wish) -> None:
+    settings = replace(wish.settings, name="resnet", name_in_file=("resnet", "sonde.toml"))
+    from_file = replace(wish, settings=settings)
+    register(from_file, COMMAND, FakeClock())
+    with pytest.raises(JobExistsError, match=r"'resnet' \(sonde.toml: \[job\] name\) exists"):
+        register(from_file, COMMAND, FakeClock())
+    register(named(from_file, "mine"), COMMAND, FakeClock())
+    with pytest.raises(JobExistsError, match="'mine' exists"):
+        register(named(from_file, "mine"), COMMAND, FakeClock())
+    bad = replace(settings, name="two words", name_in_file=("two words", "sonde.toml"))
+    with pytest.raises(UsageError, match=r"^sonde.toml: \[job\] name: 'two words' cannot"):
+        register(replace(wish, settings=bad), COMMAND, FakeClock())
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", ".", "", "ä", "x" * 129, "two words", "a\n"])
+def test_a_bad_name_is_refused(wish: Wish, name: str) -> None:
+    with pytest.raises(UsageError, match="at most 128"):
+        register(named(wish, name), COMMAND, FakeClock())
+    with pytest.raises(UsageError, match="name of a node"):
+        register(on(named(wish), name), COMMAND, FakeClock())
+
+
+@pytest.mark.parametrize(
+    ("command", "base"),
+    [
+        (("python", "-u", "src/train.py", "--x"), "train"),
+        (("bash", "run me.sh"), "run-me"),
+        (("python", "-m", "torch.distributed.run", "--n", "2"), "torch.distributed.run"),
+        (("/usr/bin/make", "-j2"), "make"),
+        (("python", "-c", "print()"), "python"),
+        (("...",), "job"),
+        (("API_TOKEN=***", "x"), "API_TOKEN"),
+    ],
+)
+def test_without_a_name_the_job_is_named_after_the_script_and_the_time(
+    wish: Wish, command: tuple[str, ...], base: str
+) -> None:
+    name = register(wish, command, FakeClock()).job
+    assert name.rsplit("-", 2)[0] == base
+
+
+def test_names_made_in_the_same_second_differ(wish: Wish) -> None:
+    names = {register(wish, COMMAND, FakeClock()).job for _ in range(5)}
+    assert len(names) == 5
+    assert {name[-2:] for name in names} >= {"-2", "-3", "-4", "-5"}
+
+
+def test_another_node_joins_a_job_by_name(wish: Wish) -> None:
+    first = register(replace(named(wish), is_node_given=True), COMMAND, FakeClock())
+    second = register(replace(on(named(wish), "node-b"), is_node_given=True), COMMAND, FakeClock())
+    assert (first.is_creator, second.is_creator) == (True, False)
+    assert second.backend.uri == first.backend.uri
+
+
+def test_of_two_with_one_node_name_only_one_joins(wish: Wish) -> None:
+    shared = replace(named(wish), is_node_given=True)
+    register(shared, COMMAND, FakeClock())
+    with pytest.raises(JobExistsError):  # the creator's own name, before it wrote anything else
+        register(shared, COMMAND, FakeClock())
+    register(on(shared, "node-b"), COMMAND, FakeClock())
+    with pytest.raises(JobExistsError):  # likewise before it wrote anything
+        register(on(shared, "node-b"), COMMAND, FakeClock())
+
+
+def test_the_nodes_of_a_cluster_job_find_each_other_without_a_name(wish: Wish) -> None:
+    nodes = [on(wish, f"node-{n}", group="47 11", nodes=2) for n in (1, 2)]
+    places = [register(one, COMMAND, FakeClock()) for one in nodes]
+    assert [place.job for place in places] == ["train-47-11", "train-47-11"]
+    again = register(nodes[0], COMMAND, FakeClock())  # the same script once more in that job
+    assert again.job.startswith("train-2")
+
+
+def test_a_job_that_ended_is_resumed_as_the_next_attempt(wish: Wish) -> None:
+    first = register(named(wish), COMMAND, FakeClock())
+    start(first)
+    end(first)
+    second = register(named(wish, is_resume=True), COMMAND, FakeClock())
+    assert second.number == 2
+
+
+def test_resuming_what_is_not_there_makes_it(wish: Wish) -> None:
+    place = register(named(wish, is_resume=True), COMMAND, FakeClock())
+    assert (place.number, place.is_creator) == (1, True)
+
+
+def test_a_job_that_runs_is_not_resumed(wish: Wish) -> None:
+    start(register(named(wish), COMMAND, FakeClock()), launcher=this_process())
+    with pytest.raises(JobExistsError, match="still runs"):
+        register(named(wish, is_resume=True), COMMAND, FakeClock())
+
+
+def test_a_job_whose_launcher_vanished_is_resumed(wish: Wish) -> None:
+    gone = replace(this_process(), pid=2**22 + 1)
+    start(register(named(wish), COMMAND, FakeClock()), launcher=gone)
+    assert register(named(wish, is_resume=True), COMMAND, FakeClock()).number == 2
+
+
+def test_the_usual_store_ignores_itself_and_others_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    register(Wish(RunSettings(), Placement("a")), COMMAND, FakeClock())
+    assert (tmp_path / "sonde-jobs" / ".gitignore").read_text() == "*\n"
+    mine = RunSettings(store=str(tmp_path / "mine"))
+    place = register(Wish(mine, Placement("a")), COMMAND, FakeClock())
+    assert not (tmp_path / "mine" / ".gitignore").exists()
+    assert open_backend(place.backend.uri).exists("job.json")
+
+
+def test_a_job_that_is_over_is_not_joined(wish: Wish) -> None:
+    first = register(named(wish), COMMAND, FakeClock())
+    start(first)
+    end(first)
+    with pytest.raises(JobExistsError):
+        register(on(named(wish, is_node_given=True), "node-b"), COMMAND, FakeClock())
+
+
+def test_of_two_that_resume_at_once_only_one_does(wish: Wish) -> None:
+    first = register(named(wish), COMMAND, FakeClock())
+    start(first)
+    end(first)
+    again = named(wish, is_resume=True)
+    assert register(again, COMMAND, FakeClock()).number == 2
+    with pytest.raises(JobExistsError, match="another launcher"):
+        register(again, COMMAND, FakeClock())
+
+
+@pytest.mark.parametrize("is_resume", [False, True])
+def test_a_folder_that_holds_something_else_is_refused_and_left_as_it_is(
+    tmp_path: Path, wish: Wish, is_resume: bool
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "train.py").write_text("years of work")
+    settings = replace(wish.settings, store=str(tmp_path), name="src")
+    with pytest.raises(JobExistsError, match=r"src is not empty and holds no job"):
+        register(replace(wish, settings=settings, is_resume=is_resume), COMMAND, FakeClock())
+    assert [path.name for path in (tmp_path / "src").iterdir()] == ["train.py"]
+
+
+@pytest.mark.parametrize("is_resume", [False, True])
+@pytest.mark.parametrize("content", ["an empty folder", "a job", "nothing"])
+def test_a_name_that_is_a_link_is_refused_and_never_written_through(
+    tmp_path: Path, wish: Wish, content: str, is_resume: bool
+) -> None:
+    target = tmp_path / "elsewhere"
+    if content != "nothing":
+        target.mkdir()
+    if content == "a job":
+        settings = replace(wish.settings, store=str(tmp_path), name="elsewhere")
+        start(register(replace(wish, settings=settings), COMMAND, FakeClock()))
+    before = sorted(target.rglob("*"))
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "link").symlink_to(target)
+    settings = replace(wish.settings, store=str(tmp_path / "store"), name="link")
+
+    with pytest.raises(JobExistsError, match=r"store/link is a link"):
+        register(replace(wish, settings=settings, is_resume=is_resume), COMMAND, FakeClock())
+
+    assert sorted(target.rglob("*")) == before
+
+
+@pytest.mark.parametrize("key", ["workers", "nodes/b", "workers/0/values", "report/report.html"])
+def test_a_job_with_a_link_where_sonde_writes_is_not_resumed(
+    tmp_path: Path, wish: Wish, key: str
+) -> None:
+    wish = replace(wish, settings=replace(wish.settings, store=str(tmp_path / "store")))
+    first = register(named(wish), COMMAND, FakeClock())
+    start(first)
+    end(first)
+    (tmp_path / "mine").mkdir()
+    link = tmp_path / "store" / first.job / key
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(tmp_path / "mine")
+
+    with pytest.raises(JobExistsError, match=rf"{key} is a link"):
+        register(named(wish, is_resume=True), COMMAND, FakeClock())
+    assert list((tmp_path / "mine").iterdir()) == []
+
+
+def test_links_of_the_user_beside_what_sonde_writes_do_not_matter(
+    tmp_path: Path, wish: Wish
+) -> None:
+    wish = replace(wish, settings=replace(wish.settings, store=str(tmp_path / "store")))
+    first = register(named(wish), COMMAND, FakeClock())
+    start(first)
+    end(first)
+    (tmp_path / "store" / first.job / "checkpoints").symlink_to(tmp_path)
+
+    assert register(named(wish, is_resume=True), COMMAND, FakeClock()).number == 2
+
+
+def test_an_empty_folder_becomes_a_job(tmp_path: Path, wish: Wish) -> None:
+    (tmp_path / "src").mkdir()
+    settings = replace(wish.settings, store=str(tmp_path), name="src")
+    register(replace(wish, settings=settings), COMMAND, FakeClock())
+    assert (tmp_path / "src" / "job.json").exists()
+
+
+def test_a_name_that_only_a_failed_start_has_taken_is_explained(wish: Wish) -> None:
+    register(named(wish), COMMAND, FakeClock())
+    with pytest.raises(JobExistsError, match=r"never began.*sonde rm"):
+        register(named(wish), COMMAND, FakeClock(FakeClock().now_ns() + 3600 * NANOSECONDS))

@@ -1,0 +1,190 @@
+"""What workers write into a folder arrives in a store that they cannot reach."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonde.agent.relay import Relay
+from sonde.errors import StoreError
+from sonde.records.request import RequestKind
+from sonde.store.backends import Backend
+from sonde.store.backends.memory import Memory
+from sonde.store.control import Inbox, replies_to, send_request
+from sonde.store.format import SCALARS
+from sonde.store.layout import REQUESTS, request_key, worker_folder, worker_key
+from sonde.store.reader import FolderReader
+from sonde.store.spool import Spool, SpoolFacts
+from sonde.store.writer import SEGMENT_SECONDS, Writer
+from tests.fakes.clock import FakeClock
+from tests.fakes.eventually import eventually
+
+
+class Fickle(Memory):
+    """A store in memory that refuses while it is told to."""
+
+    refuses = False
+
+    def write(self, key: str, data: bytes) -> None:
+        if self.refuses:
+            raise StoreError("no answer")
+        super().write(key, data)
+
+
+@pytest.fixture
+def target(request: pytest.FixtureRequest) -> Fickle:
+    return Fickle(f"memory://{request.node.nodeid}/job")
+
+
+@pytest.fixture
+def relay(target: Fickle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Relay]:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    spool = Spool.create(SpoolFacts(target.uri, "node", 1, "run"))
+    relay = Relay(spool, target, FakeClock())
+    yield relay
+    target.refuses = False
+
+
+@pytest.fixture
+def writer(relay: Relay) -> Writer:
+    """A worker's."""
+    return Writer(relay.source, worker_folder(0), FakeClock())
+
+
+def write_rows(writer: Writer, count: int, start_ns: int = 0) -> None:
+    times = [start_ns + place for place in range(count)]
+    rows = [("loss", time, time, "train", 0.5, "hook") for time in times]
+    columns = list(zip(*rows, strict=True))
+    writer.add_columns(SCALARS, columns, times[0], times[-1])
+    writer.outbox.write_waiting()
+
+
+def arrived(target: Backend) -> int:
+    reader = FolderReader(target, worker_folder(0), SCALARS)
+    reader.refresh()
+    return len(reader.rows())
+
+
+def test_a_segment_grows_over_there_as_it_grows_here(
+    relay: Relay, target: Fickle, writer: Writer
+) -> None:
+    for total in (3, 6, 9):
+        write_rows(writer, 3)
+        assert relay.carry()
+        assert arrived(target) == total
+
+
+def test_a_document_that_is_rewritten_is_written_again(relay: Relay, target: Fickle) -> None:
+    key = worker_key(0, 1, 0, "beat")
+    for content in (b"first", b"later", b"the last"):
+        relay.source.write(key, content)
+        relay.carry()
+        assert target.read(key) == content
+
+
+def test_what_has_not_changed_is_not_carried_again(relay: Relay, target: Fickle) -> None:
+    key = worker_key(0, 1, 0, "start")
+    relay.source.write(key, b"once")
+    relay.carry()
+    target.write(key, b"seen by somebody")
+    relay.carry()
+    assert target.read(key) == b"seen by somebody"
+
+
+def test_an_outage_loses_nothing_and_repeats_nothing(
+    relay: Relay, target: Fickle, writer: Writer
+) -> None:
+    write_rows(writer, 3)
+    relay.carry()
+    target.refuses = True
+    write_rows(writer, 3)
+    assert not relay.carry()
+    write_rows(writer, 3)
+    target.refuses = False
+    assert relay.carry()
+    assert arrived(target) == 9
+
+
+def test_what_cannot_change_any_more_makes_room(
+    relay: Relay, target: Fickle, writer: Writer
+) -> None:
+    write_rows(writer, 1)
+    relay.source.write("workers/0/values/train-0000000001-abc.safetensors", b"tensors")
+    relay.source.write("workers/0/profiles/operators-0000000005-abc.json.gz", b"a trace")
+    write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9))
+    relay.carry()
+    here = [entry.key for entry in relay.source.entries("")]
+    assert len(here) == 1  # the segment that still grows
+    assert target.read("workers/0/values/train-0000000001-abc.safetensors") == b"tensors"
+    assert target.read("workers/0/profiles/operators-0000000005-abc.json.gz") == b"a trace"
+    write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9) + 1)
+    relay.carry()
+    assert arrived(target) == 3
+
+
+def test_the_end_carries_the_rest_and_leaves_no_folder(
+    relay: Relay, target: Fickle, writer: Writer, tmp_path: Path
+) -> None:
+    relay.start()
+    write_rows(writer, 5)
+    assert eventually(lambda: relay.finish(0.05))
+    assert arrived(target) == 5
+    assert not list(tmp_path.glob("sonde-workers-*"))
+
+
+def test_what_does_not_arrive_stays_in_its_folder(
+    relay: Relay, target: Fickle, writer: Writer, tmp_path: Path
+) -> None:
+    target.refuses = True
+    write_rows(writer, 5)
+    relay.start()
+    relay.finish(10)
+    assert relay.trouble == "no answer"
+    (left,) = tmp_path.glob("sonde-workers-*")
+    assert list(left.rglob("*.frames"))
+
+
+def test_a_request_reaches_workers_that_write_into_the_folder_and_is_not_carried_back(
+    relay: Relay, target: Fickle
+) -> None:
+    inbox = Inbox(relay.source, "worker-0")
+    clock = FakeClock()
+    request = send_request(target, clock, RequestKind.PROFILE, {"kinds": "python"})
+    target.delete([request_key(request.id)])
+    relay.hand_on(request)
+    [heard] = inbox.new_requests()
+    inbox.reply(heard, clock, is_done=True, message="python in step 7")
+    assert relay.carry()
+
+    assert heard == request
+    assert replies_to(target, request)["worker-0"].message == "python in step 7"
+    assert list(target.entries(REQUESTS)) == []
+
+
+def test_what_processes_may_still_write_to_stays_for_another_process_to_send(
+    relay: Relay, target: Fickle, writer: Writer
+) -> None:
+    relay.start()
+    write_rows(writer, 5)
+    assert relay.finish(60, keep=True)
+    assert arrived(target) == 5
+    assert relay.spool.folder.exists()
+    assert not Spool(relay.spool.folder).is_being_sent()
+
+
+def test_a_segment_that_arrived_short_is_not_deleted_but_sent_again(
+    relay: Relay, target: Fickle, writer: Writer
+) -> None:
+    write_rows(writer, 3)
+    [first] = relay.source.entries("")
+    early = relay.source.read(first.key)
+    write_rows(writer, 3)
+    relay.carry()
+    target.delete([first.key])
+    target.append(first.key, 0, early)  # of a process that was killed, later than ours
+    write_rows(writer, 1, start_ns=int(SEGMENT_SECONDS * 1e9))
+    relay.carry()
+    assert relay.source.exists(first.key)
+    relay.carry()
+    assert not relay.source.exists(first.key)
+    assert arrived(target) == 7

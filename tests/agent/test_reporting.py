@@ -1,0 +1,53 @@
+"""The report at the end of a job, by a process of its own."""
+
+import sys
+
+from sonde.agent.reporting import RUNS_ELSEWHERE, Reporter, reporting_command
+from sonde.clock import SystemClock
+
+
+def reporter(code: str, *, is_wanted: bool = True) -> Reporter:
+    return Reporter((sys.executable, "-c", code), SystemClock(), is_wanted=is_wanted)
+
+
+def test_it_is_written_where_its_process_says_so() -> None:
+    one = reporter("")
+    one.write(60)
+    assert one.is_written
+    assert one.problem is None
+
+
+def test_a_process_that_fails_hurts_nobody() -> None:
+    one = reporter("raise SystemExit(1)")
+    one.write(60)
+    assert not one.is_written
+    assert one.problem == "its process ended with exit code 1"
+
+
+def test_a_report_that_is_left_to_another_node_is_no_problem() -> None:
+    one = reporter(f"raise SystemExit({RUNS_ELSEWHERE})")
+    one.write(60)
+    assert (one.is_written, one.problem) == (False, None)
+
+
+def test_a_process_that_takes_too_long_is_ended() -> None:
+    one = reporter("import time; time.sleep(600)")
+    one.write(0.6)
+    assert not one.is_written
+    assert not one._process.is_running()
+    assert one.problem == "no time was left at the end of the job"
+
+
+def test_nothing_is_started_where_nobody_wants_it_or_no_time_is_left() -> None:
+    unwanted, late = reporter("", is_wanted=False), reporter("")
+    unwanted.write(60)
+    late.write(0.1)
+    assert not unwanted.is_written
+    assert not late.is_written
+    assert unwanted.problem is None
+    assert late.problem == "no time was left at the end of the job"
+
+
+def test_the_command_names_the_job() -> None:
+    words = reporting_command("/jobs/resnet")
+    assert words[-3:] == ("report", "/jobs/resnet", "--at-end")

@@ -1,0 +1,294 @@
+"""Ticks: what is due is read, what fails is switched off alone, what costs too much slows down."""
+
+import threading
+import uuid
+from collections.abc import Sequence
+
+import pytest
+
+from sonde.agent.sampler import Absence, Sampler, open_collectors
+from sonde.agent.system import COLLECTORS, UNKNOWN, Collector, Machine
+from sonde.clock import SystemClock
+from sonde.errors import NothingToCollectError
+from sonde.records.metric import MetricInfo, Series
+from sonde.store.backends import Backend, open_backend
+from sonde.store.format import NOTICES, SYSTEM
+from sonde.store.layout import node_folder
+from sonde.store.reader import FolderReader
+from sonde.store.writer import Writer
+from tests.fakes.clock import FakeClock
+from tests.fakes.eventually import eventually
+from tests.fakes.job import all_samples
+
+NODE = "node-a"
+
+
+class Counting(Collector):
+    """Gives 1, 2, 3, …"""
+
+    def __init__(self, name: str = "count", every_seconds: float = 0.0) -> None:
+        super().__init__(Machine())
+        self.interval_seconds = every_seconds
+        self.series = (Series(MetricInfo(f"{name}.value", "", "how often it was read")),)
+        self.reads = 0
+        self.is_closed = False
+
+    def open(self) -> None:
+        pass
+
+    def read(self, seconds: float) -> Sequence[float]:
+        self.reads += 1
+        return (float(self.reads),)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class Failing(Counting):
+    """Works twice, then never again."""
+
+    def read(self, seconds: float) -> Sequence[float]:
+        if self.reads >= 2:
+            raise OSError("the device is gone")
+        return super().read(seconds)
+
+
+class Growing(Counting):
+    """Finds a second thing at its third reading."""
+
+    def read(self, seconds: float) -> Sequence[float]:
+        (value,) = super().read(seconds)
+        if self.reads == 3:
+            self.series = (*self.series, Series(self.series[0].metric, "second"))
+        return (value,) * len(self.series)
+
+
+class Wrong(Counting):
+    """Forgets a value."""
+
+    def read(self, seconds: float) -> Sequence[float]:
+        return ()
+
+
+class Blocking(Counting):
+    """Gives its one value when it is let go."""
+
+    is_slow = True
+
+    def __init__(self, name: str, let_go: list[bool]) -> None:
+        super().__init__(name)
+        self._let_go = let_go
+
+    def read(self, seconds: float) -> Sequence[float]:
+        if self.reads:
+            return (UNKNOWN,)
+        eventually(lambda: bool(self._let_go))
+        self.reads = 1
+        return (7.0,)
+
+
+class Bench:
+    """A sampler over a clock that is moved by hand."""
+
+    def __init__(
+        self, *collectors: Counting, interval_seconds: float = 0.5, cost: float = 0.0
+    ) -> None:
+        self.clock = FakeClock()
+        self.backend: Backend = open_backend(f"memory://{uuid.uuid4().hex}/job")
+        self.writer = Writer(self.backend, node_folder(NODE), self.clock)
+        named = {one.series[0].metric.name.partition(".")[0]: one for one in collectors}
+        self.sampler = Sampler(
+            dict(named),
+            self.writer,
+            self.clock,
+            interval_seconds,
+            cpu_seconds=lambda: self.clock.seconds() * cost,
+        )
+
+    def tick(self, times: int = 1) -> None:
+        for _ in range(times):
+            self.sampler.tick()
+            self.clock.advance(self.sampler.interval_seconds)
+
+    def values(self, key: str) -> list[float]:
+        return list(all_samples(self._reader()).get(key, {}).values())
+
+    def notices(self) -> list[tuple[str, str]]:
+        self._flush()
+        reader = FolderReader(self.backend, node_folder(NODE), NOTICES)
+        reader.refresh()
+        return [(row["kind"], row["what"]) for row in reader.rows().to_pylist()]
+
+    def _reader(self) -> FolderReader:
+        self._flush()
+        reader = FolderReader(self.backend, node_folder(NODE), SYSTEM)
+        reader.refresh()
+        return reader
+
+    def _flush(self) -> None:
+        self.writer.flush()
+        self.writer.outbox.write_waiting()
+
+
+def test_every_tick_reads_and_records() -> None:
+    bench = Bench(Counting())
+    bench.tick(4)
+    assert bench.values("count.value") == [1, 2, 3, 4]
+
+
+def test_a_collector_is_read_no_more_often_than_it_wants() -> None:
+    bench = Bench(Counting("often"), Counting("seldom", every_seconds=1.0), interval_seconds=0.5)
+    bench.tick(8)
+    assert bench.values("often.value") == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert bench.values("seldom.value") == [1, 2, 3, 4]
+
+
+def test_a_failing_collector_does_not_stop_the_others() -> None:
+    failing = Failing("bad")
+    bench = Bench(failing, Counting("good"))
+    bench.tick(6)
+    assert bench.values("bad.value") == [1, 2]
+    assert bench.values("good.value") == [1, 2, 3, 4, 5, 6]
+    assert bench.notices() == [("switched-off", "collector bad")]
+
+
+def test_a_collector_may_find_more_things() -> None:
+    bench = Bench(Growing("grow"), Counting("good"))
+    bench.tick(4)
+    assert bench.values("grow.value") == [1, 2, 3, 4]
+    assert bench.values("grow.value/second") == [3, 4]
+    assert bench.values("good.value") == [1, 2, 3, 4]
+
+
+def test_a_reading_of_the_wrong_length_is_not_recorded() -> None:
+    bench = Bench(Wrong("wrong"), Counting("good"))
+    bench.tick(3)
+    assert bench.values("wrong.value") == []
+    assert bench.values("good.value") == [1, 2, 3]
+
+
+def test_what_watching_costs_is_a_metric() -> None:
+    bench = Bench(Counting(), cost=0.004)
+    bench.tick(45)
+    assert bench.values("sonde.cpu_percent") == pytest.approx([0.4, 0.4])
+    assert len(bench.values("sonde.collector_seconds/count")) == 2
+    assert bench.notices() == []
+
+
+def test_watching_that_costs_too_much_slows_down_and_says_so() -> None:
+    bench = Bench(Counting(), cost=0.02)
+    bench.tick(90)
+    assert bench.sampler.interval_seconds == 1.0
+    assert bench.notices() == [("changed", "sampling interval")]
+
+
+def test_it_slows_down_to_a_minute_and_no_further() -> None:
+    bench = Bench(Counting(), interval_seconds=50, cost=0.5)
+    bench.tick(30)
+    assert bench.sampler.interval_seconds == 60
+
+
+def real_sampler(collector: Counting, interval_seconds: float) -> tuple[Sampler, Bench]:
+    """A sampler that ticks by itself."""
+    bench = Bench(collector)
+    return Sampler({"count": collector}, bench.writer, SystemClock(), interval_seconds), bench
+
+
+def stopped(sampler: Sampler) -> bool:
+    sampler.stop(60)
+    return True
+
+
+class Hanging(Counting):
+    """Its second read does not come back until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hangs = threading.Event()
+        self.let_go = threading.Event()
+
+    def read(self, seconds: float) -> Sequence[float]:
+        if self.reads:
+            self.hangs.set()
+            self.let_go.wait(120)
+        return super().read(seconds)
+
+
+def test_a_collector_that_hangs_does_not_hold_up_the_end() -> None:
+    collector = Hanging()
+    sampler, _ = real_sampler(collector, 0.1)
+    clock = SystemClock()
+    sampler.start(flush_seconds=60)
+    assert collector.hangs.wait(60)
+    started = clock.seconds()
+    sampler.stop(0.2)
+    assert clock.seconds() - started < 60
+    assert not collector.is_closed
+    collector.let_go.set()
+
+
+def test_it_ticks_by_itself_until_it_is_stopped_and_takes_a_last_tick() -> None:
+    collector = Counting()
+    sampler, bench = real_sampler(collector, 0.1)
+    sampler.start(flush_seconds=60)
+    assert eventually(lambda: collector.reads >= 3)
+    assert stopped(sampler)
+    assert collector.is_closed
+    assert len(bench.values("count.value")) == collector.reads
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_a_changed_interval_takes_effect_at_once(*, is_slow: bool) -> None:
+    collector = Counting()
+    collector.is_slow = is_slow
+    sampler, bench = real_sampler(collector, 60)
+    sampler.start(flush_seconds=60)
+    assert eventually(lambda: collector.reads >= 1)
+    sampler.set_interval(0.1)
+    assert eventually(lambda: collector.reads >= 4)
+    assert stopped(sampler)
+    assert bench.values("count.value")
+
+
+def test_nothing_is_read_while_monitoring_is_off() -> None:
+    collector = Counting()
+    sampler, bench = real_sampler(collector, 0.1)
+    sampler.is_monitoring = False
+    sampler.start(flush_seconds=0)
+    assert stopped(sampler)
+    assert collector.reads == 0
+    assert bench.values("count.value") == []
+
+
+def test_a_slow_collector_does_not_hold_up_the_ticks() -> None:
+    let_go: list[bool] = []
+    slow = Blocking("slow", let_go)
+    quick = Counting("quick")
+    bench = Bench(slow, quick)
+    sampler = Sampler({"slow": slow, "quick": quick}, bench.writer, SystemClock(), 0.1)
+    sampler.start(flush_seconds=60)
+    assert eventually(lambda: quick.reads >= 3)
+    let_go.append(True)
+    assert eventually(lambda: bench.values("slow.value") == [7])
+    assert stopped(sampler)
+
+
+def test_collectors_that_find_nothing_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Absent(Counting):
+        def open(self) -> None:
+            raise NothingToCollectError("no such device here")
+
+    class Broken(Counting):
+        def open(self) -> None:
+            raise OSError("cannot open")
+
+    kinds = {"good": Counting, "absent": Absent, "broken": Broken}
+    monkeypatch.setattr(
+        type(COLLECTORS), "load", lambda _slot, name: lambda _machine: kinds[name](name)
+    )
+    found, missing = open_collectors(Machine(), ("good", "absent", "broken"))
+    assert list(found) == ["good"]
+    assert missing == {
+        "absent": Absence("no such device here"),
+        "broken": Absence("it failed: OSError: cannot open", is_failure=True),
+    }

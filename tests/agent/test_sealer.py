@@ -1,0 +1,69 @@
+"""Sealing in a process of its own: one at a time, counted as ours, for a bounded time."""
+
+import sys
+from pathlib import Path
+
+from sonde.agent.sealer import Sealer, sealing_command
+from sonde.clock import SystemClock
+from tests.fakes.eventually import eventually
+
+
+def sealer(tmp_path: Path, code: str, every_seconds: float = 0.0) -> Sealer:
+    mark = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')"
+    command = (sys.executable, "-S", "-c", f"{mark}\n{code}")
+    return Sealer(command, SystemClock(), every_seconds)
+
+
+def runs(tmp_path: Path) -> int:
+    place = tmp_path / "runs"
+    return len(place.read_text()) if place.exists() else 0
+
+
+def test_it_seals_once_for_every_time_segments_were_closed(tmp_path: Path) -> None:
+    one = sealer(tmp_path, "pass")
+    one.seal(0)
+    one.seal(1)
+    assert eventually(lambda: not one._process.is_running())
+    assert one.cpu_seconds > 0
+    one.seal(1)
+    assert runs(tmp_path) == 1
+    one.seal(2)
+    assert eventually(lambda: not one._process.is_running())
+    assert runs(tmp_path) == 2
+    one.seal_all(60)
+    assert runs(tmp_path) == 3
+
+
+def test_it_waits_until_it_is_worth_a_process(tmp_path: Path) -> None:
+    one = sealer(tmp_path, "pass", every_seconds=3600)
+    one.seal(5)
+    assert runs(tmp_path) == 0
+    one.seal_all(60)
+    assert runs(tmp_path) == 1
+
+
+def test_only_one_seals_at_a_time(tmp_path: Path) -> None:
+    go_on = tmp_path / "go on"
+    one = sealer(tmp_path, f"import os\nwhile not os.path.exists({str(go_on)!r}): pass")
+    for closed in range(1, 20):
+        one.seal(closed)
+    go_on.touch()
+    one.seal_all(60)
+    assert runs(tmp_path) == 2
+
+
+def test_the_end_of_a_job_does_not_wait_for_a_sealer_that_hangs(tmp_path: Path) -> None:
+    clock = SystemClock()
+    one = sealer(tmp_path, "import time; time.sleep(600)")
+    one.seal(1)
+    started = clock.seconds()
+    one.seal_all(0.2)
+    assert clock.seconds() - started < 60
+
+
+def test_the_command_seals_that_node_only() -> None:
+    words = sealing_command("/jobs/resnet", "node-a", 1000)
+    assert words[1:] == (
+        *("-P", "-m", "sonde", "compact", "/jobs/resnet"),
+        *("--node", "node-a", "--budget", "1000B", "--quiet"),
+    )

@@ -1,0 +1,307 @@
+"""Every figure of the charts equals what numpy says about the numbers that the job was made of."""
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from sonde.charts import CHARTS
+from sonde.records.chart import (
+    BoxPlot,
+    Facts,
+    Group,
+    Heatmap,
+    Histogram,
+    Lanes,
+    LineChart,
+    Spec,
+    StackedBars,
+    Table,
+)
+from tests.fakes.job import FakeJob
+from tests.fakes.reported import GPUS, LEAD_SECONDS, PHASES, STEPS, Reported, reported_job
+
+if TYPE_CHECKING:
+    from sonde.results.job import JobResults
+
+
+@pytest.fixture(scope="module")
+def made() -> Reported:
+    return reported_job()
+
+
+def chart(made: Reported, name: str, kind: type[Spec]) -> Any:
+    spec = CHARTS.load(name)().build(made.job)
+    assert isinstance(spec, kind)
+    json.dumps(spec.document(), allow_nan=False)
+    return spec
+
+
+def test_resources_are_exact_percentiles_per_node(made: Reported) -> None:
+    rows = chart(made, "resources", Table).records()
+    for node, samples in made.samples.items():
+        gpus = np.mean([samples[f"gpu.utilization_percent/{gpu}"] for gpu in GPUS], axis=0)
+        expected = {
+            "Total CPU": samples["cpu.utilization_percent"],
+            "Total GPU": gpus,
+            "CPU memory": samples["memory.used_percent"],
+            "I/O wait": samples["cpu.iowait_percent"],
+            "Network in": samples["network.receive_bytes_per_second/eth0"],
+            "Network out": samples["network.transmit_bytes_per_second/eth0"],
+        }
+        found = {row["metric"]: row for row in rows if row["node"] == node}
+        assert set(expected) < set(found)
+        for metric, values in expected.items():
+            row = found[metric]
+            numbers = [row[name] for name in ("minimum", "p50", "p90", "p95", "p99", "maximum")]
+            assert numbers == pytest.approx(
+                np.percentile(values, (0, 50, 90, 95, 99, 100)), rel=1e-6
+            )
+            assert row["samples"] == len(values)
+
+
+def test_gpus_without_work_are_named(made: Reported) -> None:
+    assert "1 of 2 GPUs of node-a had work" in chart(made, "resources", Table).note
+
+
+def test_of_many_nodes_those_that_differ_most_have_their_figures() -> None:
+    first = FakeJob(node="node-00")
+    nodes = [first, *(FakeJob(first.backend.uri, f"node-{one:02d}") for one in range(1, 34))]
+    for place, one in enumerate(nodes):
+        one.record({"cpu.utilization_percent": [90.0 if place == 33 else 20.0] * 4})
+    spec = CHARTS.load("resources")().build(first.job())
+    assert isinstance(spec, Table)
+    rows = spec.records()
+    assert (rows[0]["node"], rows[0]["p50"]) == ("node-33", 90.0)
+    assert spec.coarsened == "The 32 of 34 nodes that differ most."
+
+
+def test_job_details_add_up(made: Reported) -> None:
+    spec = chart(made, "job_details", Facts)
+    facts = {one.name: one.value for one in spec.facts}
+    assert len(facts) == 11
+    parts = [
+        facts[f"{stage}_duration"] for stage in ("initialization", "training_loop", "finalization")
+    ]
+    assert sum(parts) == pytest.approx(facts["job_duration"])
+    assert facts["initialization_duration"] == pytest.approx(LEAD_SECONDS)
+    loop = max(made.durations(worker).sum() + 4 * 0.25 for worker in (0, 1))
+    assert facts["training_loop_duration"] == pytest.approx(loop - 0.25, abs=1e-3)
+    shares = [
+        facts[f"{stage}_percent"] for stage in ("initialization", "training_loop", "finalization")
+    ]
+    assert sum(shares) == pytest.approx(100)
+
+
+def test_stages_lie_one_after_the_other(made: Reported) -> None:
+    [lane] = chart(made, "progress", Lanes).lanes
+    assert [span.label for span in lane.spans][:2] == ["initialization", "training loop"]
+    for one, other in pairwise(lane.spans):
+        assert one.end == pytest.approx(other.start)
+    stages = chart(made, "stages", StackedBars)
+    assert stages.parts[0].values[0] == pytest.approx(LEAD_SECONDS)
+
+
+def test_step_statistics_are_those_of_numpy(made: Reported) -> None:
+    rows = chart(made, "step_statistics", Table).records()
+    for worker in (0, 1):
+        [row] = [one for one in rows if one["worker"] == worker and one["mode"] == "train"]
+        seconds = made.durations(worker)
+        assert row["steps"] == STEPS
+        numbers = [row[name] for name in ("mean", "maximum", "p99", "p95", "p50", "minimum")]
+        expected = [seconds.mean(), *np.percentile(seconds, (100, 99, 95, 50, 0))]
+        assert numbers == pytest.approx(expected)
+        assert row["outliers"] == (8 if worker else 0)
+
+
+def test_how_many_steps_were_long_is_told_with_the_limit(made: Reported) -> None:
+    seconds = made.durations(1)
+    usual = np.median(seconds)
+    limit = max(usual + 3 * 1.4826 * np.median(np.abs(seconds - usual)), 1.5 * usual)
+    note = chart(made, "step_statistics", Table).note
+    long = f"8 of {STEPS} steps took longer than {1e3 * limit:.3g} ms"
+    assert f"; {long}, the median is {1e3 * usual:.3g} ms." in note
+    quick = CHARTS.load("step_statistics")(worker=0).build(made.job)
+    assert isinstance(quick, Table)
+    assert f"none of {STEPS} steps took longer than" in quick.note
+
+
+def test_the_histogram_holds_every_step(made: Reported) -> None:
+    spec = chart(made, "step_histogram", Histogram)
+    assert [sum(part.values) for part in spec.parts] == [STEPS, STEPS]
+    assert "8 steps took longer" in spec.note
+
+
+def test_outliers_are_named_with_the_phase_they_fell_in(made: Reported) -> None:
+    rows = chart(made, "step_outliers", Table).records()
+    assert {row["step"] for row in rows} == set(range(0, STEPS, 25))
+    assert {row["phase"] for row in rows} == {"data wait"}
+    for row in rows:
+        assert row["seconds"] == pytest.approx(made.durations(1)[row["step"]])
+
+
+def test_normal_steps_and_outliers_are_split_by_phase(made: Reported) -> None:
+    spec = chart(made, "outlier_phases", StackedBars)
+    is_outlier = np.zeros(STEPS, dtype=np.bool_)
+    is_outlier[::25] = True
+    normal = np.concatenate([made.phases[0], made.phases[1][~is_outlier]])
+    for part, place in zip(spec.parts, range(len(PHASES)), strict=False):
+        expected = (normal[:, place].mean(), made.phases[1][is_outlier][:, place].mean())
+        assert part.values == pytest.approx(expected)
+
+
+def test_phases_share_the_time_of_steps(made: Reported) -> None:
+    rows = {row["phase"]: row for row in chart(made, "phase_time", Table).records()}
+    spent = np.concatenate([made.phases[0], made.phases[1]])
+    for place, phase in enumerate(PHASES):
+        row = rows[phase.replace("_", " ")]
+        assert row["total"] == pytest.approx(spent[:, place].sum())
+        assert row["percent"] == pytest.approx(100 * spent[:, place].sum() / spent.sum())
+        assert row["p95"] == pytest.approx(np.percentile(spent[:, place], 95))
+
+
+def test_modes_share_the_training_loop(made: Reported) -> None:
+    parts = {part.label: part.values[0] for part in chart(made, "mode_time", StackedBars).parts}
+    assert parts["train"] == pytest.approx(np.mean([made.durations(one).sum() for one in (0, 1)]))
+    assert parts["eval"] == pytest.approx(4 * 0.25)
+
+
+def test_boxes_are_percentiles_of_each_gpu(made: Reported) -> None:
+    boxes = {box.label: box for box in chart(made, "gpu_usage", BoxPlot).boxes}
+    assert len(boxes) == 4
+    for node, samples in made.samples.items():
+        box = boxes[f"{node} gpu0"]
+        values = samples["gpu.utilization_percent/gpu0"]
+        numbers = (box.p5, box.p25, box.p50, box.p75, box.p95)
+        assert numbers == pytest.approx(np.percentile(values, (5, 25, 50, 75, 95)), rel=1e-6)
+
+
+def test_gpus_that_differ_are_far_apart(made: Reported) -> None:
+    spec = chart(made, "gpu_balance", Group)
+    histogram, heat = spec.parts
+    assert all(sum(part.values) == pytest.approx(100) for part in histogram.parts)
+    rows = {
+        name: dict(zip(heat.columns, row, strict=True))
+        for name, row in zip(heat.rows, heat.values, strict=True)
+    }
+    assert rows["node-a gpu0"]["node-a gpu1"] > 0.5
+    assert rows["node-a gpu1"]["node-b gpu1"] == pytest.approx(0)
+
+
+def test_bottlenecks_are_counted_sample_by_sample(made: Reported) -> None:
+    spec = chart(made, "cpu_bottleneck", Group)
+    rows = {row["node"]: row for row in spec.parts[0].records()}
+    for node, samples in made.samples.items():
+        gpus = np.mean([samples[f"gpu.utilization_percent/{gpu}"] for gpu in GPUS], axis=0)
+        is_low = gpus < 10
+        held_up = is_low & (samples["cpu.utilization_percent"] > 90)
+        assert rows[node]["low"] == pytest.approx(100 * is_low.mean())
+        assert rows[node]["held_up"] == pytest.approx(100 * held_up.mean())
+    by_phase = spec.parts[2]
+    assert sum(value for part in by_phase.parts for value in part.values) == pytest.approx(100)
+
+
+def test_before_the_first_step_gpus_wait_outside_of_any_phase() -> None:
+    job = FakeJob()
+    job.worker()
+    curves = {"gpu.utilization_percent/gpu0": [0.0] * 8, "cpu.utilization_percent": [99.0] * 8}
+    spec = CHARTS.load("cpu_bottleneck")().build(job.record(curves).job())
+    assert isinstance(spec, Group)
+    by_phase = spec.parts[2]
+    assert isinstance(by_phase, StackedBars)
+    assert [(part.label, part.values[0]) for part in by_phase.parts] == [("between", 100.0)]
+
+
+def test_the_memory_of_nodes_is_drawn_at_the_time_at_which_it_was_full() -> None:
+    first = FakeJob().record({"gpu.memory_used_percent/gpu0": [10.0] * 20})
+    late = FakeJob(first.backend.uri, "node-b", first.clock)
+    late.record({"gpu.memory_used_percent/gpu0": [60.0] * 40})
+    spec = CHARTS.load("gpu_memory")().build(late.job())
+    assert isinstance(spec, LineChart)
+    for curve, (begin, end) in zip(spec.curves, ((0, 10), (10, 30)), strict=True):
+        drawn = [at for at, value in zip(spec.x, curve.values, strict=True) if value in (10, 60)]
+        assert drawn[0] == pytest.approx(begin, abs=1)
+        assert drawn[-1] == pytest.approx(end, abs=1)
+
+
+def test_full_gpus_are_told_by_their_95th_percentile(made: Reported) -> None:
+    rows = {row["gpu"]: row for row in chart(made, "batch_size", Table).records()}
+    for node, samples in made.samples.items():
+        row = rows[f"{node} gpu0"]
+        assert row["gpu_p95"] == pytest.approx(
+            np.percentile(samples["gpu.utilization_percent/gpu0"], 95), rel=1e-6
+        )
+        assert row["memory_p95"] == pytest.approx(
+            np.percentile(samples["gpu.memory_used_percent/gpu0"], 95), rel=1e-6
+        )
+
+
+def test_memory_that_grows_is_seen_to_grow(made: Reported) -> None:
+    spec = chart(made, "gpu_memory", LineChart)
+    first = [value for value in spec.curves[0].values if value is not None]
+    assert first[0] == pytest.approx(20, abs=1)
+    assert first[-1] == pytest.approx(50, abs=1)
+
+
+def test_losses_are_the_mean_of_the_workers(made: Reported) -> None:
+    spec = chart(made, "losses", LineChart)
+    assert spec.x == tuple(range(STEPS))
+    assert spec.curves[0].values == pytest.approx(made.losses)
+    assert f"{made.losses[-1]:.4g} at step {STEPS - 1}" in spec.note
+
+
+def test_layers_are_norms_of_their_gradients(made: Reported) -> None:
+    spec = chart(made, "layers", Heatmap)
+    assert spec.x == tuple(range(0, STEPS, 20))
+    rows = dict(zip(spec.rows, spec.values, strict=True))
+    for layer in ("first.weight", "last.weight"):
+        norms = [np.linalg.norm(one) for one in made.gradients[f"0/{layer}"]]
+        assert rows[f"gradient/{layer}"] == pytest.approx(norms)
+    assert spec.is_logarithmic
+
+
+def test_a_core_is_a_row_of_the_heatmap(made: Reported) -> None:
+    spec = chart(made, "node_heatmap", Heatmap)
+    assert spec.rows == ("cpu0", "cpu1", "gpu0", "gpu1")
+    assert spec.values[0][0] == pytest.approx(
+        round(made.samples["node-a"]["cpu.utilization_percent/cpu0"][0]), abs=1
+    )
+
+
+def test_nodes_are_compared_with_each_other(made: Reported) -> None:
+    assert set(chart(made, "fleet", Heatmap).rows) == {"node-a", "node-b"}
+
+
+@pytest.mark.parametrize("name", CHARTS.names())
+def test_of_a_job_that_did_nothing_no_chart_fails(name: str) -> None:
+    job: JobResults = FakeJob().end().job()
+    spec = CHARTS.load(name)().build(job)
+    assert spec is None or json.dumps(spec.document(), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", CHARTS.names())
+def test_a_chart_says_what_it_answers(name: str) -> None:
+    kind = CHARTS.load(name)
+    assert kind.__doc__
+    assert kind.title
+    assert kind.pages or kind.section
+
+
+def test_the_report_and_the_status_count_the_same_steps_where_some_were_profiled() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(30):
+        worker.step(step, {"forward": 0.1}, profiled=10 <= step < 15)
+    worker.flush()
+    shown = job.end().job()
+    assert shown.summary["steps"] == {"train": 30}
+    table = CHARTS.load("step_statistics")().build(shown)
+    assert isinstance(table, Table)
+    [row] = table.records()
+    assert (row["steps"], row["profiled"]) == (30, 5)
+    assert "of 30 steps (5 profiled ones left out)" in table.note
+    phases = CHARTS.load("phase_time")().build(shown)
+    assert phases is not None
+    assert phases.note.startswith("Of 30 steps,")

@@ -1,0 +1,41 @@
+"""Training progress over time: what a job did when."""
+
+from sonde.charts.progress import Progress
+from sonde.records.chart import Lanes
+from tests.fakes.job import FakeJob
+
+
+def _stages(job: FakeJob) -> list[tuple[str, float, float]]:
+    spec = Progress().build(job.job())
+    assert isinstance(spec, Lanes)
+    return [(one.label, one.start, one.end) for one in spec.lanes[0].spans]
+
+
+def _trained() -> FakeJob:
+    job = FakeJob()
+    job.clock.advance(2)
+    worker = job.worker()
+    for step in range(4):
+        worker.step(step, {"forward": 1.0})
+    job.clock.advance(1)
+    worker.beat()
+    worker.flush()
+    return job
+
+
+def test_a_job_that_is_over_has_three_stages() -> None:
+    assert _stages(_trained().end()) == [
+        ("initialization", 0.0, 2.0),
+        ("training loop", 2.0, 6.0),
+        ("finalization", 6.0, 7.0),
+    ]
+
+
+def test_a_job_that_runs_is_not_in_its_finalization_yet() -> None:
+    assert _stages(_trained())[-1] == ("training loop", 2.0, 7.0)
+
+
+def test_a_command_that_trains_nothing_has_no_progress_to_show() -> None:
+    job = FakeJob()
+    job.clock.advance(3)
+    assert Progress().build(job.end().job()) is None

@@ -1,0 +1,27 @@
+"""What `sonde ui` logs to the terminal: every kind of trouble once a minute."""
+
+import logging
+
+from sonde.cli.dashboard.log_lines import OncePerMinute
+
+
+def record(text: str, seconds: float) -> logging.LogRecord:
+    found = logging.LogRecord("sonde", logging.WARNING, "x.py", 1, text, (), None)
+    found.created = seconds
+    return found
+
+
+def test_the_same_line_is_shown_once_a_minute_with_how_often_it_came() -> None:
+    lines = OncePerMinute()
+    assert lines.filter(record("a look at a job failed", 0.0))
+    assert not any(lines.filter(record("a look at a job failed", second)) for second in range(60))
+    assert lines.filter(record("another", 30.0))
+    later = record("a look at a job failed", 61.0)
+    assert lines.filter(later)
+    assert later.getMessage() == "a look at a job failed (60 times more since)"
+
+
+def test_lines_that_all_differ_are_bounded_too() -> None:
+    lines = OncePerMinute()
+    shown = sum(lines.filter(record(f"answer {number} failed", 1.0)) for number in range(1000))
+    assert shown == 100

@@ -1,0 +1,56 @@
+"""Pictures of 256 colors."""
+
+import struct
+import zlib
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from sonde.drawing.png import MISSING, encode_png, palette, places_of
+
+pictures = arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9)))
+
+
+def chunks(picture: bytes) -> dict[bytes, bytes]:
+    found, at = {}, 8
+    while at < len(picture):
+        [length] = struct.unpack(">I", picture[at : at + 4])
+        kind, content = picture[at + 4 : at + 8], picture[at + 8 : at + 8 + length]
+        [checked] = struct.unpack(">I", picture[at + 8 + length : at + 12 + length])
+        assert checked == zlib.crc32(kind + content)
+        found[kind] = content
+        at += 12 + length
+    return found
+
+
+@given(pictures)
+def test_a_picture_holds_its_pixels(
+    places: "np.ndarray[tuple[int, int], np.dtype[np.uint8]]",
+) -> None:
+    picture = encode_png(places)
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    found = chunks(picture)
+    width, height = struct.unpack(">II", found[b"IHDR"][:8])
+    rows = np.frombuffer(zlib.decompress(found[b"IDAT"]), np.uint8).reshape(height, width + 1)
+    assert (rows[:, 0] == 0).all()
+    assert (rows[:, 1:] == places).all()
+    assert len(found[b"PLTE"]) == 3 * 256
+    assert found[b"tRNS"][MISSING] == 0
+
+
+def test_values_become_colors_from_low_to_high() -> None:
+    values = np.array([[0.0, 50.0, 100.0, 200.0, -5.0, np.nan]])
+    assert places_of(values, 0.0, 100.0).tolist() == [[0, 127, 254, 254, 0, MISSING]]
+
+
+def test_of_logarithmic_values_every_decade_is_as_wide() -> None:
+    values = np.array([[1e-3, 1e-2, 1e-1, 0.0, np.inf]])
+    found = places_of(values, 1e-3, 1e-1, is_logarithmic=True)
+    assert found.tolist() == [[0, 127, 254, 0, MISSING]]
+
+
+def test_colors_get_darker() -> None:
+    brightness = palette()[:MISSING].sum(axis=1).astype(int)
+    assert (np.diff(brightness) <= 0).all()

@@ -1,0 +1,85 @@
+"""Which actions follow what a rule finds."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sonde.engine.action_plan import ActionPlan, plan_actions
+from sonde.errors import UsageError
+from sonde.records.finding import Severity
+from sonde.rules.steps.stalled_training_rule import StalledTrainingRule
+from sonde.rules.steps.step_outlier import StepOutlier
+from sonde.rules.tensors.loss_not_decreasing import LossNotDecreasing
+from sonde.settings import RunSettings, load_settings
+
+
+def settings(folder: Path, text: str, asked: str = "") -> RunSettings:
+    config = folder / "sonde.toml"
+    config.write_text(text)
+    found = load_settings(config)
+    return replace(found, actions=found.actions.with_asked([asked]))
+
+
+def names(plan: ActionPlan) -> dict[str, list[str]]:
+    return {rule: [one.name for one in actions] for rule, actions in plan.by_rule.items()}
+
+
+def test_without_a_word_nothing_follows_anything(tmp_path: Path) -> None:
+    assert plan_actions(RunSettings(), [StepOutlier()], tmp_path).is_empty
+
+
+def test_what_follows_is_said_for_all_rules_or_for_one(tmp_path: Path) -> None:
+    text = """
+[rules]
+actions = ["log"]
+[rules.loss_not_decreasing]
+actions = ["stop", "page"]
+[actions.page]
+kind = "command"
+run = ["true"]
+"""
+    rules = [StepOutlier(), LossNotDecreasing()]
+    plan = plan_actions(settings(tmp_path, text), rules, tmp_path)
+    assert names(plan) == {"StepOutlier": ["log"], "LossNotDecreasing": ["stop", "page"]}
+    assert plan.after("LossNotDecreasing")[1] is plan.actions["page"]
+
+
+def test_what_the_command_line_asks_for_follows_all_rules(tmp_path: Path) -> None:
+    text = '[rules.StepOutlier]\nactions = ["stop"]'
+    told = settings(tmp_path, text, asked="log, stop,log")
+    plan = plan_actions(told, [StepOutlier(), LossNotDecreasing()], tmp_path)
+    assert names(plan) == {"StepOutlier": ["stop", "log"], "LossNotDecreasing": ["log", "stop"]}
+
+
+def test_a_rule_may_be_followed_by_nothing(tmp_path: Path) -> None:
+    text = '[rules]\nactions = ["log"]\n[rules.StepOutlier]\nactions = []'
+    plan = plan_actions(settings(tmp_path, text), [StepOutlier()], tmp_path)
+    assert plan.is_empty
+
+
+def test_a_rule_may_ask_for_the_stop_by_a_parameter_of_its_own(tmp_path: Path) -> None:
+    rule = StalledTrainingRule(stop_training_on_fire=True)
+    plan = plan_actions(RunSettings(), [rule, StepOutlier()], tmp_path)
+    assert names(plan) == {"StalledTrainingRule": ["stop"], "StepOutlier": []}
+    (stop,) = plan.after("StalledTrainingRule")
+    assert stop.min_severity is Severity.INFO
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[rules]\nactions = ["fax"]', r"There is no action 'fax'\. Known: command, email"),
+        ('[rules.StepOutlier]\nactions = "stop"', "must be a list in square brackets"),
+        ('[actions]\nurl = "x"', r"Settings of an action belong into \[actions\.NAME\]"),
+        ('[actions.fax]\nto = "x"', r"\[actions\.fax\] There is no action 'fax'"),
+        ('[actions.page]\nkind = "fax"', r"\[actions\.page\] There is no action 'fax'"),
+        ("[actions.stop]\nspeed = 1", "unknown key speed = 1. Known: cool_down, grace"),
+        ("[actions.email]", "needs to"),
+    ],
+)
+def test_what_makes_no_sense_is_an_error_although_no_rule_has_fired(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        plan_actions(settings(tmp_path, text), [StepOutlier()], tmp_path)

@@ -1,0 +1,52 @@
+"""Findings recorded after the end of an attempt: whatever is lost of them is reported."""
+
+from sonde.engine.runner import Recorder
+from sonde.store.format import FINDINGS
+from sonde.store.seal import Place, seal_folder
+from tests.fakes.job import FakeJob
+from tests.fakes.training import with_losses
+from tests.read.test_damage import damage_of, key_of
+from tests.rules.own_rules import LossTooLarge
+
+
+def found() -> FakeJob:
+    job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40).close()
+    Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
+    return job
+
+
+def cut_last_byte(job: FakeJob) -> str:
+    key = key_of(job, "/findings/")
+    job.backend.write(key, job.backend.read(key)[:-1])
+    return key
+
+
+def test_intact_findings_are_not_reported() -> None:
+    assert damage_of(found().job()) == []
+
+
+def test_a_cut_log_of_findings_is_reported() -> None:
+    job = found()
+    key = cut_last_byte(job)
+    assert (key, "damaged") in damage_of(job.job())
+
+
+def test_asking_again_does_not_hide_that_the_log_was_cut() -> None:
+    job = found()
+    key = cut_last_byte(job)
+    Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
+    assert (key, "damaged") in damage_of(job.job())
+
+
+def test_a_missing_log_of_findings_is_reported() -> None:
+    job = found()
+    key = key_of(job, "/findings/")
+    job.backend.delete([key])
+    assert (key, "missing") in damage_of(job.job())
+
+
+def test_sealed_findings_are_not_missing() -> None:
+    job = found()
+    seal_folder(Place(job.backend, "findings", FINDINGS), is_over=True, merge_all=True)
+    assert not any("/findings/" in key for key in job.stored(".frames"))
+    assert damage_of(job.job()) == []

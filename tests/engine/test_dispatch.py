@@ -1,0 +1,399 @@
+"""From findings to actions: once for each episode, with a pause, tried again, kept in the store."""
+
+import json
+import threading
+from dataclasses import asdict, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonde.actions import Action, Occasion
+from sonde.clock import SystemClock
+from sonde.engine.action_channel import PAUSES_SECONDS
+from sonde.engine.action_plan import ActionPlan
+from sonde.engine.dispatch import Dispatch
+from sonde.errors import ActionError, StoreError
+from sonde.read.actions import read_actions
+from sonde.records.action import ActionRecord, ActionStatus
+from sonde.records.finding import Episode, Severity
+from sonde.records.request import RequestKind
+from sonde.store.control import read_requests, send_request
+from sonde.store.facts import encode_facts
+from sonde.store.format import FINDINGS
+from sonde.store.layout import FINDINGS_FOLDER, attempt_key
+from sonde.store.writer import Writer
+from tests.fakes.eventually import eventually
+from tests.fakes.job import FakeJob
+from tests.fakes.occasions import action as build
+from tests.fakes.occasions import episode
+from tests.fakes.web_server import WebServer
+
+MINUTE = 60.0
+
+
+class Told(Action):
+    """Keeps what it is told, and fails as often as it is told to."""
+
+    is_on_the_job = False
+    episodes: list[str] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
+
+    def perform(self, occasion: Occasion) -> str:
+        self.episodes.append(occasion.episode.id)
+        if self.failures:
+            raise self.failures.pop(0)
+        return f"told of {occasion.episode.finding.rule}"
+
+
+class OnTheJob(Told):
+    """Does something to the job that runs."""
+
+    is_on_the_job = True
+
+
+def told(kind: type[Told] = Told, **settings: Any) -> Told:
+    usual = {"min_severity": Severity.WARNING, "cool_down_seconds": 0.0}
+    return kind(name="tell", folder=Path("/"), **{**usual, **settings})
+
+
+def open_dispatch(job: FakeJob, *actions: Action, rules: tuple[str, ...] = ("A", "B")) -> Dispatch:
+    plan = ActionPlan(dict.fromkeys(rules, actions))
+    return Dispatch(job.backend, job.clock, plan, is_in_background=False)
+
+
+def now(job: FakeJob, rule: str = "A", **about: Any) -> Episode:
+    return episode(rule, at_ns=job.clock.now_ns(), **about)
+
+
+def log_of(job: FakeJob) -> list[ActionRecord]:
+    return list(read_actions(job.backend, []))
+
+
+def act(dispatch: Dispatch, *episodes: Episode) -> None:
+    dispatch.take(episodes)
+    dispatch.work()
+
+
+def test_an_action_follows_an_episode_once() -> None:
+    job, action = FakeJob(), told()
+    dispatch = open_dispatch(job, action)
+    first = now(job)
+    for _ in range(3):
+        job.clock.advance(MINUTE)
+        act(dispatch, replace(first, last_ns=job.clock.now_ns()))
+    act(dispatch, replace(first, is_open=False))
+    act(dispatch, now(job, number=2))
+
+    assert action.episodes == ["A:///:1", "A:///:2"]
+    (entry, _) = log_of(job)
+    assert (entry.action, entry.rule, entry.severity) == ("tell", "A", Severity.CRITICAL)
+    assert (entry.status, entry.message, entry.attempts) == (ActionStatus.DONE, "told of A", 1)
+
+
+def test_nothing_is_done_twice_by_a_watcher_that_was_started_again() -> None:
+    job, action = FakeJob(), told()
+    act(open_dispatch(job, action), now(job))
+    act(open_dispatch(job, action), now(job), now(job, "B"))
+    assert action.episodes == ["A:///:1", "B:///:1"]
+
+
+def test_only_the_rules_that_have_it_are_followed_by_an_action() -> None:
+    job, action = FakeJob(), told()
+    act(open_dispatch(job, action, rules=("B",)), now(job), now(job, "B"))
+    assert action.episodes == ["B:///:1"]
+
+
+def test_what_does_not_matter_enough_is_left_out_until_it_gets_worse() -> None:
+    job, action = FakeJob(), told()
+    dispatch = open_dispatch(job, action)
+    act(dispatch, now(job, severity=Severity.INFO))
+    assert action.episodes == []
+    assert log_of(job) == []
+    act(dispatch, now(job, severity=Severity.CRITICAL))
+    assert action.episodes == ["A:///:1"]
+
+
+def test_a_job_that_is_not_stopped_because_of_the_severity_is_told_why() -> None:
+    job, action = FakeJob(), told(OnTheJob, min_severity=Severity.CRITICAL)
+    act(open_dispatch(job, action), now(job, severity=Severity.WARNING))
+    (entry,) = log_of(job)
+    assert entry.status is ActionStatus.REFUSED
+    assert entry.message == "warning is below critical, which is min_severity"
+
+
+def test_after_an_action_its_rule_is_quiet_for_a_while() -> None:
+    job, action = FakeJob(), told(cool_down_seconds=10 * MINUTE)
+    dispatch = open_dispatch(job, action)
+    act(dispatch, now(job, node="a"))
+    job.clock.advance(MINUTE)
+    act(dispatch, now(job, node="b"), now(job, "B"))
+    assert action.episodes == ["A:a///:1", "B:///:1"]
+    assert [one.status.value for one in log_of(job)].count("held-back") == 1
+
+    job.clock.advance(10 * MINUTE)
+    act(dispatch)  # nothing is new, and the one of b still goes on
+    assert action.episodes == ["A:a///:1", "B:///:1", "A:b///:1"]
+
+
+def test_what_has_recovered_within_the_pause_is_left_out() -> None:
+    job, action = FakeJob(), told(cool_down_seconds=10 * MINUTE)
+    dispatch = open_dispatch(job, action)
+    act(dispatch, now(job, node="a"))
+    act(dispatch, now(job, node="b"))
+    act(dispatch, now(job, node="b", is_open=False))
+    job.clock.advance(20 * MINUTE)
+    act(dispatch)
+    assert action.episodes == ["A:a///:1"]
+
+
+def test_what_is_worse_than_the_last_one_does_not_wait() -> None:
+    job, action = FakeJob(), told(cool_down_seconds=10 * MINUTE)
+    dispatch = open_dispatch(job, action)
+    act(dispatch, now(job, node="a", severity=Severity.WARNING))
+    act(dispatch, now(job, node="b", severity=Severity.CRITICAL))
+    assert len(action.episodes) == 2
+
+
+def test_what_fails_is_tried_again_after_longer_and_longer_pauses() -> None:
+    job = FakeJob()
+    action = told(failures=[ActionError("no answer"), ActionError("no answer")])
+    dispatch = open_dispatch(job, action)
+    act(dispatch, now(job))
+    (entry,) = log_of(job)
+    assert (entry.status, entry.message) == (ActionStatus.WAITING, "no answer")
+
+    dispatch.work()  # it is too early
+    assert len(action.episodes) == 1
+    for pause in PAUSES_SECONDS[:2]:
+        job.clock.advance(pause)
+        dispatch.work()
+    (entry,) = log_of(job)
+    assert (entry.status, entry.attempts) == (ActionStatus.DONE, 3)
+
+
+@pytest.mark.parametrize(
+    ("failure", "attempts"),
+    [
+        (ActionError("never"), len(PAUSES_SECONDS) + 1),
+        (ActionError("never", is_final=True), 1),
+        (ZeroDivisionError("a mistake in the action"), 1),
+    ],
+)
+def test_what_does_not_work_is_given_up_in_the_end(failure: Exception, attempts: int) -> None:
+    job, action = FakeJob(), told(failures=[failure] * 20)
+    dispatch = open_dispatch(job, action)
+    act(dispatch, now(job))
+    for pause in (*PAUSES_SECONDS, 3600.0):
+        job.clock.advance(pause)
+        dispatch.work()
+    (entry,) = log_of(job)
+    assert (entry.status, entry.attempts) == (ActionStatus.FAILED, attempts)
+    assert str(failure) in entry.message
+    act(dispatch, now(job))
+    assert len(action.episodes) == attempts
+
+
+def test_a_server_that_asks_for_more_time_gets_it() -> None:
+    job, action = FakeJob(), told(failures=[ActionError("busy", after_seconds=100.0)])
+    dispatch = open_dispatch(job, action)
+    act(dispatch, now(job))
+    job.clock.advance(99.0)
+    dispatch.work()
+    assert len(action.episodes) == 1
+    job.clock.advance(1.0)
+    dispatch.work()
+    assert len(action.episodes) == 2
+
+
+def test_what_a_watcher_has_begun_and_not_done_the_next_one_does() -> None:
+    job = FakeJob()
+    first = told(failures=[ActionError("no answer")])
+    found = now(job)
+    keep_finding(job, found)
+    act(open_dispatch(job, first), found)
+    again = told()
+    act(open_dispatch(job, again))
+    assert again.episodes == [found.id]
+    assert [one.status for one in log_of(job)] == [ActionStatus.DONE]
+
+
+def test_at_the_end_everything_is_tried_once_more() -> None:
+    job, action = FakeJob(), told(failures=[ActionError("no answer")])
+    dispatch = open_dispatch(job, action)
+    act(dispatch, now(job))
+    dispatch.close(5.0)
+    assert [one.status for one in log_of(job)] == [ActionStatus.DONE]
+
+    hopeless = told(failures=[ActionError("no answer")] * 9)
+    dispatch = open_dispatch(job, hopeless)
+    act(dispatch, now(job, "B"))
+    dispatch.close(5.0)
+    assert [one.status.value for one in log_of(job)] == ["done", "failed"]
+
+
+def test_a_broken_action_holds_up_no_other() -> None:
+    job = FakeJob()
+    broken, other = told(failures=[KeyError("x")]), replace(told(), name="other", episodes=[])
+    act(open_dispatch(job, broken, other), now(job))
+    assert {one.action: one.status.value for one in log_of(job)} == {
+        "tell": "failed",
+        "other": "done",
+    }
+
+
+def test_what_an_earlier_attempt_of_the_job_did_does_not_stop_this_one() -> None:
+    job, action = FakeJob(), told(OnTheJob)
+    old = replace(now(job), first_ns=0, last_ns=job.clock.now_ns() - 1)
+    act(open_dispatch(job, action), old)
+    assert action.episodes == []
+
+
+def test_a_job_that_was_stopped_and_resumed_can_be_stopped_again() -> None:
+    job, action = FakeJob(), told(OnTheJob)
+    act(open_dispatch(job, action), now(job))
+    job.clock.advance(MINUTE)
+    resumed = Dispatch(job.backend, job.clock, ActionPlan({"A": (action,)}), is_in_background=False)
+    restart(job)
+    act(resumed, now(job))
+    act(resumed, now(job))
+    assert action.episodes == ["A:///:1", "A:///:1"]
+
+
+def test_a_job_is_stopped_once_whatever_else_is_found() -> None:
+    class Once(OnTheJob):
+        """Ends the job."""
+
+        is_once = True
+
+    job, action = FakeJob(), told(Once)
+    dispatch = open_dispatch(job, action)
+    act(dispatch, now(job), now(job, "B"))
+    assert action.episodes == ["A:///:1"]
+    assert [one.message for one in log_of(job)] == ["it follows A already", "told of A"]
+
+
+def test_a_job_that_is_over_is_not_stopped() -> None:
+    job, action = FakeJob(), told(OnTheJob)
+    dispatch = open_dispatch(job, action)
+    found = now(job)
+    job.end()
+    act(dispatch, found)
+    assert action.episodes == []
+    assert [one.message for one in log_of(job)] == ["the job is over"]
+
+
+def test_what_is_over_already_when_it_is_told_does_not_stop_the_job() -> None:
+    job, action = FakeJob(), told(OnTheJob)
+    found = now(job)
+    act(open_dispatch(job, action), found, replace(found, is_open=False))
+    assert action.episodes == []
+
+
+def test_a_store_that_fails_does_not_keep_actions_from_being_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job, action = FakeJob(), told()
+    dispatch = open_dispatch(job, action)
+
+    def fail(*_: object) -> None:
+        raise OSError("no room")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(type(job.backend), "write", fail)
+        act(dispatch, now(job))
+    assert action.episodes == ["A:///:1"]
+    act(dispatch, now(job))
+    assert action.episodes == ["A:///:1"]
+    assert [one.status for one in log_of(job)] == [ActionStatus.DONE]
+
+
+def test_what_is_found_while_the_store_cannot_be_read_is_not_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job, action = FakeJob(), told(OnTheJob)
+    dispatch = open_dispatch(job, action)
+
+    def fail(*_: object) -> None:
+        raise StoreError("no answer")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(type(job.backend), "read", fail)
+        act(dispatch, now(job))
+    assert action.episodes == []
+    act(dispatch)
+    assert action.episodes == ["A:///:1"]
+
+
+def test_a_web_server_that_fails_first_gets_it_in_the_end(tmp_path: Path) -> None:
+    job = FakeJob()
+    with WebServer([503, 500]) as server:
+        settings = f'kind = "webhook"\nurl = "{server.url}"'
+        dispatch = open_dispatch(job, build(tmp_path, settings))
+        act(dispatch, now(job))
+        for pause in PAUSES_SECONDS[:2]:
+            job.clock.advance(pause)
+            dispatch.work()
+    (entry,) = log_of(job)
+    assert (entry.status, entry.attempts) == (ActionStatus.DONE, 3)
+    assert len({one.body for one in server.received}) == 1
+
+
+def test_in_the_background_a_slow_action_holds_up_nobody() -> None:
+    job, gate = FakeJob(), threading.Event()
+
+    class Slow(Told):
+        """Waits for a sign."""
+
+        def perform(self, occasion: Occasion) -> str:
+            gate.wait(30)
+            return super().perform(occasion)
+
+    slow = replace(told(Slow), name="slow")
+    quick = told()
+    plan = ActionPlan({"A": (slow, quick)})
+    # time that only tests move would be used up by threads that wait for each other
+    dispatch = Dispatch(job.backend, SystemClock(), plan)
+    dispatch.take([now(job)])
+    assert eventually(lambda: quick.episodes)
+    assert slow.episodes == []
+    gate.set()
+    assert eventually(lambda: slow.episodes)
+    dispatch.close(30.0)
+    assert {one.status for one in log_of(job)} == {ActionStatus.DONE}
+
+
+def keep_finding(job: FakeJob, found: Episode) -> None:
+    """As the watcher does before anybody acts on it."""
+    writer = Writer(job.backend, FINDINGS_FOLDER, job.clock)
+    texts = (found.finding.rule, found.severity.value, found.finding.message)
+    writer.add(FINDINGS, (found.last_ns, *texts, json.dumps(asdict(found))))
+    writer.flush()
+    writer.outbox.write_waiting()
+
+
+def restart(job: FakeJob) -> None:
+    """The command is started again."""
+    again = replace(job._attempt(), number=2)
+    job.backend.write(attempt_key(job.node, 2, "start"), encode_facts(again))
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+@pytest.mark.parametrize("is_stop_first", [False, True])
+def test_a_stop_by_the_training_process_counts_as_the_stop_of_its_rule(
+    tmp_path: Path, is_over: bool, is_stop_first: bool
+) -> None:
+    job, tell = FakeJob(), told()
+    stop = build(tmp_path, 'kind = "stop"', name="stop")
+    dispatch = open_dispatch(job, *((stop, tell) if is_stop_first else (tell, stop)))
+    send_request(job.backend, job.clock, RequestKind.STOP, {"by": "A: non-finite gradients"})
+    if is_over:
+        job.end()
+    act(dispatch, now(job))
+
+    entries = {one.action: one for one in log_of(job)}
+    assert entries["stop"].status is ActionStatus.DONE
+    assert entries["stop"].message == "the training process stopped the job itself"
+    assert tell.episodes == ["A:///:1"]
+    stops = read_requests(job.backend, RequestKind.STOP, 0)
+    assert [one.arguments["by"] for one in stops] == ["A: non-finite gradients"]

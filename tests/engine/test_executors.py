@@ -1,0 +1,123 @@
+"""Who works through a recorded job: alone or together, rules say the same."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sonde.engine import executors
+from sonde.engine.executors import (
+    ExecutorKind,
+    Local,
+    Ray,
+    RuleSelection,
+    executor_for,
+    run_selection,
+)
+from sonde.engine.runner import Runner
+from sonde.errors import MissingExtraError
+from sonde.read.job_data import JobData
+from sonde.records.finding import Evaluation
+from sonde.rules._selection import select_rules
+from sonde.settings import RulesSettings
+from sonde.settings.rules import read_rules
+from tests.fakes.job import FakeJob
+
+NAMES = ("LossNotDecreasing", "StepOutlier", "VanishingGradient", "WeightUpdateRatio", "Overfit")
+QUESTION = RuleSelection(NAMES, RulesSettings(), {"step_outlier": {"n_outliers": 2}})
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> FakeJob:
+    job = FakeJob(str(tmp_path_factory.mktemp("store") / "job"))
+    worker = job.worker().knows("gradient/first", "gradients")
+    for step in range(200):
+        worker.scalar("loss", step, 2.3).statistics("gradient/first", step, [1e-10, -1e-10])
+        worker.step(step, {"forward": 0.1 if step % 40 else 9.0})
+    worker.flush()
+    return job.end()
+
+
+def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
+    return [(one.rule, one.status, one.triggered, one.reason, one.episodes) for one in evaluations]
+
+
+def alone(job: FakeJob) -> tuple[Evaluation, ...]:
+    rules = select_rules(QUESTION.names, QUESTION.settings, QUESTION.given)
+    runner = Runner(JobData(job.backend, job.clock), rules)
+    runner.advance()
+    return runner.evaluations
+
+
+def test_two_processes_say_what_one_says(job: FakeJob) -> None:
+    together = run_selection(Local(2), job.backend.uri, QUESTION, len(NAMES))
+    assert said(together) == said(alone(job))
+    assert any(one.episodes for one in together)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 50])
+def test_however_rules_are_shared_out_their_order_stays(
+    job: FakeJob, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Local(size)
+    monkeypatch.setattr(engine, "map", lambda function, shares: list(map(function, shares)))
+    assert said(run_selection(engine, job.backend.uri, QUESTION, len(NAMES))) == said(alone(job))
+
+
+def test_a_small_job_is_done_by_one_process(job: FakeJob) -> None:
+    assert executor_for(ExecutorKind.LOCAL, job.backend).size == 1
+
+
+def test_a_large_job_takes_the_cores_there_are(
+    job: FakeJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executors, "_WORTH_BYTES", 10)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(6)))
+    assert executor_for(ExecutorKind.LOCAL, job.backend).size == 6
+
+
+def test_ray_that_is_not_installed_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'sonde\[ray\]'"):
+        Ray()
+
+
+def test_a_cluster_says_what_one_process_says(
+    job: FakeJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[dict[str, Any]] = []
+    monkeypatch.setitem(
+        sys.modules,
+        "ray",
+        SimpleNamespace(
+            is_initialized=lambda: False,
+            init=lambda **options: started.append(options),
+            cluster_resources=lambda: {"CPU": 3.0},
+            remote=lambda function: SimpleNamespace(remote=function),
+            get=lambda results: results,
+        ),
+    )
+    engine = executor_for(ExecutorKind.RAY, job.backend)
+    assert started
+    assert engine.size == 3
+    assert said(run_selection(engine, job.backend.uri, QUESTION, len(NAMES))) == said(alone(job))
+
+
+def test_a_rule_of_a_file_is_asked_too(job: FakeJob, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import sonde\n"
+        "class Mine(sonde.Rule):\n"
+        '    """Mine."""\n'
+        "    needs = (sonde.Losses(),)\n"
+        "    def check(self, window, state):\n"
+        "        for loss in window.losses():\n"
+        "            yield self.finding('found')\n"
+    )
+    table = {"Mine": {"source": "mine.py"}}
+    settings = read_rules(table, tmp_path / "sonde.toml")
+    selection = RuleSelection(("Mine", "Overfit"), settings, {})
+    mine, _ = run_selection(Local(1), job.backend.uri, selection, 2)
+    assert mine.episodes

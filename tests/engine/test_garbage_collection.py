@@ -1,0 +1,32 @@
+"""Garbage is looked for seldom, and not among what is loaded."""
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from sonde.engine.garbage_collection import collect_rarely
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
+
+
+def test_what_is_loaded_is_not_gone_through_again() -> None:
+    kept: list[list[int]] = [[] for _ in range(100)]
+    collect_rarely()
+    assert gc.get_freeze_count() > len(kept)
+
+
+def test_garbage_that_is_made_afterwards_is_found_still() -> None:
+    collect_rarely()
+    assert gc.isenabled()
+    assert gc.get_threshold()[0] > 700
+    loop: list[object] = []
+    loop.append(loop)
+    del loop
+    assert gc.collect() > 0

@@ -1,0 +1,250 @@
+"""Rules beside a job that grows: what they find is in the store soon, whoever watches."""
+
+from collections.abc import Sequence
+from itertools import count, pairwise
+from pathlib import Path
+
+import pytest
+
+from sonde.engine.live import Watcher
+from sonde.engine.runner import EVALUATIONS, Recorder
+from sonde.errors import StoreError
+from sonde.records.finding import Episode
+from sonde.records.job import Launcher
+from sonde.results.rule_verdict import last_words
+from sonde.rules import Rule
+from sonde.store import lease as lease_module
+from sonde.store.layout import JOB
+from sonde.store.lease import LEASE, Leasing
+from sonde.store.removal import remove_job
+from tests.fakes.job import FakeJob
+from tests.rules.own_rules import LossTooLarge
+
+FREE_OF_CHARGE = 0.0
+
+
+class Live:
+    """A training that goes on while somebody watches: a step for every look at the clock."""
+
+    def __init__(self, losses: Sequence[float]) -> None:
+        self.job = FakeJob()
+        self._losses = list(losses)
+        self._worker = self.job.worker()
+        self._step = 0
+        self.taken: list[Episode] = []
+        self.found_at: dict[int, float] = {}  # by step: how long after its end it was found
+
+    def watcher(self, *rules: Rule) -> Watcher:
+        job = self.job
+        return Watcher(
+            job.backend,
+            job.clock,
+            Leasing(job.backend, job.clock, job.node),
+            lambda: Recorder(job.backend, job.clock, rules or (LossTooLarge(),)),
+            self._take,
+        )
+
+    def watch(self, watcher: Watcher, until_step: int | None = None) -> bool:
+        def is_enough() -> bool:
+            self.train()
+            return until_step is not None and self._step >= until_step
+
+        return watcher.watch(is_enough, lambda: FREE_OF_CHARGE)
+
+    def train(self, steps: int = 10) -> None:
+        """Some steps of a tenth of a second; at the end of the losses the job is over."""
+        for _ in range(steps):
+            if self._step == len(self._losses):
+                self.job.end()
+                return
+            self._worker.scalar("loss", self._step, self._losses[self._step])
+            self._worker.step(self._step, {"forward": 0.1})
+            self._step += 1
+        self._worker.flush()
+
+    def _take(self, changed: Sequence[Episode]) -> None:
+        self.taken += changed
+        for one in changed:
+            late = (self.job.clock.now_ns() - one.first_ns) / 1e9
+            self.found_at.setdefault(one.first_step or 0, late)
+
+
+HEALTHY, BAD = [0.5] * 100, [2.0] * 20
+
+
+def test_it_watches_to_the_end_and_finds_what_a_check_finds() -> None:
+    live = Live(HEALTHY + BAD + HEALTHY)
+    assert live.watch(live.watcher())
+    [recorded] = live.job.job().judgement()
+    [checked] = live.job.job().check(LossTooLarge)
+    assert recorded.episodes == checked.episodes
+    assert (recorded.status, recorded.triggered) == (checked.status, 20)
+    assert not recorded.episodes[0].is_open
+
+
+def test_a_finding_is_told_and_stored_within_seconds() -> None:
+    live = Live(HEALTHY + BAD + HEALTHY)
+    live.watch(live.watcher())
+    assert live.taken[0].first_step == 100
+    # a window of a second, two seconds until it has settled, two between looks
+    assert live.found_at[100] <= 6.0
+
+
+def test_one_who_is_killed_is_followed_by_one_who_goes_on() -> None:
+    live = Live(HEALTHY + BAD + HEALTHY)
+    live.watch(live.watcher(), until_step=110)
+    live.job.backend.write(LEASE, b"left behind")
+    assert live.watch(live.watcher())
+    [finding] = live.job.job().findings()
+    assert (finding.first_step, finding.triggered) == (100, 20)
+
+
+def test_after_a_restart_what_is_open_is_told_again() -> None:
+    live = Live(HEALTHY + BAD + BAD)
+    live.watch(live.watcher(), until_step=140)
+    live.taken.clear()
+    live.watch(live.watcher())
+    assert live.taken[0].id == "LossTooLarge:loss:1"
+
+
+def test_while_another_watches_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = Live(HEALTHY)
+    other = Launcher(1, "0", "another machine")
+    with monkeypatch.context() as patch:
+        patch.setattr(lease_module, "this_process", lambda: other)
+        Leasing(live.job.backend, live.job.clock, "node-b").take()
+    assert not live.watch(live.watcher())
+    assert live.job.stored("evaluations.json") == []
+
+
+def test_who_loses_the_lease_leaves_it_to_the_other() -> None:
+    live = Live(HEALTHY + BAD + HEALTHY)
+    watcher = live.watcher()
+
+    def is_enough() -> bool:
+        live.train()
+        if live._step == 60:
+            Leasing(live.job.backend, live.job.clock, "node-b").take()
+        return False
+
+    assert watcher.watch(is_enough, lambda: FREE_OF_CHARGE)
+    assert live._step < 110
+    assert Leasing(live.job.backend, live.job.clock, "x").holder.endswith("of node-b")
+
+
+def test_a_store_that_takes_nothing_for_a_while_loses_no_finding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    live = Live(HEALTHY + BAD + HEALTHY)
+    backend = live.job.backend
+    written = backend.write
+
+    def write(key: str, data: bytes) -> None:
+        if key.startswith("rules/") and 90 < live._step < 150:
+            raise StoreError("the disk is full")
+        written(key, data)
+
+    monkeypatch.setattr(backend, "write", write)
+    assert live.watch(live.watcher())
+    [finding] = live.job.job().findings()
+    assert (finding.first_step, finding.triggered) == (100, 20)
+    assert live.taken
+
+
+def test_it_leaves_when_the_job_s_folder_was_removed() -> None:
+    live = Live(HEALTHY * 1000)
+    watcher = live.watcher()
+
+    def is_enough() -> bool:
+        if live._step < 50:
+            live.train()
+        else:
+            live.job.backend.delete([JOB])
+            live.job.clock.advance(1.0)
+        return False
+
+    assert watcher.watch(is_enough, lambda: FREE_OF_CHARGE)
+    assert not live.job.backend.exists(JOB)
+
+
+def test_looks_that_cost_much_are_made_less_often() -> None:
+    live = Live(HEALTHY * 5)
+    times: list[float] = []
+    spent = count()
+
+    def cpu_seconds() -> float:
+        times.append(live.job.clock.seconds())
+        return 0.3 * next(spent)
+
+    def is_enough() -> bool:
+        live.train(1)
+        return False
+
+    live.watcher().watch(is_enough, cpu_seconds)
+    looks = times[::2]
+    gaps = [later - earlier for earlier, later in pairwise(looks)]
+    assert min(gaps) >= 10.0
+
+
+def test_what_it_holds_is_free_once_it_has_left() -> None:
+    live = Live(HEALTHY)
+    live.watch(live.watcher())
+    assert Leasing(live.job.backend, live.job.clock, "node-b").is_free()
+
+
+def test_what_a_look_writes_while_the_job_is_removed_is_taken_away() -> None:
+    live = Live(HEALTHY * 10)
+    live.train(50)
+    backend = live.job.backend
+    rules: tuple[Rule, ...] = (LossTooLarge(),)
+
+    def removed(_changed: Sequence[Episode]) -> None:
+        remove_job(backend)
+
+    leasing = Leasing(backend, live.job.clock, live.job.node)
+    watcher = Watcher(
+        backend,
+        live.job.clock,
+        leasing,
+        lambda: Recorder(backend, live.job.clock, rules, last_words),
+        removed,
+    )
+    watcher.watch(lambda: True, lambda: FREE_OF_CHARGE)
+    assert [one.key for one in backend.entries("rules")] == []
+
+
+@pytest.mark.parametrize("moment", ["between looks", "when findings are handed on", EVALUATIONS])
+def test_a_job_that_is_removed_beside_a_watcher_leaves_no_file_and_no_folder(
+    tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = FakeJob(str(tmp_path / "job"))
+    worker = job.worker()
+    for step in range(50):
+        worker.scalar("loss", step, 99.0).step(step, {"forward": 0.1})
+    worker.flush()
+    rules: tuple[Rule, ...] = (LossTooLarge(),)
+    write = job.backend.write
+
+    def remove_if(is_it: bool) -> None:
+        if is_it:
+            remove_job(job.backend)
+
+    def write_removed(key: str, data: bytes) -> None:
+        remove_if(key == moment)
+        write(key, data)
+
+    def is_enough() -> bool:
+        job.clock.advance(10.0)  # the lease has to be renewed
+        remove_if(moment == "between looks")
+        return False
+
+    monkeypatch.setattr(job.backend, "write", write_removed)
+    watcher = Watcher(
+        job.backend,
+        job.clock,
+        Leasing(job.backend, job.clock, job.node),
+        lambda: Recorder(job.backend, job.clock, rules),
+        lambda changed: remove_if(bool(changed) and moment == "when findings are handed on"),
+    )
+    assert watcher.watch(is_enough, lambda: FREE_OF_CHARGE)
+    assert list(tmp_path.rglob("*")) == []

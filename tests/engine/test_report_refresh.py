@@ -1,0 +1,199 @@
+"""The report of a job that runs: rewritten when findings change, and never dear."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from sonde.cli._main import run_command_line
+from sonde.cli.options.recording import with_options
+from sonde.clock import SystemClock
+from sonde.engine.report_refresh import ReportRefresh
+from sonde.read.jobs import read_job
+from sonde.records.finding import Episode
+from sonde.settings import RunSettings
+from sonde.side_process import SideProcess
+from sonde.store.layout import report_key
+from sonde.store.report_cost import keep_report_cost
+from tests.fakes.clock import FakeClock
+from tests.fakes.eventually import eventually
+from tests.fakes.job import FakeJob
+from tests.fakes.occasions import episode
+
+FOUND = [episode()]
+
+
+class FakeProcess(SideProcess):
+    """Ends when it is told to, at a price."""
+
+    def __init__(self) -> None:
+        super().__init__((), FakeClock())
+        self.starts = 0
+        self.is_busy = False
+        self.spent = 0.0
+
+    @property
+    def cpu_seconds(self) -> float:
+        return self.spent
+
+    def is_running(self) -> bool:
+        return self.is_busy
+
+    def start(self, errors: object = None) -> None:
+        self.starts += 1
+        self.is_busy = True
+
+    def end(self, cpu_seconds: float) -> None:
+        self.is_busy = False
+        self.spent += cpu_seconds
+
+    def finish(self, seconds: float) -> bool:
+        self.is_busy = False
+        return False
+
+
+@dataclass
+class Stage:
+    """A watcher that looks every other second."""
+
+    job: FakeJob = field(default_factory=FakeJob)
+    process: FakeProcess = field(default_factory=FakeProcess)
+
+    def __post_init__(self) -> None:
+        self.refreshing = ReportRefresh(self.process, self.job.backend, self.job.clock)
+
+    def look(self, seconds: float, found: Callable[[], list[Episode]] = list) -> int:
+        """How many reports are begun in that time."""
+        before = self.process.starts
+        for _ in range(round(seconds / 2)):
+            self.refreshing.take(found())
+            self.job.clock.advance(2)
+        return self.process.starts - before
+
+    @property
+    def cost(self) -> float:
+        return read_job(self.job.backend, self.job.clock.now_ns()).report_seconds
+
+
+def test_nothing_is_written_while_nothing_is_found() -> None:
+    assert Stage().look(10_000) == 0
+
+
+def test_the_first_one_comes_soon_after_the_first_finding() -> None:
+    stage = Stage()
+    assert stage.look(2, lambda: FOUND) == 0
+    assert stage.look(8) == 1
+
+
+def test_while_one_is_written_no_other_begins() -> None:
+    stage = Stage()
+    assert stage.look(10_000, lambda: FOUND) == 1
+
+
+def test_in_the_long_run_they_take_a_five_hundredth_of_a_core() -> None:
+    stage = Stage()
+
+    def found() -> list[Episode]:
+        if stage.process.is_busy:
+            stage.process.end(cpu_seconds=1.0)
+        return FOUND
+
+    assert 18 <= stage.look(10_000, found) <= 21
+    assert stage.cost == stage.process.spent
+
+
+def test_cheap_ones_are_a_minute_apart() -> None:
+    stage = Stage()
+
+    def found() -> list[Episode]:
+        stage.process.end(cpu_seconds=0.0)
+        return FOUND
+
+    assert 9 <= stage.look(600, found) <= 10
+
+
+def test_without_a_change_it_is_not_written_again() -> None:
+    stage = Stage()
+    stage.look(10, lambda: FOUND)
+    stage.process.end(1.0)
+    assert stage.look(600) == 1  # something was found while the first was written
+    stage.process.end(1.0)
+    assert stage.look(10_000) == 0
+
+
+def test_what_it_cost_is_handed_to_the_launcher_at_the_end() -> None:
+    stage = Stage()
+    stage.look(10, lambda: FOUND)
+    stage.process.end(3.0)
+    stage.look(2)
+    assert stage.cost == 3.0
+    stage.refreshing.close()
+    assert stage.cost == 0.0
+
+
+def test_what_a_watcher_that_died_has_kept_is_not_counted_twice() -> None:
+    stage = Stage()
+    keep_report_cost(stage.job.backend, stage.job.clock, 5.0)
+    assert stage.cost == 5.0
+    stage.look(2)
+    assert stage.cost == 0.0
+
+
+def test_a_store_that_fails_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage()
+
+    def fail(_key: str) -> bool:
+        raise OSError("gone")
+
+    monkeypatch.setattr(stage.job.backend, "exists", fail)
+    assert stage.look(20, lambda: FOUND) == 1
+
+
+def test_what_a_watcher_let_others_do_is_counted_when_it_has_ended() -> None:
+    busy = "import time\nwhile time.process_time() < 0.1: pass"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}])"
+    process = SideProcess((sys.executable, "-c", code), SystemClock())
+    process.start()
+    assert eventually(lambda: not process.is_running())
+    assert process.cpu_seconds >= 0.1
+
+
+def test_a_job_that_runs_has_the_report_of_what_rules_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr("sonde.cli.report._step_back", lambda: asked.append("step back"))
+    later = FakeClock(SystemClock().now_ns() + 10**15)  # what begins then is not over yet
+    job = FakeJob(str(tmp_path / "job"), clock=later)
+    assert run_command_line(["report", job.backend.uri, "--refresh"]) == 0
+    assert asked == ["step back"]
+    assert json.loads(job.backend.read(report_key("report.json")))["rules"] == []
+
+
+def test_of_a_job_that_has_ended_meanwhile_the_end_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sonde.cli.report._step_back", lambda: None)
+    job = FakeJob(str(tmp_path / "job")).end()
+    assert run_command_line(["report", job.backend.uri, "--refresh"]) == 0
+    assert not job.backend.exists(report_key("report.html"))
+
+
+def test_the_report_at_the_end_says_what_it_cost(tmp_path: Path) -> None:
+    job = FakeJob(str(tmp_path / "job")).end()
+    assert run_command_line(["report", job.backend.uri, "--at-end"]) == 0
+    once = read_job(job.backend, job.clock.now_ns()).report_seconds
+    assert once > 0
+    assert run_command_line(["report", job.backend.uri, "--at-end"]) == 0
+    assert read_job(job.backend, job.clock.now_ns()).report_seconds > once
+
+
+def test_the_option_reaches_the_watcher() -> None:
+    settings = RunSettings()
+    assert settings.actions.words == ()
+    options = argparse.Namespace(no_report=True, interval=None, name=None, store=None)
+    assert with_options(settings, options).actions.words == ("--no-report",)

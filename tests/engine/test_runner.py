@@ -1,0 +1,298 @@
+"""Rules over the windows of a job: what is found does not depend on when anybody looked."""
+
+import signal
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonde.clock import NANOSECONDS
+from sonde.engine import rule_progress as course
+from sonde.engine.runner import Recorder, Runner
+from sonde.engine.saved_progress import Progress, load_progress
+from sonde.engine.time_limits import cpu_time_limit
+from sonde.read.job_data import JobData
+from sonde.read.window import Window
+from sonde.records.finding import Episode, Evaluation, RuleStatus, Setting, Severity
+from sonde.rules import Rule
+from sonde.rules.steps.step_outlier import StepOutlier
+from sonde.rules.system.low_gpu_utilization import LowGPUUtilization
+from sonde.rules.tensors.loss_not_decreasing import LossNotDecreasing
+from sonde.rules.tensors.vanishing_gradient import VanishingGradient
+from tests.fakes.job import FakeJob
+from tests.fakes.training import with_losses
+from tests.rules.own_rules import Broken, Endless, Hoarder, LossTooLarge, Quiet
+
+STEPS = 260
+
+
+def evaluate(job: FakeJob, *rules: Rule) -> tuple[Evaluation, ...]:
+    runner = Runner(JobData(job.backend, job.clock), rules)
+    runner.advance()
+    return runner.evaluations
+
+
+def test_a_runner_can_be_told_how_rules_go_their_way() -> None:
+    job = with_losses([1.0] * 60)
+    shown: list[int] = []
+
+    class Noting(course.Course):
+        def show(self, index: int, window: Window) -> list[Episode]:
+            shown.append(index)
+            return super().show(index, window)
+
+    rules = [LossTooLarge(limit=0.5)]
+    runner = Runner(JobData(job.backend, job.clock), rules, begin=Noting)
+    runner.advance()
+    assert shown == list(range(60 // LossTooLarge.window_steps))
+    assert [len(one.episodes) for one in runner.evaluations] == [1]
+
+
+def all_rules() -> list[Rule]:
+    """Both settings of very different rules, sensitive enough to have much to say."""
+    return [
+        LossNotDecreasing(num_steps=60),
+        VanishingGradient(),
+        StepOutlier(n_outliers=2),
+        LowGPUUtilization(window=20),
+        LossTooLarge(limit=2.6),
+        LossNotDecreasing(setting=Setting.CLASSIC),
+        VanishingGradient(setting=Setting.CLASSIC),
+        StepOutlier(setting=Setting.CLASSIC, n_outliers=2),
+        LowGPUUtilization(setting=Setting.CLASSIC, window=20),
+    ]
+
+
+def grow(job: FakeJob, looks: set[int], seed: int, look: "object") -> None:
+    """A job of two workers that trains, dies, and comes back; somebody looks now and then."""
+    rng = np.random.default_rng(seed)
+    place = 0
+    for attempt in (1, 2):
+        workers = [job.worker(rank, attempt, world_size=2) for rank in (0, 1)]
+        for worker in workers:
+            worker.knows("gradient/first", "gradients").knows("gradient/last", "gradients")
+        start = 0 if attempt == 1 else STEPS // 2
+        for step in range(start, start + STEPS // 2):
+            seconds = 1.5 if step % 30 == 7 else 0.1
+            now = job.clock.now_ns()
+            for worker in workers:
+                job.clock._now_ns = now
+                worker.scalar("loss", step, 2.3 + 0.2 * rng.standard_normal())
+                worker.statistics("gradient/first", step, [1e-10, -1e-10])
+                worker.statistics("gradient/last", step, [1e-2, -1e-2])
+                worker.step(step, {"data_wait": seconds - 0.05, "forward": 0.05})
+            busy = [0.0 if step % 4 else 99.0]
+            job.record({"gpu.utilization_percent/gpu0": busy}, 0.0)
+            place += 1
+            if place in looks:
+                for worker in workers:
+                    worker.flush()
+                assert callable(look)
+                look()
+        for worker in workers:
+            worker.flush()
+    job.end()
+
+
+def said(evaluations: tuple[Evaluation, ...]) -> list[tuple[object, ...]]:
+    return [
+        (one.rule, one.status, one.datapoints, one.triggered, one.reason, one.episodes)
+        for one in evaluations
+    ]
+
+
+@settings(max_examples=12)
+@given(
+    looks=st.sets(st.integers(1, STEPS), max_size=8),
+    restarts=st.lists(st.booleans(), min_size=8, max_size=8),
+    seed=st.integers(0, 3),
+)
+def test_findings_do_not_depend_on_how_the_stream_was_cut(
+    looks: set[int], restarts: list[bool], seed: int
+) -> None:
+    job = FakeJob()
+    watching = [Runner(JobData(job.backend, job.clock), all_rules())]
+    pending = iter(restarts)
+
+    def look() -> None:
+        watching[0].advance()
+        if next(pending, False):  # somebody killed the watcher: it goes on from what was saved
+            recorder_state = watching[0].progress
+            watching[0] = Runner(JobData(job.backend, job.clock), all_rules(), recorder_state)
+
+    grow(job, looks, seed, look)
+    watching[0].advance()
+    afterwards = evaluate(job, *all_rules())
+    assert said(watching[0].evaluations) == said(afterwards)
+    assert {one.rule for one in afterwards if one.episodes} >= {
+        *("VanishingGradient", "StepOutlier", "LowGPUUtilization", "LossTooLarge"),
+    }
+
+
+def test_a_window_is_shown_when_its_data_is_there_for_good() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    runner = Runner(JobData(job.backend, job.clock), [LossTooLarge(limit=0.5)])
+    for step in range(10):
+        worker.scalar("loss", step, 1.0).step(step, {"forward": 0.1})
+    worker.flush()
+    assert runner.advance() == []
+    for step in range(10, 40):
+        worker.scalar("loss", step, 0.1).step(step, {"forward": 0.1})
+    worker.flush()
+    [found] = runner.advance()
+    assert (found.first_step, found.last_step, found.triggered) == (0, 9, 10)
+
+
+def test_a_broken_rule_stops_alone_with_its_traceback() -> None:
+    broken, good = evaluate(with_losses([2.0] * 60), Broken(), LossTooLarge())
+    assert broken.status is RuleStatus.ERROR
+    assert "RuntimeError: this rule is broken" in (broken.reason or "")
+    assert "own_rules.py" in (broken.traceback or "")
+    assert broken.datapoints == 30
+    assert (good.status, good.triggered) == (RuleStatus.ISSUES_FOUND, 60)
+
+
+def test_a_rule_that_is_too_slow_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(course, "MAX_SECONDS_PER_WINDOW", -1.0)
+    [slow] = evaluate(with_losses([2.0] * 60), LossTooLarge())
+    assert slow.status is RuleStatus.ERROR
+    assert "for one window" in (slow.reason or "")
+
+
+def test_a_rule_that_never_ends_is_ended_alone() -> None:
+    job = with_losses([2.0] * 60)
+    data = JobData(job.backend, job.clock)
+    runner = Runner(data, [Endless(), LossTooLarge()], limit=partial(cpu_time_limit, 0.2))
+    runner.advance()
+    endless, good = runner.evaluations
+    assert endless.status is RuleStatus.ERROR
+    assert "TooSlowError: a rule may take 0.2 s for one window" in (endless.reason or "")
+    assert good.triggered == 60
+    assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
+
+
+def test_a_state_that_cannot_be_kept_is_the_rule_s_own_failure() -> None:
+    job = with_losses([2.0] * 60)
+    runner = Runner(JobData(job.backend, job.clock), [Hoarder(), LossTooLarge()])
+    runner.advance()
+    kept = {one.rule: one for one in runner.progress.rules}
+    hoarder, good = runner.evaluations
+    assert hoarder.status is RuleStatus.ERROR
+    assert "a set cannot be kept" in (hoarder.reason or "")
+    assert kept["LossTooLarge"].state == '{"sum":120.0}'
+    assert good.status is RuleStatus.ISSUES_FOUND
+
+
+def test_a_rule_without_what_it_needs_is_not_applicable_and_says_why() -> None:
+    [quiet] = evaluate(with_losses([1.0] * 60), Quiet())
+    assert quiet.status is RuleStatus.NOT_APPLICABLE
+    assert quiet.reason == (
+        "no samples of gpu.utilization_percent recorded and no scalars reward recorded"
+    )
+
+
+def test_a_rule_of_a_running_job_is_in_progress() -> None:
+    job = FakeJob()
+    job.worker().flush()
+    [rule] = evaluate(job, LossTooLarge())
+    assert rule.status is not RuleStatus.NO_ISSUES_FOUND
+
+
+def test_an_episode_opens_gets_worse_and_recovers_and_comes_again() -> None:
+    losses = [0.5] * 20 + [2.0] * 10 + [20.0] * 10 + [2.0] * 10 + [0.5] * 40 + [3.0] * 10
+    [rule] = evaluate(with_losses(losses), LossTooLarge())
+    first, second = rule.episodes
+    assert (first.first_step, first.last_step, first.triggered) == (20, 49, 30)
+    assert (first.severity, first.is_open) == (Severity.CRITICAL, False)
+    assert first.finding.message == "20"
+    assert (second.first_step, second.severity, second.is_open) == (90, Severity.WARNING, True)
+
+
+def test_time_and_steps_of_a_finding_come_from_its_data() -> None:
+    job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 30)
+    [rule] = evaluate(job, LossTooLarge())
+    [episode] = rule.episodes
+    began = JobData(job.backend, job.clock).legs[0].start_ns
+    seconds = [(one - began) / NANOSECONDS for one in (episode.first_ns, episode.last_ns)]
+    assert seconds == pytest.approx([2.0, 3.0])
+
+
+def test_what_is_found_is_recorded_once_and_found_again() -> None:
+    job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40)
+    for _ in range(2):  # the second one finds everything done
+        Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
+    judged = job.job().judgement()
+    assert [one.rule for one in judged] == ["LossTooLarge"]
+    [finding] = job.job().findings()
+    assert (finding.first_step, finding.triggered, finding.is_open) == (20, 10, False)
+    assert judged["LossTooLarge"].triggered == 10
+    [rule] = job.job().summary["rules"]
+    assert (rule["rule"], rule["status"]) == ("LossTooLarge", "IssuesFound")
+    assert rule["findings"][0]["step"] == [20, 29]
+
+
+def test_where_rules_stand_is_kept_at_once_when_something_is_new_and_seldom_while_it_goes_on() -> (
+    None
+):
+    job = FakeJob()
+    worker = job.worker()
+    recorder = Recorder(job.backend, job.clock, [LossTooLarge()])
+    kept, seconds = [], []
+    for look in range(8):
+        for step in range(40 * look, 40 * look + 40):
+            worker.scalar("loss", step, 2.0 if look < 7 else 0.1).step(step, {"forward": 0.1})
+        worker.flush()
+        assert recorder.advance()  # it opens, goes on, and is over
+        kept.append(load_progress(job.backend).rules[0].index)
+        seconds.append(job.clock.seconds())
+    assert seconds[6] - seconds[0] < 30
+    assert kept[0] == kept[6] < kept[7]
+
+
+def test_what_another_question_found_does_not_stand_any_more() -> None:
+    job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40)
+    Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
+    Recorder(job.backend, job.clock, [LossTooLarge(limit=5.0)]).advance()
+    [rule] = job.job().judgement()
+    assert (rule.status, rule.episodes) == (RuleStatus.NO_ISSUES_FOUND, ())
+
+
+def test_rules_that_are_not_asked_any_more_keep_what_they_said() -> None:
+    job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 40)
+    Recorder(job.backend, job.clock, [LossTooLarge(), Broken()]).advance()
+    Recorder(job.backend, job.clock, [Quiet()]).advance()
+    judged = job.job().judgement()
+    assert [one.rule for one in judged] == ["Quiet", "LossTooLarge", "Broken"]
+    assert judged["LossTooLarge"].triggered == 10
+    [finding] = job.job().findings()
+    assert finding.triggered == 10
+
+
+def test_a_rule_that_is_left_in_its_midst_is_stopped() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(100):
+        worker.scalar("loss", step, 0.5).step(step, {"forward": 0.1})
+    worker.flush()
+    Recorder(job.backend, job.clock, [LossTooLarge()]).advance()
+    Recorder(job.backend, job.clock, [Quiet()]).advance()
+    left = job.job().judgement()["LossTooLarge"]
+    assert (left.status, left.reason) == (RuleStatus.STOPPED, "it is not asked any more")
+
+
+def test_another_question_begins_anew() -> None:
+    job = with_losses([2.0] * 40)
+    runner = Runner(JobData(job.backend, job.clock), [LossTooLarge()])
+    runner.advance()
+    again = Runner(JobData(job.backend, job.clock), [LossTooLarge(limit=1.5)], runner.progress)
+    again.advance()
+    assert [one.triggered for one in again.evaluations] == [40]
+    assert Progress().of("LossTooLarge", "").index == 0
+
+
+def test_the_cost_of_each_rule_is_known() -> None:
+    [rule] = evaluate(with_losses([2.0] * 60), LossTooLarge())
+    assert rule.seconds > 0

@@ -1,0 +1,22 @@
+"""What of a fake job is exported, and what came out."""
+
+import io
+
+from sonde.exports import EXPORTS, Selection
+from sonde.read.system import SystemReader
+from sonde.records.ranges import EVER, TimeRange
+from tests.fakes.job import FakeJob
+
+
+def select(
+    job: FakeJob, *, nodes: tuple[str, ...] = (), within: TimeRange = EVER, buckets: int = 0
+) -> Selection:
+    readers = tuple(SystemReader(job.backend, node) for node in nodes or (job.node,))
+    series = {one.key: one for reader in readers for one in reader.series()}
+    return Selection("resnet", readers, tuple(series.values()), within, buckets or None)
+
+
+def export(format_: str, selection: Selection) -> bytes:
+    sink = io.BytesIO()
+    EXPORTS.load(format_)().write(selection, sink, lambda _count: None)
+    return sink.getvalue()

@@ -1,0 +1,88 @@
+import json
+from typing import Any
+
+import pytest
+
+from sonde.exports import Selection
+from sonde.records.python_profile import PythonProfiler
+from tests.exports.selections import export
+from tests.fakes.job import FakeJob
+from tests.fakes.python_profile import FakeProfile
+
+MAIN = ("main", "/home/user/train.py", 10)
+LOAD = ("load", "/home/user/data.py", 4)
+READ = ("io.read", "", 5)
+
+
+def exported(profiler: PythonProfiler) -> dict[str, Any]:
+    job = FakeJob()
+    worker = job.worker()
+    profile = FakeProfile(worker)
+    if profiler is PythonProfiler.STACKS:
+        profile.stands((MAIN, LOAD, READ), 2).stands((MAIN,), 3).stands((LOAD,), 5, "prefetch")
+    else:
+        profile.takes((MAIN, LOAD, READ), 0.001, 2_000_000).takes((MAIN,), 0.004, 3_000_000)
+    worker.step(0, {"data_wait": 0.002, "forward": 0.003})
+    profile.write(profiler)
+    worker.flush()
+    windows = job.job().python(profiler.value).windows
+    text = export("speedscope", Selection("resnet", (), (), python=windows))
+    document = json.loads(text)
+    assert isinstance(document, dict)
+    return document
+
+
+def check(document: dict[str, Any]) -> None:
+    """Exactly what the format knows, field by field."""
+    assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    assert document.keys() == {
+        *("$schema", "exporter", "name", "activeProfileIndex", "shared", "profiles")
+    }
+    assert 0 <= document["activeProfileIndex"] < len(document["profiles"])
+    assert document["shared"].keys() == {"frames"}
+    frames = document["shared"]["frames"]
+    for frame in frames:
+        assert {"name"} <= frame.keys() <= {"name", "file", "line", "col"}
+        assert isinstance(frame["name"], str)
+        assert type(frame.get("line", 0)) is int
+    assert len({json.dumps(frame) for frame in frames}) == len(frames)
+    for profile in document["profiles"]:
+        assert profile.keys() == {
+            *("type", "name", "unit", "startValue", "endValue", "samples", "weights")
+        }
+        assert (profile["type"], profile["unit"]) == ("sampled", "nanoseconds")
+        assert len(profile["samples"]) == len(profile["weights"]) > 0
+        assert all(type(one) is int and one >= 0 for one in profile["weights"])
+        assert profile["endValue"] - profile["startValue"] == sum(profile["weights"])
+        for stack in profile["samples"]:
+            assert all(type(one) is int and 0 <= one < len(frames) for one in stack)
+
+
+def told(document: dict[str, Any]) -> dict[str, list[tuple[list[str], int]]]:
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    return {
+        profile["name"]: [
+            ([names[one] for one in stack], weight)
+            for stack, weight in zip(profile["samples"], profile["weights"], strict=True)
+        ]
+        for profile in document["profiles"]
+    }
+
+
+@pytest.mark.parametrize("profiler", list(PythonProfiler))
+def test_the_document_is_what_the_format_knows(profiler: PythonProfiler) -> None:
+    check(exported(profiler))
+
+
+@pytest.mark.parametrize("profiler", list(PythonProfiler))
+def test_stacks_stand_in_order_of_time_under_their_phase(profiler: PythonProfiler) -> None:
+    training = told(exported(profiler))["worker 0, training, steps 0 to 0"]
+    assert training == [
+        (["train: data_wait", "main", "load", "io.read"], 2_000_000),
+        (["train: forward", "main"], 3_000_000),
+    ]
+
+
+def test_every_thread_has_a_profile() -> None:
+    found = told(exported(PythonProfiler.STACKS))
+    assert found["worker 0, prefetch, steps 0 to 0"] == [(["load"], 5_000_000)]

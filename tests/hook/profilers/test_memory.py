@@ -1,0 +1,191 @@
+"""Memory of tensors in a window: by step, by module, and what the allocator of a device says."""
+
+import pickle
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from sonde.errors import UsageError
+from sonde.hook.torch.profiler import allocator
+from sonde.read.workers import WorkerReader, read_lives
+from sonde.records.profile import ProfileKind, Window
+from sonde.results.memory import ModuleMemory, StepMemory, memory_of
+from sonde.store.backends import open_backend
+from tests.fakes.session import Recorded, watched
+from tests.hook.profilers.test_operators import Script
+
+WINDOW = Window(ProfileKind.MEMORY, start_step=2, num_steps=2)
+FLOAT_BYTES = 4
+
+
+def readers_of(recorded: Recorded) -> tuple[WorkerReader, ...]:
+    assert recorded.session.store.place.job_uri is not None
+    backend = open_backend(recorded.session.store.place.job_uri)
+    return (WorkerReader(backend, 0, read_lives(backend, ["0"])),)
+
+
+def modules_of(recorded: Recorded) -> dict[str, ModuleMemory]:
+    return {one.module: one for one in memory_of(readers_of(recorded), "module").records}
+
+
+class Holding(nn.Module):
+    """Keeps what it is told to; frees what it needs only for a moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[torch.Tensor] = []
+        self.weight = nn.Parameter(torch.ones(4))
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        self.kept.append(torch.zeros(1000))
+        torch.zeros(5000)
+        return features * self.weight
+
+
+def holding(model: Any) -> Any:
+    model.rest.append(nn.Sequential())
+    model.first = nn.Sequential(Holding(), model.first)
+    return model
+
+
+def test_what_a_module_keeps_and_what_it_only_needs_for_a_moment_is_told_apart() -> None:
+    with watched(profile=(WINDOW,)) as recorded:
+        Script(holding).run()
+
+    found = modules_of(recorded)["first.0"]
+    assert (found.worker, found.device, found.calls) == (0, "cpu", 2)
+    product = 5 * 4 * FLOAT_BYTES
+    assert found.kept_bytes == 2 * (1000 * FLOAT_BYTES + product)
+    assert found.held_bytes == 2 * 1000 * FLOAT_BYTES
+    assert found.freed_bytes == 2 * 5000 * FLOAT_BYTES
+    # what others free meanwhile lowers it a little
+    assert found.peak_bytes == pytest.approx((2 * 1000 + 5000) * FLOAT_BYTES, rel=0.05)
+
+
+def test_what_modules_inside_of_a_module_do_is_theirs() -> None:
+    with watched(profile=(WINDOW,)) as recorded:
+        Script(holding).run()
+
+    found = modules_of(recorded)
+    assert found["first"].allocated_bytes == 0
+    assert found["first"].peak_bytes >= found["first.0"].peak_bytes
+    assert [name for name, one in found.items() if one.held_bytes] == ["first.0"]
+    assert next(iter(found)) == "first.0"
+
+
+def test_a_leak_grows_from_step_to_step() -> None:
+    with watched(profile=(WINDOW,)) as recorded:
+        Script(holding).run()
+
+    rows = memory_of(readers_of(recorded), "step")
+    first, second = rows.records
+    assert [first.step, second.step] == [2, 3]
+    assert second.live_bytes - first.live_bytes >= 1000 * FLOAT_BYTES
+    assert first.peak_bytes > 5000 * FLOAT_BYTES
+    assert first.before_bytes != first.before_bytes  # nobody knows, on a processor
+    assert rows.to_arrow().num_rows == 2
+    assert isinstance(first, StepMemory)
+
+
+def test_a_healthy_loop_holds_after_each_step_what_it_held_before() -> None:
+    with watched(profile=(WINDOW,)) as recorded:
+        Script().run()
+
+    first, second = memory_of(readers_of(recorded), "step").records
+    assert abs(second.live_bytes - first.live_bytes) < 1000
+    assert first.allocated_bytes > 0
+
+
+def test_modules_are_left_out_where_nobody_wants_them() -> None:
+    plain = Window(ProfileKind.MEMORY, start_step=2, options={"modules": "false"})
+    with watched(profile=(plain,)) as recorded:
+        Script().run()
+
+    assert modules_of(recorded) == {}
+    assert len(memory_of(readers_of(recorded), "step")) == 1
+
+
+def test_without_a_window_of_memory_the_answer_says_how_to_get_one() -> None:
+    with watched() as recorded:
+        Script().run()
+
+    rows = memory_of(readers_of(recorded), "step")
+    assert "sonde profile" in repr(rows)
+    with pytest.raises(UsageError, match="Known: step, module"):
+        memory_of(readers_of(recorded), "layer")
+
+
+def test_a_snapshot_is_refused_where_no_device_is_in_use() -> None:
+    window = Window(ProfileKind.MEMORY, start_step=2, options={"snapshot": "true"})
+    with watched(profile=(window,)) as recorded:
+        Script().run()
+
+    assert "none is in use" in recorded.said()["a snapshot of the allocator"]
+    assert len(memory_of(readers_of(recorded), "step")) == 1
+
+
+class FakeAllocator:
+    """A device whose memory grows by the step."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, *, is_recorded: bool = False) -> None:
+        self.looks = 0
+        self.calls: list[Any] = []
+        patch.setattr(allocator, "_is_in_use", lambda: True)
+        patch.setattr(allocator, "device_in_use", lambda: "cuda:0")
+        patch.setattr(allocator, "_look", self.look)
+        patch.setattr(allocator, "_is_recorded", lambda: is_recorded)
+        patch.setattr(allocator, "_record", lambda **how: self.calls.append(how))
+        patch.setattr(allocator, "_snapshot", lambda: {"segments": [1, 2]})
+
+    def look(self) -> dict[str, Any]:
+        self.looks += 1
+        return {"allocated_bytes": {"all": {"current": 100 * self.looks, "peak": 5000}}}
+
+
+def test_live_and_highest_memory_of_a_device_are_recorded_step_by_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    FakeAllocator(monkeypatch)
+    monkeypatch.setattr(allocator, "_EVERY_NS", 0)
+    with watched() as recorded:
+        Script().run(steps=3)
+
+    assert recorded.scalars("memory/live_bytes") == {0: 100.0, 1: 200.0, 2: 300.0}
+    assert recorded.scalars("memory/peak_bytes") == dict.fromkeys(range(3), 5000.0)
+
+
+def test_steps_that_follow_each_other_quickly_share_a_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    device = FakeAllocator(monkeypatch)
+    monkeypatch.setattr(allocator, "_EVERY_NS", 10**15)
+    with watched():
+        Script().run(steps=5)
+
+    assert device.looks == 1
+
+
+def snapshot_of(recorded: Recorded) -> Any:
+    [reader] = readers_of(recorded)
+    [key] = [
+        entry.key
+        for entry in reader.backend.entries("workers/0/profiles")
+        if entry.key.endswith(".snapshot.pickle")
+    ]
+    return pickle.loads(reader.backend.read(key))
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_a_snapshot_is_taken_and_a_history_of_the_scripts_own_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, is_recorded: bool
+) -> None:
+    device = FakeAllocator(monkeypatch, is_recorded=is_recorded)
+    window = Window(ProfileKind.MEMORY, start_step=2, options={"snapshot": "true"})
+    with watched(profile=(window,)) as recorded:
+        Script().run()
+
+    assert snapshot_of(recorded) == {"segments": [1, 2]}
+    is_on = [how.get("enabled", "all") is not None for how in device.calls]
+    assert is_on == ([] if is_recorded else [True, False])

@@ -1,0 +1,304 @@
+import contextlib
+import cProfile
+import pstats
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from sonde.clock import SystemClock
+from sonde.guard import Guard
+from sonde.hook.profilers import _python_calls, _python_stacks, _python_tree
+from sonde.hook.profilers._python_calls import CallCounter
+from sonde.hook.profilers._python_slices import slices
+from sonde.hook.profilers._python_stacks import StackSampler
+from sonde.records.python_profile import Function, PythonProfile, PythonProfiler, PythonTimer
+
+Amount = tuple[int, int]  # count, nanoseconds
+
+
+def leaf() -> int:
+    return sum(range(30))
+
+
+def numbers() -> Iterator[int]:
+    for _ in range(3):
+        yield leaf()
+
+
+def again(depth: int) -> int:
+    return again(depth - 1) if depth else leaf()
+
+
+def work() -> None:
+    for _ in range(50):
+        leaf()
+    list(numbers())
+    again(4)
+    with contextlib.suppress(ValueError):
+        int("no number")
+
+
+def by_function(profile: PythonProfile) -> dict[str, Amount]:
+    found: dict[str, Amount] = {}
+    for node, count, ns in zip(profile.row_nodes, profile.row_counts, profile.row_ns, strict=True):
+        name = profile.functions[profile.node_functions[node]].name
+        before = found.get(name, (0, 0))
+        found[name] = (before[0] + count, before[1] + ns)
+    return found
+
+
+def counted(
+    function: Callable[[], object], timer: PythonTimer = PythonTimer.TOTAL
+) -> PythonProfile:
+    guard = Guard()
+    counter = CallCounter(SystemClock(), guard, timer)
+    counter.start()
+    function()
+    assert counter.end()
+    assert not guard.failed
+    return counter.profile()
+
+
+def test_calls_are_counted_as_cprofile_counts_them() -> None:
+    profile = cProfile.Profile()
+    profile.runcall(work)
+    theirs: Counter[str] = Counter()
+    for (_, _, name), (_, calls, *_) in vars(pstats.Stats(profile))["stats"].items():
+        theirs[name] += calls
+    ours = by_function(counted(work))
+    for name in ("work", "leaf", "numbers", "again"):
+        assert ours[name][0] == theirs[name], name
+    assert ours["sum"][0] == theirs["<built-in method builtins.sum>"]
+
+
+def test_calls_of_other_threads_are_not_counted() -> None:
+    def other() -> None:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+
+    assert "leaf" not in by_function(counted(other))
+    assert "leaf" in by_function(counted(work))
+
+
+class Hands:
+    """Clocks that a test moves: one on the wall, one of the processor."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.wall_ns = self.cpu_ns = 0
+        timers = {"ticks_ns": lambda: self.wall_ns, "thread_cpu_ns": lambda: self.cpu_ns}
+        for name, timer in timers.items():
+            patch.setattr(_python_calls, name, timer)
+        patch.setitem(_python_calls._TIMERS, PythonTimer.TOTAL, timers["ticks_ns"])
+        patch.setitem(_python_calls._TIMERS, PythonTimer.CPU, timers["thread_cpu_ns"])
+
+    def wait(self) -> None:
+        self.wall_ns += 50
+
+    def compute(self) -> None:
+        self.wall_ns += 7
+        self.cpu_ns += 7
+
+    def both(self) -> None:
+        self.wait()
+        self.compute()
+
+
+@pytest.mark.parametrize(
+    ("timer", "waiting_ns", "computing_ns"),
+    [(PythonTimer.TOTAL, 50, 7), (PythonTimer.CPU, 0, 7), (PythonTimer.OFF_CPU, 50, 0)],
+)
+def test_computing_and_waiting_are_told_apart(
+    timer: PythonTimer, waiting_ns: int, computing_ns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hands = Hands(monkeypatch)
+    amounts = by_function(counted(hands.both, timer))
+    assert amounts["Hands.wait"] == (1, waiting_ns)
+    assert amounts["Hands.compute"] == (1, computing_ns)
+    assert amounts["Hands.both"] == (1, 0)
+
+
+def test_a_script_that_starts_its_own_profiler_keeps_it() -> None:
+    def own(*_: object) -> None:
+        """Somebody else's."""
+
+    counter = CallCounter(SystemClock(), Guard(), PythonTimer.TOTAL)
+    counter.start()
+    sys.setprofile(own)
+    try:
+        assert not counter.end()
+        assert sys.getprofile() is own
+    finally:
+        sys.setprofile(None)
+
+
+def test_a_forked_child_does_not_count_on() -> None:
+    counter = CallCounter(SystemClock(), Guard(), PythonTimer.TOTAL)
+    counter.start()
+    _python_calls.stop_in_child()
+    assert sys.getprofile() is None
+    counter.end()
+
+
+def test_what_is_counted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_python_calls, "_MOST_ROWS", 5)
+    clock = SystemClock()
+
+    def much() -> None:
+        for _ in range(50):
+            leaf()
+            clock.now_ns()  # of ours: here a phase may begin or end
+
+    profile = counted(much)
+    assert profile.is_cut
+    assert 5 <= len(profile.row_nodes) < 20
+
+
+def test_what_finds_no_room_in_the_tree_is_time_of_its_caller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rooms = len(counted(leaf).parents) - 2  # without `leaf` and what it calls
+    monkeypatch.setattr(_python_tree, "_MOST_NODES", rooms + 1)
+    profile = counted(work)
+    found = by_function(profile)
+    assert profile.is_cut
+    assert found["work"][0] == 1
+    assert "leaf" not in found
+
+
+class Standing:
+    """A thread that stands in a function until it is let go."""
+
+    def __init__(self) -> None:
+        self.is_there, self._may_go = threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=self.helper, name="standing")
+
+    def helper(self) -> None:
+        self.is_there.set()
+        self._may_go.wait()
+
+    def __enter__(self) -> "Standing":
+        self.thread.start()
+        self.is_there.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._may_go.set()
+        self.thread.join()
+
+
+def looked(times: int, every_ns: int = 1_000_000) -> PythonProfile:
+    sampler = StackSampler(SystemClock(), Guard(), every_ns)
+    for tick in range(times):
+        sampler.look(sampler.start_ns + (tick + 1) * every_ns, every_ns)
+    return sampler.profile()
+
+
+def stack_of(profile: PythonProfile, thread: str) -> list[tuple[Function, int]]:
+    number = profile.threads.index(thread)
+    [node] = {
+        node
+        for node, one in zip(profile.row_nodes, profile.row_threads, strict=True)
+        if one == number
+    }
+    found = []
+    while node >= 0:
+        found.append((profile.functions[profile.node_functions[node]], profile.node_lines[node]))
+        node = profile.parents[node]
+    return found
+
+
+def test_a_look_tells_function_file_and_line_of_every_thread() -> None:
+    with Standing():
+        profile = looked(3)
+    stack = stack_of(profile, "standing")
+    [(function, line)] = [one for one in stack if one[0].name == "Standing.helper"]
+    first = Standing.helper.__code__.co_firstlineno
+    assert (function.file, function.line, line) == (__file__, first, first + 2)
+    assert stack[-1][0].name == "Thread._bootstrap"
+
+
+def test_a_thread_that_stands_still_takes_one_row() -> None:
+    with Standing():
+        profile = looked(100)
+    rows = [one for one in profile.row_threads if profile.threads[one] == "standing"]
+    assert rows == [1]
+    assert profile.row_counts[profile.row_threads.index(1)] == 100
+
+
+def test_our_own_part_is_left_out() -> None:
+    profile = looked(3)
+    assert 0 not in profile.row_threads  # it is our look that this thread is at
+    assert profile.own_ns == 3_000_000
+
+
+def test_the_more_looks_there_are_the_rarer_they_become(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_python_stacks, "_MOST_LOOKS", 8)
+    alone = {threading.get_ident(): sys._getframe()}  # other tests may have left threads behind
+    monkeypatch.setattr(_python_stacks, "_current_frames", lambda: alone)
+    sampler = StackSampler(SystemClock(), Guard(), 1000)
+    pauses = []
+    for tick in range(7):
+        sampler.look(tick, 1)
+        pauses.append(sampler.interval_ns)
+    assert pauses == [1000, 1000, 1000, 1000, 2000, 2000, 4000]
+
+
+def test_a_sampler_looks_until_it_is_told_to_end() -> None:
+    guard = Guard()
+    sampler = StackSampler(SystemClock(), guard, 100_000)
+    sampler.start()
+    with Standing() as standing:
+        while sampler.looks < 20:
+            standing.is_there.wait()
+    sampler.end()
+    profile = sampler.profile()
+    assert not guard.failed
+    assert len(profile.times_ns) >= 20
+    assert "standing" in profile.threads
+    assert list(profile.times_ns) == sorted(profile.times_ns)
+
+
+def test_what_stays_on_a_stack_is_one_call_of_the_timeline() -> None:
+    functions = (Function("main", "a.py", 1), Function("load", "a.py", 9), Function("sum"))
+    profile = PythonProfile(
+        profiler=PythonProfiler.STACKS,
+        timer=PythonTimer.TOTAL,
+        start_ns=100,
+        end_ns=150,
+        functions=functions,
+        parents=(-1, 0, 0, 2),
+        node_functions=(0, 1, 1, 2),  # two lines of one function
+        node_lines=(2, 10, 11, 11),
+        threads=("training",),
+        times_ns=(110, 120, 130, 140, 150),
+        row_times=(0, 1, 3, 4),
+        row_threads=(0, 0, 0, 0),
+        row_nodes=(1, 2, 3, 0),
+        row_counts=(1, 2, 1, 1),
+    )
+    found = [(row[0], row[2], *row[4:7]) for row in slices(profile)]
+    assert found == [
+        ("sum", "python", 130, 10, 10),
+        ("load", "python", 100, 40, 30),
+        ("main", "python", 100, 50, 10),
+    ]
+
+
+@pytest.mark.parametrize("chosen", [None, 0.002], ids=["ours", "the script's"])
+def test_threads_switch_quickly_while_stacks_are_looked_at(chosen: float | None) -> None:
+    before = sys.getswitchinterval()
+    sampler = StackSampler(SystemClock(), Guard(), 1_000_000)
+    sampler.start()
+    try:
+        assert sys.getswitchinterval() < before
+        if chosen is not None:
+            sys.setswitchinterval(chosen)
+        sampler.end()
+        assert sys.getswitchinterval() == pytest.approx(chosen or before)
+        sampler.profile()
+    finally:
+        sys.setswitchinterval(before)

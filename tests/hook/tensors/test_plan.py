@@ -1,0 +1,191 @@
+"""The plan: what is due at a step, and what is wanted of each tensor."""
+
+import re
+import timeit
+
+import pytest
+
+from sonde.hook.tensors.collections import Collection, Wanted
+from sonde.hook.tensors.plan import Plan
+from sonde.records.step import Mode
+from sonde.records.tensor import Reduction, TensorKind
+from sonde.settings import HookSettings, read_collections
+
+WEIGHT, GRADIENT = (TensorKind.WEIGHT,), (TensorKind.GRADIENT,)
+RELU = (TensorKind.LAYER_OUTPUT, TensorKind.ACTIVATION, TensorKind.RELU_OUTPUT)
+
+
+def plan_of(
+    *saves: str,
+    statistics: tuple[str, ...] = (),
+    histogram_every: int = 0,
+    needed: tuple[str, ...] | None = (),
+) -> Plan:
+    collections = read_collections(list(saves))
+    return Plan(HookSettings(statistics, histogram_every, collections=collections, needed=needed))
+
+
+def names(due: tuple[Collection, ...]) -> list[str]:
+    return [collection.name for collection in due]
+
+
+def test_by_default_weights_biases_and_gradients_are_due_at_every_training_step() -> None:
+    plan = Plan(HookSettings())
+    for step in (0, 1, 2, 100, 12345):
+        due = plan.due(Mode.TRAIN, step)
+        assert names(due) == ["weights", "biases", "gradients"]
+        assert all(collection.is_budgeted for collection in due)
+    assert plan.due(Mode.EVAL, 0) == plan.due(Mode.PREDICT, 0) == ()
+
+
+def test_what_a_person_asked_for_is_exact_and_comes_without_the_budgeted() -> None:
+    plan = plan_of("gradients:every=10", statistics=("weights",))
+    assert names(plan.due(Mode.TRAIN, 20)) == ["gradients", "weights"]
+    assert names(plan.due(Mode.TRAIN, 21)) == ["weights"]
+    assert names(plan.due_exactly(Mode.TRAIN, 20)) == ["gradients"]
+    assert plan.due_exactly(Mode.TRAIN, 21) == ()
+    assert not plan.due_exactly(Mode.TRAIN, 20)[0].is_budgeted
+
+
+def test_modes_have_schedules_of_their_own() -> None:
+    plan = plan_of("outputs:train.every=10,eval.steps=3")
+    due = {
+        mode: [step for step in range(31) if plan.due(mode, step)]
+        for mode in (Mode.TRAIN, Mode.EVAL, Mode.PREDICT)
+    }
+    assert due == {Mode.TRAIN: [0, 10, 20, 30], Mode.EVAL: [3], Mode.PREDICT: []}
+
+
+def test_histograms_of_budgeted_collections_come_at_their_interval() -> None:
+    plan = plan_of(statistics=("weights",), histogram_every=10)
+    drawn = [
+        step
+        for step in range(35)
+        if plan.wanted("fc.weight", WEIGHT, plan.due(Mode.TRAIN, step)) == Wanted(histogram=True)
+    ]
+    assert drawn == [0, 10, 20, 30]
+
+
+def test_a_histogram_that_fell_between_two_recorded_steps_is_made_up_for() -> None:
+    plan = plan_of(statistics=("weights",), histogram_every=10)
+    drawn, since = [], -1
+    for step in range(0, 50, 7):
+        due = plan.due(Mode.TRAIN, step, since)
+        wanted = plan.wanted("fc.weight", WEIGHT, due)
+        drawn += [step] if wanted and wanted.histogram else []
+        since = step
+    assert drawn == [0, 14, 21, 35, 42]
+
+
+def test_zero_means_no_histograms() -> None:
+    plan = plan_of(statistics=("weights",))
+    assert plan.wanted("fc.weight", WEIGHT, plan.due(Mode.TRAIN, 0)) == Wanted()
+
+
+def test_what_several_due_collections_want_of_a_tensor_is_merged() -> None:
+    plan = plan_of(
+        "gradients:every=2,values",
+        "gradients:every=3,histogram",
+        "fc:include=fc,every=5,reductions=prod+mean",
+        statistics=("gradients",),
+    )
+
+    def at(step: int) -> Wanted | None:
+        return plan.wanted("gradient/fc.weight", GRADIENT, plan.due(Mode.TRAIN, step))
+
+    assert at(1) == Wanted()
+    assert at(2) == Wanted(values=True)
+    assert at(3) == Wanted(histogram=True)
+    assert at(5) == Wanted(reductions=frozenset((Reduction.PROD,)))
+    assert at(30) == Wanted(histogram=True, values=True, reductions=frozenset((Reduction.PROD,)))
+    assert at(30) == at(30)
+
+
+def test_nothing_is_wanted_of_a_tensor_outside_of_the_due_collections() -> None:
+    plan = plan_of("gradients:include=^gradient/fc1", statistics=("biases",))
+    due = plan.due(Mode.TRAIN, 0)
+    assert plan.wanted("gradient/fc1.weight", GRADIENT, due) == Wanted()
+    assert plan.wanted("gradient/fc2.weight", GRADIENT, due) is None
+    assert plan.wanted("fc1.weight", WEIGHT, due) is None
+    assert plan.wanted("gradient/fc1.weight", GRADIENT, ()) is None
+
+
+@pytest.mark.parametrize("reduction", ["median", "quantiles"])
+def test_reductions_that_come_from_the_histogram_ask_for_it(reduction: str) -> None:
+    plan = plan_of(f"weights:reductions={reduction}")
+    assert plan.wanted("fc.weight", WEIGHT, plan.due(Mode.TRAIN, 0)) == Wanted(histogram=True)
+
+
+def test_only_what_a_collection_may_hold_needs_hooks() -> None:
+    plain = plan_of(statistics=("weights", "biases", "gradients"))
+    wanted = {kind for kind in TensorKind if plain.wants(kind)}
+    assert wanted == {TensorKind.WEIGHT, TensorKind.BIAS, TensorKind.GRADIENT}
+    assert plan_of("relu_output").wants(TensorKind.RELU_OUTPUT)
+    assert not plan_of("relu_output").wants(TensorKind.TANH_INPUT)
+    for save in ("custom:include=relu", "all"):
+        assert all(plan_of(save).wants(kind) for kind in TensorKind)
+
+
+def test_what_rules_need_is_sparse_and_of_weights_and_gradients_a_routine() -> None:
+    plan = plan_of(needed=("relu_output", "gradients", "class-*", "loss"))
+    assert names(plan.sparse) == ["relu_output"]
+    assert names(plan.due(Mode.TRAIN, 3)) == ["gradients"]
+    assert plan.needs("class-hits")
+    assert not plan.needs("unit-copies")
+    assert plan.wants(TensorKind.RELU_OUTPUT)
+    assert not plan.wants_tensor("relu_output_0", RELU)  # no hooks for every step
+
+
+def test_where_nobody_says_what_rules_need_all_of_it_is_looked_at() -> None:
+    plan = plan_of(needed=None)
+    assert len(plan.sparse) == 8
+    assert plan.needs("unit-copies")
+    assert plan.has_looks
+    assert not plan_of().has_looks
+    assert not Plan(HookSettings(statistics=(), looks=False)).has_looks
+
+
+def test_a_rule_that_needs_all_gets_all_collections() -> None:
+    plan = plan_of(needed=("all",))
+    assert len(plan.sparse) == 9
+    assert len(plan.due(Mode.TRAIN, 0)) == 4
+    assert not plan.needs("class-hits")
+
+
+def test_a_regular_expression_is_searched_for_in_the_name() -> None:
+    plan = plan_of("custom:include=relu|tanh")
+    assert plan.wants_tensor("layer4.1.relu_output_0", RELU)
+    assert plan.wants_tensor("tanh.weight", WEIGHT)
+    assert not plan.wants_tensor("layer4.1.conv1_output_0", (TensorKind.LAYER_OUTPUT,))
+
+
+def test_a_tensor_is_asked_for_by_name_only_with_a_regular_expression() -> None:
+    assert plan_of("relu_output:include=layer4").is_named("layer4.1.relu_output_0", RELU)
+    assert not plan_of("relu_output:include=layer3").is_named("layer4.1.relu_output_0", RELU)
+    assert not plan_of("relu_output", "all").is_named("layer4.1.relu_output_0", RELU)
+
+
+def test_a_tensor_knows_all_its_collections_built_in_and_own() -> None:
+    plan = plan_of("mine:include=relu", "theirs:include=conv", "activations:include=conv")
+    belongs = plan.collections_of("layer4.1.relu_output_0", RELU)
+    assert belongs == ("activations", "relu_output", "all", "mine")
+    assert Plan(HookSettings()).collections_of("loss", (TensorKind.LOSS,)) == (
+        *("losses", "all", "default"),
+    )
+
+
+def test_names_that_a_script_invents_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonde.hook.tensors.plan._MOST_REMEMBERED", 10)
+    plan = plan_of("all:values")
+    due = plan.due(Mode.TRAIN, 0)
+    for number in range(100):
+        assert plan.wanted(f"embedding{number}", (TensorKind.SAVED,), due) == Wanted(values=True)
+    assert len(plan._remembered) <= 10
+
+
+def test_asking_what_is_due_costs_nearly_nothing() -> None:
+    plan = plan_of("gradients:every=1000", "weights:start=500", "labels:steps=7+8", "all:every=999")
+    assert plan.due(Mode.TRAIN, 3) == ()
+    searches = min(timeit.repeat(lambda: re.match("a*b", "a" * 200), number=2000, repeat=5))
+    questions = min(timeit.repeat(lambda: plan.due(Mode.TRAIN, 3), number=2000, repeat=5))
+    assert questions < 20 * searches

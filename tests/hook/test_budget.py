@@ -1,0 +1,207 @@
+"""The budget: what is too expensive is measured less often, and its share stays within bounds."""
+
+from math import ceil
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.hook.budget import Budget, Measurement, Price
+
+
+def measured_steps(budget: Budget, inline: float, behind: float, steps: int) -> list[int]:
+    """The steps of a second each at which a measurement of that price is made."""
+    measurement = Measurement()
+    made = []
+    for step in range(steps):
+        hook_seconds = 0.0
+        if budget.has_room_for(measurement):
+            made.append(step)
+            budget.begin(measurement, step)
+            measurement.inline.learn(inline)
+            measurement.behind.learn(behind)
+            budget.thread_took(behind)
+            hook_seconds = inline
+        budget.step_over(1.0, hook_seconds)
+    return made
+
+
+def test_what_fits_is_measured_at_every_step() -> None:
+    assert measured_steps(Budget(1.0), inline=0.0035, behind=0.0014, steps=50) == list(range(50))
+
+
+def test_what_costs_ten_times_the_budget_is_measured_at_less_than_every_tenth_step() -> None:
+    made = measured_steps(Budget(1.0), inline=0.1, behind=0.0, steps=1000)
+
+    assert 66 <= len(made) <= 72
+
+
+def test_what_is_expensive_behind_the_step_waits_as_well() -> None:
+    made = measured_steps(Budget(1.0), inline=0.0, behind=0.1, steps=1000)
+
+    assert 26 <= len(made) <= 30
+
+
+def test_what_costs_more_than_can_be_saved_is_measured_all_the_same_and_as_rarely_as_it_must() -> (
+    None
+):
+    assert 12 <= len(measured_steps(Budget(1.0), inline=1.0, behind=0.0, steps=2000)) <= 16
+
+
+def test_a_look_that_costs_more_than_can_be_saved_is_taken_again() -> None:
+    budget, price = Budget(1.0), Price(1.0)
+    looks = 0
+    for _ in range(2000):
+        if budget.has_room_for_look(price):
+            looks += 1
+            budget.look_took(1.0)
+        budget.step_over(1.0, 0.0)
+
+    assert 4 <= looks <= 6
+
+
+def test_the_first_measurement_is_made_for_nobody_knows_its_price() -> None:
+    assert measured_steps(Budget(0.001), inline=10.0, behind=10.0, steps=5) == [0]
+
+
+def test_the_interval_is_known() -> None:
+    budget, measurement = Budget(1.0), Measurement()
+    for step in (0, 7, 21):
+        budget.begin(measurement, step)
+
+    assert measurement.interval == 14
+
+
+def test_norms_leave_half_of_the_room_to_the_rest() -> None:
+    budget, norm = Budget(1.0), Measurement()
+    norm.inline.learn(0.01)
+    norms = 0
+    for _ in range(100):
+        took = 0.0
+        if budget.has_room_for_norm(norm):
+            norms += 1
+            budget.norm_took(0.01)
+            took = 0.01
+        budget.step_over(1.0, took)
+
+    assert 31 <= norms <= 36
+    assert budget.inline.saved_seconds > 0.1
+
+
+@given(
+    st.floats(0.1, 10.0),
+    st.floats(1e-5, 0.5),
+    st.floats(1e-5, 0.5),
+)
+def test_no_price_breaks_the_promise_in_the_long_run(
+    percent: float, inline: float, behind: float
+) -> None:
+    budget = Budget(percent)
+
+    measured_steps(budget, inline, behind, 2000)
+
+    allowed = 0.7 * percent / 100 * 2000
+    assert budget.hook_seconds <= allowed + 2 * inline
+    assert budget.thread_seconds <= 0.4 * allowed + 2 * behind
+
+
+def test_as_much_may_be_owed_at_the_beginning_behind_the_step_as_inside() -> None:
+    budget = Budget(1.0)
+
+    budget.thread_took(0.19)
+    is_allowed = budget.has_credit
+    budget.thread_took(0.02)
+
+    assert (is_allowed, budget.has_credit) == (True, False)
+
+
+def test_every_step_is_watched_until_that_has_cost_60_ms() -> None:
+    budget = Budget(1.0)
+
+    budget.step_over(training_seconds=1.0, hook_seconds=0.059)
+    is_watched = budget.watches_every_step
+    budget.step_over(training_seconds=0.01, hook_seconds=0.002)
+
+    assert (is_watched, budget.watches_every_step) == (True, False)
+    assert budget.inline.saved_seconds == 0.0  # inspections follow at once
+    assert budget.hook_seconds == pytest.approx(0.061)
+
+
+def test_every_step_is_watched_for_three_seconds_at_most() -> None:
+    budget = Budget(1.0)
+
+    budget.step_over(training_seconds=3.1, hook_seconds=0.001)
+
+    assert not budget.watches_every_step
+
+
+def test_inspections_of_the_beginning_are_forgiven_but_for_a_little() -> None:
+    budget = Budget(1.0)
+
+    budget.step_over(training_seconds=1.0, hook_seconds=0.061)
+    budget.step_over(training_seconds=1.9, hook_seconds=0.3)
+    owed = -budget.inline.saved_seconds
+    budget.step_over(training_seconds=0.2, hook_seconds=0.0)
+
+    assert 0.09 < owed < 0.12
+    assert -budget.inline.saved_seconds == pytest.approx(0.02)
+
+
+def test_calls_outside_of_training_are_seen_until_they_cost_too_much() -> None:
+    budget = Budget(1.0)
+    overdrawn = []
+
+    for calls in (240, 0, 40):
+        for _ in range(calls):
+            budget.outside_took(0.001)
+        overdrawn.append(budget.is_overdrawn)
+        budget.step_over(training_seconds=2.0, hook_seconds=0.0)
+
+    assert overdrawn == [False, False, True]
+
+
+def test_calls_outside_of_training_are_seen_again_when_training_has_earned_them() -> None:
+    budget = Budget(1.0)
+    budget.step_over(training_seconds=4.0, hook_seconds=0.0)
+    for _ in range(260):
+        budget.outside_took(0.001)
+    was_overdrawn = budget.is_overdrawn
+
+    budget.step_over(training_seconds=20.0, hook_seconds=0.0)
+
+    assert (was_overdrawn, budget.is_overdrawn) == (True, False)
+
+
+def test_an_evaluation_that_interrupts_a_rest_costs_what_inspections_cost() -> None:
+    budget = Budget(1.0)
+    budget.inspection_cost(0.010, timed_seconds=0.010)
+    price = 0.3 * 0.010
+    for _ in range(201):
+        budget.outside_took(0.0)
+
+    budget.interruption_took(0.001)
+
+    assert budget.hook_seconds == pytest.approx(price - 0.001)
+    assert budget.outside.saved_seconds == pytest.approx(-price)
+
+
+def test_counting_steps_leaves_a_part_of_the_budget_for_inspections() -> None:
+    budget = Budget(1.0)
+
+    budget.counted(training_seconds=10.0, hook_seconds=0.3)
+
+    assert budget.hook_seconds == 0.3
+    assert budget.inline.saved_seconds == pytest.approx(0.4 * 0.007 * 10.0)
+
+
+def test_an_inspection_waits_until_training_has_earned_what_the_last_ones_cost() -> None:
+    budget = Budget(1.0)
+    budget.inspected(0.010)
+    price = 0.3 * 0.010
+
+    steps = budget.steps_until_inspection(0.001)
+    before = budget.has_room_for_inspection
+    budget.step_over(training_seconds=steps * 0.001, hook_seconds=0.0)
+
+    assert steps == ceil(price / (0.007 * 0.001))
+    assert (before, budget.has_room_for_inspection) == (False, True)

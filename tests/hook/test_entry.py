@@ -1,0 +1,78 @@
+"""What happens in a process once a framework was imported."""
+
+import threading
+
+import pytest
+
+from sonde.hook import entry
+from sonde.hook.entry import framework_loaded
+from sonde.hook.frameworks import Adapter
+from sonde.hook.session import Session
+
+calls: list[tuple[str, object]] = []
+
+
+class Attaching(Adapter):
+    """Remembers what it was told."""
+
+    def attach(self, session: Session) -> None:
+        calls.append(("attached", session))
+
+    def detach(self) -> None:
+        calls.append(("detached", None))
+
+    def part_loaded(self, name: str) -> None:
+        calls.append(("part", name))
+
+
+class Failing(Attaching):
+    def attach(self, session: Session) -> None:
+        raise RuntimeError("not the framework that it was")
+
+
+class Slot(dict[str, type[Adapter]]):
+    """Stands in for the folder of adapters."""
+
+    def load(self, name: str) -> type[Adapter]:
+        return self[name]
+
+
+@pytest.fixture(autouse=True)
+def process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process in which nothing was imported yet, and which belongs to no job."""
+    monkeypatch.delenv("SONDE_JOB_URI", raising=False)
+    monkeypatch.delenv("SONDE_WORKER_URI", raising=False)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    slot = Slot(torch=Attaching, broken=Failing, lightning=Attaching)
+    monkeypatch.setattr(entry, "ADAPTERS", slot)
+    monkeypatch.setattr(Session, "_current", None)
+    calls.clear()
+
+
+def test_the_adapter_of_the_framework_gets_the_session_of_the_process() -> None:
+    framework_loaded("torch")
+    assert calls == [("attached", Session.of_process())]
+
+
+def test_what_has_no_adapter_is_left_alone() -> None:
+    framework_loaded("unheard_of")
+    assert calls == []
+
+
+def test_a_part_of_a_framework_goes_to_its_adapter() -> None:
+    framework_loaded("torch")
+    framework_loaded("torch.distributed")
+    assert calls[1:] == [("part", "torch.distributed")]
+
+
+def test_the_first_adapter_that_fails_is_the_callers_to_report() -> None:
+    with pytest.raises(RuntimeError, match="not the framework that it was"):
+        framework_loaded("broken")
+
+
+def test_one_on_top_of_another_fails_alone() -> None:
+    framework_loaded("torch")
+    framework_loaded("broken")
+    framework_loaded("lightning")
+    assert [what for what, _ in calls] == ["attached", "attached"]
+    assert "broken" in Session.of_process().guard.failed

@@ -1,0 +1,73 @@
+"""Which worker a process is."""
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from sonde.hook.identity import claim_worker, earlier_counts
+from sonde.records.worker import WorkerBeat, WorkerInfo
+from sonde.store import layout
+from sonde.store.backends import Backend, open_backend
+from sonde.store.facts import encode_facts
+
+GONE = 2**22 + 1  # no process has such a number
+FACTS = WorkerInfo(
+    rank=-1, node="node-a", attempt=1, restart=0, pid=os.getpid(), start_ns=1, world_size=1
+)
+
+
+@pytest.fixture
+def backend(request: pytest.FixtureRequest) -> Backend:
+    return open_backend(f"memory://identity/{request.node.name}")
+
+
+def test_without_a_rank_the_first_process_is_worker_zero(backend: Backend) -> None:
+    assert claim_worker(backend, FACTS).rank == 0
+
+
+def test_a_process_beside_another_one_is_the_next_worker(backend: Backend) -> None:
+    claim_worker(backend, replace(FACTS, pid=os.getppid()))
+
+    claimed = claim_worker(backend, FACTS)
+
+    assert (claimed.rank, claimed.restart) == (1, 0)
+
+
+def test_a_process_after_another_one_is_the_next_life_of_the_same_worker(backend: Backend) -> None:
+    claim_worker(backend, replace(FACTS, pid=GONE))
+
+    claimed = claim_worker(backend, FACTS)
+
+    assert (claimed.rank, claimed.restart) == (0, 1)
+
+
+def test_a_worker_of_another_node_is_taken_to_live(backend: Backend) -> None:
+    claim_worker(backend, replace(FACTS, pid=GONE, node="node-b"))
+
+    assert claim_worker(backend, FACTS).rank == 1
+
+
+def test_a_rank_that_was_given_is_kept(backend: Backend) -> None:
+    ranked = replace(FACTS, rank=5, restart=2)
+
+    first = claim_worker(backend, replace(ranked, pid=os.getppid()))
+    second = claim_worker(backend, ranked)
+
+    assert (first.rank, first.restart) == (5, 2)
+    assert (second.rank, second.restart) == (5, 3)
+
+
+def test_the_counts_of_the_life_before_are_found(backend: Backend) -> None:
+    for attempt, restart, count in ((1, 0, 5), (1, 1, 7), (2, 0, 9)):
+        beat = WorkerBeat(1, {"train": 10, "eval": count}, 0.0, 0.0, 0.0, 0)
+        backend.write(layout.worker_key(0, attempt, restart, "beat"), encode_facts(beat))
+
+    def counts(attempt: int, restart: int) -> dict[str, int]:
+        info = replace(FACTS, rank=0, attempt=attempt, restart=restart)
+        return earlier_counts(backend, info)
+
+    assert counts(1, 0) == {}
+    assert counts(1, 1)["eval"] == 5
+    assert counts(2, 0)["eval"] == 7
+    assert counts(3, 0)["eval"] == 9

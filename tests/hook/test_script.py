@@ -1,0 +1,329 @@
+"""What a script says is recorded where it belongs; where nobody watches, nothing happens."""
+
+import json
+import math
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sonde
+from sonde.clock import SystemClock
+from sonde.hook import script
+from sonde.hook.session import Session
+from sonde.hook.steps import Pass
+from sonde.settings import HookSettings, WorkerPlace, parse_save
+from sonde.store.backends import open_backend
+from sonde.store.format import EVENTS, SCALARS, STATISTICS, Family
+from sonde.store.layout import worker_folder
+from sonde.store.reader import FolderReader
+from sonde.store.tensors import decode_tensors
+from tests.fakes.profiler import fake_profilers
+
+
+class Watched:
+    """This process as if it were a training process, and what it has written."""
+
+    def __init__(self, folder: Path, *save: str, is_watched: bool = True) -> None:
+        self.uri = str(folder / "job")
+        collections = tuple(parse_save(one) for one in save)
+        settings = HookSettings(collections=collections, profile=())
+        place = WorkerPlace("node-a", self.uri if is_watched else None)
+        self.session = Session(place, settings, SystemClock())
+
+    def train(self) -> None:
+        """One step, as an adapter sees it."""
+        now_ns = self.session.clock.now_ns
+        self.session.activate()
+        self.session.steps.forward(now_ns(), Pass.TRAIN)
+        self.session.steps.optimizer_begins(0)
+        self.session.steps.optimizer_ends(0, now_ns())
+
+    def rows(self, family: Family, *columns: str) -> list[tuple[Any, ...]]:
+        self.session.close()
+        reader = FolderReader(open_backend(self.uri), worker_folder(0), family)
+        reader.refresh()
+        return [tuple(row[name] for name in columns) for row in reader.rows().to_pylist()]
+
+    def values(self) -> dict[str, list[str]]:
+        """The names of saved values, by file name up to the writer."""
+        self.session.close()
+        backend = open_backend(self.uri)
+        found: dict[str, list[str]] = {}
+        for entry in backend.entries("workers/0/values"):
+            step = entry.key.rpartition("/")[2].rpartition("-")[0]
+            tensors, _ = decode_tensors(backend.read(entry.key), entry.key)
+            found.setdefault(step, []).extend(sorted(tensors))
+        return found
+
+
+@pytest.fixture
+def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
+    watched = Watched(tmp_path)
+    monkeypatch.setattr(Session, "_current", watched.session)
+    monkeypatch.setattr(script, "_warned", set())
+    yield watched
+    watched.session.close()
+
+
+def test_a_number_belongs_to_the_step_that_has_just_ended(watched: Watched) -> None:
+    sonde.log(before=1)
+    watched.train()
+    sonde.log({"top 5": np.float32(0.75)}, accuracy=0.5)
+    watched.session.steps.span("forward", watched.session.clock.now_ns())
+    sonde.log({"of the next": True})
+    assert watched.rows(SCALARS, "name", "step", "mode", "value", "source") == [
+        ("before", 0, "train", 1.0, "log"),
+        ("top 5", 0, "train", 0.75, "log"),
+        ("accuracy", 0, "train", 0.5, "log"),
+        ("of the next", 1, "train", 1.0, "log"),
+    ]
+
+
+def test_a_step_and_a_mode_may_be_given(watched: Watched) -> None:
+    sonde.log(score=1, step=70, mode="eval")
+    with sonde.mode("predict"):
+        sonde.log(score=2)
+    sonde.log(score=3)
+    rows = watched.rows(SCALARS, "step", "mode", "value")
+    assert rows == [(70, "eval", 1.0), (0, "predict", 2.0), (0, "train", 3.0)]
+
+
+def test_what_is_not_understood_is_warned_of_once_and_left_out(watched: Watched) -> None:
+    with pytest.warns(UserWarning, match="loss is not a number but a str"):
+        sonde.log(loss="low", accuracy=1)
+    sonde.log(loss="low", accuracy=2)
+    with pytest.warns(UserWarning, match="a list is left out"):
+        sonde.log([1, 2])  # type: ignore[arg-type]
+    with pytest.warns(UserWarning, match="there is no mode 'test', but train, eval, predict"):
+        sonde.log(accuracy=3, mode="test")
+    with pytest.warns(UserWarning, match="step='one' is not a number"):
+        sonde.log(accuracy=4, step="one")  # type: ignore[arg-type]
+    with pytest.warns(UserWarning, match="picture is not an array of numbers but a str"):
+        sonde.save("picture", "cat.png")
+    assert [value for (value,) in watched.rows(SCALARS, "value")] == [1, 2, 3, 4]
+
+
+def test_a_warning_never_ends_a_training(watched: Watched) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sonde.log(loss=None)
+    sonde.log(loss=10**400)
+    sonde.log(loss=-(10**400))
+    assert watched.rows(SCALARS, "value") == [(math.inf,), (-math.inf,)]
+
+
+def test_phases_are_a_part_of_their_step(watched: Watched) -> None:
+    @sonde.phase("tokenize")
+    def tokenize(times: int) -> None:
+        if times:
+            tokenize(times - 1)
+
+    with sonde.phase("data_wait"):
+        tokenize(1)
+    watched.train()
+    named = ("tokenize", "data_wait")
+    rows = watched.rows(EVENTS, "name", "category", "step", "lane")
+    assert [row for row in rows if row[0] in named] == [
+        ("tokenize", "user", 0, "main"),
+        ("tokenize", "user", 0, "main"),
+        ("data_wait", "phase", 0, "main"),
+    ]
+
+
+def test_a_phase_of_another_thread_has_a_lane_of_its_own(watched: Watched) -> None:
+    watched.session.hook("steps", watched.train, None)()
+
+    def work() -> None:
+        with sonde.phase("fetch"):
+            pass
+
+    thread = threading.Thread(target=work, name="fetcher")
+    thread.start()
+    thread.join()
+    rows = watched.rows(EVENTS, "name", "lane")
+    assert ("fetch", "thread fetcher") in rows
+
+
+def test_a_phase_that_raises_is_recorded_and_raises(watched: Watched) -> None:
+    with pytest.raises(KeyError), sonde.phase("fragile"):
+        raise KeyError
+    watched.train()
+    assert "fragile" in [name for (name,) in watched.rows(EVENTS, "name")]
+
+
+def test_passes_in_a_mode_are_steps_of_it(watched: Watched) -> None:
+    steps, now_ns = watched.session.steps, watched.session.clock.now_ns
+
+    @sonde.mode("eval")
+    def evaluate() -> None:
+        steps.forward(now_ns(), Pass.TRAIN)
+        sonde.log(score=1)
+        steps.forward(now_ns(), Pass.TRAIN)
+        sonde.log(score=2)
+
+    watched.session.activate()
+    evaluate()
+    assert steps.forced_mode is None
+    assert steps.counts == {"train": 0, "eval": 2}
+    assert watched.rows(SCALARS, "step", "mode") == [(0, "eval"), (1, "eval")]
+
+
+def test_the_script_may_say_itself_where_steps_end(watched: Watched) -> None:
+    for number in range(3):
+        sonde.log(loss=number)
+        sonde.step()
+    with sonde.mode("eval"):
+        sonde.step()
+    assert watched.rows(SCALARS, "step", "value") == [(0, 0), (1, 1), (2, 2)]
+    steps = [row[1:] for row in watched.rows(EVENTS, "name", "mode", "step") if row[0] == "step"]
+    assert steps == [("train", 0), ("train", 1), ("train", 2), ("eval", 0)]
+
+
+def test_a_step_that_was_seen_is_not_counted_again(watched: Watched) -> None:
+    for _ in range(3):
+        watched.train()
+        sonde.step()
+    assert watched.session.steps.counts == {"train": 3}
+
+
+def test_a_saved_array_is_kept_whole(watched: Watched) -> None:
+    for number in range(2):
+        sonde.save("embedding", np.full(3, number, dtype=np.float32))
+        sonde.save("list", [1, 2])
+        sonde.step()
+    assert watched.values() == {
+        "train-0000000000": ["embedding", "list"],
+        "train-0000000001": ["embedding", "list"],
+    }
+    rows = watched.rows(STATISTICS, "name", "step", "count", "maximum", "histogram")
+    assert [row[:4] for row in rows if row[0] == "embedding"] == [
+        ("embedding", 0, 3, 0.0),
+        ("embedding", 1, 3, 1.0),
+    ]
+    assert rows[-1][-1], "a histogram"
+    assert watched.session.store.has_tensor("embedding")
+
+
+def test_a_saved_array_changes_no_more(watched: Watched) -> None:
+    values = np.zeros(2)
+    sonde.save("values", values)
+    values += 1
+    assert watched.rows(STATISTICS, "maximum") == [(0.0,)]
+
+
+def test_a_plan_says_when_an_array_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(tmp_path, "all:every=2", "mine:include=^emb,steps=1,values")
+    monkeypatch.setattr(Session, "_current", watched.session)
+    for _ in range(3):
+        sonde.save("embedding", [1.0])
+        sonde.save("other", [1.0])
+        sonde.step()
+    rows = watched.rows(STATISTICS, "name", "step")
+    assert sorted(rows) == [*(("embedding", step) for step in range(3)), ("other", 0), ("other", 2)]
+    assert watched.values() == {"train-0000000001": ["embedding"]}
+
+
+def test_where_nobody_watches_nothing_happens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = Watched(tmp_path, is_watched=False)
+    monkeypatch.setattr(Session, "_current", watched.session)
+    sonde.log(loss=object())
+    sonde.save("embedding", object())
+    with sonde.phase("think"), sonde.mode("eval"):
+        sonde.step()
+    assert not watched.session.state.is_on
+    assert list(tmp_path.iterdir()) == []
+    assert watched.session.steps.counts == {"train": 0}
+
+
+def test_a_failure_of_ours_is_nobodys_business(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    sonde.log(loss=1)
+    monkeypatch.setattr(watched.session.recorder, "scalar", fail)
+    sonde.log(loss=2)
+    monkeypatch.undo()
+    assert watched.session.guard.failed == {"sonde.log": "MemoryError: "}
+    assert watched.session.state.is_on
+
+
+def windows_of(watched: Watched) -> list[tuple[Any, ...]]:
+    rows = watched.rows(EVENTS, "category", "name", "detail")
+    facts = [(name, json.loads(detail)) for category, name, detail in rows if category == "window"]
+    return [(name, *fact["steps"], fact["by"]) for name, fact in facts]
+
+
+def test_a_script_asks_for_a_deeper_look_at_its_next_steps(watched: Watched) -> None:
+    with fake_profilers("operators", "python") as told:
+        watched.train()
+        sonde.profile("python", steps=2)
+        while len(told.calls) < 2:
+            watched.train()
+        [(name, first, last, by)] = windows_of(watched)
+
+    assert (name, last, by) == ("python", first + 1, "script")
+    assert first >= 1
+
+
+def test_a_script_profiles_a_block_or_a_function(watched: Watched) -> None:
+    @sonde.profile("operators")
+    def decorated() -> None:
+        watched.train()
+
+    with fake_profilers("operators", "python") as told:
+        watched.train()
+        with sonde.profile("python", profiler="stacks"):
+            watched.train()
+            watched.train()
+            with sonde.profile("operators"):  # one at a time
+                watched.train()
+        decorated()
+        found = windows_of(watched)
+
+    assert [call[:2] for call in told.calls] == [
+        *(("begin", "python"), ("end", "python")),
+        *(("begin", "operators"), ("end", "operators")),
+    ]
+    assert found == [("python", 1, 3, "script"), ("operators", 4, 4, "script")]
+
+
+def test_a_block_inside_of_a_step_marks_that_step(watched: Watched) -> None:
+    with fake_profilers("python"):
+        watched.train()
+        with sonde.phase("tokenize"):
+            pass
+        with sonde.profile("python"):
+            pass
+        watched.train()
+        watched.train()
+        rows = watched.rows(EVENTS, "category", "step", "detail")
+
+    assert [step for category, step, detail in rows if "profiled" in detail] == [1]
+
+
+def test_what_cannot_be_profiled_is_warned_of_and_the_script_goes_on(watched: Watched) -> None:
+    with pytest.warns(UserWarning, match=r"'colours' is unknown.* Nothing is profiled"):
+        sonde.profile("colours", steps=3)
+    with pytest.warns(UserWarning, match="steps"), sonde.profile("python", steps=0):
+        watched.train()
+    assert windows_of(watched) == []
+
+
+def test_where_nobody_watches_nothing_is_profiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Session, "_current", Watched(tmp_path, is_watched=False).session)
+    with fake_profilers("python") as told, sonde.profile("python"):
+        sonde.profile("python", steps=1)
+    assert told.calls == []

@@ -1,0 +1,76 @@
+"""Where training stands is told when nothing goes on, and once it does again."""
+
+import sys
+from typing import Any
+
+import pytest
+import torch
+
+from sonde.hook.session import Session
+from sonde.hook.stall_stacks import Standing, described
+from sonde.settings import HookSettings, WorkerPlace
+from tests.fakes.clock import FakeClock
+
+
+class Watched:
+    """A session whose flushes are made by hand, and what it observes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock = FakeClock()
+        self.session = Session(WorkerPlace(node="node-a"), HookSettings(), self.clock)
+        self.session.thread.claim()
+        self.told: list[tuple[str, str, float, str]] = []
+        monkeypatch.setattr(self.session.recorder, "observe", self._observe)
+        Standing(self.session)
+        for begin in self.session.listeners._begin:
+            if isinstance(getattr(begin, "__self__", None), Standing):
+                begin()
+
+    def _observe(self, kind: str, subject: str, value: float = 0.0, detail: str = "") -> None:
+        self.told.append((kind, subject, value, detail))
+
+    def pass_by(self, seconds: float) -> None:
+        """Time passes, with a flush every two seconds."""
+        for _ in range(int(seconds / 2)):
+            self.clock.advance(2.0)
+            self.session.listeners.flush()
+
+
+def test_who_stands_still_is_seen_again_after_twice_as_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watched = Watched(monkeypatch)
+    watched.pass_by(2)
+    assert watched.told == []
+    watched.pass_by(80)
+    assert [value for _, _, value, _ in watched.told] == [4.0, 6.0, 12.0, 24.0, 48.0]
+    kind, place, _, detail = watched.told[0]
+    assert kind == "standing-still"
+    assert place.startswith("pass_by (test_stall_stacks.py:")
+    assert '"in": ""' in detail
+
+
+def test_who_goes_on_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    watched.pass_by(12)
+    watched.session.steps.counts["train"] += 1
+    watched.pass_by(4)
+    assert [value for _, _, value, _ in watched.told] == [4.0, 6.0, 12.0, 0.0]
+
+
+def test_steps_of_any_mode_are_going_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    for step in range(20):
+        watched.pass_by(2)
+        watched.session.steps.counts["eval"] = step
+    assert watched.told == []
+
+
+def test_the_part_of_the_framework_is_told() -> None:
+    found: list[tuple[str, str]] = []
+    given: Any = torch.ones(1, requires_grad=True)
+    given.register_hook(lambda _gradient: found.append(described(sys._getframe())))
+    given.sum().backward()
+    [(place, detail)] = found
+    assert "(test_stall_stacks.py:" in place
+    assert '"in": "backward"' in detail

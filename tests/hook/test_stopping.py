@@ -1,0 +1,84 @@
+"""Workers that end after a step which is named to them, all after the same one."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from sonde.errors import StoppedJobError
+from sonde.hook.failure import describe
+from sonde.hook.session import Session
+from sonde.records.job import ExitReason
+from sonde.records.request import Request, RequestKind
+from sonde.store.control import LAST_STEP, replies_to, send_request
+from tests.fakes.eventually import eventually
+from tests.fakes.plain_loop import PlainLoop
+from tests.fakes.session import watched
+
+
+def ask(session: Session, kind: RequestKind, arguments: Mapping[str, str]) -> Request:
+    return send_request(session.store.backend, session.clock, kind, dict(arguments))
+
+
+def answered(session: Session, request: Request) -> str:
+    assert eventually(lambda: replies_to(session.store.backend, request))
+    return replies_to(session.store.backend, request)["worker-0"].message
+
+
+@pytest.mark.parametrize("closely", [True, False])
+def test_a_worker_ends_between_two_steps(closely: bool) -> None:
+    with watched(closely=closely) as recorded:
+        loop = PlainLoop()
+        loop.train(20)
+        session = recorded.session
+        request = ask(session, RequestKind.STOP, {LAST_STEP: "0", "by": "LossSpike: too much"})
+        answered(session, request)
+        with pytest.raises(StoppedJobError) as stopped:
+            loop.train(1000)
+        step = session.steps.counts["train"] - 1
+
+    assert str(stopped.value) == f"sonde: the job is stopped after step {step}: LossSpike: too much"
+    failure = describe(stopped.value, 0, 0)
+    assert (failure.reason, failure.message) == (ExitReason.STOPPED, "LossSpike: too much")
+    assert replies_to(session.store.backend, request)["worker-0"].message.endswith(
+        f"after step {step}"
+    )
+    assert max(recorded.scalars("loss")) == step
+
+
+@pytest.mark.parametrize("closely", [True, False])
+def test_one_of_several_workers_ends_after_the_very_step_that_is_named(
+    closely: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sonde.hook.stopping._MEETING_SECONDS", 0.0)
+    with watched(closely=closely) as recorded:
+        loop = PlainLoop()
+        loop.train(5)
+        session = recorded.session
+        session.requests.last_step.count_workers = lambda: 2
+        place = json.loads(answered(session, ask(session, RequestKind.PLACE, {})))
+        last = place["step"] + 300
+        answered(session, ask(session, RequestKind.STOP, {LAST_STEP: str(last)}))
+        # whoever comes second changes nothing: not all workers might hear of it in time
+        answered(session, ask(session, RequestKind.STOP, {LAST_STEP: str(last + 50)}))
+        with pytest.raises(StoppedJobError):
+            loop.train(1000)
+
+    assert place["workers"] == 2
+    assert place["seconds"] > 0
+    assert max(recorded.scalars("loss")) == last
+
+
+def test_a_worker_says_where_it_is_although_its_steps_were_quiet() -> None:
+    with watched(closely=False) as recorded:
+        loop = PlainLoop()
+        loop.train(50)
+        session = recorded.session
+        request = ask(session, RequestKind.PLACE, {})
+        steps = 50
+        while not replies_to(session.store.backend, request):
+            loop.train(1)
+            steps += 1
+        told = json.loads(answered(session, request))["step"]
+
+    assert steps - 200 < told <= steps

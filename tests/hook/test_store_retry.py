@@ -1,0 +1,72 @@
+"""A worker whose store fails at first begins later, and says what was lost until then."""
+
+from sonde.agent.loss_listener import LossListener
+from sonde.errors import StoreError
+from sonde.hook.loss_report import send_losses
+from sonde.hook.store_retry import Beginning
+from sonde.records.notice import Notice, NoticeKind
+from sonde.settings import WorkerPlace
+from sonde.store.backends.memory import Memory
+from sonde.store.writer import Writer
+from tests.fakes.clock import FakeClock
+
+
+class Store:
+    """A store that works or does not."""
+
+    def __init__(self) -> None:
+        self.is_full = True
+        self.attempts = 0
+
+    def begin(self) -> None:
+        self.attempts += 1
+        if self.is_full:
+            raise StoreError("no space left on device")
+
+
+def test_a_store_that_fails_at_the_start_is_tried_again_with_pauses() -> None:
+    clock, store = FakeClock(), Store()
+    beginning = Beginning(WorkerPlace("node"), clock)
+    assert beginning.is_due()
+    beginning.attempt(store.begin)
+    assert not beginning.is_due()
+    clock.advance(1.1)
+    assert beginning.is_due()
+    beginning.attempt(store.begin)
+    clock.advance(1.1)
+    assert not beginning.is_due()
+    assert store.attempts == 2
+
+
+def test_what_was_lost_until_the_store_works_is_recorded() -> None:
+    clock, store = FakeClock(), Store()
+    beginning = Beginning(WorkerPlace("node"), clock)
+    beginning.attempt(store.begin)
+    clock.advance(5.0)
+    writer = Writer(Memory("memory://job"), "workers/0", clock)
+    beginning.report_to(writer)
+    (loss,) = writer._lost
+    assert (loss.kind, loss.what) == (NoticeKind.LOST, "training steps")
+    assert loss.end_ns - loss.start_ns >= 5_000_000_000
+
+
+def test_what_else_fails_is_not_tried_again() -> None:
+    beginning = Beginning(WorkerPlace("node"), FakeClock())
+    beginning.give_up("ImportError: no such thing")
+    assert not beginning.is_due()
+
+
+def test_losses_reach_the_launcher_without_a_disk() -> None:
+    listener = LossListener("test-run")
+    losses = [
+        Notice(NoticeKind.LOST, "step events", "disk full", 5, 9),
+        Notice(NoticeKind.LOST, "scalars", "disk full", 3, 7),
+    ]
+    send_losses("test-run", 2, losses, is_recorded=False)
+    send_losses("test-run", 2, [], is_recorded=False)
+    send_losses("another-run", 3, losses, is_recorded=False)
+    (received,) = listener.close()
+    assert received.notice == Notice(
+        NoticeKind.LOST, "worker 2: step events, scalars", "disk full", 3, 9
+    )
+    assert not received.is_recorded

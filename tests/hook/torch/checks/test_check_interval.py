@@ -1,0 +1,52 @@
+"""Comparisons of workers come as often as they are cheap, at steps that all workers choose."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from sonde.hook.budget import Budget
+from sonde.hook.torch.checks.check_interval import CheckInterval
+from sonde.settings import HookSettings
+
+
+def checked(steps: int, step_seconds: float, price_seconds: float, every: int = 1) -> list[int]:
+    """The steps at which a worker compares whose steps take so long."""
+    budget = Budget(1.0)
+    overhead = SimpleNamespace(budget=budget)
+    session: Any = SimpleNamespace(
+        overhead=overhead, settings=HookSettings(replica_check_every=every)
+    )
+    interval = CheckInterval(session)
+    found = []
+    for step in range(steps):
+        if interval.is_due(step):
+            interval.adapt(step, price_seconds)
+            if interval.is_due(step):
+                found.append(step)
+        budget.step_over(step_seconds, 0.0)
+    return found
+
+
+def test_where_steps_take_long_every_one_is_compared() -> None:
+    assert checked(20, step_seconds=0.5, price_seconds=1e-4) == list(range(20))
+
+
+def test_short_steps_are_compared_close_together_at_first_and_then_at_powers_of_two() -> None:
+    found = checked(200, step_seconds=0.005, price_seconds=1e-4)
+    assert found[:6] == [0, 1, 2, 4, 8, 16]
+    assert [step for step in found if step >= 32] == list(range(32, 200, 32))
+
+
+def test_a_dear_comparison_comes_rarely() -> None:
+    assert len(checked(1000, step_seconds=0.1, price_seconds=0.1)) < 10
+
+
+def test_workers_that_differ_have_steps_in_common() -> None:
+    quick = set(checked(300, step_seconds=0.005, price_seconds=1e-4))
+    slow = set(checked(300, step_seconds=0.005, price_seconds=5e-4))
+    assert len(slow) < len(quick)
+    assert slow <= quick
+
+
+def test_what_was_asked_for_is_the_shortest_interval() -> None:
+    assert checked(10, step_seconds=0.5, price_seconds=0.0, every=3) == [0, 3, 6, 9]
+    assert checked(10, step_seconds=0.5, price_seconds=0.0, every=0) == []

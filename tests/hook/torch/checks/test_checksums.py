@@ -1,0 +1,79 @@
+"""Checksums of models tell workers apart whose parameters differ in a single bit."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from sonde.hook.torch.checks import checksums as taken
+from tests.fakes.session import Recorded, watched
+
+
+def train(changed: float = 0.0, steps: int = 5, workers: int = 2, **settings: int) -> Recorded:
+    """One of several workers; at step 2 a weight of it is changed."""
+    with watched(overhead_percent=1e6, **settings) as recorded:
+        recorded.session.store.assign(replace(recorded.session.store.place, world_size=workers))
+        torch.manual_seed(1)
+        first = nn.Linear(3, 4)
+        network = nn.Sequential(first, nn.Linear(4, 1))
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
+        for step in range(steps):
+            if step == 2:
+                with torch.no_grad():
+                    first.weight[0, 0] += changed
+            network(torch.ones(2, 3)).sum().backward()
+            optimizer.step()
+    return recorded
+
+
+def checksums(recorded: Recorded) -> dict[int, str]:
+    rows = recorded.observations("replica-checksum")
+    assert {row["subject"] for row in rows} <= {"Sequential"}
+    assert all(re.fullmatch("[0-9a-f]{8}", row["detail"]) for row in rows)
+    return {row["step"]: row["detail"] for row in rows}
+
+
+def test_equal_workers_have_equal_checksums_that_change_from_step_to_step() -> None:
+    first, second = (checksums(train(replica_check_every=1)) for _ in range(2))
+    assert first == second
+    assert len(set(first.values())) == 5
+
+
+def test_a_single_changed_weight_is_seen_from_then_on() -> None:
+    first, second = (checksums(train(changed, replica_check_every=1)) for changed in (0.0, 1e-7))
+    assert [first[step] == second[step] for step in range(5)] == [True, True, False, False, False]
+
+
+def test_checksums_come_at_the_interval_asked_for() -> None:
+    assert list(checksums(train(steps=7, replica_check_every=3))) == [0, 3, 6]
+    assert checksums(train(replica_check_every=0)) == {}
+
+
+def test_a_worker_that_trains_alone_has_nobody_to_be_compared_with() -> None:
+    assert checksums(train(workers=1, replica_check_every=1)) == {}
+
+
+def test_sums_of_bit_patterns_see_every_type_of_number() -> None:
+    for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.complex64, torch.bool):
+        values = torch.tensor([1, 0, 1]).to(dtype)
+        total = taken._pattern(values).sum(dtype=torch.int64)
+        assert total != taken._pattern(torch.zeros(3, dtype=dtype)).sum(dtype=torch.int64)
+        assert total == taken._pattern(values.flip(0)).sum(dtype=torch.int64)
+
+
+def test_a_model_counts_as_wrapped_after_its_wrapper_is_gone(tmp_path: Path) -> None:
+    store = f"file://{tmp_path}/store"
+    distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
+    try:
+        with watched(overhead_percent=1e6, replica_check_every=1) as recorded:
+            recorded.session.store.assign(replace(recorded.session.store.place, world_size=2))
+            network = DistributedDataParallel(nn.Linear(3, 1)).module
+            optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
+            network(torch.ones(2, 3)).sum().backward()
+            optimizer.step()
+    finally:
+        distributed.destroy_process_group()
+    assert [row["value"] for row in recorded.observations("replica-checksum")] == [1.0]

@@ -1,0 +1,229 @@
+"""Fingerprints of models: every step has one where there are several workers, quiet or not."""
+
+import gc
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.distributed.algorithms.join import _JoinConfig
+from torch.nn.parallel import DistributedDataParallel as Wrapper
+
+from sonde.hook.torch.checks import checksums, replicas
+from sonde.hook.torch.checks import fingerprints as fingerprints_of
+from sonde.hook.torch.loop import deferred_hooks as quiet
+from tests.fakes.session import Recorded, watched
+
+STEPS = 60
+
+
+@pytest.fixture(autouse=True)
+def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine, too, there are as many quiet steps as there can be."""
+    monkeypatch.setattr(quiet, "_LONGEST_NS", 10**15)
+    monkeypatch.setattr(quiet, "_WATCHING_SECONDS", 1000.0)
+
+
+class DistributedDataParallel(nn.Module):
+    """Looks like a wrapper, by its name."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, *args: Any) -> Any:
+        return self.module(*args)
+
+
+class PostLocalSGDState:
+    """As PyTorch calls it."""
+
+
+def network() -> Any:
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(3, 32), nn.Tanh(), nn.Linear(32, 8), nn.Tanh(), nn.Linear(8, 1))
+
+
+def train(
+    between: Callable[[Any, int], None] = lambda _model, _step: None,
+    *,
+    model: Any = None,
+    workers: int = 2,
+    closely: bool = False,
+    **settings: int,
+) -> Recorded:
+    """One of several workers; something may be done to its model before each step."""
+    with watched(closely=closely, **settings) as recorded:
+        recorded.session.store.assign(replace(recorded.session.store.place, world_size=workers))
+        trained = model() if model else network()
+        own = [one for one in trained.parameters() if one.requires_grad]
+        optimizer = torch.optim.SGD(own, lr=0.01)
+        for step in range(STEPS):
+            between(trained, step)
+            optimizer.zero_grad()
+            trained(torch.ones(2, 3)).sum().backward()
+            optimizer.step()
+    return recorded
+
+
+def rows_of(recorded: Recorded) -> list[dict[str, Any]]:
+    return recorded.observations("replica-fingerprint")
+
+
+def fingerprints(recorded: Recorded) -> dict[int, float]:
+    rows = rows_of(recorded)
+    assert {row["subject"] for row in rows} <= {"Sequential"}
+    assert len({row["step"] for row in rows}) == len(rows)
+    return {row["step"]: row["value"] for row in rows}
+
+
+def test_every_step_has_one_and_quiet_steps_have_the_same() -> None:
+    noted, seen = train(), train(closely=True)
+    closely = {row["step"] for row in noted.observations("batch-hash")}
+    assert len(closely) < STEPS / 2
+    found = fingerprints(noted)
+    assert list(found) == list(range(STEPS))
+    assert len(set(found.values())) == STEPS
+    assert found == fingerprints(seen)
+
+
+def test_each_lies_in_the_time_of_its_step() -> None:
+    recorded = train()
+    ends = {
+        row["step"]: row["start_ns"] + row["duration_ns"]
+        for row in recorded.rows["events"]
+        if row["category"] == "step"
+    }
+    for row in rows_of(recorded):
+        assert ends.get(row["step"] - 1, 0) <= row["time_ns"] < ends[row["step"]]
+
+
+def test_a_model_that_is_another_has_another_one_from_then_on() -> None:
+    def load(model: Any, step: int) -> None:
+        if step == 40:
+            model.load_state_dict({name: one * 1.001 for name, one in model.state_dict().items()})
+
+    first, second = fingerprints(train()), fingerprints(train(load))
+    assert [step for step in range(STEPS) if first[step] != second[step]] == list(range(40, STEPS))
+
+
+def test_a_few_units_of_a_small_layer_are_enough() -> None:
+    def restart(model: Any, step: int) -> None:
+        if step == 40:
+            with torch.no_grad():
+                model[0].weight[[3, 11]] = 0.5
+                model[2].weight[:, [3, 11]] = 0
+
+    first, second = fingerprints(train()), fingerprints(train(restart))
+    assert [step for step in range(STEPS) if first[step] != second[step]] == list(range(40, STEPS))
+
+
+def test_parameters_are_read_where_they_are_by_now() -> None:
+    def move(model: Any, step: int) -> None:
+        if step == 40:
+            for one in model.parameters():
+                one.data = one.data.clone()
+
+    assert fingerprints(train()) == fingerprints(train(move))
+
+
+def test_what_cannot_be_read_at_once_is_left_out() -> None:
+    def turn(model: Any, step: int) -> None:
+        if step == 40:
+            weight = model[0].weight
+            weight.data = weight.data.t().contiguous().t()
+
+    details = {row["step"]: row["detail"] for row in rows_of(train(turn, closely=True))}
+    assert set(range(STEPS)) - details.keys() == {40}
+    assert (details[39], details[41]) == ("0 1 3 5", "1 2 3 5")
+
+
+def test_memory_that_is_gone_is_not_read() -> None:
+    weight = torch.ones(4, 4)
+    assert fingerprints_of._fits(weight)
+    weight.untyped_storage().resize_(0)
+    assert not fingerprints_of._fits(weight)
+    assert checksums._checksum([weight]) == 0
+
+
+def test_a_worker_that_trains_alone_takes_none() -> None:
+    alone = train(workers=1)
+    assert rows_of(alone) == []
+    adapter: Any = alone.session.frameworks.adapters["torch"]
+    assert adapter.modules.quiet.fingerprints is None
+
+
+def test_who_wants_no_comparison_gets_none() -> None:
+    assert rows_of(train(replica_check_every=0)) == []
+
+
+def test_the_weights_are_the_same_with_it() -> None:
+    kept: list[list[float]] = []
+
+    def note(model: Any, step: int) -> None:
+        if step == STEPS - 1:
+            kept.append([one.detach().sum().item() for one in model.parameters()])
+
+    train(note)
+    train(note, workers=1)
+    assert kept[0] == kept[1]
+
+
+def test_four_parameters_stand_for_many_from_the_first_to_the_last() -> None:
+    def deep() -> nn.Module:
+        return nn.Sequential(nn.Linear(3, 4), *(nn.Linear(4, 4) for _ in range(20)))
+
+    assert {row["detail"] for row in rows_of(train(model=deep))} == {"0 13 27 41"}
+
+
+def test_what_is_wrapped_is_said_to_be() -> None:
+    recorded = train(model=lambda: DistributedDataParallel(network()))
+    assert {row["detail"] for row in rows_of(recorded)} == {"wrapped 0 1 3 5"}
+
+
+def test_frozen_parameters_tell_nothing() -> None:
+    def frozen() -> Any:
+        model = network()
+        model[0].requires_grad_(requires_grad=False)
+        return model
+
+    assert {row["detail"] for row in rows_of(train(model=frozen))} == {"2 3 4 5"}
+
+
+def test_no_model_is_kept_alive() -> None:
+    with watched(closely=False) as recorded:
+        recorded.session.store.assign(replace(recorded.session.store.place, world_size=2))
+        model = network()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for _ in range(20):
+            model(torch.ones(2, 3)).sum().backward()
+            optimizer.step()
+        weight = weakref.ref(model[0].weight)
+        del model, optimizer
+        gc.collect()
+        assert weight() is None
+
+
+def test_workers_that_may_run_out_of_data_before_others_are_not_compared() -> None:
+    joined: Any = Wrapper.__new__(Wrapper)
+    nn.Module.__init__(joined)
+    for is_enabled in (True, False):
+        joined._join_config = _JoinConfig(is_enabled, False, True)
+        assert replicas._is_kept_equal(joined) is not is_enabled
+
+
+def test_models_that_are_sharded_or_averaged_later_are_not_compared() -> None:
+    class FullyShardedDataParallel(DistributedDataParallel):
+        pass
+
+    averaged: Any = Wrapper.__new__(Wrapper)
+    nn.Module.__init__(averaged)
+    averaged._comm_hooks = [(print, None)]
+    assert replicas._is_kept_equal(nn.Linear(2, 1))
+    assert replicas._is_kept_equal(averaged)
+    averaged._comm_hooks = [(print, PostLocalSGDState())]
+    assert not replicas._is_kept_equal(averaged)
+    assert not replicas._is_kept_equal(nn.Sequential(FullyShardedDataParallel(nn.Linear(2, 1))))

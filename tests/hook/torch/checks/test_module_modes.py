@@ -1,0 +1,255 @@
+"""Models that are not in the mode of the step they are used in are found, once per change."""
+
+import json
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from sonde.hook.torch.loop import deferred_hooks as quiet
+from tests.fakes.session import Recorded, watched
+
+
+def model() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 1))
+
+
+def train(network: nn.Module, optimizer: torch.optim.Optimizer, steps: int = 3) -> None:
+    for _ in range(steps):
+        optimizer.zero_grad()
+        network(torch.randn(4, 3)).sum().backward()
+        optimizer.step()
+
+
+def evaluate(network: nn.Module, passes: int = 3, *, gradients: bool = False) -> None:
+    with torch.set_grad_enabled(gradients):
+        for _ in range(passes):
+            network(torch.randn(4, 3))
+
+
+def evaluate_loaded(network: nn.Module) -> None:
+    for (batch,) in DataLoader(TensorDataset(torch.randn(12, 3)), batch_size=4):
+        network(batch)
+
+
+@pytest.fixture(params=["every step closely", "quiet steps"])
+def is_close(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """What is said does not depend on it."""
+    monkeypatch.setattr(quiet, "_LONGEST_NS", 10**15)
+    monkeypatch.setattr(quiet, "_WATCHING_SECONDS", 1000.0)
+    return bool(request.param == "every step closely")
+
+
+def found(recorded: Recorded) -> list[tuple[str, int, float, dict[str, Any]]]:
+    rows = recorded.observations("module-mode")
+    assert {row["subject"] for row in rows} <= {"Sequential"}
+    return [
+        (row["mode"], row["step"], row["value"], json.loads(row["detail"] or "{}")) for row in rows
+    ]
+
+
+def test_a_loop_that_switches_modes_is_left_alone() -> None:
+    with watched() as recorded:
+        network = model()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(3):
+            network.train()
+            train(network, optimizer)
+            network.eval()
+            evaluate(network)
+    assert found(recorded) == []
+
+
+def test_training_in_eval_mode_is_said_when_it_begins_and_when_it_ends(is_close: bool) -> None:
+    with watched(closely=is_close) as recorded:
+        network = model()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        train(network, optimizer, 40)
+        network.eval()
+        train(network, optimizer)
+        network.train()
+        train(network, optimizer)
+    wrong = {"is": "eval", "modules": ["1", "2"]}
+    assert found(recorded) == [("train", 40, 2.0, wrong), ("train", 43, 0.0, {})]
+
+
+def fine_tuned(*, is_frozen: bool) -> Recorded:
+    """A trained body goes into eval mode; its last layer learns on under a new optimizer."""
+    with watched() as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+        train(network, torch.optim.SGD(network.parameters(), lr=0.1))
+        network.eval()
+        network[:2].requires_grad_(not is_frozen)
+        trained = [one for one in network.parameters() if one.requires_grad]
+        train(network, torch.optim.SGD(trained, lr=0.1))
+    return recorded
+
+
+def test_frozen_batch_normalization_in_eval_mode_is_not_counted() -> None:
+    assert found(fine_tuned(is_frozen=True)) == [("train", 3, 0.0, {"is": "eval", "modules": []})]
+
+
+def test_batch_normalization_that_learns_in_eval_mode_is_counted() -> None:
+    wrong = {"is": "eval", "modules": ["1"]}
+    assert found(fine_tuned(is_frozen=False)) == [("train", 3, 1.0, wrong)]
+
+
+def test_an_evaluation_with_gradients_is_no_training(is_close: bool) -> None:
+    with watched(closely=is_close) as recorded:
+        network = model()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(3):
+            network.train()
+            train(network, optimizer, 30)
+            network.eval()
+            evaluate(network, gradients=True)
+    assert found(recorded) == []
+
+
+def test_an_evaluation_with_gradients_of_batches_from_a_loader_is_no_training() -> None:
+    with watched() as recorded:
+        network = model()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(3):
+            network.train()
+            train(network, optimizer)
+            network.eval()
+            evaluate_loaded(network)
+    assert found(recorded) == []
+
+
+@pytest.mark.parametrize("has_loader", [False, True])
+def test_who_never_goes_back_after_an_evaluation_with_gradients_is_found_at_once(
+    is_close: bool, has_loader: bool
+) -> None:
+    with watched(closely=is_close) as recorded:
+        network = model()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        train(network, optimizer, 30)
+        network.eval()
+        if has_loader:
+            evaluate_loaded(network)
+        else:
+            evaluate(network, gradients=True)
+        train(network, optimizer)
+    assert found(recorded) == [("train", 30, 2.0, {"is": "eval", "modules": ["1", "2"]})]
+
+
+def test_inputs_that_are_made_adversarial_in_eval_mode_are_no_training() -> None:
+    with watched() as recorded:
+        network = model()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(3):
+            batch = torch.randn(4, 3, requires_grad=True)
+            network.eval()
+            network(batch).sum().backward()
+            network.train()
+            optimizer.zero_grad()
+            assert batch.grad is not None
+            network((batch + batch.grad).detach()).sum().backward()
+            optimizer.step()
+    assert found(recorded) == []
+
+
+def test_gradients_that_are_only_looked_at_after_a_training_are_none() -> None:
+    with watched() as recorded:
+        network = model()
+        train(network, torch.optim.SGD(network.parameters(), lr=0.1))
+        network.eval()
+        network(torch.randn(4, 3)).sum().backward()
+    assert found(recorded) == []
+
+
+def test_a_model_that_was_trained_and_teaches_another_now_is_left_alone() -> None:
+    with watched() as recorded:
+        teacher, network = model(), nn.Linear(3, 1)
+        before = torch.optim.SGD(teacher.parameters(), lr=0.1)
+        train(teacher, before)
+        teacher.eval()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(3):
+            batch = torch.randn(4, 3)
+            (network(batch) - teacher(batch).detach()).square().sum().backward()
+            optimizer.step()
+    assert recorded.observations("module-mode") == []
+
+
+def test_a_wrapped_model_is_the_same_as_the_one_inside() -> None:
+    with watched() as recorded:
+        network = model()
+        wrapper = nn.DataParallel(network)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(3):
+            wrapper.train()
+            train(wrapper, optimizer)
+            wrapper.eval()
+            evaluate(network, gradients=True)
+    assert recorded.observations("module-mode") == []
+
+
+def test_a_single_module_in_eval_mode_is_named() -> None:
+    with watched() as recorded:
+        network = model()
+        network[1].eval()
+        train(network, torch.optim.SGD(network.parameters(), lr=0.1))
+    assert found(recorded) == [("train", 0, 1.0, {"is": "train", "modules": ["1"]})]
+
+
+def test_an_evaluation_in_training_mode_is_found() -> None:
+    with watched() as recorded:
+        network = model()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        train(network, optimizer)
+        evaluate(network)
+    assert found(recorded) == [("eval", 0, 2.0, {"is": "train", "modules": ["1", "2"]})]
+
+
+def test_modules_that_are_the_same_in_both_modes_do_not_count() -> None:
+    with watched() as recorded:
+        network = nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.0), nn.LSTM(4, 4))
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(2):
+            network(torch.randn(4, 3))[0].sum().backward()
+            optimizer.step()
+        evaluate(network)
+    assert found(recorded) == [("eval", 0, 0.0, {"is": "train", "modules": []})]
+
+
+def test_a_teacher_in_a_training_step_is_left_alone() -> None:
+    with watched() as recorded:
+        network, teacher = model(), model().eval()
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(3):
+            batch = torch.randn(4, 3)
+            with torch.no_grad():
+                wanted = teacher(batch)
+            (network(batch) - wanted).square().sum().backward()
+            optimizer.step()
+    assert recorded.observations("module-mode") == []
+
+
+def test_a_model_that_is_run_in_training_and_not_trained_is_left_alone() -> None:
+    with watched() as recorded:
+        backbone, head = model().eval(), nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+        for _ in range(3):
+            head(backbone(torch.randn(4, 3))).sum().backward()
+            optimizer.step()
+    assert recorded.observations("module-mode") == []
+
+
+def test_a_model_that_was_trained_and_is_frozen_now_is_left_alone() -> None:
+    with watched() as recorded:
+        network = model()
+        before = torch.optim.SGD(network.parameters(), lr=0.1)
+        network(torch.randn(4, 3)).sum().backward()
+        before.step()
+        network.eval().requires_grad_(False)
+        prompt = nn.Parameter(torch.zeros(4, 3))
+        optimizer = torch.optim.SGD([prompt], lr=0.1)
+        for _ in range(3):
+            network(torch.randn(4, 3) + prompt).sum().backward()
+            optimizer.step()
+    assert recorded.observations("module-mode") == []

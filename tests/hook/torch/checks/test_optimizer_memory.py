@@ -1,0 +1,118 @@
+"""What optimizers remember tells how large gradients were at steps that nobody looked at."""
+
+from collections.abc import Callable
+from math import sqrt
+from typing import Any
+
+import pytest
+import torch
+from torch.optim import Optimizer
+
+from sonde.hook.torch.checks.optimizer_memory import Remembered
+from tests.fakes.session import watched
+
+KINDS: list[Callable[..., Optimizer]] = [
+    *(torch.optim.Adam, torch.optim.AdamW, torch.optim.NAdam, torch.optim.RAdam),
+    torch.optim.RMSprop,
+]
+
+
+def parameters(**options: Any) -> list[torch.nn.Parameter]:
+    torch.manual_seed(0)
+    return [torch.nn.Parameter(torch.randn(4, 3, **options)) for _ in range(2)]
+
+
+def train(optimizer: Optimizer, norms: list[float]) -> None:
+    """Steps with gradients of these norms; the last ones are left, as they are before a step."""
+    for norm in norms:
+        optimizer.step()
+        give(optimizer, norm)
+
+
+def give(optimizer: Optimizer, norm: float) -> None:
+    owned = optimizer.param_groups[0]["params"]
+    drawn = [torch.randn(4, 3) for _ in owned]
+    length = sqrt(sum(float(one.square().sum()) for one in drawn))
+    for parameter, gradient in zip(owned, drawn, strict=True):
+        parameter.grad = (gradient * norm / length).to(parameter.dtype)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_mean_of_all_norms_since_the_time_before_is_told(
+    kind: Callable[..., Optimizer],
+) -> None:
+    optimizer, remembered = kind(parameters(), lr=1e-3), Remembered()
+    give(optimizer, 5.0)
+    train(optimizer, [7.0] * 3)
+    assert remembered.norm_since(optimizer) is None
+
+    norms = [1.0, 2.0, 3.0, 4.0] * 5
+    train(optimizer, norms)
+    used = [7.0, *norms[:-1]]  # the last one is not yet
+
+    found = remembered.norm_since(optimizer)
+    group = optimizer.param_groups[0]
+    kept = group["betas"][1] if "betas" in group else group["alpha"]
+    weights = [kept ** (len(used) - 1 - place) for place in range(len(used))]
+    squares = [norm**2 * weight for norm, weight in zip(used, weights, strict=True)]
+    assert found == pytest.approx(sqrt(sum(squares) / sum(weights)), rel=1e-3)
+
+
+def test_one_gradient_that_is_far_too_large_is_told_once() -> None:
+    optimizer, remembered = torch.optim.Adam(parameters(), lr=1e-3), Remembered()
+    give(optimizer, 1.0)
+    train(optimizer, [1.0] * 10)
+    remembered.norm_since(optimizer)
+    train(optimizer, [1.0] * 30 + [1e4] + [1.0] * 30)
+    found = remembered.norm_since(optimizer)
+    assert found is not None
+    assert 1e3 < found < 1e4
+
+    train(optimizer, [1.0] * 30)
+    assert (remembered.norm_since(optimizer) or 0.0) < 30
+
+
+def test_looks_that_are_near_each_other_are_one() -> None:
+    optimizer, remembered = torch.optim.Adam(parameters(), lr=1e-3), Remembered()
+    give(optimizer, 1.0)
+    found = []
+    for _ in range(21):
+        train(optimizer, [1.0])
+        found.append(remembered.norm_since(optimizer))
+    assert [place for place, one in enumerate(found) if one is not None] == [8, 16]
+
+
+def test_what_does_not_remember_or_not_precisely_tells_nothing() -> None:
+    plain = torch.optim.SGD(parameters(), lr=0.1, momentum=0.9)
+    coarse = torch.optim.Adam(parameters(dtype=torch.bfloat16), lr=1e-3)
+    for optimizer in (plain, coarse):
+        remembered = Remembered()
+        give(optimizer, 1.0)
+        for _ in range(3):
+            train(optimizer, [1.0] * 20)
+            assert remembered.norm_since(optimizer) is None
+
+
+def test_parameters_that_have_no_gradients_for_a_while_are_not_compared() -> None:
+    owned = parameters()
+    optimizer, remembered = torch.optim.Adam(owned, lr=1e-3), Remembered()
+    give(optimizer, 1.0)
+    train(optimizer, [1.0] * 20)
+    remembered.norm_since(optimizer)
+    train(optimizer, [1.0] * 20)
+    owned[0].grad = None
+    assert remembered.norm_since(optimizer) is None
+
+
+def test_a_spike_between_two_looks_is_recorded() -> None:
+    with watched(overhead_percent=100.0) as recorded:
+        model = torch.nn.Linear(4, 2)
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+        for step in range(40):
+            optimizer.zero_grad()
+            (model(torch.randn(8, 4)).square().mean() * (1e4 if step == 27 else 1.0)).backward()
+            optimizer.step()
+    between = recorded.scalars("gradient_norm/between")
+    largest = max(between, key=lambda step: between[step])
+    assert 27 < largest <= 36
+    assert between[largest] > 100 * sorted(between.values())[len(between) // 2]

@@ -1,0 +1,113 @@
+"""Time spent on output is told by the line of the script that makes it."""
+
+import builtins
+import io
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from sonde.hook.session import Session
+from sonde.hook.torch.data.output_time import OutputTime
+from sonde.hook.torch.patching.patches import Patches
+from sonde.settings import HookSettings, WorkerPlace
+from tests.fakes.clock import FakeClock
+
+
+class SlowText(io.StringIO):
+    """A file whose every write takes two milliseconds of a clock."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    def write(self, text: str) -> int:
+        self.clock.advance(0.002)
+        return super().write(text)
+
+
+class Timed:
+    """Output that is timed in this thread, and what is told of it."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.file = SlowText(self.clock)
+        self.session = Session(WorkerPlace(node="node-a"), HookSettings(), self.clock)
+        self.session.thread.claim()
+        self.session.state.switch_on()
+        self.patches = Patches()
+        self.told: dict[tuple[str, str], float] = {}
+        vars(self.session.recorder)["observe"] = self._observe
+        output = OutputTime(self.session)
+        output.attach(self.patches)
+        self.session.listeners._begin[-1]()
+
+    def _observe(self, _kind: str, subject: str, value: float, detail: str) -> None:
+        self.told[subject.partition(" ")[0], json.loads(detail)["by"]] = value
+
+    def flush(self) -> None:
+        self.session.listeners.flush()
+
+
+@pytest.fixture
+def timed() -> Iterator[Timed]:
+    original = builtins.print
+    made = Timed()
+    yield made
+    made.patches.undo()
+    assert builtins.print is original
+
+
+def print_slowly(file: Any, count: int = 5) -> None:
+    for number in range(count):
+        print("step", number, file=file, end="")
+
+
+def log_slowly(file: Any) -> None:
+    log = logging.getLogger("slow")
+    handler = logging.StreamHandler(file)
+    log.addHandler(handler)
+    log.warning("%s", "a line")
+    log.removeHandler(handler)
+
+
+def test_printing_and_logging_are_told_with_their_lines(timed: Timed) -> None:
+    print_slowly(timed.file)
+    log_slowly(timed.file)
+    timed.flush()
+    assert timed.told == {
+        ("print_slowly", "print"): pytest.approx(5 * 4 * 0.002),  # two words, a space, an end
+        ("log_slowly", "logging"): pytest.approx(0.002),
+    }
+    assert timed.file.getvalue() == "step 0step 1step 2step 3step 4a line\n"
+
+
+def test_a_tensor_that_is_printed_counts_once(timed: Timed) -> None:
+    print(torch.ones(2), file=timed.file, end="")
+    timed.flush()
+    line = "test_a_tensor_that_is_printed_counts_once"
+    assert timed.told == {(line, "print"): pytest.approx(2 * 0.002)}
+
+
+def test_other_threads_and_times_without_training_are_not_counted(timed: Timed) -> None:
+    thread = threading.Thread(target=print_slowly, args=(timed.file,))
+    thread.start()
+    thread.join()
+    timed.session.state.switch_off()
+    print_slowly(timed.file)
+    timed.flush()
+    assert timed.told == {}
+
+
+def test_output_that_raises_raises_as_before(timed: Timed) -> None:
+    timed.file.close()
+    with pytest.raises(ValueError, match="closed file"):
+        print_slowly(timed.file, 1)
+    timed.file = SlowText(timed.clock)
+    print_slowly(timed.file)
+    timed.flush()
+    assert timed.told

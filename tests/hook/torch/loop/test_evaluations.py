@@ -1,0 +1,453 @@
+"""Each evaluation is one named result: the mean over its samples, at its training step."""
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+import sonde.hook.torch.loop.deferred_hooks as quiet_module
+from tests.fakes.session import Recorded, watched
+
+functional: Any = torch.nn.functional
+
+
+@pytest.fixture(autouse=True, params=[True, False], ids=["every step", "buffered steps"])
+def closely(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Both ways in which the hook sees a step give the same results."""
+    monkeypatch.setattr(quiet_module, "_LONGEST_NS", 10**15)
+    monkeypatch.setattr(quiet_module, "_WATCHING_SECONDS", 1000.0)
+    return bool(request.param)
+
+
+def data(size: int) -> TensorDataset:
+    points = torch.randn(size, 4)
+    return TensorDataset(points, (points[:, 0] > 0).long())
+
+
+def classifier() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+
+
+class Script:
+    """A plain training loop on a loader."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(0)
+        self.model: Any = classifier()
+        self.train_set, self.val_set = data(40), data(20)
+        self.train_loader = DataLoader(self.train_set, batch_size=8, shuffle=True)
+        self.val_loader = DataLoader(self.val_set, batch_size=8)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+    def epoch(self) -> None:
+        self.model.train()
+        for points, labels in self.train_loader:
+            self.optimizer.zero_grad()
+            functional.cross_entropy(self.model(points), labels).backward()
+            self.optimizer.step()
+
+    def evaluate(self, loader: Iterable[Any], model: Any = None) -> float:
+        """The mean over all samples, as scripts compute it."""
+        model = model or self.model
+        model.eval()
+        total = count = 0.0
+        with torch.no_grad():
+            for points, labels in loader:
+                total += functional.cross_entropy(model(points), labels).item() * len(points)
+                count += len(points)
+        return total / count
+
+
+def recorded_of(run: Callable[[Script], None], closely: bool) -> list[dict[str, Any]]:
+    with watched(closely=closely) as recorded:
+        run(Script())
+    return evaluations_of(recorded)
+
+
+def evaluations_of(recorded: Recorded) -> list[dict[str, Any]]:
+    return [
+        {"name": row["subject"], "step": row["step"], "loss": row["value"]}
+        | json.loads(row["detail"])
+        for row in recorded.observations("evaluation")
+    ]
+
+
+def summary(evaluations: list[dict[str, Any]]) -> list[tuple[str, int, int, Any]]:
+    return [
+        (one["name"], one["step"], one["samples"], pytest.approx(one["loss"], rel=1e-6))
+        for one in evaluations
+    ]
+
+
+def test_an_evaluation_is_the_mean_over_its_samples_though_the_last_batch_is_smaller(
+    closely: bool,
+) -> None:
+    results = []
+
+    def run(script: Script) -> None:
+        for _ in range(3):
+            script.epoch()
+            results.append(script.evaluate(script.val_loader))
+
+    found = recorded_of(run, closely)
+
+    assert summary(found) == [
+        ("validation", 5, 20, results[0]),
+        ("validation", 10, 20, results[1]),
+        ("validation", 15, 20, results[2]),
+    ]
+    assert found[0]["data"].startswith("loader at test_evaluations.py:")
+    assert [one["eval_steps"] for one in found] == [[0, 2], [3, 5], [6, 8]]
+
+
+def test_both_splits_evaluated_by_one_function_are_two_series(closely: bool) -> None:
+    results = []
+
+    def run(script: Script) -> None:
+        for _ in range(2):
+            script.epoch()
+            results.append(script.evaluate(DataLoader(script.train_set, batch_size=16)))
+            results.append(script.evaluate(script.val_loader))
+
+    found = recorded_of(run, closely)
+
+    assert summary(found) == [
+        ("train (evaluated)", 5, 40, results[0]),
+        ("validation", 5, 20, results[1]),
+        ("train (evaluated)", 10, 40, results[2]),
+        ("validation", 10, 20, results[3]),
+    ]
+    assert [one.get("is_training_data", False) for one in found] == [True, False] * 2
+
+
+def test_one_data_set_evaluated_in_two_phases_of_training_is_one_series(closely: bool) -> None:
+    def phase(script: Script) -> None:
+        script.epoch()
+        script.evaluate(script.val_loader)
+
+    def run(script: Script) -> None:
+        phase(script)
+        phase(script)  # from another line
+
+    found = recorded_of(run, closely)
+    assert [(one["name"], one["step"]) for one in found] == [("validation", 5), ("validation", 10)]
+
+
+def test_an_epoch_function_called_from_several_lines_evaluates_one_series(closely: bool) -> None:
+    points = torch.randn(12, 4)
+    labels = (points[:, 0] > 0).long()
+
+    def epoch(script: Script) -> None:
+        script.epoch()
+        with torch.no_grad():
+            for inputs, targets in script.val_loader:
+                functional.cross_entropy(script.model(inputs), targets)
+            functional.cross_entropy(script.model(points), labels)
+
+    def run(script: Script) -> None:
+        epoch(script)
+        epoch(script)
+        epoch(script)
+
+    found = recorded_of(run, closely)
+    assert [(one["name"], one["step"], one["samples"]) for one in found] == [
+        *(("validation", 5, 20), ("evaluation", 5, 12)),
+        *(("validation", 10, 20), ("evaluation", 10, 12)),
+        *(("validation", 15, 20), ("evaluation", 15, 12)),
+    ]
+
+
+def test_an_epoch_function_that_trains_another_model_begins_a_series(closely: bool) -> None:
+    points = torch.randn(12, 4)
+    labels = (points[:, 0] > 0).long()
+
+    def epoch(script: Script) -> None:
+        script.epoch()
+        with torch.no_grad():
+            functional.cross_entropy(script.model(points), labels)
+
+    def run(script: Script) -> None:
+        epoch(script)
+        other = Script()
+        epoch(other)
+
+    found = recorded_of(run, closely)
+    assert [one["name"] for one in found] == ["evaluation", "evaluation 2"]
+
+
+def test_a_notebook_cell_that_runs_again_goes_on_with_its_series(closely: bool) -> None:
+    cell = (
+        "script.epoch()\nwith torch.no_grad():\n"
+        "    cross_entropy(script.model(points), labels)\nscript.evaluate(script.val_loader)\n"
+    )
+    points = torch.randn(12, 4)
+    space = {"points": points, "labels": (points[:, 0] > 0).long(), "torch": torch}
+
+    def run(script: Script) -> None:
+        for _ in range(2):
+            code = compile(cell, "/tmp/ipykernel_1/12345.py", "exec")
+            exec(code, space | {"script": script, "cross_entropy": functional.cross_entropy})
+
+    found = recorded_of(run, closely)
+    assert [one["name"] for one in found] == ["evaluation", "evaluation 2"] * 2
+
+
+def test_one_data_set_evaluated_twice_in_a_pause_gives_two_series(closely: bool) -> None:
+    def check(script: Script) -> None:
+        script.evaluate(script.val_loader)
+
+    def run(script: Script) -> None:
+        for _ in range(2):
+            script.epoch()
+            check(script)
+            check(script)  # of attacked inputs, for example
+
+    names = [one["name"] for one in recorded_of(run, closely)]
+    assert names == ["validation", "validation 2"] * 2
+
+
+def test_one_loop_over_several_loaders_gives_a_series_for_each(closely: bool) -> None:
+    def run(script: Script) -> None:
+        others = [DataLoader(data(size), batch_size=8) for size in (24, 32)]
+        for _ in range(2):
+            script.epoch()
+            for loader in others:
+                script.evaluate(loader)
+
+    found = recorded_of(run, closely)
+
+    assert [(one["name"], one["samples"]) for one in found] == [
+        ("evaluation", 24),
+        ("evaluation 2", 32),
+    ] * 2
+
+
+def test_a_data_set_that_is_built_anew_for_every_evaluation_stays_one_series(
+    closely: bool,
+) -> None:
+    def run(script: Script) -> None:
+        for _ in range(3):
+            script.epoch()
+            script.evaluate(DataLoader(data(16), batch_size=8))
+
+    assert [one["name"] for one in recorded_of(run, closely)] == ["evaluation"] * 3
+
+
+def test_a_rebuilt_data_set_stays_one_series_though_the_old_one_is_still_alive(
+    closely: bool,
+) -> None:
+    """Trainers that remove unused columns keep every copy in a reference cycle for a while."""
+    alive = []
+
+    def run(script: Script) -> None:
+        for _ in range(3):
+            script.epoch()
+            for size in (20, 12):
+                alive.append(data(size))
+                script.evaluate(DataLoader(alive[-1], batch_size=8))
+
+    found = [(one["name"], one["samples"]) for one in recorded_of(run, closely)]
+    assert found == 3 * [("evaluation", 20), ("evaluation 2", 12)]
+
+
+def test_tensors_without_a_loader_are_told_apart_by_their_call_sites(closely: bool) -> None:
+    results = []
+
+    def run(script: Script) -> None:
+        x_val, y_val = script.val_set.tensors
+        x_train, y_train = script.train_set.tensors
+        for _ in range(2):
+            script.epoch()
+            script.model.eval()
+            with torch.no_grad():
+                results.append(functional.cross_entropy(script.model(x_train), y_train).item())
+                results.append(functional.cross_entropy(script.model(x_val), y_val).item())
+
+    found = recorded_of(run, closely)
+
+    assert summary(found) == [
+        ("train (evaluated)", 5, 40, results[0]),
+        ("validation", 5, 20, results[1]),
+        ("train (evaluated)", 10, 40, results[2]),
+        ("validation", 10, 20, results[3]),
+    ]
+    assert found[1]["data"].startswith("call at test_evaluations.py:")
+
+
+def test_losses_that_are_sums_over_a_batch_become_means(closely: bool) -> None:
+    results = []
+
+    def run(script: Script) -> None:
+        for _ in range(2):
+            script.epoch()
+            script.model.eval()
+            total = 0.0
+            with torch.no_grad():
+                for points, labels in script.val_loader:
+                    total += functional.cross_entropy(
+                        script.model(points), labels, reduction="sum"
+                    ).item()
+            results.append(total / 20)
+
+    assert [one[3] for one in summary(recorded_of(run, closely))] == results
+
+
+def test_a_loader_that_reads_one_batch_ahead_feeds_its_last_batch_too(closely: bool) -> None:
+    def one_ahead(loader: Iterable[Any]) -> Iterator[Any]:
+        iterator = iter(loader)
+        current = next(iterator)
+        for following in iterator:
+            yield current
+            current = following
+        yield current
+
+    def run(script: Script) -> None:
+        for _ in range(2):
+            script.epoch()
+            script.evaluate(one_ahead(script.val_loader))
+
+    assert [one["samples"] for one in recorded_of(run, closely)] == [20, 20]
+
+
+def test_an_evaluation_that_runs_twice_in_a_row_is_two_results(closely: bool) -> None:
+    def run(script: Script) -> None:
+        script.epoch()
+        for _ in range(2):
+            script.evaluate(script.val_loader)
+        script.epoch()
+
+    found = recorded_of(run, closely)
+
+    assert [(one["name"], one["samples"]) for one in found] == [("validation", 20)] * 2
+
+
+class Task(nn.Module):
+    """Holds a model and its loss, as libraries of image models do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = classifier()
+
+    def forward(self, points: Tensor, labels: Tensor) -> Any:
+        return functional.cross_entropy(self.model(points), labels)
+
+
+def test_a_model_inside_a_task_and_its_moving_average_are_evaluated_apart(closely: bool) -> None:
+    results: dict[str, list[float]] = {"validation": [], "validation (ema)": []}
+
+    def run(script: Script) -> None:
+        task = Task()
+        averaged = copy.deepcopy(task.model)
+        for parameter in averaged.parameters():
+            parameter.requires_grad_(False)
+        optimizer = torch.optim.SGD(task.parameters(), lr=0.1)
+        for _ in range(3):
+            task.train()
+            for points, labels in script.train_loader:
+                optimizer.zero_grad()
+                task(points, labels).backward()
+                optimizer.step()
+                with torch.no_grad():
+                    for kept, new in zip(
+                        averaged.parameters(), task.model.parameters(), strict=True
+                    ):
+                        kept.lerp_(new, 0.1)
+            results["validation"].append(script.evaluate(script.val_loader, task.model))
+            results["validation (ema)"].append(script.evaluate(script.val_loader, averaged))
+
+    found = recorded_of(run, closely)
+
+    by_name = {name: [one["loss"] for one in found if one["name"] == name] for name in results}
+    assert by_name == {name: pytest.approx(values) for name, values in results.items()}
+    assert [one["step"] for one in found] == [5, 5, 10, 10, 15, 15]
+
+
+class Agent(nn.Module):
+    """Is never called itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.actor, self.critic = classifier(), nn.Linear(4, 1)
+
+    def loss(self, points: Tensor, labels: Tensor) -> Any:
+        values = self.critic(points).squeeze(1)
+        return (
+            functional.cross_entropy(self.actor(points), labels) + (values - labels).square().mean()
+        )
+
+
+def test_parts_of_an_agent_that_are_called_directly_have_a_forward_phase(closely: bool) -> None:
+    with watched(closely=closely) as recorded:
+        agent = Agent()
+        optimizer = torch.optim.SGD(agent.parameters(), lr=0.1)
+        for _ in range(8):
+            optimizer.zero_grad()
+            agent.loss(torch.randn(4, 4), torch.randint(0, 2, (4,))).backward()
+            optimizer.step()
+
+    assert recorded.phases(step=6).count("forward") == 2
+
+
+def test_a_model_that_only_acts_between_steps_has_no_evaluations(closely: bool) -> None:
+    def run(script: Script) -> None:
+        for _ in range(5):
+            script.model.eval()
+            with torch.no_grad():
+                for _ in range(4):
+                    script.model(torch.randn(1, 4)).argmax()
+            script.epoch()
+
+    assert recorded_of(run, closely) == []
+
+
+def test_one_loop_over_the_names_of_splits_gives_a_series_for_each(closely: bool) -> None:
+    results: dict[str, list[float]] = {"train (evaluated)": [], "validation": []}
+
+    def estimate_loss(script: Script) -> None:
+        script.model.eval()
+        for split in ["train", "val"]:
+            points, labels = (script.train_set if split == "train" else script.val_set).tensors
+            losses = []
+            with torch.no_grad():
+                for first in (0, 8):
+                    outputs = script.model(points[first : first + 8])
+                    losses.append(
+                        functional.cross_entropy(outputs, labels[first : first + 8]).item()
+                    )
+            name = "train (evaluated)" if split == "train" else "validation"
+            results[name].append(sum(losses) / 2)
+
+    def run(script: Script) -> None:
+        for _ in range(2):
+            script.epoch()
+            estimate_loss(script)
+
+    found = recorded_of(run, closely)
+
+    assert [(one["name"], one["samples"]) for one in found] == [
+        ("train (evaluated)", 16),
+        ("validation", 16),
+    ] * 2
+    for name, values in results.items():
+        assert [one["loss"] for one in found if one["name"] == name] == pytest.approx(values)
+
+
+def test_a_model_whose_weights_were_made_in_inference_mode_is_a_reference(closely: bool) -> None:
+    """Such tensors do not count their changes."""
+
+    def run(script: Script) -> None:
+        with torch.inference_mode():
+            reference = classifier()
+        for _ in range(2):
+            script.epoch()
+            script.evaluate(script.val_loader)
+            script.evaluate(script.val_loader, reference)
+
+    names = [one["name"] for one in recorded_of(run, closely)]
+    assert names == 2 * ["validation", "validation (reference)"]

@@ -1,0 +1,87 @@
+"""What inspections cost: measured by comparing steps with hooks and steps without."""
+
+from dataclasses import replace
+
+import pytest
+
+from sonde.hook.session import Session
+from sonde.hook.torch.loop import inspection_cost
+from sonde.hook.torch.loop.inspection_cost import InspectionCost
+from sonde.settings import HookSettings, WorkerPlace
+from tests.fakes.clock import FakeClock
+
+MICROSECOND = 1_000
+
+
+class Training:
+    """A training thread whose CPU time is moved by hand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._cpu_ns = 0
+        monkeypatch.setattr(inspection_cost, "thread_cpu_ns", lambda: self._cpu_ns)
+        self._clock = FakeClock()
+        hook = replace(HookSettings(), profile=())
+        self.session = Session(WorkerPlace(node="node-a"), hook, self._clock)
+        self.cost = InspectionCost(self.session)
+
+    def train(self, steps: int, microseconds: int, *, is_stopped: bool = False) -> None:
+        self.session.steps.counts["train"] += steps
+        self._cpu_ns += steps * microseconds * MICROSECOND
+        if not is_stopped:
+            self._clock.advance(steps * microseconds / 1e6)
+
+    def inspect(self, microseconds: int, *, has_evaluated: bool = False) -> None:
+        self.cost.hooks_return()
+        self.train(1, microseconds)
+        self.cost.hooks_leave(has_evaluated=has_evaluated)
+        self.cost.settle()
+
+
+def test_what_an_inspected_step_takes_longer_than_others_is_on_the_account(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    training = Training(monkeypatch)
+    training.cost.hooks_leave(has_evaluated=False)
+    training.train(100, 500)
+
+    training.inspect(3500)
+
+    assert training.session.overhead.budget.hook_seconds == pytest.approx(0.003)
+
+
+def test_what_hooks_have_timed_themselves_is_not_counted_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    training = Training(monkeypatch)
+    training.cost.hooks_leave(has_evaluated=False)
+    training.train(100, 500)
+    training.cost.hooks_return()
+    training.train(1, 3500)
+    training.session.overhead.budget.step_over(0.0035, 0.002)
+    training.cost.hooks_leave(has_evaluated=False)
+
+    training.cost.settle()
+
+    assert training.session.overhead.budget.hook_seconds == pytest.approx(0.003)
+
+
+def test_an_evaluation_is_not_taken_for_the_cost_of_an_inspection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    training = Training(monkeypatch)
+    training.cost.hooks_leave(has_evaluated=False)
+    training.train(100, 500)
+
+    training.inspect(90_000, has_evaluated=True)
+
+    assert training.session.overhead.budget.hook_seconds == 0.0
+
+
+def test_nothing_is_compared_where_the_clock_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    training = Training(monkeypatch)
+    training.cost.hooks_leave(has_evaluated=False)
+    training.train(100, 500, is_stopped=True)
+
+    training.inspect(3500)
+
+    assert training.session.overhead.budget.hook_seconds == 0.0

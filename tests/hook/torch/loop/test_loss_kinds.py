@@ -1,0 +1,81 @@
+"""What losses come from: the first of each kind is told, in quiet steps, too."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sonde.hook.torch.loop import deferred_hooks as quiet
+from tests.fakes.session import Recorded, watched
+
+Loss = Callable[[Tensor, int], Tensor]
+
+STEPS = 40
+
+
+@pytest.fixture(autouse=True)
+def without_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine, too, there are as many quiet steps as there can be."""
+    monkeypatch.setattr(quiet, "_LONGEST_NS", 10**15)
+    monkeypatch.setattr(quiet, "_WATCHING_SECONDS", 1000.0)
+
+
+def train(
+    loss: Loss, *, closely: bool = False, needed: tuple[str, ...] = ("loss-kind",)
+) -> Recorded:
+    with watched(closely=closely, needed=needed) as recorded:
+        torch.manual_seed(1)
+        model = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for step in range(STEPS):
+            optimizer.zero_grad()
+            root: Any = loss(model(torch.ones(4, 3)), step)
+            root.backward()
+            optimizer.step()
+    return recorded
+
+
+def kinds(recorded: Recorded) -> list[tuple[int, str]]:
+    return [(row["step"], row["subject"]) for row in recorded.observations("loss-kind")]
+
+
+def rebuilds_then_names(output: Tensor, step: int) -> Tensor:
+    if step < 33:
+        return functional.mse_loss(output, torch.zeros_like(output))
+    return functional.cross_entropy(output, torch.zeros(4, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("closely", [True, False])
+def test_another_loss_is_told_with_its_first_step(closely: bool) -> None:
+    recorded = train(rebuilds_then_names, closely=closely)
+    assert kinds(recorded) == [(0, "MseLossBackward0"), (33, "NllLossBackward0")]
+
+
+def test_what_only_scales_a_loss_makes_no_other_one() -> None:
+    assert kinds(train(lambda output, step: output.mean() / (1 + step % 3))) == [
+        (0, "MeanBackward0")
+    ]
+
+
+def test_losses_that_take_turns_are_told_once() -> None:
+    def now_and_then(output: Tensor, step: int) -> Tensor:
+        return output.mean() if step % 4 else output.mean() + output.square().sum()
+
+    assert kinds(train(now_and_then)) == [(0, "AddBackward0"), (1, "MeanBackward0")]
+
+
+def test_the_numbers_of_all_steps_are_recorded_all_the_same() -> None:
+    noted, seen = train(rebuilds_then_names), train(rebuilds_then_names, closely=True)
+    losses = [
+        [row["value"] for row in one.rows["scalars"] if row["name"] == "loss"]
+        for one in (noted, seen)
+    ]
+    assert len(losses[0]) == STEPS
+    assert losses[0] == losses[1]
+
+
+def test_who_does_not_need_it_is_not_told() -> None:
+    assert kinds(train(rebuilds_then_names, needed=())) == []

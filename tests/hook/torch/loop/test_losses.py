@@ -1,0 +1,133 @@
+"""The true loss, whoever divided or scaled it on its way to backward."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from sonde.clock import SystemClock
+from sonde.hook.session import Session
+from sonde.hook.steps import FinishedStep
+from sonde.hook.torch.loop.losses import Losses
+from sonde.hook.torch.tensors.device_scalars import Scalars
+from sonde.settings import HookSettings, WorkerPlace
+from sonde.store.format import SCALARS
+
+
+class Bench:
+    """Losses, and what they have recorded of one step."""
+
+    def __init__(self, folder: Path) -> None:
+        self.session = Session(WorkerPlace("node", str(folder)), HookSettings(), SystemClock())
+        self.losses = Losses(self.session, Scalars(self.session))
+
+    def recorded(self) -> dict[str, float]:
+        self.losses.optimizer_stepped(0)
+        for listener in self.session.listeners.steps:
+            listener(FinishedStep("train", 0, 0, 1))
+        rows = self.session.recorder.rows.of(SCALARS)
+        return {str(row[0]): float(row[4]) for row in rows}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def loss_of(value: float) -> torch.Tensor:
+    return torch.tensor(value, requires_grad=True) * torch.ones(1).squeeze()
+
+
+def test_a_loss_that_nobody_touched_is_itself(bench: Bench) -> None:
+    bench.losses.root(loss_of(0.7))
+    assert bench.recorded() == {"loss": pytest.approx(0.7)}
+
+
+def test_what_a_framework_says_it_divides_is_the_loss_before_that(bench: Bench) -> None:
+    true = loss_of(0.1)
+    assert bench.losses.divides(3, "a loop", true)
+    bench.losses.root(true / 3)
+    bench.losses.undivided()
+    expected = {"loss": true.item(), "loss/root": (true / 3).item(), "loss/factor": 3}
+    assert bench.recorded() == expected
+
+
+def test_where_only_the_divisor_is_known_it_is_multiplied_again(bench: Bench) -> None:
+    for value in (1.0, 3.0):
+        bench.losses.divides(2, "a loop")
+        bench.losses.root(loss_of(value) / 2)
+        bench.losses.undivided()
+    assert bench.recorded() == {"loss": 2.0, "loss/root": 1.0, "loss/factor": 2}
+
+
+def test_the_outermost_framework_has_the_word(bench: Bench) -> None:
+    assert bench.losses.divides(4, "a loop")
+    assert not bench.losses.divides(2, "a loop inside it", loss_of(9.0))
+    bench.losses.root(loss_of(0.5))
+    assert bench.recorded()["loss"] == 2.0
+
+
+def test_it_holds_only_until_it_is_over(bench: Bench) -> None:
+    bench.losses.divides(4, "a loop")
+    bench.losses.undivided()
+    bench.losses.root(loss_of(0.5))
+    assert bench.recorded() == {"loss": 0.5}
+
+
+def test_a_divided_loss_is_known_again_even_if_it_was_scaled(bench: Bench) -> None:
+    true = loss_of(0.1)
+    divided = true / 3
+    scaled = divided * 1024
+    bench.losses.divided(true, divided, 3, "a loop")
+    bench.losses.scaled(divided, scaled)
+    bench.losses.root(scaled)
+    assert bench.recorded()["loss"] == true.item()
+
+
+def test_another_root_is_not_taken_for_the_divided_one(bench: Bench) -> None:
+    true = loss_of(0.1)
+    bench.losses.divided(true, true / 3, 3, "a loop")
+    other = loss_of(0.5)
+    bench.losses.root(other)
+    assert bench.recorded() == {"loss": 0.5}
+
+
+def test_what_the_script_has_stored_elsewhere_is_not_asked_for(bench: Bench) -> None:
+    stored: list[torch.Tensor] = []
+    asked: list[int] = []
+
+    def store(tensor: torch.Tensor) -> int:
+        stored.append(tensor)
+        return len(stored) - 1
+
+    def fetch(place: int) -> torch.Tensor:
+        asked.append(place)
+        return stored[place]
+
+    with torch.autograd.graph.saved_tensors_hooks(store, fetch):
+        loss = loss_of(0.7) / torch.tensor(2.0)
+    bench.losses.root(loss)
+
+    assert stored
+    assert asked == []
+
+
+def test_losses_of_a_loop_whose_steps_nobody_sees_do_not_pile_up(bench: Bench) -> None:
+    for value in range(5000):
+        bench.losses.noted(float(value), 1.0, ())
+
+    assert len(bench.losses._roots) < 5000
+    assert bench.recorded()["loss"] > 2500
+
+
+def test_a_loss_far_out_of_range_is_told_before_its_backward_pass(bench: Bench) -> None:
+    jumps: list[bool] = []
+    bench.losses.on_jump.append(lambda: jumps.append(True))
+    bench.losses.root(loss_of(1e9))  # nobody knows yet what is usual
+    for _ in range(64):
+        bench.losses.root(loss_of(0.7))
+    bench.losses.root(loss_of(15.0))  # a hard batch
+    assert jumps == []
+    bench.losses.root(loss_of(1e9))
+    bench.losses.root(loss_of(float("inf")))
+    assert len(jumps) == 2

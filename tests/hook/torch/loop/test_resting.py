@@ -1,0 +1,294 @@
+"""Hooks that rest: steps are counted exactly, losses are the script's own, modules are bare."""
+
+import copy
+import gc
+import pickle
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+import sonde
+import sonde.hook.torch.loop.resting as module
+from sonde.hook.budget import Budget
+from sonde.hook.session import Session
+from tests.fakes.session import Recorded, watched
+
+STEPS = 300
+
+
+@pytest.fixture(autouse=True)
+def spent_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks rest as soon as they may, and return when something is due."""
+    monkeypatch.setattr(Budget, "watches_every_step", False)
+    monkeypatch.setattr(Budget, "inspection_share", lambda *_: 1e9)
+    monkeypatch.setattr(Budget, "steps_until_inspection", lambda *_: 20)
+    monkeypatch.setattr(Budget, "has_room_for_inspection", True)
+    monkeypatch.setattr(module, "_LONGEST_NS", 10**15)
+    monkeypatch.setattr(module, "_LOSS_SHARE", 1e9)
+    monkeypatch.setattr("sonde.hook.torch.loop.deferred_hooks._WORTH_RESTING", 0.0)
+
+
+class Script:
+    """A plain loop; its own account of what it did."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(0)
+        self.model: Any = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+        self.optimizer: Any = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.losses: list[float] = []
+        self.evaluated: list[float] = []
+
+    def loss(self) -> Any:
+        return functional.cross_entropy(self.model(torch.randn(5, 4)), torch.randint(0, 3, (5,)))
+
+    def step(self) -> None:
+        loss = self.loss()
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.losses.append(loss.item())
+
+    def train(self, steps: int = STEPS) -> None:
+        for _ in range(steps):
+            self.step()
+
+    def evaluate(self, batches: int = 3) -> None:
+        self.model.eval()
+        with torch.no_grad():
+            for _ in range(batches):
+                self.evaluated.append(self.loss().item())
+        self.model.train()
+
+
+@contextmanager
+def watched_script() -> Iterator[tuple[Script, Recorded]]:
+    with watched(closely=False, rests=True) as recorded:
+        yield Script(), recorded
+
+
+def hooks_of(model: nn.Module) -> int:
+    return sum(len(one._forward_hooks) + len(one._forward_pre_hooks) for one in model.modules())
+
+
+def test_steps_are_counted_exactly_and_follow_each_other_without_a_gap() -> None:
+    with watched_script() as (script, recorded):
+        script.train()
+
+    steps = [row for row in recorded.rows["events"] if row["category"] == "step"]
+    assert [row["step"] for row in steps] == list(range(STEPS))
+    ends = [row["start_ns"] + row["duration_ns"] for row in steps]
+    assert [row["start_ns"] for row in steps[1:]] == ends[:-1]
+    assert sum("timed" in row["detail"] for row in steps) > STEPS / 2
+
+
+def test_every_step_has_the_loss_that_the_script_saw() -> None:
+    with watched_script() as (script, recorded):
+        script.train()
+
+    assert recorded.scalars("loss") == dict(enumerate(script.losses))
+
+
+def test_modules_have_no_hooks_while_hooks_rest_and_get_them_back() -> None:
+    with watched_script() as (script, recorded):
+        script.train(9)
+        resting = (recorded.session.state.is_resting, hooks_of(script.model))
+        recorded.session.state.catch_up()
+        awake = (recorded.session.state.is_resting, hooks_of(script.model))
+
+    assert resting == (True, 0)
+    assert awake == (False, 2)
+
+
+def test_models_are_copied_and_pickled_while_hooks_rest() -> None:
+    with watched_script() as (script, recorded):
+        script.model.criterion = functional.cross_entropy
+        script.train(9)
+        assert recorded.session.state.is_resting
+        copies = [copy.deepcopy(script.model), pickle.loads(pickle.dumps(script.model))]
+        recorded.session.state.catch_up()
+
+    assert [hooks_of(one) for one in copies] == [0, 0]
+    assert all(one.criterion is script.model.criterion for one in copies)
+
+
+def test_an_evaluation_ends_the_rest_and_is_recorded() -> None:
+    with watched_script() as (script, recorded):
+        for _ in range(3):
+            script.train(40)
+            script.evaluate()
+
+    assert list(recorded.scalars("loss", "eval").values()) == script.evaluated
+    assert recorded.scalars("loss") == dict(enumerate(script.losses))
+
+
+def test_calls_outside_of_training_make_the_hooks_rest_once_they_cost_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Budget, "is_overdrawn", True)
+    with watched_script() as (script, recorded):
+        script.train(1)
+        script.evaluate(20)
+        assert recorded.session.state.is_resting
+        assert hooks_of(script.model) == 0
+        script.train(50)
+
+    assert recorded.session.steps.counts["train"] == 51
+    assert recorded.session.steps.counts["eval"] < 20
+
+
+def test_optimizers_in_turn_make_the_same_steps_as_under_inspection() -> None:
+    def run(recorded: Recorded) -> int:
+        first, second = Script(), Script()
+        for step in range(60):
+            first.step()
+            first.step()
+            second.step()
+            if step % 5 == 0:
+                first.step()
+        return recorded.session.steps.counts["train"]
+
+    with watched(closely=False, rests=True) as recorded:
+        resting = run(recorded)
+    with watched(closely=True) as recorded:
+        inspected = run(recorded)
+
+    assert abs(resting - inspected) <= 1
+
+
+def test_closures_are_counted_with_their_losses() -> None:
+    with watched_script() as (script, recorded):
+
+        def closure() -> Any:
+            script.optimizer.zero_grad()
+            loss = script.loss()
+            loss.backward()
+            script.losses.append(loss.item())
+            return loss
+
+        for _ in range(100):
+            script.optimizer.step(closure)
+
+    assert recorded.session.steps.counts["train"] == 100
+    assert recorded.scalars("loss") == dict(enumerate(script.losses))
+
+
+def test_a_loss_that_is_not_finite_ends_the_rest_and_is_explained() -> None:
+    with watched_script() as (script, recorded):
+        for step in range(100):
+            if step == 70:
+                with torch.no_grad():
+                    script.model[0].weight[0, 0] = float("nan")
+            script.step()
+
+    losses = recorded.scalars("loss")
+    assert min(step for step, loss in losses.items() if loss != loss) == 70  # noqa: PLR0124
+    assert recorded.observations("first-non-finite")
+
+
+def test_inputs_that_are_not_finite_are_named_though_no_hook_has_seen_them() -> None:
+    with watched_script() as (script, recorded):
+        script.train(50)
+        assert recorded.session.state.is_resting
+        batch = torch.randn(5, 4)
+        batch[2, 1] = torch.nan
+        loss: Any = functional.cross_entropy(script.model(batch), torch.randint(0, 3, (5,)))
+        loss.backward()
+        script.optimizer.zero_grad()
+
+    (origin,) = recorded.observations("first-non-finite")
+    assert '"in":"input"' in origin["detail"]
+
+
+def test_clipped_gradient_norms_are_recorded_at_every_step() -> None:
+    norms = []
+    with watched_script() as (script, recorded):
+        for _ in range(100):
+            script.loss().backward()
+            norms.append(nn.utils.clip_grad_norm_(script.model.parameters(), 0.01).item())
+            script.optimizer.step()
+            script.optimizer.zero_grad()
+
+    assert recorded.scalars("gradient_norm") == dict(enumerate(norms))
+    factors = recorded.scalars("clip_factor")
+    assert factors == {step: min(1.0, 0.01 / (norm + 1e-6)) for step, norm in enumerate(norms)}
+
+
+def test_other_hooks_and_functions_are_the_originals_while_hooks_rest() -> None:
+    zero_grad = torch.optim.Optimizer.zero_grad
+    with watched_script() as (script, recorded):
+        replaced = torch.optim.Optimizer.zero_grad
+        script.train(9)
+        assert recorded.session.state.is_resting
+        resting = torch.optim.Optimizer.zero_grad
+        recorded.session.state.catch_up()
+        awake = torch.optim.Optimizer.zero_grad
+
+    assert replaced is awake is not zero_grad
+    assert resting is zero_grad
+
+
+def test_a_loss_of_another_kind_ends_the_rest_and_is_observed_at_its_step() -> None:
+    with watched(closely=False, rests=True, needed=("loss-kind",)) as recorded:
+        script: Any = Script()
+        script.train(70)
+        script.loss = lambda: script.model(torch.randn(5, 4)).square().mean()
+        script.train(30)
+
+    assert [row["step"] for row in recorded.observations("loss-kind")] == [0, 70]
+
+
+def test_learning_rates_are_recorded_where_they_change() -> None:
+    with watched_script() as (script, recorded):
+        for step in range(100):
+            if step == 75:
+                script.optimizer.param_groups[0]["lr"] = 0.05
+            script.step()
+
+    rates = recorded.scalars("learning_rate/0")
+    assert rates[75] == 0.05
+    assert all(rate == (0.05 if step >= 75 else 0.1) for step, rate in rates.items())
+
+
+def test_numbers_of_the_script_belong_to_the_step_that_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with watched_script() as (script, recorded):
+        monkeypatch.setattr(Session, "_current", recorded.session)
+        for step in range(60):
+            script.step()
+            sonde.log(number=step)
+
+    assert recorded.scalars("number") == {step: float(step) for step in range(60)}
+
+
+def test_nothing_is_kept_alive_while_hooks_rest() -> None:
+    with watched(closely=False, rests=True):
+        script = Script()
+        script.train(30)
+        references = [weakref.ref(one) for one in (script.optimizer, script.model)]
+        del script
+        gc.collect()
+        alive = [one() for one in references]
+
+    assert alive == [None, None]
+
+
+def test_hooks_do_not_rest_where_something_is_compiled() -> None:
+    with watched_script() as (script, recorded):
+        torch.compile(script.model, backend="eager")
+        script.train(30)
+        assert not recorded.session.state.is_resting
+
+
+def test_what_is_recorded_less_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SAID_AFTER_STEPS", 100)
+    with watched_script() as (script, recorded):
+        script.train()
+
+    assert "timed for about 1 of" in recorded.said()["phases of steps"]

@@ -1,0 +1,171 @@
+"""Evaluations that a framework names and whose numbers it reports."""
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from sonde.hook.frameworks.torch import PyTorch
+from sonde.hook.torch.loop.evaluation_numbers import reported_loss
+from sonde.hook.torch.loop.evaluations import Evaluations
+from tests.fakes.session import watched
+from tests.hook.torch.loop.test_evaluations import Script, classifier, data, evaluations_of
+
+functional: Any = torch.nn.functional
+
+
+@pytest.fixture(params=[True, False], ids=["every step", "buffered steps"])
+def closely(request: pytest.FixtureRequest) -> bool:
+    """Both ways in which the hook sees a step give the same results."""
+    return bool(request.param)
+
+
+class TitledScript(Script):
+    """Evaluates as a framework does that names its evaluations and reports their numbers."""
+
+    def evaluate_as(self, evaluations: Evaluations, title: str, *loaders: Iterable[Any]) -> float:
+        before = evaluations.entitle(title)
+        losses = [self.evaluate(loader) for loader in loaders]
+        evaluations.report([{f"{title}_loss": loss} for loss in losses])
+        evaluations.entitle(before)
+        return losses[0]
+
+
+def titled(run: Callable[[TitledScript, Evaluations], None], closely: bool) -> list[dict[str, Any]]:
+    with watched(closely=closely) as recorded:
+        torch_adapter = recorded.session.frameworks.adapters["torch"]
+        assert isinstance(torch_adapter, PyTorch)
+        run(TitledScript(), torch_adapter.evaluations)
+    return evaluations_of(recorded)
+
+
+def test_numbers_of_a_framework_go_to_the_evaluations_that_they_are_about(closely: bool) -> None:
+    """An evaluation of several named data sets ends with all their numbers once more."""
+
+    def run(script: TitledScript, evaluations: Evaluations) -> None:
+        script.epoch()
+        before = evaluations.entitle("validation")
+        first = script.evaluate_as(evaluations, "a", script.val_loader)
+        script.evaluate_as(evaluations, "b", DataLoader(data(12), batch_size=8))
+        evaluations.report([{"a_loss": first, "b_loss": 2.0}])
+        evaluations.entitle(before)
+
+    found = titled(run, closely)
+    assert [(one["name"], list(one["metrics"])) for one in found] == [
+        ("a", ["a_loss"]),
+        ("b", ["b_loss"]),
+    ]
+
+
+def test_several_loaders_of_one_evaluation_have_their_own_numbers(closely: bool) -> None:
+    def run(script: TitledScript, evaluations: Evaluations) -> None:
+        script.epoch()
+        other = DataLoader(data(12), batch_size=8)
+        script.evaluate_as(evaluations, "validation", script.val_loader, other)
+
+    found = titled(run, closely)
+    reported = [one["metrics"]["validation_loss"] for one in found]
+    assert [one["samples"] for one in found] == [20, 12]
+    assert reported == pytest.approx([one["loss"] for one in found])
+
+
+def test_an_evaluation_with_a_title_is_one_series_wherever_it_is_started(closely: bool) -> None:
+    """A trainer evaluates while it trains, and the script asks it to evaluate at the end."""
+
+    def run(script: TitledScript, evaluations: Evaluations) -> None:
+        for _ in range(2):
+            script.epoch()
+            script.evaluate_as(evaluations, "validation", script.val_loader)
+        script.evaluate_as(evaluations, "validation", script.val_loader)
+
+    found = titled(run, closely)
+    assert [(one["name"], one["step"]) for one in found] == [
+        ("validation", 5),
+        ("validation", 10),
+        ("validation", 10),
+    ]
+
+
+def test_where_a_pass_has_two_losses_the_one_that_the_framework_reports_counts(
+    closely: bool,
+) -> None:
+    """A validation step may compute the loss of a moving average beside that of the model."""
+
+    class Step(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = classifier()
+            self.average = copy.deepcopy(self.model).requires_grad_(False)
+
+        def forward(self, points: Tensor, labels: Tensor) -> Tensor:
+            loss: Tensor = functional.cross_entropy(self.model(points), labels)
+            if not self.training:
+                functional.cross_entropy(self.average(points), labels)
+            return loss
+
+    losses = []
+    with watched(closely=closely) as recorded:
+        torch_adapter = recorded.session.frameworks.adapters["torch"]
+        assert isinstance(torch_adapter, PyTorch)
+        evaluations, script, step = torch_adapter.evaluations, Script(), Step()
+        optimizer = torch.optim.SGD(step.model.parameters(), lr=0.1)
+        for _ in range(2):
+            for points, labels in script.train_loader:
+                optimizer.zero_grad()
+                step.train()(points, labels).backward()
+                optimizer.step()
+            before = evaluations.entitle("validation")
+            with torch.no_grad():
+                values = [(len(x), step.eval()(x, y).item()) for x, y in script.val_loader]
+            losses.append(sum(rows * value for rows, value in values) / 20)
+            evaluations.report([{"val_loss": losses[-1], "val_accuracy": 0.5}])
+            evaluations.entitle(before)
+
+    found = evaluations_of(recorded)
+    assert [one["loss"] for one in found] == pytest.approx(losses)
+
+
+def test_a_reported_loss_counts_where_a_reference_model_runs_beside_the_trained_one(
+    closely: bool,
+) -> None:
+    """Trainers for preferences compute their loss from both models, and return neither's."""
+
+    def run(script: TitledScript, evaluations: Evaluations) -> None:
+        reference = copy.deepcopy(script.model).requires_grad_(False)
+        script.epoch()
+        before = evaluations.entitle("validation")
+        with torch.no_grad():
+            for points, labels in script.val_loader:
+                functional.cross_entropy(script.model.eval()(points), labels)
+                functional.cross_entropy(reference.eval()(points), labels)
+        evaluations.report([{"eval_loss": 0.25, "eval_margin_loss": 9.0}])
+        evaluations.entitle(before)
+
+    trained, other = titled(run, closely)
+    assert (trained["name"], trained["loss"]) == ("validation", 0.25)
+    assert other["name"] == "validation (reference)"
+    assert "metrics" not in other
+
+
+@pytest.mark.parametrize(
+    ("metrics", "title", "expected"),
+    [
+        ({"loss": 1.0, "mae": 2.0}, "validation", 1.0),
+        ({"val_accuracy": 0.5, "val_loss": 1.0}, "validation", 1.0),
+        ({"val/loss": 1.0}, "validation", 1.0),
+        ({"val_loss/dataloader_idx_1": 1.0}, "validation", 1.0),
+        ({"eval_near_loss": 1.0, "eval_far_loss": 2.0}, "near", 1.0),
+        ({"extra_loss": 1.0}, "extra", 1.0),
+        ({"val_regularization_loss": 1.0}, "validation", None),
+        ({"accuracy": 1.0}, "validation", None),
+    ],
+)
+def test_the_loss_among_reported_numbers_is_known_by_its_name(
+    metrics: dict[str, float], title: str, expected: float | None
+) -> None:
+    assert reported_loss(metrics, title) == expected

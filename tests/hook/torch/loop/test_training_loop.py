@@ -1,0 +1,467 @@
+"""The training loop as PyTorch shows it."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from sonde.hook.torch.tensors import full_values as values
+from sonde.hook.torch.tensors.device_timing import Kernels
+from sonde.hook.torch.tensors.due_tensors import Gather
+from tests.fakes.session import watched
+
+
+def model_and(optimizer: type[torch.optim.Optimizer], **settings: Any) -> tuple[Any, Any]:
+    model = nn.Linear(4, 2)
+    return model, optimizer(model.parameters(), **settings)
+
+
+def loss_of(model: nn.Module) -> Any:
+    return model(torch.ones(3, 4)).square().mean()
+
+
+def test_steps_are_counted_on_when_the_taking_of_tensors_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_arguments: object) -> None:
+        raise RuntimeError("no such tensor")
+
+    monkeypatch.setattr(Gather, "before_update", broken)
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(5):
+            loss_of(model).backward()
+            optimizer.step()
+        failed = recorded.session.guard.failed
+        assert failed.pop("tensors") == "RuntimeError: no such tensor"
+
+    assert len(recorded.scalars("loss")) == 5
+
+
+def test_a_closure_is_called_as_often_as_without_us_and_the_gradients_are_its_own() -> None:
+    calls = 0
+    with watched("gradients:every=1,values") as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        used = []
+
+        def closure() -> Any:
+            nonlocal calls
+            calls += 1
+            optimizer.zero_grad()
+            loss = loss_of(model)
+            loss.backward()
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+            used.append(model.weight.grad.clone())
+
+    assert calls == 3
+    for step, gradient in enumerate(used):
+        found = recorded.values["train", step]["gradient/weight"]
+        assert found.tobytes() == gradient.numpy().tobytes()
+
+
+def test_a_line_search_is_one_step_with_the_loss_it_began_with() -> None:
+    first_losses = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.LBFGS, lr=0.5, max_iter=4)
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = loss_of(model)
+            loss.backward()
+            losses.append(loss.item())
+            return loss
+
+        for _ in range(3):
+            losses: list[float] = []
+            optimizer.step(closure)
+            first_losses.append(losses[0])
+
+    assert list(recorded.scalars("loss").values()) == first_losses
+    assert recorded.session.steps.counts["train"] == 3
+
+
+def test_a_loss_that_the_loop_divides_is_recorded_as_it_was() -> None:
+    true_losses = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(2):
+            parts = []
+            for _ in range(4):
+                loss = loss_of(model)
+                parts.append(loss.item())
+                (loss / 4).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            true_losses.append(sum(parts) / 4)
+
+    assert recorded.scalars("loss") == pytest.approx(dict(enumerate(true_losses)))
+    assert recorded.scalars("loss/factor") == {0: 4.0, 1: 4.0}
+
+
+def test_an_optimizer_that_raises_does_not_end_the_counting() -> None:
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+
+        def closure() -> Any:
+            raise ValueError("a batch that cannot be read")
+
+        with pytest.raises(ValueError, match="cannot be read"):
+            optimizer.step(closure)
+        for _ in range(3):
+            loss_of(model).backward()
+            optimizer.step()
+
+    assert len(recorded.scalars("loss")) == 3
+
+
+@pytest.mark.parametrize("closely", [True, False])
+def test_a_backward_pass_that_raises_is_none(closely: bool) -> None:
+    def refuse(_gradient: torch.Tensor) -> None:
+        raise ValueError("not this time")
+
+    losses = []
+    with watched(closely=closely) as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for step in range(30):
+            if step % 10 == 5:
+                handle = model.weight.register_hook(refuse)
+                with pytest.raises(ValueError, match="not this time"):
+                    (10 * loss_of(model)).backward()
+                handle.remove()
+            loss = loss_of(model)
+            losses.append(loss.item())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    assert list(recorded.scalars("loss").values()) == losses
+
+
+def test_the_gradient_norm_is_the_script_s_own() -> None:
+    norms = []
+    with watched(statistics=("gradients",), overhead_percent=100.0) as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            loss_of(model).backward()
+            gradients = [one.grad for one in model.parameters() if one.grad is not None]
+            norms.append(float(torch.cat([one.reshape(-1) for one in gradients]).norm()))
+            optimizer.step()
+
+    found = recorded.scalars("gradient_norm")
+    assert [found[step] for step in found] == pytest.approx([norms[step] for step in found])
+    assert 0 in found
+
+
+def test_the_norm_before_clipping_and_the_factor_are_recorded() -> None:
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        loss_of(model).backward()
+        norm = float(nn.utils.clip_grad_norm_(model.parameters(), 0.01))
+        optimizer.step()
+
+    assert recorded.scalars("gradient_norm") == {0: pytest.approx(norm)}
+    assert recorded.scalars("clip_factor") == {0: pytest.approx(0.01 / (norm + 1e-6))}
+
+
+def test_learning_rates_are_those_of_the_step() -> None:
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.8)
+        schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+        for _ in range(3):
+            loss_of(model).backward()
+            optimizer.step()
+            schedule.step()
+
+    assert recorded.scalars("learning_rate/0") == {0: 0.8, 1: 0.4, 2: 0.2}
+
+
+def test_after_detaching_nothing_of_us_is_left() -> None:
+    names = [
+        (torch.autograd, "backward"),
+        (torch.autograd, "grad"),
+        (torch, "save"),
+        (torch, "load"),
+        (nn.Module, "__init__"),
+        (torch.optim.Optimizer, "__init__"),
+        (nn.utils, "clip_grad_norm_"),
+        (nn.functional, "cross_entropy"),
+    ]
+    before = [getattr(owner, name) for owner, name in names]
+    with watched():
+        assert all(
+            getattr(owner, name) is not one
+            for (owner, name), one in zip(names, before, strict=True)
+        )
+
+    assert [getattr(owner, name) for owner, name in names] == before
+
+
+def test_a_parameter_that_was_replaced_in_its_optimizer_is_not_recorded_as_it_was() -> None:
+    with watched("weights:every=1,values") as recorded:
+        model: Any = nn.Sequential(nn.Linear(4, 2), nn.Linear(2, 2), nn.Linear(2, 2))
+        optimizer: Any = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(4):
+            if step == 2:
+                model[1] = nn.Linear(2, 2)
+                optimizer.param_groups[0]["params"][2:4] = list(model[1].parameters())
+                replaced = model[1].weight.detach().clone()
+            loss_of(model).backward()
+            optimizer.step()
+
+    found = recorded.values["train", 2]["1.weight"]
+    assert found.tobytes() == replaced.numpy().tobytes()
+
+
+def test_what_is_saved_outside_of_steps_is_written_before_it_fills_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(values, "_MOST_KEPT_BYTES", 1000)
+    with watched() as recorded:
+        tensors = recorded.session.frameworks.tensors
+        assert tensors is not None
+        recorded.session.activate()
+        for number in range(20):
+            tensors.save(f"saved_{number}", torch.ones(100), ("train", 0))
+        kept = tensors._records._values._kept  # type: ignore[attr-defined]
+        assert sum(len(one) for one in kept.values()) <= 2
+
+    assert len(recorded.values["train", 0]) == 20
+
+
+def test_the_loss_scale_is_that_of_its_step() -> None:
+    scales = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        scaler: Any = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=2)
+        for step in range(6):
+            loss = loss_of(model) * (float("inf") if step == 3 else 1.0)
+            scaler.scale(loss).backward()
+            scales.append(scaler.get_scale())
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+
+    assert recorded.scalars("loss_scale") == dict(enumerate(scales))
+
+
+def test_a_process_that_only_serves_data_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sonde.hook.frameworks.torch.get_worker_info", object)
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        loss_of(model).backward()
+        optimizer.step()
+
+    assert recorded.rows["events"] == []
+
+
+@pytest.mark.parametrize("statistics", [(), ("gradients",)])
+def test_kernels_are_built_only_for_who_wants_statistics(
+    monkeypatch: pytest.MonkeyPatch, statistics: tuple[str, ...]
+) -> None:
+    asked = []
+
+    def are_ready_for(_kernels: Kernels, tensor: torch.Tensor) -> bool:
+        asked.append(tensor)
+        return True
+
+    monkeypatch.setattr(Kernels, "are_ready_for", are_ready_for)
+    with watched(statistics=statistics):
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        loss_of(model).backward()
+        optimizer.step()
+
+    assert bool(asked) == bool(statistics)
+
+
+@pytest.mark.parametrize("closely", [True, False])
+@pytest.mark.parametrize("by", ["optimizer", "model"])
+def test_a_batch_whose_gradients_are_thrown_away_is_no_micro_step(closely: bool, by: str) -> None:
+    losses = []
+    with watched(closely=closely) as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for step in range(40):
+            if step % 10 == 7:
+                (10 * loss_of(model)).backward()
+                (optimizer if by == "optimizer" else model).zero_grad()
+            loss = loss_of(model)
+            losses.append(loss.item())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    assert list(recorded.scalars("loss").values()) == losses
+    details = [row["detail"] for row in recorded.rows["events"] if row["category"] == "step"]
+    assert set(details) == {""}
+
+
+@pytest.mark.parametrize("closely", [True, False])
+def test_losses_of_two_backward_calls_on_different_lines_are_added(closely: bool) -> None:
+    sums = []
+    with watched(closely=closely) as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(20):
+            optimizer.zero_grad()
+            real = loss_of(model)
+            real.backward()
+            fake = 3 * loss_of(model)
+            fake.backward()
+            optimizer.step()
+            sums.append(real.item() + fake.item())
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(sums)
+    details = [row["detail"] for row in recorded.rows["events"] if row["category"] == "step"]
+    assert set(details) == {""}
+
+
+@pytest.mark.parametrize("closely", [True, False])
+def test_a_helper_that_calls_backward_is_not_the_place_that_counts(closely: bool) -> None:
+    def learn(loss: Any) -> float:
+        loss.backward()
+        return float(loss.detach())
+
+    sums, means = [], []
+    with watched(closely=closely) as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(10):
+            sums.append(learn(loss_of(model)) + learn(2 * loss_of(model)))
+            optimizer.step()
+            optimizer.zero_grad()
+        for _ in range(10):
+            means.append(sum([learn(loss_of(model)) for _ in range(3)]) / 3)
+            optimizer.step()
+            optimizer.zero_grad()
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(sums + means)
+
+
+def test_parts_of_a_loss_that_are_accumulated_are_divided_and_added() -> None:
+    sums = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(3):
+            total = 0.0
+            for _ in range(2):
+                real, fake = loss_of(model), 3 * loss_of(model)
+                (real / 2).backward()
+                (fake / 2).backward()
+                total += (real.item() + fake.item()) / 2
+            optimizer.step()
+            optimizer.zero_grad()
+            sums.append(total)
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(sums)
+    details = [row["detail"] for row in recorded.rows["events"] if row["category"] == "step"]
+    assert set(details) == {'{"micro_steps":2}'}
+
+
+def test_the_last_of_several_micro_steps_may_have_a_line_of_its_own() -> None:
+    means = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(3):
+            losses = [loss_of(model) for _ in range(4)]
+            for loss in losses[:-1]:
+                loss.backward()
+            losses[-1].backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            means.append(sum([loss.item() for loss in losses]) / 4)
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(means)
+
+
+def test_all_backward_passes_of_a_closure_s_first_call_make_the_loss() -> None:
+    first_losses = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.LBFGS, lr=0.5, max_iter=4)
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            parts = [loss_of(model), 3 * loss_of(model)]
+            for part in parts:
+                (part / 2).backward()
+            return sum(parts) / 2
+
+        first_losses += [optimizer.step(closure).item() for _ in range(3)]
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(first_losses)
+
+
+def test_a_closure_for_weights_further_on_does_not_change_the_loss() -> None:
+    losses = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(3):
+            loss = loss_of(model)
+            loss.backward()
+            losses.append(loss.item())
+
+            def closure() -> Any:
+                optimizer.zero_grad()
+                ahead = 5 * loss_of(model)
+                ahead.backward()
+                return ahead
+
+            optimizer.step(closure)
+            optimizer.zero_grad()
+
+    assert list(recorded.scalars("loss").values()) == losses
+
+
+def test_a_closure_may_make_the_last_of_several_micro_steps() -> None:
+    means = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(3):
+            losses = [loss_of(model) for _ in range(3)]
+
+            def learn(loss: Any) -> Any:
+                (loss / 3).backward()
+                return loss
+
+            optimizer.zero_grad()
+            for loss in losses[:-1]:
+                learn(loss)
+            optimizer.step(lambda learn=learn, loss=losses[-1]: learn(loss))
+            means.append(sum([loss.item() for loss in losses]) / 3)
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(means)
+
+
+def test_two_optimizers_that_train_one_after_the_other_keep_all_their_losses() -> None:
+    losses = []
+    with watched() as recorded:
+        models = [nn.Linear(4, 2) for _ in range(2)]
+        optimizers = [torch.optim.SGD(model.parameters(), lr=0.1) for model in models]
+        for model, optimizer in zip(models, optimizers, strict=True):
+            for _ in range(6):
+                loss = loss_of(model)
+                losses.append(loss.item())
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+
+    assert recorded.scalars("loss") == dict(enumerate(losses))
+
+
+def test_passes_without_synchronization_are_micro_steps_wherever_they_are_called() -> None:
+    means = []
+    with watched() as recorded:
+        model, optimizer = model_and(torch.optim.SGD, lr=0.1)
+        for _ in range(3):
+            model.require_backward_grad_sync = False  # as DDP has it inside of no_sync()
+            first = loss_of(model)
+            first.backward()
+            model.require_backward_grad_sync = True
+            last = 3 * loss_of(model)
+            last.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            means.append((first.item() + last.item()) / 2)
+
+    assert list(recorded.scalars("loss").values()) == pytest.approx(means)

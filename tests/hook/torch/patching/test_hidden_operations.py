@@ -1,0 +1,68 @@
+"""A script's own modes do not see what we do to tensors."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from sonde.hook.torch.patching.hidden_operations import unseen
+from tests.fakes.session import watched
+
+Mode: Any = TorchDispatchMode
+
+
+class Counter(Mode):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def train(steps: int) -> None:
+    model = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(torch.ones(3, 4)).sum().backward()
+        optimizer.step()
+
+
+def test_a_counter_of_operations_counts_the_script_s_own_only() -> None:
+    with Counter() as alone:
+        train(3)
+    with watched("all:every=1,values,histogram"), Counter() as beside_us:
+        train(3)
+
+    assert beside_us.seen == alone.seen
+
+
+def test_a_default_device_is_not_ours() -> None:
+    with torch.device("meta"):
+        made = unseen(lambda: torch.empty(1))()
+
+    assert made.device.type == "cpu"
+
+
+def test_training_that_is_only_imagined_is_not_recorded() -> None:
+    with watched() as recorded:
+        with FakeTensorMode():
+            train(2)
+        train(3)
+
+    assert sorted(recorded.scalars("loss")) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("device", ["meta"])
+def test_a_loss_without_a_value_is_left_out(device: str) -> None:
+    with watched() as recorded:
+        model = nn.Linear(4, 2, device=device)
+        model(torch.ones(3, 4, device=device)).sum().backward()
+        train(1)
+
+    assert sorted(recorded.scalars("loss")) == [0]

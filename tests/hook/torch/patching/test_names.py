@@ -1,0 +1,32 @@
+"""Names, and what is left of asking for them."""
+
+import gc
+import weakref
+
+from sonde.hook.torch.patching.names import callers
+
+
+class Held:
+    """Something that a calling function has in a variable."""
+
+
+def ask() -> str:
+    return next(callers()).f_code.co_name
+
+
+def test_whoever_asks_for_its_callers_is_not_among_them() -> None:
+    assert ask() == "test_whoever_asks_for_its_callers_is_not_among_them"
+
+
+def test_what_callers_hold_is_released_without_the_garbage_collector() -> None:
+    def call() -> "weakref.ref[Held]":
+        held = Held()
+        for frame in callers():
+            assert frame.f_locals is not None
+        return weakref.ref(held)
+
+    gc.disable()
+    try:
+        assert call()() is None
+    finally:
+        gc.enable()

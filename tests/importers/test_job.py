@@ -1,0 +1,85 @@
+"""The job that a recording becomes is there whole, or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.clock import NANOSECONDS
+from sonde.errors import JobExistsError
+from sonde.importers import Intake, JobDraft
+from sonde.importers._job import Told
+from sonde.read.jobs import list_job_names
+from sonde.store.format import EVENTS
+from tests.fakes.clock import START_NS, FakeClock
+from tests.fakes.job import FakeJob
+
+ROW = ("step", "step", "main", START_NS, NANOSECONDS, 0, "train", "")
+
+
+def fill(draft: JobDraft) -> None:
+    Intake(draft, lambda _size: None).worker(Told(0, "box")).add_rows(EVENTS, [ROW])
+
+
+def test_nobody_sees_it_before_it_is_whole(tmp_path: Path) -> None:
+    with JobDraft(str(tmp_path), "trace", FakeClock()) as draft:
+        fill(draft)
+        assert list_job_names(str(tmp_path)) == []
+        draft.publish(("x",), "/")
+        assert list_job_names(str(tmp_path)) == ["trace"]
+    assert [one.name for one in tmp_path.iterdir()] == ["trace"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_nothing_is_left_of_one_that_was_given_up(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    def give_up() -> None:
+        with JobDraft(str(tmp_path), "trace", FakeClock()) as draft:
+            fill(draft)
+            raise error
+
+    with pytest.raises(error):
+        give_up()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_name_that_is_taken_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    FakeJob(str(tmp_path / "trace")).end()
+    with pytest.raises(JobExistsError, match="--name"):
+        JobDraft(str(tmp_path), "trace", FakeClock())
+
+
+def test_a_name_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "trace").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(JobExistsError, match="is a link"):
+        JobDraft(str(tmp_path), "trace", FakeClock())
+
+
+def test_a_job_that_took_the_name_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    with JobDraft(str(tmp_path), "trace", FakeClock()) as draft:
+        fill(draft)
+        other = FakeJob(str(tmp_path / "trace")).end()
+        before = other.stored()
+        with pytest.raises(JobExistsError):
+            draft.publish(("x",), "/")
+    assert other.stored() == before
+
+
+def test_drafts_of_imports_that_were_killed_go_after_a_day(tmp_path: Path) -> None:
+    left = tmp_path / ".import-old-12345678" / "workers"
+    left.mkdir(parents=True)
+    (left / "x").touch()
+    modified_ns = (left / "x").stat().st_mtime_ns
+    with JobDraft(str(tmp_path), "a", FakeClock(modified_ns + 3600 * NANOSECONDS)):
+        assert left.exists()
+    with JobDraft(str(tmp_path), "a", FakeClock(modified_ns + 25 * 3600 * NANOSECONDS)):
+        assert not left.parent.exists()
+
+
+def test_what_it_wrote_is_parquet(tmp_path: Path) -> None:
+    with JobDraft(str(tmp_path), "trace", FakeClock()) as draft:
+        fill(draft)
+        draft.publish(("x",), "/")
+    files = {one.suffix for one in (tmp_path / "trace" / "workers").rglob("*") if one.is_file()}
+    assert files == {".parquet", ".json"}

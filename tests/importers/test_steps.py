@@ -1,0 +1,52 @@
+"""Steps and phases told from names alone."""
+
+import numpy as np
+
+from sonde.importers._steps import Operations, Step, Training, find_training
+from sonde.records.step import NO_STEP
+
+Named = tuple[str, int, int]
+
+
+def operations(*rows: Named, lane: str = "main thread", device: str = "cpu") -> Operations:
+    """Name, start and end of each."""
+    return Operations(
+        [name for name, _, _ in rows],
+        [lane] * len(rows),
+        [device] * len(rows),
+        np.array([start for _, start, _ in rows], dtype=np.int64),
+        np.array([end - start for _, start, end in rows], dtype=np.int64),
+        np.full(len(rows), -1, dtype=np.int64),
+    )
+
+
+def test_nothing_is_made_up_where_nothing_is_named() -> None:
+    found = find_training(operations(("aten::mm", 0, 10), ("forward_hook", 10, 20)))
+    assert not found.steps
+    assert not found.phases
+
+
+def test_a_recording_of_nothing_shows_nothing() -> None:
+    assert not find_training(operations()).steps
+
+
+def test_an_optimizer_that_clears_gradients_does_not_step() -> None:
+    rows = [("Optimizer.zero_grad#SGD.zero_grad", 0, 5), ("Optimizer.step#SGD.step", 10, 20)]
+    assert find_training(operations(*rows)).phases == [("optimizer", 10, 20)]
+
+
+def test_what_a_device_repeats_of_the_names_is_no_step() -> None:
+    assert not find_training(operations(("ProfilerStep#3", 0, 10), device="cuda:0")).steps
+
+
+def test_steps_that_are_told_in_another_way_stand() -> None:
+    found = find_training(operations(("step 1", 0, 10)), [Step(8, 5, 9), Step(7, 0, 5)])
+    assert [one.number for one in found.steps] == [7, 8]
+
+
+def test_an_instant_between_two_steps_belongs_to_none() -> None:
+    training = Training([Step(1, 10, 20), Step(2, 30, 40)])
+    assert [training.step_of(moment) for moment in (5, 10, 19, 20, 30, 40)] == [
+        *(NO_STEP, 1, 1, NO_STEP),
+        *(2, NO_STEP),
+    ]

@@ -1,0 +1,71 @@
+"""Rules whose windows are a few steps are spared those in which nothing happened."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from sonde.engine.runner import Runner
+from sonde.read.event_queries import Eventful
+from sonde.read.job_data import JobData
+from sonde.read.window import Window
+from sonde.records.finding import Finding
+from sonde.records.need import Observations, Steps
+from sonde.rules import Rule
+from sonde.rules._rule import State
+from tests.fakes.job import FakeJob
+
+
+class Listens(Rule):
+    """Is something said?"""
+
+    needs = (Observations("said"),)
+    window_steps: ClassVar[int] = 2
+    skips_quiet: ClassVar[bool] = True
+
+    def check(self, window: Window, state: State) -> Iterator[Finding]:
+        state.setdefault("shown", []).append(window.first_step)
+        for one in window.observations("said"):
+            yield self.finding("It was said.", step=one.step)
+
+    def summary(self, state: State) -> dict[str, list[float]]:
+        return {"shown": state.get("shown", [])}
+
+
+def trained(*said: int, steps: int = 120) -> FakeJob:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(steps):
+        if step in said:
+            worker.observation("said", "model", step)
+        worker.step(step, {"forward": 0.1})
+        if step == 80:
+            worker.step(0, {"forward": 0.1}, mode="eval")
+    worker.flush()
+    return job.end()
+
+
+def shown(job: FakeJob) -> object:
+    runner = Runner(JobData(job.backend, job.clock), [Listens()])
+    runner.advance()
+    [evaluation] = runner.evaluations
+    return evaluation.summary["shown"]
+
+
+def test_windows_with_something_in_them_and_the_next_are_shown() -> None:
+    # one in fifty steps and the last are shown whatever they hold
+    assert shown(trained(7, 62)) == [0, 6, 8, 50, 62, 64, 100, 118]
+
+
+def test_what_happens_after_the_last_step_belongs_to_the_last_window() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(5):
+        worker.step(step, {"forward": 0.1})
+    worker.observation("said", "model", 5).flush()
+    assert shown(job.end()) == [0, 4]
+
+
+def test_an_evaluation_counts_for_those_who_need_its_steps() -> None:
+    job = trained(7)
+    data = JobData(job.backend, job.clock)
+    places = Eventful(data, data.legs[0], 2, (Steps("eval"),))
+    assert [place for place in range(60) if place in places] == [0, 25, 40, 41, 50]

@@ -1,0 +1,205 @@
+"""Every figure of every table: it stands in the page, and equals what numpy makes of the numbers.
+
+What is not here is in the tests of the charts, or in those of the published example.
+"""
+
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sonde.client.reports import report_of
+from sonde.clock import NANOSECONDS, iso
+from sonde.drawing.cells import symbol, written
+from sonde.report.build import Report
+from tests.fakes.clock import START_NS
+from tests.fakes.reported import (
+    LEAD_SECONDS,
+    PHASES,
+    STEPS,
+    TICK_SECONDS,
+    TICKS,
+    Reported,
+    reported_job,
+)
+
+OUTLIERS = np.arange(0, STEPS, 25)
+METRICS = {
+    "CPU utilization": ("cpu.utilization_percent",),
+    "I/O wait": ("cpu.iowait_percent",),
+    "CPU memory": ("memory.used_percent",),
+    "GPU utilization": ("gpu.utilization_percent/gpu0", "gpu.utilization_percent/gpu1"),
+    "GPU memory": ("gpu.memory_used_percent/gpu0", "gpu.memory_used_percent/gpu1"),
+}
+
+
+class Tables(HTMLParser):
+    """The tables of a page by the names of their charts: what is written, and what is sorted by."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.rows: dict[str, list[list[tuple[str, float | None]]]] = {}
+        self._chart = ""
+        self._is_cell = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if tag == "figure":
+            self._chart = str(named["data-chart"])
+            self.rows[self._chart] = []
+        if tag == "tr":
+            self.rows[self._chart].append([])
+        if tag == "td":
+            value = named.get("data-value")
+            self.rows[self._chart][-1].append(("", None if value is None else float(value)))
+            self._is_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "td":
+            self._is_cell = False
+
+    def handle_data(self, data: str) -> None:
+        if self._is_cell:
+            row = self.rows[self._chart][-1]
+            row[-1] = (row[-1][0] + data, row[-1][1])
+
+
+@pytest.fixture(scope="module")
+def made() -> Reported:
+    return reported_job()
+
+
+@pytest.fixture(scope="module")
+def report(made: Reported) -> Report:
+    return report_of(made.jobs[0].backend, made.jobs[0].clock, runs_rules=True)
+
+
+def table(report: Report, name: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = report.document["tables"][name]["rows"]
+    return rows
+
+
+def starts(made: Reported, worker: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """When training steps begin, in seconds: after every 50 of them there is an evaluation."""
+    before = np.concatenate([[0.0], np.cumsum(made.durations(worker))[:-1]])
+    return LEAD_SECONDS + before + 0.25 * (np.arange(STEPS) // 50)
+
+
+def test_every_value_of_a_table_stands_in_the_page(report: Report) -> None:
+    drawn = Tables(report.html).rows
+    tables = {name: one["rows"] for name, one in report.document["tables"].items()}
+    compared = 0
+    for name, rows in tables.items():
+        if not drawn.get(name):  # single figures, which are the next test
+            continue
+        body = drawn[name][1:]
+        assert len(body) == len(rows), name
+        for row, cells in zip(rows, body, strict=True):
+            for (column, value), (text, sortable) in zip(row.items(), cells, strict=True):
+                if isinstance(value, float | int):
+                    assert sortable == pytest.approx(float(value), rel=1e-5), (name, column)
+                    compared += 1
+                elif isinstance(value, str) and column not in ("unit", "time"):
+                    assert text == value.replace("`", ""), (name, column)
+    assert compared > 200
+
+
+def test_and_so_do_single_figures(report: Report) -> None:
+    for one in table(report, "job_details"):
+        assert f">{written(one['value'], one['unit'])}<" in report.html
+
+
+def test_units_stand_beside_numbers(report: Report) -> None:
+    for cells, row in zip(
+        Tables(report.html).rows["resources"][1:], table(report, "resources"), strict=True
+    ):
+        assert cells[2][0] == symbol(row["unit"])
+        assert cells[4][0] == written(row["p50"], row["unit"])
+
+
+def test_machines_during_outliers_are_compared_sample_by_sample(
+    made: Reported, report: Report
+) -> None:
+    times = TICK_SECONDS * np.arange(TICKS)
+    begins, ends = starts(made, 1), starts(made, 1) + made.durations(1)
+    steps = np.array(
+        [[one <= at < end for one, end in zip(begins, ends, strict=True)] for at in times]
+    )
+    during = steps[:, OUTLIERS].any(axis=1)
+    normal = steps.any(axis=1) & ~during
+    rows = {row["metric"]: row for row in table(report, "outlier_system")}
+    assert set(rows) == set(METRICS)
+    for metric, names in METRICS.items():
+        values = np.mean([made.samples["node-b"][name] for name in names], axis=0)
+        expected = (values[normal].mean(), values[during].mean())
+        assert (rows[metric]["normal"], rows[metric]["outliers"]) == pytest.approx(
+            expected, rel=1e-5
+        )
+        assert rows[metric]["difference"] == pytest.approx(expected[1] - expected[0], abs=1e-3)
+
+
+def test_outliers_say_when_they_were_and_how_much_longer_they_took(
+    made: Reported, report: Report
+) -> None:
+    rows = {row["step"]: row for row in table(report, "step_outliers")}
+    assert sorted(rows) == OUTLIERS.tolist()
+    waits = made.phases[1][:, 0]
+    usual = np.median(np.delete(waits, OUTLIERS))
+    for step, row in rows.items():
+        assert row["worker"] == 1
+        assert row["excess"] == pytest.approx(waits[step] - usual)
+        at_ns = START_NS + round(float(starts(made, 1)[step]) * NANOSECONDS)
+        assert row["time"][:23] == iso(at_ns)[:23]
+    lost = made.durations(1)[OUTLIERS] - np.median(np.delete(made.durations(1), OUTLIERS))
+    share = 100 * lost.sum() / sum(made.durations(worker).sum() for worker in (0, 1))
+    note = report.document["notes"]["step_outliers"]
+    assert note.startswith("8 training steps took longer")
+    assert f"({share:.1f} % of the time of all steps)" in note.replace("\u202f", " ")
+
+
+def test_the_rest_of_the_figures_of_steps(made: Reported, report: Report) -> None:
+    for row in table(report, "step_statistics"):
+        if row["mode"] == "train":
+            assert row["deviation"] == pytest.approx(made.durations(row["worker"]).std())
+        else:
+            assert (row["steps"], row["mean"]) == (4, pytest.approx(0.25))
+    spent = np.concatenate([made.phases[0], made.phases[1]])
+    rows = {row["phase"]: row for row in table(report, "phase_time")}
+    for place, phase in enumerate(PHASES):
+        row = rows[phase.replace("_", " ")]
+        assert row["mean"] == pytest.approx(spent[:, place].mean())
+        assert row["p50"] == pytest.approx(np.median(spent[:, place]))
+
+
+def test_the_rest_of_the_figures_of_machines(made: Reported, report: Report) -> None:
+    for row in table(report, "batch_size"):
+        node = row["gpu"].split()[0]
+        cpu = np.percentile(made.samples[node]["cpu.utilization_percent"], 95)
+        assert row["cpu_p95"] == pytest.approx(cpu, rel=1e-6)
+    for name, held_up, least in (
+        ("cpu_bottleneck/0", "cpu.utilization_percent", 90),
+        ("io_bottleneck/0", "cpu.iowait_percent", 50),
+    ):
+        for row in table(report, name):
+            samples = made.samples[row["node"]]
+            gpus = np.mean([samples[f"gpu.utilization_percent/gpu{one}"] for one in (0, 1)], axis=0)
+            both = (gpus < 10) & (samples[held_up] > least)
+            assert row["held_up"] == pytest.approx(100 * both.mean())
+            assert row["samples"] == TICKS
+
+
+def test_rules_are_told_as_they_stand(made: Reported, report: Report) -> None:
+    standing = {one["rule"]: one for one in report.document["rules"]}
+    rows = [
+        row
+        for name, one in report.document["tables"].items()
+        if name.startswith("rules/")
+        for row in one["rows"]
+    ]
+    assert {row["rule"] for row in rows} == set(standing)
+    for row in rows:
+        one = standing[row["rule"]]
+        assert (row["triggered"], row["datapoints"]) == (one["triggered"], one["datapoints"])
+    assert standing["StepOutlier"]["datapoints"] == 2 * (STEPS + 4)  # of both modes

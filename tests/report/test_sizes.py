@@ -1,0 +1,55 @@
+"""How large a report is: for a node, for a rack, for a thousand."""
+
+from pathlib import Path
+
+import pytest
+
+from sonde.client.reports import report_of
+from sonde.records.chart import Curve, LineChart
+from sonde.report.build import MOST_BYTES
+from sonde.report.size_limit import trimmed
+from tests.fakes.stores import Shape, hostile, write_job
+
+TYPICAL_BYTES = 1_000_000
+
+
+@pytest.mark.parametrize("nodes", [1, 64, 1000])
+def test_it_stays_small_however_many_nodes(nodes: int, tmp_path: Path) -> None:
+    shape = Shape(seconds=60, nodes=nodes, cores=2, workers=min(nodes, 8))
+    backend = write_job(str(tmp_path), "fleet", shape)
+    report = report_of(backend)
+    assert report.document["failed"] == {}
+    size = len(report.html.encode())
+    assert size < (TYPICAL_BYTES if nodes < 1000 else MOST_BYTES)
+    assert ('class="coarse"' in report.html) == (nodes > 1)
+    if nodes > 64:
+        assert f"of {nodes:,} nodes" in report.html
+
+
+def test_names_of_a_hostile_store_stay_texts(tmp_path: Path) -> None:
+    backend = hostile(str(tmp_path))
+    report = report_of(backend)
+    assert report.document["failed"] == {}
+    assert "<img" not in report.html
+    assert "<script>alert" not in report.html
+
+
+def chart(points: int) -> LineChart:
+    values = tuple(float(one) for one in range(points))
+    curve = Curve(label="a", values=values)
+    return LineChart(title="a", x=values, x_title="Step", curves=(curve,))
+
+
+def test_the_largest_pictures_lose_their_data_first() -> None:
+    specs = {"large": chart(5000), "small": chart(10)}
+    asked: list[set[str] | None] = []
+
+    def written(kept: set[str] | None) -> str:
+        asked.append(kept)
+        sizes = specs if kept is None else kept
+        return "x" * (100 + sum(1000 if name == "small" else 90_000 for name in sizes))
+
+    trimmed(written, specs, 200_000)
+    assert asked == [None]
+    trimmed(written, specs, 50_000)
+    assert asked[-1] == {"small"}

@@ -1,0 +1,56 @@
+"""Scalars over steps as curves."""
+
+from math import isfinite
+
+from sonde.results.curves import curves_over_steps, losses_over_steps
+from tests.fakes.job import FakeJob
+
+
+def _tones(*names: str) -> list[tuple[str, str]]:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(2):
+        for name in names:
+            worker.scalar(name, step, 1.0, mode="eval").scalar(name, step, 2.0)
+    worker.flush()
+    chart = curves_over_steps(job.end().job().scalars().to_arrow(), "Losses")
+    assert chart is not None
+    return [(one.label, one.tone) for one in chart.curves]
+
+
+def test_training_comes_before_what_it_is_compared_with_and_modes_have_their_colors() -> None:
+    assert _tones("loss") == [("loss (train)", "train"), ("loss (eval)", "eval")]
+
+
+def test_of_several_scalars_each_has_a_color_of_its_own() -> None:
+    assert {tone for _, tone in _tones("accuracy", "loss")} == {""}
+
+
+def test_evaluations_are_drawn_at_their_training_steps_beside_the_training_loss() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(10):
+        worker.scalar("loss", step, 10.0 - step).scalar("loss", step, 99.0, mode="eval")
+    worker.flush()
+    evaluations = [
+        {"name": "train (evaluated)", "step": 5, "loss": 4.5},
+        {"name": "validation", "step": 5, "loss": 5.5},
+        {"name": "validation", "step": 10, "loss": 3.5},
+        {"name": "accuracy only", "step": 10, "loss": None},
+    ]
+    rows = job.end().job().losses.reduced().to_arrow()
+
+    chart = losses_over_steps(rows, "Losses", evaluations)
+
+    assert chart is not None
+    assert [one.label for one in chart.curves] == ["loss", "train (evaluated)", "validation"]
+    trained, _, validation = chart.curves
+    assert max(value for value in trained.values if value is not None and isfinite(value)) == 10
+    points = {
+        x: value
+        for x, value in zip(chart.x, validation.values, strict=True)
+        if value is not None and isfinite(value)
+    }
+    assert points == {5.0: 5.5, 10.0: 3.5}
+    assert validation.has_markers
+    assert not trained.has_markers

@@ -1,0 +1,155 @@
+"""Answers that are plain values print well, too: status, lives, windows, phases, calls."""
+
+import numpy as np
+import pytest
+
+from sonde.errors import UsageError
+from sonde.records.chart import Bars
+from sonde.records.python_profile import PythonProfiler
+from tests.fakes.job import FakeJob
+from tests.fakes.python_profile import FakeProfile
+from tests.fakes.training import with_losses, with_observations, with_tensors
+from tests.results import test_loading as loading
+from tests.results.test_python_profile import HELPER, MAIN, MODEL, profiled
+
+
+def test_a_summary_is_a_dictionary_that_prints_as_the_status() -> None:
+    summary = with_losses([0.5, 0.25]).job().summary
+    assert summary["state"] == "completed"
+    assert summary == dict(summary)
+    assert "last loss      0.25 (train, step 1)" in repr(summary)
+
+
+def test_lives_are_rows_with_what_became_of_each() -> None:
+    fake = FakeJob()
+    worker = fake.worker(rank=3, device="cuda:1")
+    worker.step(0, {"forward": 0.1}).flush()
+    lives = fake.end().job().lives
+    [row] = lives.to_pandas().to_dict("records")
+    assert (row["rank"], row["node"], row["device"]) == (3, "node-a", "cuda:1")
+    assert lives[0].info.rank == 3
+    assert "cuda:1" in repr(lives)
+    assert repr(FakeJob().end().job().lives) == "no worker has started"
+
+
+def test_windows_of_python_say_their_steps() -> None:
+    windows = profiled().job().python().windows
+    assert windows.to_pandas()["steps"].tolist() == ["train 0–2"]
+    assert "train 0–2" in repr(windows)
+
+
+def test_calls_are_a_tree_whose_children_lie_below_their_parents() -> None:
+    calls = profiled().job().python().flame()
+    rows = calls.to_pandas()
+    assert rows["function"].tolist() == [MAIN[0], HELPER[0], MODEL[0]]
+    assert rows["parent"].tolist() == [-1, 0, 0]
+    assert rows["depth"].tolist() == [0, 1, 1]
+    assert rows["total_seconds"].tolist() == pytest.approx([0.036, 0.024, 0.012])
+    assert "  augment (user/helper.py:1)" in repr(calls)
+    top, below = calls.plot().document()["lanes"]
+    assert [one["label"] for one in below["spans"]] == [HELPER[0], MODEL[0]]
+    assert top["spans"][0]["end"] == pytest.approx(0.036)
+    assert below["spans"][1]["start"] == pytest.approx(below["spans"][0]["end"])
+
+
+def test_functions_are_ordered_by_how_often_they_were_called() -> None:
+    fake = FakeJob()
+    worker = fake.worker()
+    profile = FakeProfile(worker).takes((MAIN,), 0.001, 9_000_000, calls=1)
+    profile.takes((MAIN, HELPER), 0.002, 1_000_000, calls=500)
+    worker.step(0, {"forward": 0.010})
+    profile.write(PythonProfiler.CPROFILE)
+    worker.flush()
+    python = fake.end().job().python()
+    assert python.top(1, by="calls").rows[0].name == HELPER[0]
+    with pytest.raises(UsageError, match="Known: self, total, calls"):
+        python.top(by="looks")
+
+
+def test_nothing_to_compare_says_why() -> None:
+    python = profiled().job().python()
+    assert "lie in train alone" in repr(python.modes())
+    assert "took 50 times as long" in repr(python.outliers(factor=50))
+
+
+def test_a_rule_that_was_not_asked_is_named() -> None:
+    judgement = with_losses([1.0]).job().check("LossSpike")
+    assert judgement["loss_spike"].rule == "LossSpike"
+    with pytest.raises(UsageError, match="Asked: LossSpike"):
+        judgement["VanishingGradient"]
+
+
+def test_a_tensor_is_a_frame_of_its_usual_reductions() -> None:
+    fake = with_tensors({"layer.weight": ("weights", lambda _: [3.0, -4.0])}, 3, at=[0, 2])
+    tensor = fake.job().tensor("layer.weight")
+    rows = tensor.to_pandas()
+    assert rows["step"].tolist() == [0, 2]
+    assert rows["l2_norm"].tolist() == [5, 5]
+    assert rows["min"].tolist() == [-4, -4]
+    assert tensor.plot().document()["title"] == "l2_norm of layer.weight"
+
+
+def test_histograms_of_a_tensor_are_frames_that_count_every_value() -> None:
+    values = np.array([0.0, 0.0, 1.0, 1.1, -8.0])
+    fake = with_tensors({"layer.weight": ("weights", lambda _: values)}, 1, at=[0])
+    tensor = fake.job().tensor("layer.weight")
+    for rows in (tensor.histogram(0).to_pandas(), tensor.histograms().to_pandas()):
+        assert rows["count"].sum() == len(values)
+        assert rows["from"].is_monotonic_increasing
+    zeros = tensor.histograms().to_pandas().query("`from` == 0 and to == 0")
+    assert zeros["count"].tolist() == [2]
+
+
+def test_quantiles_are_told_of_steps_with_a_histogram_only() -> None:
+    fake = with_tensors({"layer.weight": ("weights", lambda _: [1.0, 2.0, 3.0])}, 2, at=[0, 1])
+    said = repr(fake.job().tensor("layer.weight").quantiles())
+    assert said.startswith("quantiles of layer.weight, at 2 of 2 steps")
+    assert "nan" not in said
+
+
+def test_events_have_a_histogram_by_name() -> None:
+    found = with_losses([1.0] * 4).job().events("forward").histogram((0, 0.05, 0.2))
+    assert found.to_pandas()["count"].tolist() == [0, 4]
+    assert with_losses([1.0]).job().events("nothing").histogram().to_pandas().empty
+
+
+def test_times_are_written_with_their_unit_in_print_and_in_a_notebook() -> None:
+    statistics = with_losses([1.0] * 4).job().steps().statistics()
+    assert "100 ms" in repr(statistics)
+    page = statistics._repr_html_()
+    assert "100 ms" in page
+    assert "checkpoint" not in page  # it took no time
+    assert "checkpoint" in statistics.to_pandas()["phase"].tolist()
+
+
+def test_bars_are_named_by_what_tells_them_apart_and_have_a_color_each() -> None:
+    spec = loading.slow_job().job().dataloader().plot().spec
+    assert isinstance(spec, Bars)
+    assert spec.labels[0] == "batch"  # one worker, one loader
+    assert {part.tone for part in spec.parts} == {""}
+
+
+def test_advice_on_data_loading_is_in_a_notebook_too() -> None:
+    loaders = loading.slow_job().job().dataloader()
+    assert loaders.advice
+    assert loaders._repr_html_().count("<li>") == len(loaders.advice)
+
+
+def test_a_notebook_shows_rules_with_findings_first_and_observations_counted() -> None:
+    judgement = with_losses([1.0, float("nan"), float("nan")]).job().check()
+    shown = judgement._shown()["status"].to_pylist()
+    assert shown[0] == "IssuesFound"
+    assert shown == sorted(shown, key=shown.index)  # each status in one piece
+    fake = with_observations("unowned-parameter", {"weight": lambda _: (1.0, "")}, 4, at=[0, 3])
+    observations = fake.job().observations()
+    assert observations._shown().to_pylist() == [
+        {"kind": "unowned-parameter", "subject": "weight", "observations": 2, "steps": "0–3"}
+    ]
+    assert len(observations.to_pandas()) == 2
+
+
+def test_steps_of_a_timeline_are_numbered_and_seen() -> None:
+    lanes = with_losses([1.0] * 3).job().timeline().plot().document()["lanes"]
+    [steps] = [lane["spans"] for lane in lanes if lane["label"] == "steps"]
+    assert [one["label"] for one in steps] == ["step 0", "step 1", "step 2"]
+    assert len({one["tone"] for one in steps}) == 2

@@ -1,0 +1,77 @@
+"""What rules say about a job, as people see it in a terminal."""
+
+import pytest
+
+from sonde.engine.runner import Recorder
+from sonde.results.live import Observer
+from sonde.results.rule_verdict import last_words
+from sonde.terminal.end_of_run import read_verdict, verdict_lines
+from sonde.terminal.text import status_lines
+from sonde.terminal.watch import frame
+from tests.fakes.job import FakeJob
+from tests.fakes.training import with_losses
+from tests.rules.own_rules import Broken, LossTooLarge
+
+
+@pytest.fixture
+def judged() -> FakeJob:
+    job = with_losses([0.5] * 20 + [2.0] * 10 + [0.5] * 80 + [20.0] * 10)
+    Recorder(job.backend, job.clock, [LossTooLarge(), Broken()], last_words).advance()
+    return job
+
+
+def test_the_status_tells_how_rules_stand_and_what_they_found(judged: FakeJob) -> None:
+    text = "\n".join(line.plain for line in status_lines(judged.job().summary))
+    assert "rules          1 Error, 1 IssuesFound" in text
+    assert "rule failed    Broken: Broken: RuntimeError: this rule is broken" in text
+    critical, warning = [line for line in text.splitlines() if "LossTooLarge" in line]
+    assert critical.endswith("critical LossTooLarge: 20 (ongoing)")
+    assert warning.endswith("warning LossTooLarge: 2 (resolved at step 30)")
+
+
+def test_a_job_without_rules_has_no_line_about_them() -> None:
+    text = "\n".join(line.plain for line in status_lines(with_losses([1.0]).job().summary))
+    assert "rules" not in text
+    assert "findings" not in text
+
+
+def test_the_live_view_shows_findings_as_they_come(judged: FakeJob) -> None:
+    now = Observer(judged.backend, judged.clock).look()
+    lines = [line.plain for line in frame(now, 100)]
+    assert any(line.endswith("critical LossTooLarge: 20 (ongoing)") for line in lines)
+    assert [one["message"] for one in now.document()["findings"]] == ["20", "2"]
+
+
+def test_rules_that_have_not_come_to_the_end_are_told(judged: FakeJob) -> None:
+    summary = judged.job().summary
+    summary["rules"][0]["status"] = "InProgress"
+    text = "\n".join(line.plain for line in status_lines(summary))
+    assert "not finished: sonde check --record goes on" in text
+
+
+def test_the_last_words_of_a_run_are_the_verdict_and_the_next_finding(judged: FakeJob) -> None:
+    verdict = read_verdict(judged.backend)
+    assert verdict is not None
+    assert (verdict.findings, verdict.worst, verdict.is_final) == (2, "critical", True)
+    assert verdict_lines(verdict, "job") == [
+        f"critical: {verdict.sentence}",
+        "  warning: LossTooLarge: 2",
+        "what to do: sonde findings job",
+    ]
+
+
+def test_where_no_rule_was_asked_there_are_none() -> None:
+    job = FakeJob()
+    assert verdict_lines(read_verdict(job.backend), "job") == []
+
+
+def test_what_is_not_complete_says_so() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(100):
+        worker.scalar("loss", step, 0.5).step(step, {"forward": 0.1})
+    worker.flush()
+    Recorder(job.backend, job.clock, [LossTooLarge()], last_words).advance()
+    lines = verdict_lines(read_verdict(job.backend), "job")
+    assert lines[0].startswith("No issues found so far")
+    assert lines[-1].startswith("rules have not seen everything: sonde check job --record goes on")

@@ -1,0 +1,70 @@
+"""One number of many tensors over steps."""
+
+import numpy as np
+import pytest
+
+from sonde.results.layer_matrix import UPDATE_RATIO, Layers, as_recorded, read_layers
+from tests.fakes.job import FakeJob
+
+
+def layers(job: FakeJob, reduction: str, *names: str) -> Layers:
+    found = job.job()
+    holders = found.tensors().holders
+    wanted = {name: holders[name] for name in names or holders}
+    readers = found.timeline().readers
+    return read_layers(readers, wanted, "train", reduction)
+
+
+def test_layers_can_stand_as_the_model_has_them() -> None:
+    job = FakeJob()
+    job.worker().knows("stem").knows("body.2").knows("body.1").knows("head").flush()
+    readers = job.job().timeline().readers
+    found = as_recorded(readers, ["body.1", "head", "new", "stem"])
+    assert found == ["stem", "body.1", "head", "new"]
+
+
+def test_a_row_per_tensor_and_a_column_per_step_at_which_any_was_recorded() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    worker.statistics("l.2", 0, [3.0, 4.0]).statistics("l.10", 0, [1.0])
+    worker.statistics("l.2", 7, [0.0, 2.0]).flush()
+    found = layers(job, "l2_norm", "l.2", "l.10")
+    assert found.names == ("l.2", "l.10")
+    assert found.steps.tolist() == [0, 7]
+    assert found.values[0].tolist() == [5.0, 2.0]
+    assert found.values[1, 0] == 1.0
+    assert np.isnan(found.values[1, 1])
+
+
+def test_parts_at_several_workers_are_one_row() -> None:
+    job = FakeJob()
+    for rank in range(2):
+        worker = job.worker(rank, world_size=2).knows("w", is_shard=True)
+        worker.statistics("w", 3, [3.0] if rank else [4.0]).flush()
+    assert layers(job, "l2_norm").values.tolist() == [[5.0]]
+
+
+def test_of_what_every_worker_has_the_first_ones_number_is_shown() -> None:
+    job = FakeJob()
+    for rank in range(2):
+        job.worker(rank, world_size=2).statistics("w", 3, [float(rank + 1)]).flush()
+    assert layers(job, "max").values.tolist() == [[1.0]]
+
+
+def test_the_update_ratio_is_the_change_since_the_look_before() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step, values in enumerate(([2.0, 0.0], [3.0, 0.0], [3.0, 0.0])):
+        worker.statistics("w", step, values)
+    worker.flush()
+    [row] = layers(job, UPDATE_RATIO).values
+    assert np.isnan(row[0])
+    assert row[1:].tolist() == pytest.approx([0.5, 0.0])
+
+
+def test_many_steps_become_means_of_neighbours() -> None:
+    values = np.array([[1.0, 3.0, 5.0, np.nan]])
+    found = Layers(("w",), np.array([0, 1, 2, 3]), values).coarser(2)
+    assert found.steps.tolist() == [0, 2]
+    assert found.values.tolist() == [[2.0, 5.0]]
+    assert Layers(("w",), np.array([0, 1, 2, 3]), values).coarser(4).values is values

@@ -1,0 +1,174 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sonde.errors import UsageError
+from sonde.results.operators import Operators
+from tests.fakes.job import FakeJob
+from tests.fakes.worker import FakeWorker
+
+
+def operation(worker: FakeWorker, name: str, start: float, end: float, **more: Any) -> None:
+    """One row of a profile; milliseconds from now."""
+    category = more.pop("category", "operator")
+    worker.operation(name, category, start / 1000, (end - start) / 1000, **more)
+
+
+def window(worker: FakeWorker, kind: str, step: int = 0) -> None:
+    """A profiler looks from now on, for 10 ms."""
+    detail = f'{{"steps":[{step},{step}],"by":"plan","cost_seconds":0}}'
+    worker.stretch(kind, 0, 0.01, step, "window", lane="profile", detail=detail)
+
+
+def profiled_on_cpu(worker: FakeWorker, step: int = 0) -> None:
+    """A step of 10 ms: 4 of forward, 4 of backward, 2 of nothing."""
+    window(worker, "operators", step)
+    operation(worker, "aten::linear", 0, 4, module="fc")
+    operation(worker, "aten::mm", 1, 3, module="fc")
+    operation(worker, "MmBackward0", 4, 8, lane="thread 2")
+    operation(worker, "ProfilerStep#0", 0, 10, category="annotation")
+    worker.step(step, {"forward": 0.004, "backward": 0.004}, rest=0.002)
+
+
+@pytest.fixture
+def job() -> Iterator[FakeJob]:
+    fake = FakeJob()
+    yield fake
+    fake.end()
+
+
+def test_a_job_without_a_gpu_shows_what_its_host_did(job: FakeJob) -> None:
+    worker = job.worker()
+    profiled_on_cpu(worker)
+    worker.flush()
+    operators = job.job().operators()
+    assert (operators.shown_device, operators.steps) == ("cpu", 1)
+    rows = operators.to_arrow().to_pylist()
+    assert [(row["name"], row["percent"]) for row in rows] == [
+        ("MmBackward0", pytest.approx(40)),
+        ("aten::linear", pytest.approx(20)),
+        ("aten::mm", pytest.approx(20)),
+    ]
+    assert operators.top().not_covered_percent == pytest.approx(20)
+    assert "device_self_seconds" not in rows[0]
+    by_total = operators.top(1, by="total").to_arrow().to_pylist()
+    assert [row["name"] for row in by_total] == ["aten::linear"]
+
+
+def test_a_step_whose_first_operator_comes_late_is_counted(job: FakeJob) -> None:
+    worker = job.worker()
+    window(worker, "operators", 0)
+    operation(worker, "aten::linear", 6, 9)
+    worker.step(0, {"data_wait": 0.006, "forward": 0.004})
+    worker.flush()
+    assert job.job().operators().steps == 1
+
+
+def test_forward_and_backward_are_told_apart(job: FakeJob) -> None:
+    worker = job.worker()
+    profiled_on_cpu(worker)
+    worker.flush()
+    rows = job.job().operators().phases().to_arrow().to_pylist()
+    found = {row["name"]: row["percent"] for row in rows}
+    assert found == pytest.approx({"forward": 40, "backward": 40})
+
+
+def test_windows_are_added_up_and_the_time_between_them_is_no_part_of_them(job: FakeJob) -> None:
+    worker = job.worker()
+    for step in (0, 1):
+        profiled_on_cpu(worker, step)
+        job.clock.advance(100)
+    worker.flush()
+    operators = job.job().operators()
+    assert operators.wall_seconds == pytest.approx(0.02)
+    assert operators.steps == 2
+    [row] = job.job().breakdown().to_arrow().to_pylist()
+    assert row["compute_percent"] == pytest.approx(80)
+
+
+def test_what_other_profilers_recorded_is_no_part_of_it(job: FakeJob) -> None:
+    worker = job.worker()
+    profiled_on_cpu(worker)
+    job.clock.advance(1)
+    window(worker, "distributed", 1)
+    operation(worker, "all_reduce", 0, 5, category="collective")
+    worker.flush()
+    assert job.job().operators().wall_seconds == pytest.approx(0.01)
+
+
+def test_workers_are_added_up_or_asked_for_one_by_one(job: FakeJob) -> None:
+    for rank in (0, 1):
+        worker = job.worker(rank)
+        profiled_on_cpu(worker)
+        worker.flush()
+    rows = job.job().operators().to_arrow().to_pylist()
+    assert {row["name"]: row["calls"] for row in rows}["aten::mm"] == 2
+    rows = job.job().operators(worker=1).to_arrow().to_pylist()
+    assert {row["name"]: row["calls"] for row in rows}["aten::mm"] == 1
+    workers = [row["worker"] for row in job.job().breakdown().to_arrow().to_pylist()]
+    assert workers == [0, 1]
+
+
+def test_modules_have_names(job: FakeJob) -> None:
+    worker = job.worker()
+    profiled_on_cpu(worker)
+    worker.flush()
+    shown = repr(job.job().operators(by="module"))
+    assert "fc" in shown
+    assert "(none)" in shown
+    assert "not covered" in shown
+
+
+def test_a_job_that_was_not_profiled_says_how_to_do_it(job: FakeJob) -> None:
+    job.worker().step(0, {"forward": 1.0}).flush()
+    assert "sonde run --profile operators" in repr(job.job().operators())
+    assert job.job().operators().to_arrow().num_rows == 0
+    assert job.job().breakdown().to_arrow().num_rows == 0
+    assert job.job().gaps().to_arrow().num_rows == 0
+    assert "no operat" in repr(job.job().gaps())
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"device": "tpu"}, "There is no device 'tpu'. Known: cpu, gpu"),
+        ({"by": "color"}, "Known: operator, module, phase, kernel"),
+        ({"device": "cpu", "by": "kernel"}, "Kernels run on a GPU"),
+    ],
+)
+def test_what_is_not_there_is_an_error_that_names_what_is(
+    job: FakeJob, asked: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        job.job().operators(**asked)
+
+
+def test_an_order_that_is_not_there_is_an_error(job: FakeJob) -> None:
+    with pytest.raises(UsageError, match="Known: self, total"):
+        Operators(()).top(by="name")
+
+
+def test_frames_have_times_in_seconds(job: FakeJob) -> None:
+    worker = job.worker()
+    window(worker, "operators")
+    operation(worker, "aten::mm", 0, 2)
+    operation(worker, "cudaLaunchKernel", 1, 2, category="runtime", correlation=1)
+    where = {"category": "kernel", "lane": "stream 7", "device": "cuda:0"}
+    operation(worker, "gemm", 2, 6, correlation=1, **where)
+    operation(worker, "gemm", 7, 9, correlation=2, **where)
+    worker.flush()
+    gaps = job.job().gaps()
+    [first, second] = gaps.to_arrow().to_pylist()
+    assert [first["cause"], second["cause"]] == ["host", "unknown"]
+    assert second["duration_seconds"] == pytest.approx(0.001)
+    assert list(gaps.longest(1).to_arrow().column_names)[:4] == [
+        *("worker", "device", "time", "duration_seconds")
+    ]
+    [longest] = gaps.longest(1).documents()
+    assert longest["time"].endswith("Z")
+    [place, _] = gaps.places().documents()
+    assert (place["cause"], place["operator"], place["gaps"]) == ("host", "aten::mm", 1)
+    assert place["percent"] == pytest.approx(100 * 2 / 9)
+    assert "host" in repr(gaps)
+    assert "cuda:0" in repr(job.job().breakdown())

@@ -1,0 +1,80 @@
+"""How many rules could judge a job, and the sentence that says so."""
+
+import pytest
+
+from sonde.records.finding import RuleStatus
+from sonde.records.shortfall import DataUnit, Shortfall
+from sonde.results.rule_coverage import Answer, Coverage, coverage, no_issues
+
+DECIDED = RuleStatus.NO_ISSUES_FOUND
+LACKING = RuleStatus.NOT_ENOUGH_DATA
+UNFIT = RuleStatus.NOT_APPLICABLE
+GOING = RuleStatus.IN_PROGRESS
+
+
+def lacking(rule: str, shortfall: Shortfall) -> Answer:
+    return Answer(rule, LACKING, 5, str(shortfall), shortfall=shortfall)
+
+
+def counted(*answers: Answer, is_training: bool = True, is_inside: bool = True) -> Coverage:
+    return coverage(answers, is_training=is_training, is_inside=is_inside)
+
+
+def test_no_issues_is_said_only_where_every_rule_that_applies_could_decide() -> None:
+    decided = Answer("A", DECIDED, 10)
+    no_gpu = Answer("IdleGPU", UNFIT, 0, "no samples of gpu recorded", ("Metric",))
+    assert no_issues(counted(decided, no_gpu)) == "No issues found."
+    short = lacking("B", Shortfall(20, 150, DataUnit.STEPS))
+    found = counted(decided, no_gpu, short)
+    assert (found.applicable, found.lacking) == (2, 1)
+    assert no_issues(found) == (
+        "No issues found so far; 1 of 2 rules lacked data: B needs 150 steps (20 recorded)."
+    )
+
+
+def test_reasons_are_grouped_by_what_is_lacking_the_commonest_first() -> None:
+    answers = [
+        lacking("A", Shortfall(20, 150, DataUnit.STEPS)),
+        lacking("B", Shortfall(20, 5000, DataUnit.STEPS)),
+        lacking("C", Shortfall(0, 1, DataUnit.EVALUATIONS)),
+        Answer("D", LACKING, 5, "something of its own"),
+    ]
+    assert counted(*answers).reasons == (
+        "2 need up to 5,000 steps (20 recorded)",
+        "C needs 1 evaluation (0 recorded)",
+        "D: something of its own",
+    )
+
+
+def test_the_number_recorded_is_true_for_every_rule_of_a_group() -> None:
+    answers = [
+        lacking("A", Shortfall(38, 150, DataUnit.STEPS)),
+        lacking("B", Shortfall(40, 5000, DataUnit.STEPS)),
+        lacking("C", Shortfall(28, 60, DataUnit.SETTLED_STEPS)),
+    ]
+    assert counted(*answers).reasons == (
+        "2 need up to 5,000 steps (up to 40 recorded)",
+        "C needs 60 steps after the first 10 (28 recorded)",
+    )
+
+
+def test_rules_without_losses_or_steps_lack_data_where_something_trains() -> None:
+    blind = Answer("LossSpike", UNFIT, 0, "no loss recorded", ("Losses",))
+    no_embedding = Answer("NLPSequenceRatio", UNFIT, 0, "none recorded", ("Observations",))
+    assert counted(blind, no_embedding).lacking == 1
+    assert counted(blind, no_embedding, is_inside=False).lacking == 2
+    assert counted(blind, no_embedding, is_training=False, is_inside=False).applicable == 0
+
+
+@pytest.mark.parametrize(
+    ("waiting", "said"),
+    [
+        (0, "No issues found so far."),
+        (1, "No issues found so far (1 rule still collecting data)."),
+        (2, "No issues found so far (2 rules still collecting data)."),
+    ],
+)
+def test_while_a_job_runs_the_rules_that_wait_for_data_are_counted(waiting: int, said: str) -> None:
+    going = Answer("A", GOING, 10)
+    others = (Answer("B", GOING, 0), lacking("C", Shortfall(1, 2, DataUnit.STEPS)))
+    assert no_issues(counted(going, *others[:waiting])) == said

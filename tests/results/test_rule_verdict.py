@@ -1,0 +1,69 @@
+"""Causes come before consequences, and the whole is one sentence."""
+
+from sonde.records.finding import Episode, Evaluation, Finding, RuleStatus, Setting, Severity
+from sonde.results.rule_verdict import root_first, verdict
+
+
+def episode(
+    rule: str,
+    severity: Severity = Severity.WARNING,
+    first: int = 0,
+    cause: str | None = None,
+    **evidence: float,
+) -> Episode:
+    finding = Finding(rule, severity, f"{rule} is so.", cause=cause, evidence=evidence)
+    return Episode(rule, finding, first, first + 10, 1)
+
+
+def evaluation(rule: str, *episodes: Episode) -> Evaluation:
+    status = RuleStatus.ISSUES_FOUND if episodes else RuleStatus.NO_ISSUES_FOUND
+    return Evaluation(rule, Setting.CALIBRATED, status, {}, episodes=episodes)
+
+
+def rules(episodes: tuple[Episode, ...]) -> list[str]:
+    return [one.finding.rule for one in episodes]
+
+
+def test_a_consequence_follows_its_cause_though_it_is_worse_and_earlier() -> None:
+    found = root_first(
+        [
+            episode("ExplodingTensor", Severity.CRITICAL, first=0, cause="NonFiniteInput"),
+            episode("StepOutlier", Severity.WARNING, first=1),
+            episode("NonFiniteInput", Severity.WARNING, first=5),
+        ]
+    )
+    assert rules(found) == ["NonFiniteInput", "ExplodingTensor", "StepOutlier"]
+
+
+def test_the_worst_comes_first_then_the_earliest() -> None:
+    found = root_first(
+        [
+            episode("C", Severity.INFO, first=0),
+            episode("B", Severity.WARNING, first=7),
+            episode("A", Severity.WARNING, first=3),
+            episode("D", Severity.CRITICAL, first=9),
+        ]
+    )
+    assert rules(found) == ["D", "A", "B", "C"]
+
+
+def test_a_cause_that_is_not_among_them_hides_nothing() -> None:
+    assert rules(root_first([episode("A", cause="gone")])) == ["A"]
+
+
+def test_the_verdict_names_the_root_what_it_explains_what_it_costs_and_how_much_more_there_is() -> (
+    None
+):
+    starved = episode("DataLoaderStarvation", seconds_per_step_to_win=0.12)
+    idle = episode("LowGPUUtilization", cause=starved.id, first=3, gpu_hours_lost=3.2)
+    other = episode("StepOutlier", Severity.INFO)
+    judged = [evaluation("a", other), evaluation("b", idle), evaluation("c", starved)]
+    assert verdict(judged) == (
+        "DataLoaderStarvation: DataLoaderStarvation is so (explains LowGPUUtilization; "
+        "about 3.2 GPU-hours lost, up to 0.12 s per step can be saved; 1 more finding)"
+    )
+
+
+def test_without_findings_the_verdict_says_how_the_rules_stand() -> None:
+    assert verdict([evaluation("a"), evaluation("b")]) == "No issues found."
+    assert verdict([]) == "No rules were run."

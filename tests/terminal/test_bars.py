@@ -1,0 +1,26 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from sonde.terminal.bars import bar, sparkline
+
+
+@given(value=some.none() | some.floats(-1e6, 1e6), width=some.integers(0, 200))
+def test_a_bar_is_always_as_wide_as_it_was_asked_to_be(value: float | None, width: int) -> None:
+    assert bar(value, width, "").cell_len == width
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "░░░░"), (None, "░░░░"), (0.1, "▏░░░"), (50, "██░░"), (100, "████"), (180, "████")],
+)
+def test_a_bar_goes_from_0_to_100(value: float | None, text: str) -> None:
+    assert bar(value, 4, "").plain == text
+
+
+def test_a_curve_leaves_a_gap_where_nothing_is_known() -> None:
+    assert sparkline([0, None, 50, 100, 250], "").plain == "▁ ▅██"
+
+
+def test_a_curve_of_zeros_is_flat_whatever_its_scale() -> None:
+    assert sparkline([0, 0], "", most=0).plain == "▁▁"

@@ -1,0 +1,166 @@
+from typing import Any
+
+import pytest
+from rich.text import Text
+
+from sonde.drawing.printable import visible
+from sonde.read.status import status_document
+from sonde.records.job import JobState
+from sonde.results.verdict import verdict
+from sonde.terminal.text import (
+    jobs_lines,
+    print_lines,
+    readable,
+    resource_lines,
+    status_lines,
+    wrapped,
+)
+from tests.fakes.job import FakeJob
+from tests.results.machines import end, look, machine, record
+
+
+def document(job: FakeJob) -> dict[str, Any]:
+    return status_document(job.job().facts, job.clock.now_ns())
+
+
+def row(metric: str, device: str, unit: str, maximum: float | None) -> dict[str, object]:
+    return {
+        "node": "a",
+        "metric": metric,
+        "device": device,
+        "unit": unit,
+        "minimum": 0.0,
+        "p50": 1e9,
+        "p95": 2e9,
+        "maximum": maximum,
+    }
+
+
+def test_why_it_died_comes_first() -> None:
+    job = record("", machine())
+    end(job, JobState.FAILED, "killed by the kernel: out of memory", 137)
+    first = status_lines(document(job))[0]
+    assert first.plain.endswith("failed after 20.0 s: killed by the kernel: out of memory")
+    assert first.style == "bold red"
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (JobState.COMPLETED, "completed after 20.0 s."),
+        (JobState.STOPPED, "was stopped after 20.0 s."),
+        (JobState.FAILED, "failed after 20.0 s."),
+    ],
+)
+def test_the_verdict_is_a_sentence(state: JobState, said: str) -> None:
+    job = record("", machine())
+    end(job, state, None)
+    assert verdict(document(job)) == f"job {said}"
+
+
+def test_a_lost_job_says_what_that_means() -> None:
+    job = record("", machine())
+    now = look(job, later_seconds=3600)
+    assert "its launcher vanished" in verdict(now.status)
+
+
+def test_a_running_job_is_said_to_run() -> None:
+    assert verdict(document(record("", machine()))) == "job has been running for 20.0 s."
+
+
+def test_resources_have_a_unit_in_every_cell_and_a_line_for_every_device() -> None:
+    lines = resource_lines(
+        [
+            row("gpu.memory_used_bytes", "gpu0", "bytes", 3e9),
+            row("gpu.memory_used_bytes", "gpu1", "bytes", None),
+            row("disk.read_bytes_per_second", "sda", "bytes_per_second", 0.0),
+        ]
+    )
+    assert [line.plain.split("  ")[0] for line in lines] == [
+        "",
+        "on a",
+        "GPU memory gpu0",
+        "GPU memory gpu1",
+    ]
+    assert lines[2].plain.split()[3:] == ["0", "B", "1.0", "GB", "2.0", "GB", "3.0", "GB"]
+    assert lines[3].plain.endswith("–")
+
+
+def test_the_table_of_jobs_marks_the_state_and_says_why() -> None:
+    job = record("", machine())
+    end(job, JobState.FAILED, "exit code 3\nand more", 3)
+    head, line = jobs_lines([document(job)])
+    assert head.plain.split()[:3] == ["job", "state", "started"]
+    assert line.plain.endswith("exit code 3")
+    [span] = line.spans
+    assert (line.plain[span.start : span.end], span.style) == ("failed", "bold red")
+
+
+def test_a_pipe_gets_no_colours_and_no_wrapped_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    job = record("", machine())
+    end(job, JobState.FAILED, "word " * 60, 3)
+    print_lines(status_lines(document(job)))
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert len(printed.splitlines()[0]) > 300
+
+
+def test_what_was_recorded_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    job = record("", machine())
+    end(job, JobState.FAILED, "evil\x1b[2J\nname\x9b", 3)
+    status = document(job)
+    status["runs"][-1]["command"] = ["python", "a b", "\x1b]0;owned\x07", "one\ntwo"]
+    status["exit"]["left_running"] = ["4711 \x1b[31mevil\n"]
+    print_lines(status_lines(status))
+    printed = capsys.readouterr().out
+    assert r"4711 evil\n" in printed
+    assert not {"\x1b", "\x9b", "\x07"} & set(printed)
+    assert r"evil\x1b[2J\nname\x9b" in printed.splitlines()[0]
+    [command] = [line for line in printed.splitlines() if line.startswith("command")]
+    assert "python 'a b'" in command
+    assert r"'one\ntwo'" in command
+
+
+def test_a_readable_line_keeps_its_styles_in_place() -> None:
+    line = readable(Text.assemble("a\x1b", ("b\nc", "red"), "d"))
+    [span] = line.spans
+    assert line.plain[span.start : span.end] == r"b\nc"
+
+
+def test_a_very_long_command_is_cut() -> None:
+    status = document(record("", machine()))
+    status["runs"][-1]["command"] = ["x"] * 5000
+    [line] = [one.plain for one in status_lines(status) if one.plain.startswith("command")]
+    assert len(line) < 530
+    assert line.endswith("…")
+
+
+def test_lines_break_between_words_and_under_their_text() -> None:
+    parts = wrapped(Text("note           one two three four five six seven eight"), 30)
+    assert [part.plain for part in parts] == [
+        "note           one two three",
+        "               four five six",
+        "               seven eight",
+    ]
+    long = "/a/path/that/is/much/longer/than/the/terminal/is/wide"
+    assert [part.plain for part in wrapped(Text(f"see {long} now"), 20)] == ["see", long, "now"]
+
+
+def test_the_table_of_jobs_is_cut_to_the_terminal() -> None:
+    job = record("", machine())
+    end(job, JobState.FAILED, "word " * 60, 3)
+    assert max(line.cell_len for line in jobs_lines([document(job)], 80)) == 80
+    assert max(line.cell_len for line in jobs_lines([document(job)])) > 300
+
+
+def test_the_table_of_jobs_says_the_same_of_a_lost_one() -> None:
+    status = look(record("", machine()), later_seconds=3600).status
+    assert "its launcher vanished" in jobs_lines([status])[1].plain
+
+
+def test_an_error_with_colors_in_it_reads_as_without_them() -> None:
+    colored = "KeyError: \x1b[1m\x1b[31m'label'\x1b[0m is missing"
+    assert visible(colored) == "KeyError: 'label' is missing"
+    line = readable(Text.assemble(("failed: ", "bold"), (colored, "red")))
+    assert line.plain == "failed: KeyError: 'label' is missing"
+    assert [(one.start, one.end) for one in line.spans] == [(0, 8), (8, len(line.plain))]

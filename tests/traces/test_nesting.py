@@ -1,0 +1,105 @@
+"""Who runs inside of whom, and whose time it is: every instant once."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonde.traces.nesting import NOBODY, nest
+
+Span = tuple[int, int, int]  # lane, start, duration
+
+
+def nested(*spans: Span) -> tuple[list[int], list[int]]:
+    lanes, starts, durations = (np.array(column) for column in zip(*spans, strict=True))
+    parents, own = nest(lanes.astype(np.int32), starts, durations)
+    return parents.tolist(), own.tolist()
+
+
+def owners(spans: list[Span]) -> list[int]:
+    """The definition, instant by instant: the latest that has begun and is not over."""
+    own = [0] * len(spans)
+    order = sorted(range(len(spans)), key=lambda one: (spans[one][1], -spans[one][2]))
+    for lane in {span[0] for span in spans}:
+        for instant in range(max(start + duration for _, start, duration in spans)):
+            going = [
+                one
+                for one in order
+                if spans[one][0] == lane
+                and spans[one][1] <= instant < spans[one][1] + spans[one][2]
+            ]
+            if going:
+                own[going[-1]] += 1
+    return own
+
+
+def test_what_runs_inside_is_not_counted_again() -> None:
+    assert nested((0, 0, 100), (0, 10, 30), (0, 20, 5), (0, 60, 10)) == (
+        [NOBODY, 0, 1, 0],
+        [60, 25, 5, 10],
+    )
+
+
+def test_lanes_have_nothing_to_do_with_each_other() -> None:
+    assert nested((0, 0, 100), (1, 10, 30)) == ([NOBODY, NOBODY], [100, 30])
+
+
+def test_neighbours_that_touch_are_not_inside_of_each_other() -> None:
+    assert nested((0, 0, 10), (0, 10, 10)) == ([NOBODY, NOBODY], [10, 10])
+
+
+def test_an_operation_without_duration_has_nothing_inside() -> None:
+    assert nested((0, 0, 10), (0, 5, 0), (0, 5, 2)) == ([NOBODY, 2, 0], [8, 0, 2])
+
+
+def test_two_that_overlap_share_their_time() -> None:
+    assert nested((0, 0, 10), (0, 5, 10)) == ([NOBODY, 0], [5, 10])
+
+
+def test_one_that_sticks_out_of_what_it_is_in_takes_its_time_from_the_next_around() -> None:
+    assert nested((0, 0, 100), (0, 10, 10), (0, 15, 15)) == ([NOBODY, 0, 1], [80, 5, 15])
+
+
+def test_an_overlap_in_one_place_changes_nothing_elsewhere() -> None:
+    clean = [(0, 1000, 100), (0, 1010, 20)]
+    assert nested((0, 0, 10), (0, 5, 10), *clean)[1][2:] == nested(*clean)[1]
+
+
+spans = st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 25))
+
+
+@given(st.lists(spans, min_size=1, max_size=25, unique_by=lambda one: one))
+def test_every_instant_belongs_to_the_one_that_began_last(given_spans: list[Span]) -> None:
+    assert nested(*given_spans)[1] == owners(given_spans)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> list[Span]:
+    """Operations that lie inside of each other as calls do."""
+    found: list[Span] = []
+
+    def grow(start: int, end: int, depth: int) -> None:
+        edges = draw(st.lists(st.integers(start, end), max_size=6, unique=True))
+        for first, last in zip(sorted(edges)[::2], sorted(edges)[1::2], strict=False):
+            found.append((0, first, last - first))
+            if depth:
+                grow(first, last, depth - 1)
+
+    grow(0, 200, 3)
+    return found
+
+
+@given(trees().filter(bool))
+def test_calls_that_nest_add_up_whatever_their_order(calls: list[Span]) -> None:
+    shuffled = sorted(calls, key=hash)
+    parents, own = nested(*shuffled)
+    covered = {
+        instant for _, start, duration in calls for instant in range(start, start + duration)
+    }
+    assert sum(own) == len(covered)
+    assert own == owners(shuffled)
+    for place, parent in enumerate(parents):
+        if parent != NOBODY:
+            _, start, duration = shuffled[place]
+            _, around, length = shuffled[parent]
+            assert around <= start
+            assert start + duration <= around + length

@@ -1,0 +1,46 @@
+"""The server without a process or a port: a store, a clock, and a browser that is none."""
+
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from sonde.clock import Clock
+from sonde.web.app import create_app
+from sonde.web.hosts import is_loopback
+from sonde.web.library import Library
+from sonde.web.security import Door
+from tests.fakes.job import FakeJob
+from tests.web.decoding import column_of, decode_frame
+
+PORT = 8765
+OURS = {"X-Sonde": "1"}
+
+
+def served(
+    store: str, clock: Clock, token: str | None = None, host: str = "localhost"
+) -> TestClient:
+    """A client of a server over a store."""
+    library = Library(store, clock)
+    app = create_app(library, Door(PORT, token, is_local=is_loopback(host)))
+    return TestClient(app, base_url=f"http://{host}:{PORT}", follow_redirects=False)
+
+
+def served_job(job: FakeJob) -> TestClient:
+    """A client of a server over the store that a job is in; its addresses begin at the job."""
+    store, _, name = job.backend.uri.rstrip("/").rpartition("/")
+    client = served(store, job.clock)
+    client.base_url = client.base_url.join(f"/api/jobs/{name}/")
+    return client
+
+
+def columns(client: TestClient, path: str) -> tuple[dict[str, Any], memoryview]:
+    """The header of a frame, and where its columns are."""
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return decode_frame(answer.content)
+
+
+def column(place: dict[str, Any], data: memoryview) -> list[float]:
+    """One column as numbers."""
+    found: list[float] = column_of(place, data).tolist()
+    return found

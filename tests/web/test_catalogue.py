@@ -1,0 +1,205 @@
+"""The list of jobs: searched, filtered, sorted; a page of it is read, however long it is."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sonde.read.jobs import JobFacts, read_job
+from sonde.records.finding import Finding, Severity
+from sonde.records.job import ExitReason, JobState
+from sonde.store.backends import Backend
+from sonde.web import catalogue
+from sonde.web.catalogue import Catalogue
+from tests.fakes.clock import FakeClock
+from tests.fakes.job import FakeJob
+from tests.fakes.stores import many_jobs, write_findings
+from tests.web.served import served
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Catalogue:
+    """Begun in this order; the second failed, the third took longest."""
+    clock = FakeClock()
+    for name, seconds in (("resnet-b", 10), ("bert", 20), ("resnet-a", 30)):
+        job = FakeJob(str(tmp_path / name), clock=clock)
+        worker = job.worker()
+        for step in range(200):
+            worker.scalar("loss", step, 200.0 - step)
+        worker.flush().beat()
+        clock.advance(seconds)
+        job.end(JobState.FAILED if name == "bert" else JobState.COMPLETED)
+    write_findings(job.backend, [Finding("Overfit", Severity.WARNING, "It learns by heart.")])
+    return Catalogue(str(tmp_path), clock)
+
+
+@pytest.mark.parametrize(
+    ("search", "state", "sort", "expected"),
+    [
+        ("", "", "-start", ["resnet-a", "bert", "resnet-b"]),
+        ("", "", "start", ["resnet-b", "bert", "resnet-a"]),
+        ("", "", "name", ["bert", "resnet-a", "resnet-b"]),
+        ("RES -a", "", "name", ["resnet-a"]),
+        ("heart", "", "name", ["resnet-a"]),
+        ("", "failed", "name", ["bert"]),
+        ("", "over", "-duration", ["resnet-a", "bert", "resnet-b"]),
+        ("", "running", "name", []),
+        ("", "", "-findings", ["resnet-a", "resnet-b", "bert"]),
+        ("", "", "state", ["resnet-a", "resnet-b", "bert"]),
+    ],
+)
+def test_jobs_are_found_and_sorted(
+    three: Catalogue, search: str, state: str, sort: str, expected: list[str]
+) -> None:
+    assert three.find(search, state, sort) == expected
+
+
+def test_a_row_tells_what_became_of_a_job(three: Catalogue) -> None:
+    (row,) = three.rows(["resnet-a"])
+    assert (row["state"], row["duration_seconds"], row["nodes"]) == ("completed", 30.0, 1)
+    assert (row["worst"], row["findings"]) == ("warning", {"warning": 1})
+    assert "Overfit" in row["finding"]
+    assert len(row["spark"]["values"]) == 60
+    assert row["spark"]["values"][0] > row["spark"]["values"][-1]
+
+
+@pytest.mark.parametrize("told", [0, 5], ids=["it has told nothing", "it has told of fewer"])
+def test_of_a_job_that_was_killed_the_steps_are_shown_that_it_wrote(
+    tmp_path: Path, told: int
+) -> None:
+    job = FakeJob(str(tmp_path / "killed"))
+    worker = job.worker()
+    for step in range(12):
+        worker.step(step, {"forward": 60.0})
+        if step + 1 == told:
+            worker.beat()
+    worker.step(0, {"forward": 1.0}, mode="eval").flush()
+    job.fail(ExitReason.SIGNAL, "killed", code=-9)
+    (row,) = Catalogue(str(tmp_path), job.clock).rows(["killed"])
+    assert row["steps"] == {"train": 12, "eval": 1}
+
+
+def test_what_workers_have_told_last_is_not_looked_up(tmp_path: Path) -> None:
+    job = FakeJob(str(tmp_path / "done"))
+    worker = job.worker()
+    worker.step(0, {"forward": 1.0}).flush().beat(is_over=True)
+    worker.step(1, {"forward": 1.0}).flush()
+    (row,) = Catalogue(str(tmp_path), job.end().clock).rows(["done"])
+    assert row["steps"] == {"train": 1}
+
+
+def test_only_the_page_that_is_asked_for_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many_jobs(str(tmp_path), 200)
+    looked: list[str] = []
+
+    def counted(backend: Backend, now_ns: int) -> JobFacts:
+        looked.append(backend.uri)
+        return read_job(backend, now_ns)
+
+    monkeypatch.setattr(catalogue, "read_job", counted)
+    client = served(str(tmp_path), FakeClock())
+    answer = client.get("/api/jobs?limit=20&offset=40").json()
+    assert (len(answer["jobs"]), answer["total"]) == (20, 200)
+    assert answer["jobs"][0]["name"] == "job-00159"
+    assert len(looked) == 20
+    client.get("/api/jobs?limit=20&offset=40")
+    assert len(looked) == 20
+
+
+def test_a_job_that_is_gone_leaves_the_list_and_a_new_one_joins_it(tmp_path: Path) -> None:
+    clock = FakeClock()
+    for name in ("one", "two"):
+        FakeJob(str(tmp_path / name), clock=clock).end()
+    found = Catalogue(str(tmp_path), clock)
+    assert found.find("", "", "name") == ["one", "two"]
+    FakeJob(str(tmp_path / "three"), clock=clock).end()
+    FakeJob(str(tmp_path / "one"), clock=clock).backend.erase()
+    clock.advance(5)
+    assert found.find("", "", "name") == ["three", "two"]
+    assert [row["name"] for row in found.rows(["one", "two"])] == ["two"]
+
+
+def test_a_damaged_job_is_a_row_that_says_so(tmp_path: Path) -> None:
+    FakeJob(str(tmp_path / "good")).end()
+    FakeJob(str(tmp_path / "bad")).end()
+    (tmp_path / "bad" / "job.json").write_bytes(b'{"crc32": "zz",\n"format": 99}')
+    found = Catalogue(str(tmp_path), FakeClock())
+    rows = found.rows(found.find("", "", "name"))
+    assert [row["name"] for row in rows] == ["bad", "good"]
+    assert rows[1]["state"] == "completed"
+
+
+def test_what_was_read_ahead_is_not_read_again_to_be_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many_jobs(str(tmp_path), 50)
+    found = Catalogue(str(tmp_path), FakeClock())
+    found.read_ahead()
+    monkeypatch.setattr(catalogue, "read_job", None)
+    assert len(found.find("", "failed", "-findings")) == 25
+
+
+def _slow(clock: FakeClock, looked: list[str]) -> Callable[[Backend, int], JobFacts]:
+    """Reading one job takes a while, so that nobody waits for all of them."""
+
+    def read(backend: Backend, now_ns: int) -> JobFacts:
+        looked.append(backend.uri.rpartition("/")[2])
+        clock.advance(0.1)
+        return read_job(backend, now_ns)
+
+    return read
+
+
+def test_a_search_of_many_answers_soon_with_names_and_then_with_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many_jobs(str(tmp_path), 100)
+    clock, looked = FakeClock(), list[str]()
+    found = Catalogue(str(tmp_path), clock)
+    monkeypatch.setattr(catalogue, "read_job", _slow(clock, looked))
+    assert found.find("job-00007", "", "name") == ["job-00007"]
+    assert 0 < len(looked) < 100
+    assert "job-00099" in looked  # the latest first
+    assert found.unread == 100 - len(looked)
+    failed = found.find("", "failed", "name")
+    assert len(failed) < 50
+    while found.unread:
+        failed = found.find("", "failed", "name")
+    assert len(failed) == 50
+    assert len(looked) == 100
+
+
+def test_a_job_of_which_nothing_can_be_read_is_not_waited_for(tmp_path: Path) -> None:
+    FakeJob(str(tmp_path / "good")).end()
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "job.json").write_bytes(b"{}")
+    found = Catalogue(str(tmp_path), FakeClock())
+    assert found.find("good", "", "name") == ["good"]
+    assert found.find("", "broken", "name") == ["bad"]
+    assert found.unread == 0
+
+
+def test_a_job_that_cannot_be_read_in_time_does_not_hold_up_the_list(
+    three: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = threading.Event()
+
+    def read(backend: Backend, now_ns: int) -> JobFacts:
+        if backend.uri.endswith("bert"):
+            held.wait()
+        return read_job(backend, now_ns)
+
+    monkeypatch.setattr(catalogue, "read_job", read)
+    monkeypatch.setattr(catalogue, "MOST_SECONDS", 0.5)
+    rows = {row["name"]: row for row in three.rows(three.find("", "", "name"))}
+    held.set()
+
+    assert {name: row["state"] for name, row in rows.items()} == {
+        "resnet-a": "completed",
+        "resnet-b": "completed",
+        "bert": "broken",
+    }
+    assert "longer than 0.5 s" in rows["bert"]["verdict"]

@@ -1,0 +1,15 @@
+"""The curve beside a job in the list: its loss, whatever else was recorded."""
+
+from sonde.web.catalogue import Catalogue
+from tests.fakes.job import FakeJob
+
+
+def test_the_curve_beside_a_job_is_its_loss_though_other_scalars_come_first() -> None:
+    job = FakeJob()
+    worker = job.worker()
+    for step in range(3):
+        worker.scalar("gradient_norm", step, 9.0).scalar("loss", step, 3.0 - step)
+    worker.flush()
+    store, _, name = job.backend.uri.rstrip("/").rpartition("/")
+    (row,) = Catalogue(store, job.clock).rows([name])
+    assert row["spark"] == {"label": "loss", "values": [3.0, 2.0, 1.0]}

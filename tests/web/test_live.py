@@ -1,0 +1,235 @@
+"""Live news: what has changed since a cursor, once; one look for all who listen."""
+
+import asyncio
+import gc
+import json
+import weakref
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import cast
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from sonde.records.finding import Finding, Severity
+from sonde.records.request import RequestKind
+from sonde.store.backends.memory import Memory
+from sonde.store.control import send_request
+from sonde.web.library import Library
+from sonde.web.live import Feed, Feeds
+from sonde.web.live_updates import Event, Moment, look_at
+from sonde.web.shared_job import SharedJob
+from tests.fakes.eventually import eventually
+from tests.fakes.job import FakeJob
+from tests.fakes.stores import write_findings
+from tests.web.served import served_job
+
+
+def opened(job: FakeJob) -> SharedJob:
+    store, _, name = job.backend.uri.rpartition("/")
+    return Library(store, job.clock).job(name)
+
+
+def kinds(events: list[Event]) -> list[str]:
+    return [one.kind for one in events]
+
+
+def running() -> FakeJob:
+    """One that was seen alive a moment ago."""
+    return FakeJob().record({"cpu.utilization_percent": [1.0, 2.0]})
+
+
+def test_who_comes_first_is_told_everything_once() -> None:
+    moment = look_at(opened(running()))
+    events = moment.news("")
+    assert kinds(events) == ["status", "steps", "findings", "samples"]
+    assert [one.id for one in events] == ["", "", "", moment.cursor]
+    assert moment.news(moment.cursor) == []
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    ["", "x", "1-2-3", "-1-a-b-c", "9" * 400, "0-a-b-c-d", "\n", "9" * 5000 + "-a-b-c"],
+)
+def test_a_cursor_of_somebody_else_is_no_cursor(cursor: str) -> None:
+    assert len(look_at(opened(running())).news(cursor)) == 4
+
+
+def test_only_what_is_new_is_told_after_a_cursor() -> None:
+    job = running()
+    shown = opened(job)
+    cursor = look_at(shown).cursor
+    job.record({"cpu.utilization_percent": [3.0, 4.0]})
+    (samples,) = look_at(shown).news(cursor)
+    assert samples.kind == "samples"
+    assert samples.data["to"] - samples.data["from"] == pytest.approx(1.0)
+
+
+def test_steps_are_told_as_they_are_written() -> None:
+    job = running()
+    worker = job.worker().step(0, {"forward": 0.1}).flush()
+    shown = opened(job)
+    cursor = look_at(shown).cursor
+    worker.step(1, {"forward": 0.5}).step(2, {"forward": 0.5}).flush()
+    events = {one.kind: one.data for one in look_at(shown).news(cursor)}
+    assert events["steps"]["steps"] == {"train": 3}
+
+
+def test_a_finding_is_told_with_the_sentence_about_all() -> None:
+    job = running()
+    shown = opened(job)
+    cursor = look_at(shown).cursor
+    write_findings(job.backend, [Finding("LossSpike", Severity.CRITICAL, "It jumped.")])
+    (event,) = look_at(shown).news(cursor)
+    assert event.kind == "findings"
+    assert event.data["counts"] == {"critical": 1}
+    assert event.data["findings"][0]["message"] == "It jumped."
+
+
+def test_the_end_is_told() -> None:
+    job = running()
+    shown = opened(job)
+    cursor = look_at(shown).cursor
+    job.clock.advance(5)
+    job.end()
+    job.clock.advance(5)
+    events = {one.kind: one.data for one in look_at(shown).news(cursor)}
+    assert events["status"]["state"] == "completed"
+
+
+def test_an_event_is_one_block_whatever_its_texts_hold() -> None:
+    event = Event("status", {"said": "a\n\ndata: b\r\u2028c", "nan": float("nan")}, "7")
+    text = event.encoded().decode()
+    assert text.startswith("event: status\nid: 7\ndata: ")
+    assert text.count("\n") == 4
+    assert json.loads(text.split("data: ", 1)[1]) == {"said": "a\n\ndata: b\r\u2028c", "nan": None}
+
+
+class Looks:
+    """A job that has changed whenever somebody lets a second pass."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.passed = asyncio.Semaphore(0)
+
+    def __call__(self) -> Moment:
+        self.count += 1
+        return Moment(
+            self.count, self.count, {name: {} for name in ("status", "steps", "findings")}
+        )
+
+    async def pause(self) -> None:
+        await self.passed.acquire()
+
+
+async def next_of(news: AsyncIterator[bytes]) -> str:
+    return (await asyncio.wait_for(anext(news), 20)).decode()
+
+
+def test_all_who_listen_share_one_look_and_nobody_looks_when_they_have_left() -> None:
+    async def listen() -> None:
+        looks = Looks()
+        feed = Feed(looks, looks.pause)
+        first, second = feed.news(""), feed.news("")
+        told = [await next_of(first), await next_of(second)]
+        assert told[0] == told[1]
+        assert looks.count == 1
+        looks.passed.release()
+        assert "event: samples" in await next_of(first)
+        assert "event: samples" in await next_of(second)
+        assert looks.count == 2
+        assert feed.listeners == 2
+        await first.aclose()
+        await second.aclose()
+        assert feed.listeners == 0
+        looks.passed.release()
+        await asyncio.sleep(0)
+        assert looks.count == 2
+
+    asyncio.run(listen())
+
+
+def test_who_comes_back_with_its_cursor_is_told_only_the_rest() -> None:
+    async def listen() -> None:
+        looks = Looks()
+        feed = Feed(looks, looks.pause)
+        first = feed.news("")
+        text = await next_of(first)
+        cursor = text.split("id: ")[1].split("\n")[0]
+        await first.aclose()
+        again = feed.news(cursor)  # a look finds one sample more
+        text = await next_of(again)
+        assert "event: status" not in text
+        assert "event: samples" in text
+        await again.aclose()
+
+    asyncio.run(listen())
+
+
+def test_a_look_that_fails_is_tried_again() -> None:
+    async def listen() -> None:
+        looks = Looks()
+
+        def sometimes() -> Moment:
+            moment = looks()
+            if looks.count == 1:
+                raise OSError("the store does not answer")
+            return moment
+
+        feed = Feed(sometimes, looks.pause)
+        news = feed.news("")
+        looks.passed.release()
+        assert "event: status" in await next_of(news)
+        await news.aclose()
+
+    asyncio.run(listen())
+
+
+def test_a_job_that_is_not_there_has_no_news() -> None:
+    client = served_job(running())
+    answer = client.get("/api/jobs/nobody/events")
+    assert (answer.status_code, "error" in answer.json()) == (404, True)
+
+
+def test_requests_are_seen_in_how_machines_are_sampled() -> None:
+    job = running()
+    send_request(job.backend, job.clock, RequestKind.SET, {"monitoring": "off"})
+    assert look_at(opened(job)).parts["status"]["is_monitoring"] is True
+
+
+def test_who_has_listened_keeps_no_job_open() -> None:
+    job = running()
+    store, _, name = job.backend.uri.rpartition("/")
+    library = Library(store, job.clock)
+    known = weakref.ref(library.job(name))
+    feeds = Feeds(library)
+    scope = {"type": "http", "path_params": {"job": name}, "headers": [], "query_string": b""}
+    asyncio.run(feeds.endpoint(Request(scope)))
+    library.forget(name)
+    # the thread that has opened it may be about to leave only now
+    assert eventually(lambda: gc.collect() >= 0 and known() is None)
+
+
+@pytest.mark.parametrize(("poll_seconds", "expected"), [(0.25, 1.0), (5.0, 5.0)])
+def test_a_store_that_is_far_away_is_looked_at_less_often(
+    monkeypatch: pytest.MonkeyPatch, poll_seconds: float, expected: float
+) -> None:
+    job, slept = running(), asyncio.Queue[float]()
+    monkeypatch.setattr(Memory, "poll_seconds", poll_seconds)
+    store, _, name = job.backend.uri.rpartition("/")
+    library = Library(store, job.clock)
+
+    async def sleep(seconds: float) -> None:
+        await slept.put(seconds)
+        await asyncio.Event().wait()
+
+    async def listen() -> None:
+        scope = {"type": "http", "path_params": {"job": name}, "headers": [], "query_string": b""}
+        answer = await Feeds(library, sleep).endpoint(Request(scope))
+        assert isinstance(answer, StreamingResponse)
+        news = cast("AsyncGenerator[bytes, None]", answer.body_iterator)
+        assert "event: samples" in await next_of(news)
+        assert await asyncio.wait_for(slept.get(), 20) == expected
+        await news.aclose()
+
+    asyncio.run(listen())

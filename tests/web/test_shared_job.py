@@ -1,0 +1,75 @@
+"""A job that several threads look at: none of them sees half of anything."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from sonde.errors import JobNotFoundError
+from tests.fakes.job import FakeJob
+from tests.web.asked import Asked
+from tests.web.test_live import opened
+
+
+def test_threads_that_ask_while_a_job_grows_get_whole_answers() -> None:
+    job = FakeJob().record({"cpu.utilization_percent": [1.0] * 4})
+    worker = job.worker().step(0, {"forward": 0.1}).flush()
+    asked, growing = Asked(job), threading.Lock()
+
+    def ask(number: int) -> int:
+        if number % 8 == 0:
+            with growing:
+                job.record({"cpu.utilization_percent": [1.0] * 4}, every_seconds=0.1)
+                worker.step(number + 1, {"forward": 0.1}).flush()
+        frame = asked.frame("series", keys="cpu.utilization_percent")
+        asked.frame("spans")
+        asked.document("steps")
+        assert len(frame["x"]) == len(frame["series"][0]["parts"]["mean"])
+        return len(frame["x"])
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(ask, range(48)))
+    assert max(found) <= 4 * 7
+    job.clock.advance(1)
+    assert asked.document("steps")["total"] == 7
+
+
+def test_what_was_looked_at_a_moment_ago_is_not_looked_at_again() -> None:
+    job = FakeJob().record({"cpu.utilization_percent": [1.0] * 2}).end()
+    shown = opened(job)
+    made: list[int] = []
+    for _ in range(3):
+        shown.cached("something", 1.0, lambda: made.append(1))
+    assert made == [1]
+
+
+def test_a_job_that_is_continued_is_looked_at_again() -> None:
+    job = FakeJob().record({"cpu.utilization_percent": [1.0] * 2}).end()
+    shown = opened(job)
+    before = shown.revision
+    job.clock.advance(600)
+    assert shown.revision == before
+    FakeJob(job.backend.uri, "node-b", job.clock)
+    job.clock.advance(600)
+    assert shown.revision != before
+    assert shown.facts.nodes == ("node-a", "node-b")
+
+
+def test_a_job_that_was_removed_is_gone_and_one_of_its_name_is_another() -> None:
+    job = FakeJob()
+    for step in range(3):
+        job.worker().step(step, {"forward": 0.1}).flush()
+    asked = Asked(job.end())
+    assert asked.document("steps")["total"] == 3
+    job.backend.erase()
+    job.clock.advance(600)
+    with pytest.raises(JobNotFoundError):
+        asked.document("steps")
+    again = FakeJob(job.backend.uri, clock=job.clock)
+    again.worker().step(0, {"forward": 0.1}).flush()
+    again.end()
+    assert asked.document("steps")["total"] == 1
+    again.backend.erase()
+    FakeJob(job.backend.uri, clock=job.clock)  # nobody looked in between
+    job.clock.advance(600)
+    assert asked.document("steps")["total"] == 0
