@@ -16,6 +16,7 @@ from sonde.agent.system import COLLECTORS
 from sonde.charts import CHARTS
 from sonde.cli import COMMANDS
 from sonde.client.comparison import JobComparison, JobScalars
+from sonde.client.summary import Summary
 from sonde.read.window import Curve, Samples, Window, WindowTensor
 from sonde.records.observation import ObservationKind
 from sonde.records.tensor import BUILT_IN_COLLECTIONS
@@ -23,7 +24,7 @@ from sonde.results.clocks import Clocks
 from sonde.results.collectives import Collectives
 from sonde.results.distributions import Distribution
 from sonde.results.events import Events, Stages
-from sonde.results.facts import Lives, Summary
+from sonde.results.facts import Lives
 from sonde.results.findings import Findings, Judgement
 from sonde.results.heat import Buckets, Heat
 from sonde.results.idle import Breakdowns, Gaps

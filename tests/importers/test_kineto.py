@@ -23,7 +23,7 @@ from tests.fakes.recordings import (
 )
 
 SECOND_US = 1_000_000
-H200 = Path(__file__).parents[2] / "golden" / "kineto_h200_one_step.json.gz"
+H200 = Path(__file__).parents[1] / "golden" / "kineto_h200_one_step.json.gz"
 
 
 def two_steps(start: float = 1000.0) -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonde.drawing.units import short_time
+from sonde.formats import format_duration
 from sonde.records.job import JobState
 from sonde.records.notice import NoticeKind
 from sonde.records.profile import ProfileKind, RunningWindow
@@ -164,7 +164,7 @@ def test_a_worker_that_trains_alone_is_not_named() -> None:
     [(90, "1 min 30 s"), (2.5, "2.5 s"), (0.0123, "12.3 ms"), (0.00001, "10 µs")],
 )
 def test_short_times_are_told_in_their_unit(seconds: float, text: str) -> None:
-    assert short_time(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_status_shows_the_last_result_of_each_evaluation() -> None:

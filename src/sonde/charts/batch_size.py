@@ -2,7 +2,7 @@
 
 from sonde.analyze.resources import mean_of_devices, spread_of
 from sonde.charts._chart import Chart
-from sonde.drawing.units import percent
+from sonde.formats import format_percent
 from sonde.read.system import SystemReader
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.job import JobResults
@@ -28,8 +28,8 @@ class BatchSize(Chart):
         return Table(
             title=self.title,
             note=(
-                f"The fullest GPU, {fullest[0]}, had {percent(float(fullest[2] or 0))} of its "
-                f"memory in use at p95 while it was {percent(float(fullest[1] or 0))} busy."
+                f"The fullest GPU, {fullest[0]}, had {format_percent(float(fullest[2] or 0))} of its "
+                f"memory in use at p95 while it was {format_percent(float(fullest[1] or 0))} busy."
             ),
             columns=(
                 Column(name="gpu", title="GPU", is_number=False),

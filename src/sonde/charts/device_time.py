@@ -1,7 +1,7 @@
 """How the time of profiled steps divides into work of CPU operators, of GPUs, and neither."""
 
 from sonde.charts._chart import Chart
-from sonde.drawing.units import short_time
+from sonde.formats import format_duration
 from sonde.records.chart import Part, Spec, StackedBars
 from sonde.results.job import JobResults
 
@@ -35,7 +35,7 @@ class DeviceTime(Chart):
         )
         return StackedBars(
             title=self.title,
-            note=f"In {short_time(rows[0]['seconds'])} that were profiled, in percent of them.",
+            note=f"In {format_duration(rows[0]['seconds'])} that were profiled, in percent of them.",
             labels=labels,
             parts=tuple(
                 Part(

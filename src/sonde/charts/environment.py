@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sonde.charts._chart import Chart
-from sonde.drawing.units import counted, quantity
+from sonde.formats import format_value, pluralize
 from sonde.records.chart import Column, Fact, Facts, Group, Spec, Table
 from sonde.results.job import JobResults
 
@@ -37,7 +37,7 @@ class Environment(Chart):
         for group, noun in (("packages", "package"), ("environment", "variable")):
             if run[group]:
                 rows = tuple((name, str(value)) for name, value in run[group].items())
-                title = counted(len(rows), noun)
+                title = pluralize(len(rows), noun)
                 parts.append(Table(title=title, columns=_COLUMNS, rows=rows, is_quiet=True))
         return Group(title=self.title, parts=tuple(parts))
 
@@ -46,7 +46,7 @@ def _facts(job: JobResults, run: Mapping[str, Any]) -> Facts:
     facts = [
         ("command", "Command", shlex.join(run["command"])),
         ("folder", "Folder", run["folder"]),
-        ("interval", "Interval of samples", quantity(run["interval_seconds"], "s")),
+        ("interval", "Interval of samples", format_value(run["interval_seconds"], "s")),
         ("nodes", "Nodes", f"{len(job.nodes):,}"),
         ("workers", "Workers", f"{len(job.workers):,}"),
     ]
@@ -66,4 +66,6 @@ def _title(name: str) -> str:
 def _said(name: str, value: object) -> str:
     """What is a size is told as one."""
     text = str(value)
-    return quantity(float(text), "bytes") if name.endswith("_bytes") and text.isdigit() else text
+    return (
+        format_value(float(text), "bytes") if name.endswith("_bytes") and text.isdigit() else text
+    )

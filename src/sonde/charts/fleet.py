@@ -5,7 +5,7 @@ import numpy as np
 from sonde.analyze.fleets import unlike_first
 from sonde.charts._chart import Chart
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import percent
+from sonde.formats import format_percent
 from sonde.records.chart import Heatmap, Spec
 from sonde.results.busy_nodes import busy_nodes
 from sonde.results.job import JobResults
@@ -36,8 +36,8 @@ class Fleet(Chart):
         return Heatmap(
             title=f"{self.title}: {found.of} utilization",
             note=(
-                f"{readers[worst].node} differs most: {percent(float(np.nanmean(values[worst])))} "
-                f"in the mean, the median of all nodes is {percent(float(np.nanmedian(values)))}."
+                f"{readers[worst].node} differs most: {format_percent(float(np.nanmean(values[worst])))} "
+                f"in the mean, the median of all nodes is {format_percent(float(np.nanmedian(values)))}."
             ),
             coarsened=f"The {_MOST} of {len(readers):,} nodes that differ most." if is_cut else "",
             rows=tuple(readers[place].node for place in order),

@@ -6,7 +6,7 @@ import numpy as np
 
 from sonde.charts._chart import Chart
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import percent
+from sonde.formats import format_percent
 from sonde.read.system import SystemReader
 from sonde.records.chart import Curve, LineChart, Reals, Spec
 from sonde.records.ranges import TimeRange
@@ -49,7 +49,7 @@ class GpuMemory(Chart):
         return LineChart(
             title=self.title,
             note=(
-                f"The fullest was {percent(highest)}; {label} grew most, by {grown:+.1f} points."
+                f"The fullest was {format_percent(highest)}; {label} grew most, by {grown:+.1f} points."
             ),
             coarsened=f"The {_MOST} that grew most, of {len(found):,} GPUs." if is_cut else "",
             x=tuple(((axis - start_ns) / NANOSECONDS).tolist()),

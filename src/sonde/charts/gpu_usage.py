@@ -2,7 +2,7 @@
 
 from sonde.analyze.balance import quartiles_of
 from sonde.charts._chart import Chart
-from sonde.drawing.units import percent
+from sonde.formats import format_percent
 from sonde.records.chart import Box, BoxPlot, Spec
 from sonde.results.job import JobResults
 from sonde.results.machines import GPU, device_label, each_node
@@ -47,10 +47,10 @@ def _sentence(boxes: list[Box]) -> str:
     least, most = (key(boxes, key=lambda one: one.p50) for key in (min, max))
     if least is most:
         return (
-            f"{least.label} was {percent(least.p50)} busy in the median; "
-            f"p5 {percent(least.p5)}, p95 {percent(least.p95)}."
+            f"{least.label} was {format_percent(least.p50)} busy in the median; "
+            f"p5 {format_percent(least.p5)}, p95 {format_percent(least.p95)}."
         )
     return (
-        f"Medians of {len(boxes)} GPUs lie between {percent(least.p50)} ({least.label}) "
-        f"and {percent(most.p50)} ({most.label})."
+        f"Medians of {len(boxes)} GPUs lie between {format_percent(least.p50)} ({least.label}) "
+        f"and {format_percent(most.p50)} ({most.label})."
     )

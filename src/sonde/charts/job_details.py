@@ -2,7 +2,7 @@
 
 from sonde.charts._chart import Chart
 from sonde.clock import iso
-from sonde.drawing.units import duration, local_time
+from sonde.formats import format_duration, format_local_time
 from sonde.records.chart import Cell, Fact, Facts, Spec
 from sonde.records.step import Stage
 from sonde.results.job import JobResults
@@ -60,5 +60,5 @@ def _sentence(status: dict[str, Cell]) -> str:
     if not isinstance(start, str) or not isinstance(seconds, float):
         return ""
     ran = "has been running for" if status["end_time"] is None else "ran for"
-    exact = f" ({duration(seconds)})" if seconds >= 60 else ""
-    return f"The job started on {local_time(start)} and {ran} {seconds:,.1f} seconds{exact}."
+    exact = f" ({format_duration(seconds)})" if seconds >= 60 else ""
+    return f"The job started on {format_local_time(start)} and {ran} {seconds:,.1f} seconds{exact}."

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sonde.charts._chart import Chart
-from sonde.drawing.units import counted
+from sonde.formats import pluralize
 from sonde.records.chart import Heatmap, Spec
 from sonde.results.job import JobResults
 from sonde.results.layer_matrix import Layers as Found
@@ -66,4 +66,4 @@ def _sentence(
     dead = [name for name, row in zip(names, last, strict=True) if len(row) and row[0] <= _NOUGHT]
     if not dead:
         return ""
-    return f"{counted(len(dead), 'tensor')} ended at nought: {', '.join(dead[:3])}."
+    return f"{pluralize(len(dead), 'tensor')} ended at nought: {', '.join(dead[:3])}."

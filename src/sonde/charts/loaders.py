@@ -2,7 +2,7 @@
 
 from sonde.analyze.loading import LoaderReport
 from sonde.charts._chart import Chart
-from sonde.drawing.units import counted
+from sonde.formats import pluralize
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.records.loading import Operation
 from sonde.results.job import JobResults
@@ -63,10 +63,10 @@ def _sentence(rows: list[tuple[Cell, ...]]) -> str:
     first = rows[0]
     processes, cores = int(first[3] or 0), int(first[4] or 1)
     if processes:
-        whose = counted(processes, "loader process", "loader processes")
-        said = f"{whose} ran on {counted(cores, 'core')}"
+        whose = pluralize(processes, "loader process", "loader processes")
+        said = f"{whose} ran on {pluralize(cores, 'core')}"
     else:
-        said = f"The training made its batches itself, on {counted(cores, 'core')}"
+        said = f"The training made its batches itself, on {pluralize(cores, 'core')}"
     waited = first[9]
     if not isinstance(waited, float):
         return f"{said}."

@@ -4,7 +4,7 @@ import numpy as np
 
 from sonde.analyze.durations import Reals, binned, durations_of
 from sonde.charts._chart import Chart
-from sonde.drawing.units import counted, short_time
+from sonde.formats import format_duration, pluralize
 from sonde.records.chart import Column, Group, Histogram, Part, Spec, Table
 from sonde.records.loading import SINGLE_ITEMS, Operation
 from sonde.results.job import JobResults
@@ -67,7 +67,9 @@ def _histogram(drawn: dict[Operation, Reals]) -> Histogram:
     beyond = sum(int((own > highest).sum()) for own in drawn.values())
     return Histogram(
         title="Distribution of loading times",
-        note=f"{beyond} longer than {short_time(highest)} are in the last bar." if beyond else "",
+        note=f"{beyond} longer than {format_duration(highest)} are in the last bar."
+        if beyond
+        else "",
         edges=tuple(edges.tolist()),
         parts=tuple(
             Part(
@@ -94,8 +96,8 @@ def _sentence(drawn: dict[Operation, Reals]) -> str:
     own = drawn.get(Operation.BATCH)
     if own is None:
         return ""
-    p25, p50, p95 = map(short_time, _quartiles(own))
+    p25, p50, p95 = map(format_duration, _quartiles(own))
     if len(own) < _FEW:
-        timed = counted(len(own), "batch", "batches")
+        timed = pluralize(len(own), "batch", "batches")
         return f"The median time to make a batch was {p50} ({timed} timed)."
     return f"The median time to make a batch was {p50}; p25 {p25}, p95 {p95}."

@@ -6,8 +6,8 @@ from sonde.charts._chart import Chart
 from sonde.records.chart import Spec
 from sonde.records.step import Mode
 from sonde.results.curves import losses_over_steps
+from sonde.results.evaluations import latest_evaluations
 from sonde.results.job import JobResults
-from sonde.terminal.training import latest_evaluations
 
 
 class Losses(Chart):

@@ -1,7 +1,7 @@
 """What was not recorded, and why."""
 
 from sonde.charts._chart import Chart
-from sonde.drawing.units import counted
+from sonde.formats import pluralize
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.job import JobResults
 
@@ -32,7 +32,9 @@ class Lost(Chart):
         lost = len(status["lost"])
         return Table(
             title=self.title,
-            note=f"{counted(lost, 'stretch', 'stretches')} of the recording lost." if lost else "",
+            note=f"{pluralize(lost, 'stretch', 'stretches')} of the recording lost."
+            if lost
+            else "",
             columns=(
                 Column(name="kind", title="Kind", is_number=False),
                 Column(name="what", title="What", is_number=False),

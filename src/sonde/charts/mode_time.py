@@ -2,7 +2,7 @@
 
 from sonde.charts._chart import Chart
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import percent
+from sonde.formats import format_percent
 from sonde.records.chart import Part, Spec, StackedBars
 from sonde.records.step import Mode, Stage
 from sonde.results.job import JobResults
@@ -33,7 +33,7 @@ class ModeTime(Chart):
         spent = {mode: seconds for mode, seconds in spent.items() if seconds}
         spent[OTHERS] = max(0.0, loop.seconds - sum(spent.values()))
         whole = sum(spent.values())
-        shares = [f"{mode} {percent(100 * one / whole, 1)}" for mode, one in spent.items()]
+        shares = [f"{mode} {format_percent(100 * one / whole, 1)}" for mode, one in spent.items()]
         whose = " (mean of the workers)" if workers > 1 else ""
         return StackedBars(
             title=self.title,

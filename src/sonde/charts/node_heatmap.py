@@ -4,7 +4,7 @@ import numpy as np
 
 from sonde.charts._chart import Chart
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import counted
+from sonde.formats import pluralize
 from sonde.records.chart import Heatmap, Spec
 from sonde.results.job import JobResults
 from sonde.results.machines import CPU, GPU, readers_of, series_of
@@ -37,7 +37,7 @@ class NodeHeatmap(Chart):
                 note=f"The mean of {width:g} s per column.",
                 coarsened=""
                 if is_one or self.node
-                else f"One of {counted(len(job.nodes), 'node')}; all of them are below.",
+                else f"One of {pluralize(len(job.nodes), 'node')}; all of them are below.",
                 rows=tuple(one.device for one in series),
                 x=tuple(((rollup.starts_ns - start_ns) / NANOSECONDS).tolist()),
                 x_title="Time since the start",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sonde.charts._chart import Chart
-from sonde.drawing.units import counted, percent, short_time
+from sonde.formats import format_duration, format_percent, pluralize
 from sonde.records.chart import Cell, Column, Group, Spec, Table
 from sonde.results.job import JobResults
 from sonde.results.operators import Operators as OperatorTime
@@ -59,7 +59,7 @@ def _sentence(first: dict[str, Any], operators: OperatorTime, device: str) -> st
     name = first["name"] or _UNNAMED
     return (
         f"The most expensive operator on the {device.upper()} was {name}: "
-        f"{percent(first['percent'], 1)} of the time, {short_time(first['self_seconds'])} "
-        f"in {counted(first['calls'], 'call')}. "
-        f"Measured in {counted(operators.steps, 'profiled step')}."
+        f"{format_percent(first['percent'], 1)} of the time, {format_duration(first['self_seconds'])} "
+        f"in {pluralize(first['calls'], 'call')}. "
+        f"Measured in {pluralize(operators.steps, 'profiled step')}."
     )

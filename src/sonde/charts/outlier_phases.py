@@ -4,7 +4,7 @@ import numpy as np
 
 from sonde.charts._chart import Chart
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import short_time
+from sonde.formats import format_duration
 from sonde.records.chart import Part, Spec, StackedBars
 from sonde.results.job import JobResults
 from sonde.results.outlier_steps import step_outliers
@@ -42,8 +42,8 @@ class OutlierPhases(Chart):
         return StackedBars(
             title=self.title,
             note=(
-                f"Outliers took {short_time(sum(more.values()))} more than normal steps in the "
-                f"mean, {short_time(more[most])} of it in {most}."
+                f"Outliers took {format_duration(sum(more.values()))} more than normal steps in the "
+                f"mean, {format_duration(more[most])} of it in {most}."
             ),
             labels=("normal steps", "outliers"),
             parts=tuple(parts),

@@ -5,7 +5,7 @@ import numpy as np
 from sonde.analyze.instants import Meanwhile, meanwhile, place_of
 from sonde.analyze.resources import mean_of_devices
 from sonde.charts._chart import Chart
-from sonde.drawing.units import percent
+from sonde.formats import format_percent
 from sonde.read.system import SystemReader
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.job import JobResults
@@ -87,6 +87,6 @@ def _sentence(rows: list[tuple[Cell, ...]]) -> str:
     if abs(float(most or 0)) < _LITTLE:
         return "The machines did the same during both."
     return (
-        f"{title} differed most: {percent(float(outliers or 0), 1)} during outliers, "
-        f"{percent(float(normal or 0), 1)} during normal steps."
+        f"{title} differed most: {format_percent(float(outliers or 0), 1)} during outliers, "
+        f"{format_percent(float(normal or 0), 1)} during normal steps."
     )

@@ -3,13 +3,13 @@
 from sonde.charts._chart import Chart
 from sonde.records.chart import Fact, Facts, Spec
 from sonde.results.job import JobResults
-from sonde.terminal.training import watching_cost
+from sonde.results.overhead import overhead_text
 
 
 class Overhead(Chart):
     """What watching the job cost: time of the training thread, processor time, bytes."""
 
-    title = "What watching cost"
+    title = "Overhead"
     pages = ("overview",)
     section = "environment"
 
@@ -25,7 +25,7 @@ class Overhead(Chart):
         }
         return Facts(
             title=self.title,
-            note=f"Watching took {watching_cost(cost)}.",
+            note=f"Overhead: {overhead_text(cost)}.",
             facts=tuple(
                 Fact(name=name, title=title, value=cost[name], unit=unit)
                 for name, (title, unit) in units.items()

@@ -6,7 +6,7 @@ from sonde.analyze.durations import durations_of
 from sonde.charts._chart import Chart
 from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import counted, percent, short_time
+from sonde.formats import format_duration, format_percent, pluralize
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.job import JobResults
 from sonde.results.phase_lookup import in_order, spoken
@@ -56,6 +56,6 @@ def _sentence(rows: list[tuple[Cell, ...]], steps: int) -> str:
         return ""
     name, share, _, mean = rows[0][:4]
     return (
-        f"Of {counted(steps, 'step')}, {name} took the most: {percent(float(share or 0), 1)} "
-        f"of their time, {short_time(float(mean or 0))} per step."
+        f"Of {pluralize(steps, 'step')}, {name} took the most: {format_percent(float(share or 0), 1)} "
+        f"of their time, {format_duration(float(mean or 0))} per step."
     )

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from sonde.charts._chart import Chart
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import counted, duration
+from sonde.formats import format_duration, pluralize
 from sonde.read.stages import StepMarks, read_marks
 from sonde.records.chart import Lane, Lanes, Span, Spec
 from sonde.records.step import Stage
@@ -37,7 +37,11 @@ class Progress(Chart):
             return None  # nothing trains, and it went through: there is nothing to tell apart
         lost = sum(end - start for start, end in breaks) / NANOSECONDS
         spans += [(start, end, "interruption") for start, end in breaks]
-        said = f"{counted(len(breaks), 'interruption')}, {duration(lost)} in all." if breaks else ""
+        said = (
+            f"{pluralize(len(breaks), 'interruption')}, {format_duration(lost)} in all."
+            if breaks
+            else ""
+        )
         lane = Lane(
             label="job",
             spans=tuple(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sonde.analyze.resources import Spread, busy_devices, mean_of_devices, spread_of, sum_of_devices
 from sonde.charts._chart import Chart
-from sonde.drawing.units import counted
+from sonde.formats import pluralize
 from sonde.read.system import SystemReader
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.results.busy_nodes import most_unlike
@@ -105,7 +105,7 @@ def _spread(reader: SystemReader, one: _Resource) -> tuple[str, Spread] | None:
 
 def _note(notes: list[str]) -> str:
     left = len(notes) - _MOST_NOTES
-    more = [f"So it is on {counted(left, 'more node')}."] if left > 0 else []
+    more = [f"So it is on {pluralize(left, 'more node')}."] if left > 0 else []
     return " ".join([*notes[:_MOST_NOTES], *more])
 
 

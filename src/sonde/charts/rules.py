@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sonde.charts._chart import Chart
-from sonde.drawing.units import counted
+from sonde.formats import pluralize
 from sonde.records.chart import Cell, Column, Group, Spec, Table
 from sonde.records.finding import Evaluation, RuleStatus
 from sonde.results.job import JobResults
@@ -35,9 +35,9 @@ class Rules(Chart):
         others = [one for one in found if not one.triggered and one.status not in _ASKED]
         tables = [_fired(fired)] if fired else []
         if quiet:
-            tables.append(_quiet(f"{counted(len(quiet), 'rule')} without a finding", quiet))
+            tables.append(_quiet(f"{pluralize(len(quiet), 'rule')} without a finding", quiet))
         if others:
-            title = f"{counted(len(others), 'rule')} without an answer, and why"
+            title = f"{pluralize(len(others), 'rule')} without an answer, and why"
             tables.append(_quiet(title, others))
         return Group(title=self.title, note=_sentence(found), parts=tuple(tables))
 
@@ -76,8 +76,8 @@ def _sentence(found: Sequence[Evaluation]) -> str:
     first = found[0]
     if not first.triggered:
         asked = sum(one.status in _ASKED for one in found)
-        return f"{counted(asked, 'rule')} looked at the job, and none was triggered."
+        return f"{pluralize(asked, 'rule')} looked at the job, and none was triggered."
     return (
-        f"{first.rule} was triggered most often: {counted(first.triggered, 'time')} "
-        f"in {counted(first.datapoints, 'datapoint')}."
+        f"{first.rule} was triggered most often: {pluralize(first.triggered, 'time')} "
+        f"in {pluralize(first.datapoints, 'datapoint')}."
     )

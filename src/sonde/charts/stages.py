@@ -1,7 +1,7 @@
 """How the time of a job divides into initialization, training loop and finalization."""
 
 from sonde.charts._chart import Chart
-from sonde.drawing.units import duration, percent
+from sonde.formats import format_duration, format_percent
 from sonde.records.chart import Part, Spec, StackedBars
 from sonde.results.job import JobResults
 from sonde.results.phase_lookup import spoken
@@ -18,11 +18,11 @@ class Stages(Chart):
         spans = job.stages.spans
         if not spans:
             return None
-        said = [f"{spoken(one.stage)} {percent(one.percent, 1)}" for one in spans]
+        said = [f"{spoken(one.stage)} {format_percent(one.percent, 1)}" for one in spans]
         whole = sum(one.seconds for one in spans)
         return StackedBars(
             title=self.title,
-            note=f"Of {duration(whole)}: {', '.join(said)}.",
+            note=f"Of {format_duration(whole)}: {', '.join(said)}.",
             labels=("job",),
             parts=tuple(
                 Part(label=spoken(one.stage), values=(one.seconds,), tone=one.stage.value)

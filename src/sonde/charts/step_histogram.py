@@ -7,7 +7,7 @@ from sonde.analyze.outliers import outlier_limit
 from sonde.charts._chart import Chart
 from sonde.charts._trained import trained_steps
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import counted, short_time
+from sonde.formats import format_duration, pluralize
 from sonde.records.chart import Histogram, Part, Spec
 from sonde.results.job import JobResults
 
@@ -35,7 +35,7 @@ class StepHistogram(Chart):
         shown = dict(sorted(groups.items(), key=lambda one: -float(one[1].mean()))[:_MOST])
         edges, counts = binned(list(shown.values()), _BINS, highest)
         note = (
-            f"{counted(beyond, 'step')} took longer than {short_time(highest)} "
+            f"{pluralize(beyond, 'step')} took longer than {format_duration(highest)} "
             "and are in the last bar."
         )
         return Histogram(

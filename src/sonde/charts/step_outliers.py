@@ -6,7 +6,7 @@ import numpy as np
 
 from sonde.charts._chart import Chart
 from sonde.clock import iso
-from sonde.drawing.units import counted, percent, short_time
+from sonde.formats import format_duration, format_percent, pluralize
 from sonde.records.chart import Column, Spec, Table
 from sonde.results.job import JobResults
 from sonde.results.outlier_steps import StepOutliers as Found
@@ -38,9 +38,9 @@ class StepOutliers(Chart):
         )
         whole = sum(float(one.seconds.sum()) for one in found)
         note = (
-            f"{counted(len(rows), 'training step')} took longer than the median by half of it and "
-            f"by three deviations at least; together {short_time(lost)} more than the median "
-            f"({percent(100 * lost / whole, 1)} of the time of all steps)."
+            f"{pluralize(len(rows), 'training step')} took longer than the median by half of it and "
+            f"by three deviations at least; together {format_duration(lost)} more than the median "
+            f"({format_percent(100 * lost / whole, 1)} of the time of all steps)."
         )
         if len(rows) > _TOO_MANY * sum(len(one.seconds) for one in found):
             note += (

@@ -4,7 +4,7 @@ from sonde.analyze.durations import durations_of
 from sonde.analyze.outliers import outlier_limit
 from sonde.charts._chart import Chart
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import short_time
+from sonde.formats import format_duration
 from sonde.records.chart import Cell, Column, Spec, Table
 from sonde.records.step import Mode
 from sonde.results.job import JobResults
@@ -65,7 +65,7 @@ def _sentence(rows: list[tuple[Cell, ...]], limit: float) -> str:
     workers = sum(row[1] == first[1] for row in rows)
     numbers = (float(first[place] or 0) for place in (2, 3, 4, 8, 11))
     steps, profiled, mean, median, long = numbers
-    said = f"A {first[1]} step took {short_time(mean)} on average"
+    said = f"A {first[1]} step took {format_duration(mean)} on average"
     if workers > 1:
         said += f" (worker {first[0]}, the slowest of {workers:,})"
     if steps - profiled < _FEW:
@@ -73,6 +73,6 @@ def _sentence(rows: list[tuple[Cell, ...]], limit: float) -> str:
     whole = f"{steps:,.0f} steps"
     whole += f" ({profiled:,.0f} profiled ones left out)" if profiled else ""
     if not long:
-        return f"{said}; none of {whole} took longer than {short_time(limit)}."
-    usual = f"the median is {short_time(median)}"
-    return f"{said}; {long:,.0f} of {whole} took longer than {short_time(limit)}, {usual}."
+        return f"{said}; none of {whole} took longer than {format_duration(limit)}."
+    usual = f"the median is {format_duration(median)}"
+    return f"{said}; {long:,.0f} of {whole} took longer than {format_duration(limit)}, {usual}."

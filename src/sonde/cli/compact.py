@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from sonde.agent.trace_decoding import decode_waiting
 from sonde.cli._command import Command, Options, add_job, add_json, say, say_json
 from sonde.clock import SystemClock
-from sonde.drawing.units import counted, size
 from sonde.errors import UsageError
+from sonde.formats import format_bytes, pluralize
 from sonde.read.jobs import JobFacts, read_job
 from sonde.records.job import JobState
 from sonde.settings import RunSettings, parse_size
@@ -73,10 +73,10 @@ class Compact(Command):
                 }
             )
         elif not options.quiet:
-            written = f"{counted(segments, 'segment')} written"
+            written = f"{pluralize(segments, 'segment')} written"
             if traces:
-                written = f"{counted(traces, 'trace')} decoded, {written}"
-            change = f"{size(before)} before, {size(after)} after"
+                written = f"{pluralize(traces, 'trace')} decoded, {written}"
+            change = f"{format_bytes(before)} before, {format_bytes(after)} after"
             say(f"{facts.name}: {written}, {change}")
         return 0
 

@@ -21,8 +21,8 @@ from sonde.clock import SystemClock
 from sonde.demo import training as demo_training
 from sonde.demo.planted_faults import SAVE, inside, traces
 from sonde.demo.training import FAULTS, Fault
-from sonde.drawing.units import quantity
 from sonde.errors import JobNotFoundError, SondeError, UsageError
+from sonde.formats import format_value
 from sonde.results.live import Observer
 from sonde.store.backends import Backend
 from sonde.store.places import absolute_store, find_job, job_uri
@@ -235,7 +235,7 @@ def _sentences(job: Job, fault: Fault, seconds: float) -> list[str]:
     usual, during = _levels(job, fault, seconds)
     unit = job.system(fault.metric).series[0].metric.unit if usual is not None else ""
     when = f"{fault.start * seconds:.0f} s to {fault.end * seconds:.0f} s"
-    levels = f"{quantity(usual, unit)} before, {quantity(during, unit)} then"
+    levels = f"{format_value(usual, unit)} before, {format_value(during, unit)} then"
     return [f"{fault.name}, {when}: {fault.said}.", f"  {fault.metric}: {levels}"]
 
 

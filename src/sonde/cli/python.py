@@ -7,8 +7,8 @@ from sonde.cli._command import Command, Options, add_job, add_json, say, say_jso
 from sonde.client.job import Job
 from sonde.clock import NANOSECONDS
 from sonde.drawing.printable import visible
-from sonde.drawing.units import counted, short_time
 from sonde.errors import UsageError
+from sonde.formats import format_duration, pluralize
 from sonde.read.python_profiles import ReadProfile
 from sonde.records.python_profile import PythonProfiler
 from sonde.records.step import Mode
@@ -133,7 +133,8 @@ def _print(time: PythonTime, options: Options) -> None:
     say("")
     phases = time.phases().items()
     say(
-        "by phase: " + ", ".join(f"{mode} {name} {short_time(one)}" for (mode, name), one in phases)
+        "by phase: "
+        + ", ".join(f"{mode} {name} {format_duration(one)}" for (mode, name), one in phases)
     )
     outliers = time.outliers()
     if outliers.slow:
@@ -162,13 +163,13 @@ def _head(one: ReadProfile) -> str:
     profile = one.profile
     steps = [step for mode, step in one.steps if mode == Mode.TRAIN]
     which = f"steps {min(steps)} to {max(steps)}" if steps else "no whole step"
-    seconds = short_time((profile.end_ns - profile.start_ns) / NANOSECONDS)
+    seconds = format_duration((profile.end_ns - profile.start_ns) / NANOSECONDS)
     if profile.profiler is PythonProfiler.CPROFILE:
         how = f"cprofile, {profile.timer.value} time"
     else:
-        late = short_time(profile.late_ns / NANOSECONDS)
-        looks = counted(len(profile.times_ns), "look")
-        how = f"stacks, {looks} at {counted(len(profile.threads), 'thread')}, {late} late in all"
+        late = format_duration(profile.late_ns / NANOSECONDS)
+        looks = pluralize(len(profile.times_ns), "look")
+        how = f"stacks, {looks} at {pluralize(len(profile.threads), 'thread')}, {late} late in all"
     cut = "; there was more than is kept" if profile.is_cut else ""
     return visible(f"worker {one.worker}, {which}, {seconds}: {how}{cut}")
 

@@ -15,8 +15,8 @@ from sonde.client.job import Job
 from sonde.client.reports import report_of
 from sonde.clock import SystemClock, process_cpu_seconds
 from sonde.drawing.page import on_paper
-from sonde.drawing.units import size
 from sonde.errors import SondeError, UsageError
+from sonde.formats import format_bytes
 from sonde.read.jobs import read_job
 from sonde.report.build import Report, chart_count
 from sonde.report.storage import keep_report, write_report
@@ -81,7 +81,7 @@ class WriteReport(Command):
         if options.json:
             say_json({"job": job.name, **written, "bytes": len(report.html.encode())})
         else:
-            say(f"{written['html']} ({size(len(report.html.encode()))})")
+            say(f"{written['html']} ({format_bytes(len(report.html.encode()))})")
             if "pdf" in written:
                 say(written["pdf"])
         return 0

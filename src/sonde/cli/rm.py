@@ -8,8 +8,8 @@ from sonde.cli._command import Command, Options, add_json, add_store, remark, sa
 from sonde.cli._spools import remove_spools_of
 from sonde.clock import SystemClock
 from sonde.drawing.printable import visible
-from sonde.drawing.units import size
 from sonde.errors import UsageError
+from sonde.formats import format_bytes
 from sonde.read.jobs import read_job
 from sonde.store.layout import JOB
 from sonde.store.places import find_job
@@ -60,7 +60,7 @@ class Rm(Command):
             job_names = [one.name for one in facts]
             say_json({"removed": job_names, "bytes_freed": freed, "left": left})
         else:
-            say(f"removed {names}: {size(freed)} freed")
+            say(f"removed {names}: {format_bytes(freed)} freed")
         if left:
             remark(_left_alone(left))
         return 0

@@ -14,7 +14,6 @@ from sonde.cli.options.actions import add_actions, with_actions
 from sonde.cli.options.recording import add_no_report, with_options
 from sonde.cli.options.rules import add_fail_on, add_no_rules, add_rules, exit_code, with_rules
 from sonde.clock import SystemClock
-from sonde.drawing.units import cost
 from sonde.errors import (
     ActionError,
     JobExistsError,
@@ -27,6 +26,7 @@ from sonde.guard import Guard, result_or_reason
 from sonde.masking import mask_command
 from sonde.records.finding import Verdict
 from sonde.records.job import JobState
+from sonde.results.overhead import overhead_parts
 from sonde.results.verdict import ending, first_line
 from sonde.settings import (
     default_store,
@@ -208,8 +208,7 @@ def _summary(
     overhead = outcome.overhead
     if outcome.is_reported:
         overhead = overhead.plus(report_cost_since(registration.backend, exit_.end_ns))
-    took = cost(overhead.cpu_seconds, overhead.percent)
-    lines = [f"{said}; watching took {took}"]
+    lines = [f"{said}; overhead: {overhead_parts(overhead.cpu_seconds, overhead.percent)}"]
     if outcome.unsent is None:  # else the store need not be asked: it does not answer
         attempt = (registration.node, registration.number)
         unseen = seen_at_end(registration.backend, verdict, attempt, outcome.lost)

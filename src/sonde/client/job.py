@@ -8,11 +8,12 @@ from pathlib import Path
 
 from sonde.client.comparison import JobComparison
 from sonde.client.reports import report_of
+from sonde.client.summary import Summary
 from sonde.client.waiting import Poller
 from sonde.clock import Clock
-from sonde.drawing.units import duration
 from sonde.engine.check import check
 from sonde.errors import StoreError, UsageError
+from sonde.formats import format_duration
 from sonde.read.job_data import JobData
 from sonde.read.jobs import has_begun, list_job_names
 from sonde.read.open_job import OpenJob
@@ -39,6 +40,15 @@ class Job(JobResults):
 
     def __init__(self, backend: Backend, clock: Clock | None = None) -> None:
         super().__init__(OpenJob(backend, clock))
+
+    @property
+    def summary(self) -> Summary:
+        """The status document: state, exit, times, stages, steps, overhead, lost data.
+
+        A dictionary that prints as `sonde status` does. Damage to samples is in it once they have
+        been read.
+        """
+        return Summary(super().summary)
 
     def refresh(self) -> "Job":
         """Read what a running job has added since."""
@@ -128,7 +138,7 @@ class Job(JobResults):
 
     def __repr__(self) -> str:
         seconds = self.facts.seconds(self._opened.clock.now_ns())
-        lasted = "" if seconds is None else f", {duration(seconds)}"
+        lasted = "" if seconds is None else f", {format_duration(seconds)}"
         nodes = ", ".join(self.nodes[:_MAX_NODE_NAMES])
         nodes += ", …" if len(self.nodes) > _MAX_NODE_NAMES else ""
         return f"<Job {self.name}: {self.state.value}{lasted}, nodes: {nodes or 'none yet'}>"

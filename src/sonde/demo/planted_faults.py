@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sonde.client.job import Job
-from sonde.drawing.units import counted, short_time
+from sonde.formats import format_duration, pluralize
 from sonde.records.observation import ObservationKind
 
 SAVE = "gradients:every=20,histogram"
@@ -52,7 +52,7 @@ def inside(job: Job) -> Iterator[str]:
 
 
 def _tensors(job: Job) -> str:
-    return counted(len(list(job.tensors())), "tensor")
+    return pluralize(len(list(job.tensors())), "tensor")
 
 
 def _dead(job: Job) -> tuple[str, dict[str, object]]:
@@ -89,8 +89,8 @@ def _slow_steps(job: Job) -> tuple[str, dict[str, object]]:
     usual, during = float(np.median(waits[~is_slow])), float(np.median(waits[is_slow]))
     first, last = int(steps[is_slow].min()), int(steps[is_slow].max())
     text = (
-        f"steps {first} to {last} waited {short_time(during)} for their data, "
-        f"the others {short_time(usual)}"
+        f"steps {first} to {last} waited {format_duration(during)} for their data, "
+        f"the others {format_duration(usual)}"
     )
     return text, {"first_step": first, "last_step": last, "usual": usual, "during": during}
 

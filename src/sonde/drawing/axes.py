@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from sonde.drawing.html import Element, element
-from sonde.drawing.units import quantity, short_time
+from sonde.formats import format_duration, format_value
 
 _STEPS = (1, 2, 5, 10)
 _TIMES = (
@@ -65,7 +65,7 @@ def decade_ticks(low: float, high: float) -> list[float]:
 def clock_text(seconds: float, span: float) -> str:
     """A time since the start, as long as it must be."""
     if span < _TIMES[2]:
-        return short_time(seconds) if seconds else "0"
+        return format_duration(seconds) if seconds else "0"
     whole = round(seconds)
     hours, minutes = whole // 3600, whole % 3600 // 60
     if span >= 3600:
@@ -76,10 +76,10 @@ def clock_text(seconds: float, span: float) -> str:
 def number_text(value: float, unit: str) -> str:
     """A number beside an axis, with its unit."""
     if unit == "seconds":
-        return short_time(value) if value else "0 s"
+        return format_duration(value) if value else "0 s"
     if unit == "percent":
         return f"{value:g} %"
-    return quantity(value, unit) if value else "0"
+    return format_value(value, unit) if value else "0"
 
 
 def label(text: str, x: float, y: float, anchor: str = "start", class_: str = "axis") -> Element:

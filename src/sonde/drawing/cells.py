@@ -2,7 +2,7 @@
 
 import math
 
-from sonde.drawing.units import UNKNOWN, duration, local_time, quantity, short_time
+from sonde.formats import UNKNOWN, format_duration, format_local_time, format_value
 from sonde.records.chart import Cell
 
 _SHORTEST = 1e-6  # below it nothing is measured
@@ -17,7 +17,7 @@ def written(value: Cell, unit: str = "") -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return local_time(value) if unit == "time" else value
+        return format_local_time(value) if unit == "time" else value
     return _number(value, unit) if unit else _plain(value)
 
 
@@ -32,8 +32,8 @@ def _number(value: float, unit: str) -> str:
     if unit == "points":
         return f"{round(value, 1) + 0.0:+.1f} points"  # nought has no sign
     if unit == "percent" and 0 < value < _LEAST_SHARE:
-        return "< 0.1 %"
-    return quantity(value, unit)
+        return "< 0.1%"
+    return format_value(value, unit)
 
 
 def _time(seconds: float) -> str:
@@ -41,7 +41,7 @@ def _time(seconds: float) -> str:
         return "0 s"
     if 0 < seconds < _SHORTEST:
         return "< 1 µs"
-    return duration(seconds) if seconds >= 60 else short_time(seconds)
+    return format_duration(seconds)
 
 
 def _plain(value: float) -> str:

@@ -10,7 +10,7 @@ from sonde.charts import CHARTS
 from sonde.drawing.figures import figures
 from sonde.drawing.html import Element, element
 from sonde.drawing.page import whole_page
-from sonde.drawing.units import local_time
+from sonde.formats import format_local_time
 from sonde.guard import Guard
 from sonde.records.chart import Spec
 from sonde.report.documents import report_document, rule_documents
@@ -103,7 +103,7 @@ class _Page:
             element("nav", *links, aria_label="Sections"),
             class_="top",
         )
-        said = f"Written by Sonde {__version__} on {local_time(self.now)}."
+        said = f"Written by Sonde {__version__} on {format_local_time(self.now)}."
         if kept is not None:
             said += " To keep the page small, some pictures are static only."
         said += "".join(f" {name} could not be drawn: {why}." for name, why in self.failed.items())

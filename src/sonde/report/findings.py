@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sonde.drawing.html import Element, element, prose
-from sonde.drawing.units import local_time
+from sonde.formats import format_local_time
 from sonde.report.sentences import evidence_text
 
 _MOST = 60
@@ -69,6 +69,6 @@ def _where(one: Mapping[str, Any]) -> str:
     if one["step"]:
         first, last = one["step"][0], one["step"][1] or one["step"][0]
         parts.append(f"step {first:,}" if first == last else f"steps {first:,}–{last:,}")
-    parts.append(f"from {local_time(one['time'][0])}")
+    parts.append(f"from {format_local_time(one['time'][0])}")
     parts.append(one["outcome"])
     return ", ".join(parts)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sonde.drawing.units import counted
+from sonde.formats import pluralize
 from sonde.records.chart import Spec
-from sonde.results.finding_lines import issues
+from sonde.results.rule_standing import issues
 from sonde.results.verdict import verdict
 
 _IN_SHORT = (
@@ -23,7 +23,7 @@ def opening(status: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) ->
     ended = told if told.endswith((".", "!", "?")) else f"{told}."
     if not findings:
         return f"{ended} {issues(status)}".rstrip()
-    return f"{ended} {counted(len(findings), 'finding')}: {said}."
+    return f"{ended} {pluralize(len(findings), 'finding')}: {said}."
 
 
 def in_short(specs: Mapping[str, Spec]) -> list[str]:
@@ -45,4 +45,4 @@ def evidence_text(name: str, value: object) -> str:
 
 
 def _counted(severity: str, count: int) -> str:
-    return counted(count, severity) if severity == "warning" else f"{count} {severity}"
+    return pluralize(count, severity) if severity == "warning" else f"{count} {severity}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sonde.analyze.bottlenecks import find_bottleneck
 from sonde.analyze.resources import mean_of_devices
-from sonde.drawing.units import percent
+from sonde.formats import format_percent
 from sonde.read.system import SystemReader
 from sonde.read.workers import WorkerReader
 from sonde.records.chart import Column, Group, Part, Spec, StackedBars, Table
@@ -145,6 +145,6 @@ def _sentence(asked: Question, found: _Found) -> str:
     held_up = sum(row[2] * row[3] for row in found.rows) / max(1, count)
     if not low:
         return f"In none of {count:,} samples the GPUs were below 10 %."
-    said = f"In {percent(low, 1)} of {count:,} samples the GPUs were below 10 %"
-    meanwhile = f"in {percent(held_up, 1)}" if held_up else "in none of them"
+    said = f"In {format_percent(low, 1)} of {count:,} samples the GPUs were below 10 %"
+    meanwhile = f"in {format_percent(held_up, 1)}" if held_up else "in none of them"
     return f"{said}; {meanwhile} {asked.what} at the same time."

@@ -1,7 +1,8 @@
 """Evaluations of a job as a table: one row per result, and a curve per series."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -73,3 +74,8 @@ class Evaluations(Frame):
 
 def _loss(one: Evaluation) -> str:
     return "none" if one.loss is None else f"{one.loss:.5g}"
+
+
+def latest_evaluations(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The last evaluation of each series."""
+    return list({one["name"]: one for one in results}.values())

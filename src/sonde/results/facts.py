@@ -1,28 +1,14 @@
-"""Facts of a job that are plain values, and yet read well: its status, the lives of its workers."""
+"""The starts of a job's workers, as a table."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sonde.clock import iso
 from sonde.read.workers import WorkerLife
-from sonde.results.job_card import job_card
 from sonde.results.tables import TIME, Frame, aligned
 from sonde.store.tables import from_numpy, from_texts
-
-
-class Summary(dict[str, Any]):
-    """The status document: a dictionary that prints as `sonde status` does."""
-
-    def __repr__(self) -> str:
-        from sonde.terminal.text import readable, status_lines  # noqa: PLC0415 — slow to load
-
-        return "\n".join(readable(line).plain.rstrip() for line in status_lines(self))
-
-    def _repr_html_(self) -> str:
-        return job_card(self)
 
 
 class Lives(tuple[WorkerLife, ...], Frame):

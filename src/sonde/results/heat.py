@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sonde.analyze.counting import counting_order
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import counted
+from sonde.formats import pluralize
 from sonde.records.chart import Curve, Group, Heatmap, LineChart, Spec
 from sonde.records.metric import Series
 from sonde.results.tables import TIME, Frame
@@ -56,7 +56,7 @@ class Buckets(Frame):
         said = ", ".join(names) if len(names) <= _FEW else f"{len(names)} metrics"
         widths = {f"{rollup.width_ns / 1e9:g} s" for _, rollup in self.parts}
         count = max((len(rollup.starts_ns) for _, rollup in self.parts), default=0)
-        series = counted(len(self.series), "series", "series")
+        series = pluralize(len(self.series), "series", "series")
         return f"{said}: {series} in {count} buckets of {', '.join(sorted(widths))}"
 
     def _picture(self) -> Spec:

@@ -1,5 +1,7 @@
 """The queries of one opened job, as charts, dashboard, report, terminal and client ask them."""
 
+from typing import Any
+
 from sonde.read.actions import read_actions
 from sonde.read.evaluations import read_evaluations as read_evaluation_runs
 from sonde.read.findings import evaluation_document, read_evaluations
@@ -16,7 +18,7 @@ from sonde.records.seen import Seen
 from sonde.records.step import Mode
 from sonde.results.evaluations import Evaluations
 from sonde.results.events import Events, Stages
-from sonde.results.facts import Lives, Summary
+from sonde.results.facts import Lives
 from sonde.results.findings import Judgement
 from sonde.results.names import known_mode
 from sonde.results.observations import Observations
@@ -69,14 +71,12 @@ class JobResults(ProfileQueries):
         return self._opened.facts
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> dict[str, Any]:
         """The status document: state, exit, times, stages, steps, overhead, lost data.
-
-        A dictionary that prints as `sonde status` does.
 
         Damage to samples is in it once they have been read.
         """
-        return Summary(self._opened.cached("summary", self._read_summary))
+        return dict(self._opened.cached("summary", self._read_summary))
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -264,7 +264,7 @@ class JobResults(ProfileQueries):
         )
         return Selection(self._opened.workers(), self._opened.nodes, within, start_ns)
 
-    def _read_summary(self) -> Summary:
+    def _read_summary(self) -> dict[str, Any]:
         opened, now_ns = self._opened, self._opened.clock.now_ns()
         training = read_training(opened.workers(), opened.facts, now_ns)
         damages = opened.damages
@@ -272,7 +272,7 @@ class JobResults(ProfileQueries):
         evaluations = read_evaluations(opened.backend, damages)
         document = status_document(opened.facts, now_ns, damages, training)
         document["rules"] = [evaluation_document(each, actions) for each in evaluations]
-        return Summary(document, coverage=coverage_in(document).document())
+        return {**document, "coverage": coverage_in(document).document()}
 
     def _read_stages(self) -> Stages:
         marks = [read_marks(reader) for reader in self._opened.workers()]

@@ -23,8 +23,8 @@ from sonde.analyze.python_profile import (
     short_file,
 )
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import counted
 from sonde.errors import UsageError
+from sonde.formats import pluralize
 from sonde.read.python_profiles import Moment, ReadProfile, read_python_profiles
 from sonde.read.steps import read_steps
 from sonde.read.workers import WorkerReader
@@ -232,8 +232,8 @@ class PythonTime(Frame):
         if not self.windows:
             return "no profile of Python has been recorded"
         steps = {one for window in self.windows for one in window.steps if one[1] != NO_STEP}
-        windows = counted(len(self.windows), "window")
-        said = f"{self.profiler} of {counted(len(steps), 'step')} in {windows}"
+        windows = pluralize(len(self.windows), "window")
+        said = f"{self.profiler} of {pluralize(len(steps), 'step')} in {windows}"
         return f"{said}; functions by their own time:\n{self.top()}"
 
     def _picture(self) -> Spec:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sonde.analyze.flame import Flame
 from sonde.analyze.python_profile import short_file
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import short_time
+from sonde.formats import format_duration
 from sonde.read.python_profiles import ReadProfile
 from sonde.records.chart import Lane, Lanes, Span, Spec
 from sonde.records.step import NO_STEP
@@ -48,7 +48,7 @@ class PythonWindows(tuple[ReadProfile, ...], Frame):
         rows = [
             (
                 *(str(one.worker), one.profile.profiler.value, one.profile.timer.value),
-                short_time((one.profile.end_ns - one.profile.start_ns) / NANOSECONDS),
+                format_duration((one.profile.end_ns - one.profile.start_ns) / NANOSECONDS),
                 _steps(one),
             )
             for one in self
@@ -141,7 +141,7 @@ class CallTree(Flame, Frame):
 
     def _line(self, place: int, depth: int) -> tuple[str, str, str]:
         called = self.functions[int(self.frames[place])]
-        total, own = (short_time(int(one[place]) / NANOSECONDS) for one in _times(self))
+        total, own = (format_duration(int(one[place]) / NANOSECONDS) for one in _times(self))
         where = f" ({short_file(called.file)}:{called.line})" if called.file else ""
         return total, own, f"{'  ' * depth}{called.name}{where}"
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from sonde.analyze.extents import Extents
 from sonde.analyze.percentiles import percentiles
-from sonde.drawing.units import quantity
 from sonde.errors import UsageError
+from sonde.formats import format_value
 from sonde.read.system import SystemReader
 from sonde.records.chart import Spec
 from sonde.records.metric import Series
@@ -220,4 +220,4 @@ class Statistics(Frame):
 
 def _number(value: float, unit: str) -> str:
     """Bytes with a prefix; other numbers as they are, since their unit has a column."""
-    return quantity(value, unit) if unit.startswith("bytes") else f"{value:.4g}"
+    return format_value(value, unit) if unit.startswith("bytes") else f"{value:.4g}"

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from sonde.drawing.html import Element, element
 from sonde.drawing.tables import table as html_table
-from sonde.drawing.units import short_time
 from sonde.errors import MissingExtraError
+from sonde.formats import format_duration
 from sonde.records.chart import Spec
 from sonde.results.charts import rows_of
 from sonde.results.plots import Drawn
@@ -81,7 +81,7 @@ def said_time(seconds: float) -> str:
     """A duration for a cell; not a number where nothing was measured."""
     if math.isnan(seconds):
         return "nan"
-    return short_time(seconds) if seconds else "0"
+    return format_duration(seconds) if seconds else "0"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int) -> str:

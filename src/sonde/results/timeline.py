@@ -13,7 +13,6 @@ import pyarrow as pa
 from sonde.atomic_file import write_whole
 from sonde.clock import NANOSECONDS, iso
 from sonde.errors import UsageError
-from sonde.exports.chrome_trace import write_trace
 from sonde.read.collectives import node_of, read_collectives
 from sonde.read.profiles import time_of_steps
 from sonde.read.system import SystemReader
@@ -23,6 +22,7 @@ from sonde.read.workers import Numbers, WorkerReader
 from sonde.records.chart import Spec
 from sonde.records.metric import Series
 from sonde.records.ranges import ANY_STEP, EVER, StepRange, TimeRange
+from sonde.results.chrome_trace import write_trace
 from sonde.results.clocks import Clocks, estimate_clocks
 from sonde.results.tables import TIME, Frame, aligned
 from sonde.results.timeline_lanes import timeline_lanes

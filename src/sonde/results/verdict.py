@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sonde.drawing.units import duration
+from sonde.formats import format_duration
 
 _LOST = "its launcher vanished without a word; the command may still run"
 
@@ -12,7 +12,7 @@ def verdict(status: Mapping[str, Any]) -> str:
     """One sentence: what became of the job, and why."""
     seconds = status["duration_seconds"]
     if status["state"] == "running":
-        return f"{status['job']} has been running for {duration(seconds)}."
+        return f"{status['job']} has been running for {format_duration(seconds)}."
     why = reason(status)
     said = ending(status["job"], status["state"], seconds, why)
     return said if why else f"{said}."
@@ -21,7 +21,7 @@ def verdict(status: Mapping[str, Any]) -> str:
 def ending(job: str, state: str, seconds: float | None, why: str) -> str:
     """The sentence for a job that is over, without its full stop."""
     said = f"{job} {'was ' if state in ('stopped', 'lost') else ''}{state}"
-    said += f" after {duration(seconds)}" if seconds is not None else ""
+    said += f" after {format_duration(seconds)}" if seconds is not None else ""
     return f"{said}: {why}" if why else said
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from sonde.drawing.units import counted, percent, short_time
+from sonde.formats import format_duration, format_percent, pluralize
 from sonde.records.loading import SINGLE_ITEMS
 from sonde.terminal.styles import QUIET
 from sonde.terminal.text import table
@@ -32,8 +32,8 @@ def _loader(one: Mapping[str, Any]) -> list[Text]:
     rows = [
         (
             *(row["operation"], f"{row['count']:,}"),
-            *(short_time(row[name]) for name in _NUMBERS),
-            "–" if row["operation"] in SINGLE_ITEMS else short_time(row["total"]),
+            *(format_duration(row[name]) for name in _NUMBERS),
+            "–" if row["operation"] in SINGLE_ITEMS else format_duration(row["total"]),
         )
         for row in one["operations"]
     ]
@@ -46,16 +46,18 @@ def _loader(one: Mapping[str, Any]) -> list[Text]:
 def _facts(one: Mapping[str, Any]) -> list[str]:
     said = [str(one["dataset"] or "data"), f"for {one['mode']}"]
     if one["processes"]:
-        said.append(f"{counted(one['processes'], 'process', 'processes')} ({one['start_method']})")
+        said.append(
+            f"{pluralize(one['processes'], 'process', 'processes')} ({one['start_method']})"
+        )
     else:
         said.append("no processes of its own")
-    said.append(counted(one["cores"], "core"))
+    said.append(pluralize(one["cores"], "core"))
     if one["batch_size"] is not None:
         said.append(f"batches of {one['batch_size']}")
     if one["busy_percent"] is not None:
-        said.append(f"busy {percent(one['busy_percent'])} of the time")
+        said.append(f"busy {format_percent(one['busy_percent'])} of the time")
     if one["waited_percent"] is not None:
-        said.append(f"steps wait {percent(one['waited_percent'], 1)} of theirs")
+        said.append(f"steps wait {format_percent(one['waited_percent'], 1)} of theirs")
     return said
 
 
@@ -70,7 +72,7 @@ def _functions(one: Mapping[str, Any]) -> list[Text]:
 
 
 def _shares(row: Mapping[str, Any]) -> tuple[str, str]:
-    return percent(row["percent"]), percent(row["own_percent"])
+    return format_percent(row["percent"]), format_percent(row["own_percent"])
 
 
 def _outliers(one: Mapping[str, Any]) -> list[Text]:
@@ -78,7 +80,7 @@ def _outliers(one: Mapping[str, Any]) -> list[Text]:
     for what, rows in (("iterator start", one["slow_starts"]), ("wait", one["slow_waits"])):
         longest = sorted(rows, key=lambda row: -float(row["seconds"]))[:_MOST_OUTLIERS]
         said = ", ".join(
-            short_time(row["seconds"]) + (f" at step {row['step']}" if "step" in row else "")
+            format_duration(row["seconds"]) + (f" at step {row['step']}" if "step" in row else "")
             for row in longest
         )
         more = f", and {len(rows) - len(longest)} more" if len(rows) > len(longest) else ""

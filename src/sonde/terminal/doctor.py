@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from sonde.drawing.units import size
+from sonde.formats import format_bytes
 from sonde.terminal.styles import QUIET
 from sonde.terminal.text import table
 
@@ -36,7 +36,7 @@ def _line(is_well: bool | None, label: str, text: str) -> Text:
 def _store(store: Mapping[str, Any]) -> Text:
     if not store["writable"]:
         return _line(False, "store", f"{store['uri']} cannot be written: {store['reason']}")
-    free = f", {size(store['free_bytes'])} free" if store["free_bytes"] is not None else ""
+    free = f", {format_bytes(store['free_bytes'])} free" if store["free_bytes"] is not None else ""
     return _line(True, "store", f"{store['uri']} is writable{free}")
 
 
@@ -50,7 +50,7 @@ def _limits(limits: Mapping[str, float | None]) -> str:
         said.append(f"{limits['cores_available']:g} cores to use")
     quota, memory = limits["cpu_quota_cores"], limits["memory_limit_bytes"]
     said.append("no CPU quota" if quota is None else f"quota of {quota:g} cores")
-    said.append("no memory limit" if memory is None else f"memory limit of {size(memory)}")
+    said.append("no memory limit" if memory is None else f"memory limit of {format_bytes(memory)}")
     return ", ".join(said)
 
 

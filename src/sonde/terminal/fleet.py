@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from sonde.drawing.units import UNKNOWN, percent, rate
+from sonde.formats import UNKNOWN, format_byte_rate, format_percent
 from sonde.records.job import JobState
 from sonde.results.live import NodeNow
 from sonde.terminal.bars import bar
@@ -97,14 +97,14 @@ def _line(node: NodeNow, name: int, length: int, *, has_gpus: bool, has_traffic:
     line.append(_cell(share, length, fullness(share, MEMORY)))
     if has_traffic:
         traffic = node.traffic
-        line.append(rate(_sum(traffic.disk_read, traffic.disk_write)).rjust(_TRAFFIC))
-        line.append(rate(_sum(traffic.network_in, traffic.network_out)).rjust(_TRAFFIC))
+        line.append(format_byte_rate(_sum(traffic.disk_read, traffic.disk_write)).rjust(_TRAFFIC))
+        line.append(format_byte_rate(_sum(traffic.network_in, traffic.network_out)).rjust(_TRAFFIC))
     line.rstrip()
     return line
 
 
 def _cell(value: float | None, length: int, style: str) -> Text:
-    return Text.assemble(bar(value, length, style), percent(value).rjust(PERCENT), "  ")
+    return Text.assemble(bar(value, length, style), format_percent(value).rjust(PERCENT), "  ")
 
 
 def _sum(one: float | None, other: float | None) -> float | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from sonde.drawing.units import UNKNOWN, percent, size
+from sonde.formats import UNKNOWN, format_bytes, format_percent
 from sonde.results.live import Gpu, Level, NodeNow
 from sonde.terminal.bars import bar, sparkline
 from sonde.terminal.styles import GPU, LABEL, MEMORY, PERCENT, QUIET, fullness
@@ -38,9 +38,12 @@ def _gpu(gpu: Gpu, width: int) -> Text:
     share = gpu.memory.percent
     line = Text.assemble(
         f"  {gpu.device}".ljust(LABEL),
-        *(bar(gpu.utilization_percent, length, GPU), percent(gpu.utilization_percent).rjust(6)),
+        *(
+            bar(gpu.utilization_percent, length, GPU),
+            format_percent(gpu.utilization_percent).rjust(6),
+        ),
         ("  mem ", QUIET),
-        *(bar(share, length, fullness(share, MEMORY)), percent(share).rjust(6), detail),
+        *(bar(share, length, fullness(share, MEMORY)), format_percent(share).rjust(6), detail),
         (power.rjust(7), "red" if "power" in gpu.throttled_by else ""),
         (heat.rjust(7), "red" if "heat" in gpu.throttled_by else ""),
     )
@@ -57,7 +60,7 @@ def _gpu_cells(gpus: Sequence[Gpu], width: int) -> list[Text]:
         Text.assemble(
             gpu.device.ljust(6),
             bar(gpu.utilization_percent, 10, GPU),
-            percent(gpu.utilization_percent).rjust(6),
+            format_percent(gpu.utilization_percent).rjust(6),
             "    ",
         )
         for gpu in gpus
@@ -69,8 +72,8 @@ def _gpu_cells(gpus: Sequence[Gpu], width: int) -> list[Text]:
 def amount_of(level: Level) -> str:
     """Both in the unit of the whole, so that a column of them can be compared at a glance."""
     used, whole = level.used_bytes, level.total_bytes
-    total = size(whole)
+    total = format_bytes(whole)
     if used is None or not whole:
-        return f"{size(used)} of {total}"
+        return f"{format_bytes(used)} of {total}"
     number, unit = total.split()
     return f"{used / whole * float(number):.1f} of {number} {unit}"

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from sonde.drawing.units import counted, percent, short_time
+from sonde.formats import format_duration, format_percent, pluralize
 from sonde.terminal.bars import bar
 from sonde.terminal.styles import CPU, GPU, QUIET
 from sonde.terminal.text import table
@@ -42,9 +42,9 @@ _TITLES = {
 def operators_lines(document: Mapping[str, Any]) -> list[Text]:
     """All of it; what was not recorded is left out."""
     steps, workers = document["steps"], document["workers"]
-    whose = f" of {counted(workers, 'worker')}" if workers > 1 else ""
-    looked = f"{counted(steps, 'step')} in " if steps else ""
-    lines = [Text(f"{looked}{short_time(document['window_seconds'])}{whose}")]
+    whose = f" of {pluralize(workers, 'worker')}" if workers > 1 else ""
+    looked = f"{pluralize(steps, 'step')} in " if steps else ""
+    lines = [Text(f"{looked}{format_duration(document['window_seconds'])}{whose}")]
     lines += breakdown_lines(document["breakdown"])
     lines += _operator_lines(document)
     if document["by"] != "phase":
@@ -62,7 +62,7 @@ def breakdown_lines(rows: Sequence[Row]) -> list[Text]:
         (
             row["device"],
             str(row["worker"]),
-            *(percent(row[f"{part}_percent"], 1) for part in parts),
+            *(format_percent(row[f"{part}_percent"], 1) for part in parts),
         )
         for row in rows
     ]
@@ -80,17 +80,17 @@ def _operator_lines(document: Mapping[str, Any]) -> list[Text]:
         (
             _shortened(row["name"]) or f"no {what}",
             str(row["calls"]),
-            *(short_time(row[f"{one}_seconds"]) for one in times),
-            percent(row["percent"], 1),
+            *(format_duration(row[f"{one}_seconds"]) for one in times),
+            format_percent(row["percent"], 1),
         )
         for row in rows
     ]
     left_out = document["operators_left_out"]
     if left_out["count"]:
-        name = f"{counted(left_out['count'], 'more', 'more')}"
-        cells.append((name, *[""] * (len(times) + 1), percent(left_out["percent"], 1)))
+        name = f"{pluralize(left_out['count'], 'more', 'more')}"
+        cells.append((name, *[""] * (len(times) + 1), format_percent(left_out["percent"], 1)))
     uncovered = document["not_covered_percent"]
-    cells.append(("not covered", *[""] * (len(times) + 1), percent(uncovered, 1)))
+    cells.append(("not covered", *[""] * (len(times) + 1), format_percent(uncovered, 1)))
     shares = [*(row["percent"] for row in rows)]
     shares += [left_out["percent"]] if left_out["count"] else []
     return [Text(), *_with_bars(table([titles, *cells], left=1), [*shares, uncovered], document)]
@@ -101,10 +101,11 @@ def _phase_lines(document: Mapping[str, Any]) -> list[Text]:
     if not rows:
         return []
     cells = [
-        (row["name"], short_time(row["self_seconds"]), percent(row["percent"], 1)) for row in rows
+        (row["name"], format_duration(row["self_seconds"]), format_percent(row["percent"], 1))
+        for row in rows
     ]
     uncovered = document["not_covered_percent"]
-    cells.append(("not covered", "", percent(uncovered, 1)))
+    cells.append(("not covered", "", format_percent(uncovered, 1)))
     lines = table([(f"phase on {document['device']}", "time", "share"), *cells], left=1)
     return [Text(), *_with_bars(lines, [*(row["percent"] for row in rows), uncovered], document)]
 
@@ -130,9 +131,9 @@ def _gap_lines(gaps: Mapping[str, Any]) -> list[Text]:
             row["cause"],
             _CAUSES.get(row["cause"], ""),
             str(row["gaps"]),
-            short_time(row["total_seconds"]),
-            short_time(row["longest_seconds"]),
-            percent(row["percent"], 1),
+            format_duration(row["total_seconds"]),
+            format_duration(row["longest_seconds"]),
+            format_percent(row["percent"], 1),
         )
         for row in gaps["causes"]
     ]
@@ -150,8 +151,8 @@ def _late_lines(rows: Sequence[Row]) -> list[Text]:
             row["operator"],
             _joined(row["module"], row["phase"]),
             str(row["gaps"]),
-            short_time(row["total_seconds"]),
-            percent(row["percent"], 1),
+            format_duration(row["total_seconds"]),
+            format_percent(row["percent"], 1),
         )
         for row in late
     ]
@@ -167,24 +168,24 @@ def _place_lines(rows: Sequence[Row]) -> list[Text]:
             row["operator"],
             _joined(row["module"], row["line"], row["phase"]),
             str(row["calls"]),
-            short_time(row["blocked_seconds"]),
-            short_time(row["idle_seconds"]),
+            format_duration(row["blocked_seconds"]),
+            format_duration(row["idle_seconds"]),
         )
         for row in rows[:_MOST_PLACES]
     ]
     titles = ("waits for the device", "in", "times", "host waits", "device idle after")
     lines = [Text(), *table([titles, *cells], left=2)]
     more = len(rows) - _MOST_PLACES
-    return [*lines, Text(f"and {counted(more, 'place')} more", QUIET)] if more > 0 else lines
+    return [*lines, Text(f"and {pluralize(more, 'place')} more", QUIET)] if more > 0 else lines
 
 
 def _launch_lines(rows: Sequence[Row]) -> list[Text]:
     lines = [
         Text(
-            f"{row['device']}  {row['kernels']} kernels, {short_time(row['kernel_mean_seconds'])} "
-            f"on average, {percent(row['short_percent'])} shorter than 10 µs; a launch takes the "
-            f"host {short_time(row['call_mean_seconds'])}, and half of the kernels begin within "
-            f"{short_time(row['delay_p50_seconds'])} of it"
+            f"{row['device']}  {row['kernels']} kernels, {format_duration(row['kernel_mean_seconds'])} "
+            f"on average, {format_percent(row['short_percent'])} shorter than 10 µs; a launch takes the "
+            f"host {format_duration(row['call_mean_seconds'])}, and half of the kernels begin within "
+            f"{format_duration(row['delay_p50_seconds'])} of it"
         )
         for row in rows
     ]

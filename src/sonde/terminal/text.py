@@ -16,13 +16,22 @@ from rich.console import Console
 from rich.text import Span, Text
 
 from sonde.drawing.printable import is_visible, readable_pieces, writing
-from sonde.drawing.units import counted, duration, local_hour, local_time, quantity, size
+from sonde.formats import (
+    format_bytes,
+    format_duration,
+    format_local_clock,
+    format_local_time,
+    format_value,
+    pluralize,
+)
 from sonde.results.coverage import not_seen
-from sonde.results.finding_lines import broken, finding_lines, issues, standing, worst_first
 from sonde.results.notices import latest_notices
+from sonde.results.overhead import overhead_text
+from sonde.results.rule_standing import broken, issues, standing, worst_first
 from sonde.results.verdict import reason, verdict
+from sonde.terminal.finding_list import short_finding_lines
 from sonde.terminal.styles import QUIET, state_style
-from sonde.terminal.training import phase_lines, training_rows, watching_cost
+from sonde.terminal.training import phase_lines, training_rows
 
 _LABEL = 15
 _LONGEST_COMMAND = 500
@@ -134,14 +143,14 @@ def _first(status: Mapping[str, Any]) -> list[Text]:
 
 
 def _findings(status: Mapping[str, Any]) -> list[Text]:
-    lines = finding_lines(worst_first(status["rules"]), _MOST_FINDINGS)
+    lines = short_finding_lines(worst_first(status["rules"]), _MOST_FINDINGS)
     return [Text(), Text("findings", QUIET), *lines] if lines else []
 
 
 def _facts(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [
-        ("started", local_time(status["start_time"])),
-        ("ended", local_time(status["end_time"])),
+        ("started", format_local_time(status["start_time"])),
+        ("ended", format_local_time(status["end_time"])),
     ]
     run = status["runs"][-1] if status["runs"] else None
     if run is not None:
@@ -177,8 +186,8 @@ def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
     overhead = status["overhead"]
     if overhead:
-        used = watching_cost(overhead)
-        rows.append(("watching cost", f"{used}, {size(overhead['bytes_written'])} written"))
+        used = overhead_text(overhead)
+        rows.append(("overhead", f"{used}, {format_bytes(overhead['bytes_written'])} written"))
     if status["rules"]:
         rows.append(("rules", standing(status["rules"], is_over=status["end_time"] is not None)))
         rows += [("rule failed", text) for text in broken(status["rules"])]
@@ -186,18 +195,22 @@ def _recorded(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows += [("not sent yet", _unsent(one)) for one in status.get("unsent", ()) if one["files"]]
     rows += [("not collected", f"{o['what']}: {o['reason']}") for o in status["not_collected"]]
     rows += [
-        ("note", f"{local_hour(n['time'])} {n['what']}: {n['text']}")
+        ("note", f"{format_local_clock(n['time'])} {n['what']}: {n['text']}")
         for n in latest_notices(status["notices"])
     ]
     return rows
 
 
 def _unsent(one: Mapping[str, Any]) -> str:
-    return f"{size(one['bytes'])} in {counted(one['files'], 'file')} in {one['folder']}"
+    return f"{format_bytes(one['bytes'])} in {pluralize(one['files'], 'file')} in {one['folder']}"
 
 
 def _lost(gap: Mapping[str, Any]) -> str:
-    when = f", {local_time(gap['from'])} to {local_hour(gap['to'])}" if gap["from"] else ""
+    when = (
+        f", {format_local_time(gap['from'])} to {format_local_clock(gap['to'])}"
+        if gap["from"]
+        else ""
+    )
     return f"{gap['what']}{when}: {gap['reason']}"
 
 
@@ -213,7 +226,7 @@ def resource_lines(resources: Sequence[Mapping[str, Any]]) -> list[Text]:
         rows = [
             (
                 _resource_name(row),
-                *(quantity(row[name], row["unit"]) for name in _STATISTICS),
+                *(format_value(row[name], row["unit"]) for name in _STATISTICS),
             )
             for row in resources
             if row["node"] == node and not _is_idle(row)
@@ -240,8 +253,8 @@ def jobs_lines(jobs: Sequence[Mapping[str, Any]], width: int | None = None) -> l
         (
             job["job"],
             job["state"],
-            local_time(job["start_time"]),
-            duration(job["duration_seconds"]),
+            format_local_time(job["start_time"]),
+            format_duration(job["duration_seconds"]),
             str(len(job["nodes"])),
             reason(job).partition("\n")[0],
         )

@@ -5,8 +5,9 @@ from typing import Any
 
 from rich.text import Text
 
-from sonde.drawing.units import cost, duration, percent, short_time
+from sonde.formats import format_duration, format_percent
 from sonde.records.step import Mode, Phase
+from sonde.results.evaluations import latest_evaluations
 from sonde.terminal.bars import bar
 from sonde.terminal.styles import CPU, QUIET
 
@@ -49,7 +50,7 @@ def _profiles(windows: Sequence[Mapping[str, Any]]) -> str:
     """The latest windows, and what switching their profilers on and off took in all."""
     said = list(dict.fromkeys(map(_window, windows)))[-_MOST_WINDOWS:]
     took = sum(one["cost_seconds"] for one in windows)
-    return f"{'; '.join(said)} (they took {short_time(took)})" if said else ""
+    return f"{'; '.join(said)} (they took {format_duration(took)})" if said else ""
 
 
 def _window(one: Mapping[str, Any]) -> str:
@@ -69,11 +70,6 @@ def last_losses(losses: Mapping[str, Any]) -> str:
 def evaluations(results: Sequence[Mapping[str, Any]]) -> str:
     """The last result of each series: its loss, when it ran, on how many samples."""
     return ", ".join(_evaluation(one) for one in latest_evaluations(results))
-
-
-def latest_evaluations(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The last evaluation of each series."""
-    return list({one["name"]: one for one in results}.values())
 
 
 def _evaluation(one: Mapping[str, Any]) -> str:
@@ -120,7 +116,7 @@ def _workers(status: Mapping[str, Any]) -> str:
 
 
 def _stage(stage: Mapping[str, Any]) -> str:
-    return f"{duration(stage['seconds'])} ({percent(stage['percent'])})"
+    return f"{format_duration(stage['seconds'])} ({format_percent(stage['percent'])})"
 
 
 def _steps(status: Mapping[str, Any]) -> str:
@@ -134,8 +130,8 @@ def step_times(phases: Mapping[str, Any]) -> str:
     for mode, one in phases.items():
         seconds = one["seconds"]
         return (
-            f"a {mode} step takes {short_time(seconds['p50'])} "
-            f"(mean {short_time(seconds['mean'])}, p95 {short_time(seconds['p95'])})"
+            f"a {mode} step takes {format_duration(seconds['p50'])} "
+            f"(mean {format_duration(seconds['mean'])}, p95 {format_duration(seconds['p95'])})"
         )
     return ""
 
@@ -149,7 +145,7 @@ def phase_lines(phases: Mapping[str, Any]) -> list[Text]:
     lines = [Text(), Text(f"{'time of a step':<{_NAME}}{titles}", QUIET)]
     for name in phase_names(phases):
         shares = [phases[mode]["percent"].get(name) for mode in modes]
-        cells = "".join((percent(one, 1) if one else "").rjust(_COLUMN) for one in shares)
+        cells = "".join((format_percent(one, 1) if one else "").rjust(_COLUMN) for one in shares)
         line = Text(f"{name:<{_NAME}}{cells}  ")
         lines.append(line.append(bar(shares[0] or 0.0, _BAR, CPU)))
     return lines
@@ -163,11 +159,3 @@ def phase_names(phases: Mapping[str, Any]) -> Sequence[str]:
 
 def _place(name: str) -> int:
     return _ORDER.index(name) if name in _ORDER else len(_ORDER)
-
-
-def watching_cost(overhead: Mapping[str, Any]) -> str:
-    """What watching costs: of the steps where something trains, else of a core."""
-    seconds = overhead["cpu_seconds"]
-    if overhead["hook_percent"] is None:
-        return cost(seconds, overhead["launcher_percent"])
-    return f"{overhead['hook_percent']:.2f} % of the steps, {seconds:.1f} s of CPU time"

@@ -10,28 +10,29 @@ from typing import Any
 from rich.text import Text
 
 from sonde.clock import iso
-from sonde.drawing.units import (
+from sonde.formats import (
     UNKNOWN,
-    counted,
-    duration,
-    local_hour,
-    percent,
-    rate,
-    short_time,
-    size,
+    format_byte_rate,
+    format_bytes,
+    format_duration,
+    format_local_clock,
+    format_percent,
+    pluralize,
 )
 from sonde.results.coverage import not_seen
-from sonde.results.finding_lines import finding_lines, issues
 from sonde.results.live import JobNow, Level, NodeNow
 from sonde.results.notices import latest_notices
+from sonde.results.overhead import overhead_text
 from sonde.results.recent_samples import COLUMN_SECONDS
+from sonde.results.rule_standing import issues
 from sonde.results.verdict import verdict
 from sonde.terminal.bars import bar, sparkline
+from sonde.terminal.finding_list import short_finding_lines
 from sonde.terminal.fleet import fleet_lines
 from sonde.terminal.gpus import amount_of, gpu_lines
 from sonde.terminal.styles import CPU, LABEL, MEMORY, PERCENT, QUIET, fullness, state_style
 from sonde.terminal.text import readable, wrapped
-from sonde.terminal.training import losses_of_first_mode, phase_names, profiling, watching_cost
+from sonde.terminal.training import losses_of_first_mode, phase_names, profiling
 
 _DETAIL = 30
 _MOST_BAR, _MOST_CURVE = 50, 60
@@ -53,7 +54,7 @@ def frame(now: JobNow, width: int, height: int | None = None) -> list[Text]:
     room = None if height is None else max(3, height)
     head = _head(now, width)
     tail = _tail(now, width, is_live=height is not None)
-    found = finding_lines(now.findings, _MOST_FINDINGS)
+    found = short_finding_lines(now.findings, _MOST_FINDINGS)
     notices = [*found, *_notices(now.status)]
     if not now.nodes:
         blocks = [_Block(0, [Text("No node has reported yet.", QUIET)]), _Block(1, notices)]
@@ -91,11 +92,11 @@ def _head(now: JobNow, width: int) -> list[Text]:
     left = Text.assemble(
         (status["job"], "bold"), "  ", (status["state"], state_style(status["state"]))
     )
-    left.append(f"  {duration(status['duration_seconds'])}")
+    left.append(f"  {format_duration(status['duration_seconds'])}")
     if status["attempts"] > 1:
         left.append(f"  attempt {status['attempts']}", QUIET)
     where = now.nodes[0].node if len(now.nodes) == 1 else f"{len(now.nodes)} nodes"
-    moment = local_hour(status["end_time"] or iso(now.time_ns))
+    moment = format_local_clock(status["end_time"] or iso(now.time_ns))
     lines = [_both_ends(left, Text(f"{where}  {moment}", QUIET), width)]
     if now.is_over:
         lines.append(Text(verdict(status), state_style(status["state"])))
@@ -110,8 +111,8 @@ def _tail(now: JobNow, width: int, *, is_live: bool) -> list[Text]:
     if overhead is None:
         said.append(UNKNOWN, QUIET)
     else:
-        used = watching_cost(overhead)
-        said.append(f"{used}, {size(overhead['bytes_written'])} stored", QUIET)
+        used = overhead_text(overhead)
+        said.append(f"{used}, {format_bytes(overhead['bytes_written'])} stored", QUIET)
     ages = [node.silent_seconds for node in now.nodes if node.silent_seconds is not None]
     parts = []
     if len(now.nodes) == 1 and _widths(width)[1]:
@@ -153,9 +154,9 @@ def _training(status: dict[str, Any], width: int) -> list[Text]:
     parts = [", ".join(f"{count:,} {mode}" for mode, count in status["steps"].items())]
     shares: list[str] = []
     for mode, one in list(status["phases"].items())[:1]:
-        parts.append(f"{short_time(one['seconds']['p50'])} a step")
+        parts.append(f"{format_duration(one['seconds']['p50'])} a step")
         names = phase_names({mode: one})
-        shares = [f"{name} {percent(one['percent'][name])}" for name in names]
+        shares = [f"{name} {format_percent(one['percent'][name])}" for name in names]
     parts += losses_of_first_mode(status["losses"])
     looked_at = profiling(status["profiling"])
     return [
@@ -180,7 +181,9 @@ def _wrapped(label: str, parts: Sequence[str], width: int) -> list[Text]:
 def _silence(node: NodeNow) -> list[Text]:
     if not node.is_silent:
         return []
-    return [Text(f"No samples for {duration(node.silent_seconds)}: these are old.", "yellow")]
+    return [
+        Text(f"No samples for {format_duration(node.silent_seconds)}: these are old.", "yellow")
+    ]
 
 
 def _no_samples(node: NodeNow) -> Text:
@@ -203,7 +206,7 @@ def _gauge(label: str, value: float | None, style: str, detail: str, width: int)
     return Text.assemble(
         label.ljust(LABEL),
         bar(value, length, style),
-        percent(value).rjust(PERCENT),
+        format_percent(value).rjust(PERCENT),
         f"  {detail:<{_DETAIL}}",
     )
 
@@ -211,7 +214,7 @@ def _gauge(label: str, value: float | None, style: str, detail: str, width: int)
 def _processor(node: NodeNow, width: int) -> Text:
     cpu = node.processor
     cores = cpu.available_cores or len(cpu.cores) or None
-    detail = f"of {counted(cores, 'core')}" if cores else ""
+    detail = f"of {pluralize(cores, 'core')}" if cores else ""
     if (cpu.iowait_percent or 0.0) >= 5:
         detail += f", {cpu.iowait_percent:.0f} % iowait"
     line = _gauge("CPU", cpu.percent, CPU, detail, width)
@@ -255,10 +258,16 @@ def _memory(node: NodeNow, width: int) -> list[Text]:
 
 def _traffic(node: NodeNow) -> list[Text]:
     traffic = node.traffic
-    disk = [f"read {rate(traffic.disk_read):>10}", f"write {rate(traffic.disk_write):>10}"]
+    disk = [
+        f"read {format_byte_rate(traffic.disk_read):>10}",
+        f"write {format_byte_rate(traffic.disk_write):>10}",
+    ]
     if traffic.disk_busy_percent is not None:
-        disk.append(f"busy {percent(traffic.disk_busy_percent):>5}")
-    network = [f"in   {rate(traffic.network_in):>10}", f"out   {rate(traffic.network_out):>10}"]
+        disk.append(f"busy {format_percent(traffic.disk_busy_percent):>5}")
+    network = [
+        f"in   {format_byte_rate(traffic.network_in):>10}",
+        f"out   {format_byte_rate(traffic.network_out):>10}",
+    ]
     return [
         Text(f"{label:<{LABEL}}{'   '.join(parts)}")
         for label, parts in (("Disk", disk), ("Network", network))
@@ -272,17 +281,17 @@ def _job(node: NodeNow, width: int) -> list[Text]:
     cores = known or 1
     cpu = None if job.cpu_percent is None else job.cpu_percent / cores
     detail = _cores_used(job.cpu_percent)
-    detail += f" of {counted(known, 'core')}" if known else " cores"
+    detail += f" of {pluralize(known, 'core')}" if known else " cores"
     if job.count is not None:
-        detail += f", {counted(job.count, 'process', 'processes')}"
+        detail += f", {pluralize(job.count, 'process', 'processes')}"
     whole = memory.limit.total_bytes if memory.limit else memory.node.total_bytes
     share = Level(job.rss_bytes, whole).percent
-    threads = "" if job.threads is None else f", {counted(round(job.threads), 'thread')}"
+    threads = "" if job.threads is None else f", {pluralize(round(job.threads), 'thread')}"
     return [
         _gauge("Job CPU", cpu, CPU, detail, width).append(
             _curve(job.cpu_history, CPU, width, 100 * cores)
         ),
-        _gauge("Job mem", share, MEMORY, f"{size(job.rss_bytes)}{threads}", width).append(
+        _gauge("Job mem", share, MEMORY, f"{format_bytes(job.rss_bytes)}{threads}", width).append(
             # to its own highest: a leak shows long before it fills the machine
             _curve(job.rss_history, MEMORY, width, max(filter(None, job.rss_history), default=1))
         ),
@@ -301,7 +310,9 @@ def _spaces(node: NodeNow) -> list[Text]:
     line = Text("Free".ljust(LABEL))
     for place, space in enumerate(node.spaces):
         taken = None if space.free_percent is None else 100 - space.free_percent
-        text = f"{space.mount} {size(space.free_bytes)} ({percent(space.free_percent)})"
+        text = (
+            f"{space.mount} {format_bytes(space.free_bytes)} ({format_percent(space.free_percent)})"
+        )
         line.append("   " if place else "").append(text, fullness(taken, ""))
     return [line]
 
@@ -324,7 +335,7 @@ def _notices(status: dict[str, Any]) -> list[Text]:
     said = sorted([*off, *lost, *changed], key=lambda one: one[0] or "")[-_MOST_NOTICES:]
     lines = [] if status["end_time"] else _dead_nodes(status)
     for time, kind, what, reason in said:
-        line = Text.assemble((f"{local_hour(time)} ".lstrip(), QUIET))
+        line = Text.assemble((f"{format_local_clock(time)} ".lstrip(), QUIET))
         style = {"lost": "red", "not collected": "yellow"}.get(kind, QUIET)
         lines.append(line.append(f"{kind}: ", style).append(f"{what}: {reason}"))
     return lines

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from sonde.analyze.tracks import Folded, Named, Pixels, Sums, fold, nested
 from sonde.bounded_cache import BoundedCache
-from sonde.exports.chrome_trace import track_order
 from sonde.read.timeline import PHASES, WorkerSlices
 from sonde.records.profile import DEVICE_CATEGORIES, NO_CORRELATION, OperationCategory
 from sonde.records.step import NO_STEP, EventCategory
+from sonde.results.chrome_trace import track_order
 from sonde.store.tables import texts_of, to_numpy
 from sonde.web.shared_job import SharedJob
 

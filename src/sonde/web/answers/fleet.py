@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from sonde.analyze.outliers import robust_deviation
 from sonde.clock import NANOSECONDS
-from sonde.drawing.units import quantity
+from sonde.formats import format_value
 from sonde.records.job import JobState
 from sonde.web.answers._answers import Address, Answers
 from sonde.web.answers.heat import BY, HALF_PERCENT, window_document
@@ -120,4 +120,4 @@ def _reason(
     if distance < _STANDS_OUT:
         return None
     side = "below" if mean < middle else "above"
-    return f"{quantity(mean, unit or '')}, {side} the {quantity(middle, unit or '')} of most nodes"
+    return f"{format_value(mean, unit or '')}, {side} the {format_value(middle, unit or '')} of most nodes"

@@ -1,15 +1,11 @@
-"""What rules say about a job, in lines for a person."""
+"""The standing of the rules of a job: counts, failures, and findings in order."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.text import Text
-
-from sonde.drawing.units import local_hour
 from sonde.results.rule_coverage import coverage_in, no_issues
-from sonde.terminal.styles import QUIET
 
-_STYLES = {"critical": "red", "warning": "yellow", "info": QUIET}
+_SEVERITIES = ("critical", "warning", "info")  # the worst first
 _UNFINISHED = ("InProgress",)
 
 
@@ -35,22 +31,10 @@ def broken(rules: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{one['rule']}: {one['reason']}" for one in rules if one["status"] == "Error"]
 
 
-def finding_lines(findings: Sequence[Mapping[str, Any]], most: int) -> list[Text]:
-    """The findings, one in a line; those that are over are quiet."""
-    lines = []
-    for one in findings[:most]:
-        style = _STYLES[one["severity"]] if one["is_open"] else QUIET
-        line = Text.assemble((f"{local_hour(one['time'][0])} ", QUIET), (one["severity"], style))
-        line.append(f" {one['rule']}: {one['message']}")
-        lines.append(line.append(f" ({one['outcome']})", QUIET))
-    left = len(findings) - most
-    return [*lines, Text(f"… and {left} more: sonde findings", QUIET)] if left > 0 else lines
-
-
 def worst_first(rules: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """All findings: the open ones first, the worst of them before others."""
     found = [finding for one in rules for finding in one["findings"]]
-    order = tuple(_STYLES)
     return sorted(
-        found, key=lambda one: (not one["is_open"], order.index(one["severity"]), one["time"][0])
+        found,
+        key=lambda one: (not one["is_open"], _SEVERITIES.index(one["severity"]), one["time"][0]),
     )

@@ -1,0 +1,224 @@
+"""Chrome's trace format, as Perfetto and chrome://tracing open it.
+
+A process per worker with a thread per track, and one per machine with its metrics as counters.
+Times are microseconds since the first thing shown; `otherData` tells when that was.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from sonde import __version__
+from sonde.analyze.tracks import Numbers, side_by_side
+from sonde.clock import iso
+from sonde.read.timeline import NodeCounters, Timeline, WorkerSlices
+from sonde.records.profile import DEVICE_CATEGORIES, NO_CORRELATION, OperationCategory
+from sonde.records.step import NO_STEP, EventCategory
+from sonde.store.tables import texts_of, to_numpy
+
+Advance = Callable[[int], None]
+
+_BATCH = 1 << 14
+_ON_DEVICE = tuple(one.value for one in DEVICE_CATEGORIES)
+# what is shown first, by how the name of a track begins; all else is between the last two
+_ORDER = ("steps", "phases", "device phases", "collectives", "loader", "python", "thread")
+_LAST = "profile windows"
+_STEP = EventCategory.STEP.value
+_SHOWN = ('{"ph":"X"', '{"ph":"C"')  # the rest is names and arrows
+
+
+def write_trace(timeline: Timeline, sink: BinaryIO, advance: Advance) -> None:
+    """Writes a timeline as one JSON document."""
+    base_ns = _first_ns(timeline)
+    head = {"displayTimeUnit": "ms", "otherData": _about(timeline, base_ns)}
+    sink.write(json.dumps(head, separators=(",", ":"))[:-1].encode() + b',"traceEvents":[\n')
+    separator = b""
+    for lines in _batches(_Trace(timeline, base_ns).events()):
+        sink.write(separator + ",\n".join(lines).encode())
+        separator = b",\n"
+        advance(sum(line.startswith(_SHOWN) for line in lines))
+    sink.write(b"\n]}\n")
+
+
+def _first_ns(timeline: Timeline) -> int:
+    starts = [to_numpy(one.table["start_ns"]) for one in timeline.workers]
+    starts += [one.times_ns for one in timeline.nodes]
+    return min((int(one.min()) for one in starts if len(one)), default=0)
+
+
+def _about(timeline: Timeline, base_ns: int) -> dict[str, str]:
+    facts = {name: str(value) for name, value in timeline.facts.items()}
+    return {"job": timeline.job, "start": iso(base_ns), "sonde": __version__, **facts}
+
+
+def _batches(lines: Iterator[str]) -> Iterator[list[str]]:
+    batch = []
+    for line in lines:
+        batch.append(line)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+class _Trace:
+    """Numbers its processes and threads, and turns rows into events."""
+
+    def __init__(self, timeline: Timeline, base_ns: int) -> None:
+        self._timeline = timeline
+        self._base_ns = base_ns
+        self._nodes = list(
+            dict.fromkeys(
+                [*(one.node for one in timeline.nodes), *(one.node for one in timeline.workers)]
+            )
+        )
+        processes = len(self._nodes) + len(timeline.workers)
+        self._threads = count(processes + 1)  # no thread has the number of another, or a process
+        self._flows = count(1)
+
+    def events(self) -> Iterator[str]:
+        """Every event, as JSON."""
+        for pid, counters in enumerate(self._timeline.nodes, 1):
+            if not np.isfinite(counters.values).any():
+                continue
+            yield from self._names(pid, f"{counters.node}: machine", counters.node, 0)
+            yield from self._counters(pid, counters)
+        for pid, slices in enumerate(self._timeline.workers, len(self._nodes) + 1):
+            title = f"worker {slices.worker} ({slices.node})"
+            yield from self._names(pid, title, slices.node, slices.worker + 1)
+            yield from self._slices(pid, slices)
+
+    def _names(self, pid: int, title: str, node: str, place: int) -> Iterator[str]:
+        order = self._nodes.index(node) * 1_000_000 + place
+        yield _metadata("process_name", pid, {"name": title})
+        yield _metadata("process_sort_index", pid, {"sort_index": order})
+
+    def _counters(self, pid: int, counters: NodeCounters) -> Iterator[str]:
+        times = [_microseconds(one) for one in (counters.times_ns - self._base_ns).tolist()]
+        for series, row in zip(counters.series, counters.values, strict=True):
+            name, unit = json.dumps(series.key), json.dumps(series.metric.unit or "value")
+            known = np.flatnonzero(np.isfinite(row)).tolist()
+            values = row.tolist()
+            for place in known:
+                yield (
+                    f'{{"ph":"C","name":{name},"pid":{pid},"ts":{times[place]},'
+                    f'"args":{{{unit}:{values[place]:.7g}}}}}'
+                )
+
+    def _slices(self, pid: int, slices: WorkerSlices) -> Iterator[str]:
+        table = slices.table
+        starts_ns = to_numpy(table["start_ns"]) - self._base_ns
+        durations_ns = to_numpy(table["duration_ns"])
+        tids = np.zeros(len(starts_ns), dtype=np.int64)
+        for title, rows in _rows_of_tracks(table):
+            tid = next(self._threads)
+            tids[rows] = tid
+            yield _metadata("thread_name", pid, {"name": title}, tid)
+            yield _metadata("thread_sort_index", pid, {"sort_index": tid}, tid)
+        numbers = (one.tolist() for one in (tids, starts_ns, durations_ns))
+        said = zip(_heads(table), _arguments(table), *numbers, strict=True)
+        for head, arguments, tid, start, duration in said:
+            yield (
+                f'{{"ph":"X",{head},"pid":{pid},"tid":{tid},"ts":{_microseconds(start)},'
+                f'"dur":{_microseconds(duration)},"args":{{{arguments}}}}}'
+            )
+        yield from self._links(pid, table, tids)
+
+    def _links(self, pid: int, table: pa.Table, tids: Numbers) -> Iterator[str]:
+        """An arrow from each call of the driver to what it started on a device."""
+        categories, which = texts_of(table["category"])
+        starts_ns = (to_numpy(table["start_ns"]) - self._base_ns).tolist()
+        durations_ns = to_numpy(table["duration_ns"]).tolist()
+        correlations = to_numpy(table["correlation"]).tolist()
+        calls: dict[int, int] = {}
+        started: list[int] = []
+        for row, number in enumerate(which.tolist()):
+            if correlations[row] == NO_CORRELATION or not durations_ns[row]:
+                continue
+            if categories[number] == OperationCategory.RUNTIME.value:
+                calls[correlations[row]] = row
+            elif categories[number] in _ON_DEVICE:
+                started.append(row)
+        for row in started:
+            call = calls.get(correlations[row])
+            if call is not None and starts_ns[call] <= starts_ns[row]:
+                head = f'"id":{next(self._flows)},"cat":"launch","name":"launch","pid":{pid}'
+                for mark, end in (('"s"', call), ('"f","bp":"e"', row)):
+                    ts = _microseconds(starts_ns[end])
+                    yield f'{{"ph":{mark},{head},"tid":{int(tids[end])},"ts":{ts}}}'
+
+
+def _rows_of_tracks(table: pa.Table) -> Iterator[tuple[str, Numbers]]:
+    """Which rows go where; what overlaps without lying in each other gets tracks of its own."""
+    titles, tracks = texts_of(table["track"])
+    starts_ns = to_numpy(table["start_ns"])
+    ends_ns = starts_ns + to_numpy(table["duration_ns"])
+    for number in sorted(set(tracks.tolist()), key=lambda one: track_order(titles[one])):
+        mine = np.flatnonzero(tracks == number)
+        places = side_by_side(starts_ns[mine], ends_ns[mine])
+        for place in range(int(places.max()) + 1):
+            title = titles[number] if not place else f"{titles[number]} ({place + 1})"
+            yield title, mine[places == place]
+
+
+def _microseconds(nanoseconds: int) -> str:
+    """A little more than the number: Perfetto cuts off what a float has below a nanosecond.
+
+    Of 9.619 that would leave 9.618, and slices that only touch would overlap and be dropped.
+    """
+    return f"{nanoseconds // 1000}.{nanoseconds % 1000:03d}2"
+
+
+def _metadata(name: str, pid: int, arguments: dict[str, object], tid: int | None = None) -> str:
+    event = {"ph": "M", "name": name, "pid": pid, "args": arguments}
+    return json.dumps(event if tid is None else {**event, "tid": tid}, separators=(",", ":"))
+
+
+def track_order(title: str) -> tuple[int, str]:
+    """What comes first on a timeline: what a person knows, then what the machine did."""
+    if title == _LAST:
+        return len(_ORDER) + 1, title
+    places = (place for place, first in enumerate(_ORDER) if title.startswith(first))
+    return next(places, len(_ORDER)), title
+
+
+def _heads(table: pa.Table) -> Iterator[str]:
+    names, which = texts_of(table["name"])
+    categories, kinds = texts_of(table["category"])
+    said = [json.dumps(name or "?") for name in names]
+    kinds_said = [json.dumps(category) for category in categories]
+    steps = to_numpy(table["step"]).tolist()
+    for name, kind, step in zip(which.tolist(), kinds.tolist(), steps, strict=True):
+        title = json.dumps(f"step {step}") if categories[kind] == _STEP else said[name]
+        yield f'"name":{title},"cat":{kinds_said[kind]}'
+
+
+def _arguments(table: pa.Table) -> Iterator[str]:
+    modules, which = texts_of(table["module"])
+    details, said = texts_of(table["detail"])
+    of_module = [f'"module":{json.dumps(one)}' if one else "" for one in modules]
+    of_detail = [_detail(one) for one in details]
+    steps = to_numpy(table["step"]).tolist()
+    for module, detail, step in zip(which.tolist(), said.tolist(), steps, strict=True):
+        of_step = f'"step":{step}' if step != NO_STEP else ""
+        yield ",".join(filter(None, (of_step, of_module[module], of_detail[detail])))
+
+
+def _detail(text: str) -> str:
+    """Facts of a slice without their braces; what is no document stays a text."""
+    if not text:
+        return ""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = text
+    if not isinstance(found, dict):
+        found = {"detail": found}
+    for taken in ("step", "module"):
+        found.pop(taken, None)
+    return json.dumps(found, separators=(",", ":"))[1:-1]

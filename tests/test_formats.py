@@ -1,0 +1,63 @@
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonde.formats import (
+    format_bytes,
+    format_count,
+    format_duration,
+    format_local_time,
+    format_percent,
+    format_value,
+    pluralize,
+)
+
+# The dashboard passes the same cases: ui/src/format.test.ts.
+CASES = json.loads((Path(__file__).parent / "golden" / "formats.json").read_text())
+FORMATTERS = {
+    "duration": format_duration,
+    "bytes": format_bytes,
+    "percent": format_percent,
+    "count": format_count,
+    "value": format_value,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [(name, case[:-1], case[-1]) for name, cases in CASES.items() for case in cases],
+)
+def test_values_are_formatted_as_in_the_dashboard(
+    name: str, arguments: list[Any], text: str
+) -> None:
+    assert FORMATTERS[name](*arguments) == text
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, None])
+def test_a_missing_number_is_a_dash(value: float | None) -> None:
+    assert format_duration(value) == format_bytes(value) == format_percent(value) == "–"
+
+
+def test_columns_have_a_fixed_number_of_digits() -> None:
+    assert format_percent(28.44, 1) == "28.4%"
+
+
+def test_times_are_local_and_name_their_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "EST+5")
+    time.tzset()  # the C library has to read TZ again
+    try:
+        assert format_local_time("2026-11-15T08:00:00.123456Z") == "2026-11-15 03:00:00 EST"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_nouns_agree_with_their_count() -> None:
+    assert pluralize(0, "step") == "0 steps"
+    assert pluralize(1, "call") == "1 call"
+    assert pluralize(1_615, "step") == "1,615 steps"
+    assert pluralize(2, "process", "processes") == "2 processes"
