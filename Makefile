@@ -1,4 +1,4 @@
-# Everything a person needs to type. Each target sets up what it needs.
+# The commands of this project. Each target sets up what it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,23 +6,19 @@ READY := $(VENV)/.ready
 DEMO := .cache/demo
 FRAMEWORKS := .cache/frameworks
 FAST := tests --ignore=tests/journeys --ignore=tests/browser --ignore=tests/frameworks
-# The same order, random numbers and examples each time: a change passes or does not. Others are
-# tried by `make check`.
+# A fixed order and fixed examples: `make test` either passes or fails for a change. `make check`
+# tries other orders and examples.
 STEADY := --randomly-seed=1 --hypothesis-profile=steady
-# The machine is shared with others. Tests that fail are named and run once more, by themselves;
-# what fails twice fails. What is wrong beyond that (exit codes above 1) is not tried again.
-# Each part keeps by itself what failed: two run at the same time.
-KEPT = --override-ini=cache_dir=.pytest_cache/$@
-define passes
-$(BIN)/pytest $(1) $(STEADY) $(KEPT) --cache-clear --numprocesses=$(2) --dist=worksteal || \
-{ test $$? -eq 1 && \
-$(BIN)/pytest $(1) $(STEADY) $(KEPT) --last-failed --last-failed-no-failures=none; }
-endef
+# A failing test fails the build: nothing is run again. Two suites run at the same time, so each has
+# a cache of its own.
+CACHE = --override-ini=cache_dir=.pytest_cache/$@
+PYTEST = $(BIN)/pytest $(STEADY) $(CACHE) --dist=worksteal
+SAY = @printf '\n==> %s\n'
 
-# In two processes, which give up where a busy machine does not start them within three seconds.
+# The parallel mode gives up if a busy machine does not start its workers within three seconds.
 TYPES = $(BIN)/mypy --num-workers=2 || $(BIN)/mypy
 
-# Modules are compiled when they are first imported, and not again in hundreds of processes.
+# Hundreds of processes import the same modules: compile them once.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := check
@@ -32,51 +28,61 @@ help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 .PHONY: setup
-setup: $(READY) ## Make .venv and install the package, editable, with everything for development
+setup: $(READY) ## Create .venv and install the package with everything needed for development
 
 $(READY): pyproject.toml
+	$(SAY) "Creating $(VENV) and installing packages (about 2 minutes the first time)"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
 	touch $(READY)
 
 .PHONY: demo
-demo: $(READY) ## Run a small real job with planted faults; shows its dashboard and its report
+demo: $(READY) ## Train a small model with planted faults and open its dashboard and report
 	$(BIN)/python -m examples.demo_jobs $(DEMO)
 	$(BIN)/sonde demo --store $(DEMO)
+
+.PHONY: hooks
+hooks: $(READY) ## Install the pre-commit hooks (ruff, mypy, Biome on changed files)
+	$(BIN)/pre-commit install
 
 .PHONY: check
 check: lint ## Format, lint, check types and run the fast tests
 	$(BIN)/pytest -q $(FAST)
 
 .PHONY: test
-test: journeys ## Run everything that CI runs
+test: journeys ## Run everything that CI runs (about 10 minutes on two cores)
+	$(SAY) "All checks and tests passed"
 
-.PHONY: checked
-checked: $(READY) browser ui-check
+.PHONY: static-checks
+static-checks: $(READY) browser ui-check
+	$(SAY) "Checking format, lint and types (1 minute)"
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(TYPES)
 
 .PHONY: fast
-fast: checked
-	$(call passes,$(FAST),2)
+fast: static-checks
+	$(SAY) "Running the fast tests (3 minutes)"
+	$(PYTEST) $(FAST) --numprocesses=2
 
-# Beside the fast ones, for much of its time it waits.
+# Runs next to the fast tests: a browser test spends most of its time waiting.
 .PHONY: in-browser
-in-browser: checked
-	$(call passes,tests/browser,2)
+in-browser: static-checks
+	$(SAY) "Running the browser tests (2 minutes, next to the fast tests)"
+	$(PYTEST) tests/browser --numprocesses=2
 
 .PHONY: journeys
 journeys: fast in-browser
-	$(call passes,tests/journeys,3)
+	$(SAY) "Running the journeys: whole training jobs (6 minutes)"
+	$(PYTEST) tests/journeys --numprocesses=3
 
 .PHONY: test-frameworks
-test-frameworks: $(FRAMEWORKS)/.ready ## Train with the libraries people use, with and without Sonde
+test-frameworks: $(FRAMEWORKS)/.ready ## Train with popular libraries, with and without Sonde
 	$(FRAMEWORKS)/bin/pytest tests/frameworks $(STEADY)
 
-# Keras, TRL and others do not belong into the environment of the other tests. timm comes without
-# its dependencies, since torchvision would replace PyTorch by a CUDA build.
+# Keras, TRL and others get an environment of their own. timm is installed without its dependencies:
+# torchvision would replace PyTorch with a CUDA build.
 $(FRAMEWORKS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(FRAMEWORKS)
 	$(FRAMEWORKS)/bin/python -m pip install --quiet --upgrade pip
@@ -91,30 +97,30 @@ lint: $(READY) ## Format, lint and check types
 	$(BIN)/mypy
 
 .PHONY: docs
-docs: $(READY) ## Write the generated pages of the reference anew
+docs: $(READY) ## Regenerate the reference pages
 	$(BIN)/python docs/generate.py
 
 .PHONY: bench
-bench: $(READY) ## Run the benchmarks and print the table of bars
+bench: $(READY) ## Run the benchmarks and print the results with their limits
 	$(BIN)/python -m benchmarks
 
 .PHONY: faults
-faults: $(READY) ## Train programs with planted faults and print how well rules tell them
+faults: $(READY) ## Train programs with planted faults and print how many the rules detect
 	$(BIN)/python -m tests.faults
 
 .PHONY: torture
-torture: $(READY) ## Try to break it for 15 minutes: kills, damage, hostile stores and clients
+torture: $(READY) ## Stress test for 15 minutes: kills, damage, hostile stores and clients
 	$(BIN)/python -m tests.torture
 
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive
 
 .PHONY: browser
-browser: ## Install Chromium, for tests of the dashboard, where there is none
+browser: ## Install Chromium for the dashboard tests if it is missing
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
 	{ $(AS_ROOT) apt-get update --quiet=2 && \
 	$(AS_ROOT) apt-get install --yes --quiet=2 --no-install-recommends chromium; }
 
-# A machine without Node gets one into the environment.
+# Without Node on the machine, install it into the virtual environment.
 NPM := $(or $(shell command -v npm),$(abspath $(BIN))/npm)
 WITH_NODE := PATH="$(abspath $(BIN)):$$PATH"
 UI_READY := ui/node_modules/.ready
@@ -131,11 +137,12 @@ ui: $(UI_READY) ## Check, test and build the dashboard into the package
 	cd ui && $(WITH_NODE) npm run --silent check && $(WITH_NODE) node build.mjs
 
 .PHONY: ui-check
-ui-check: $(UI_READY) ## Check and test the dashboard; fail if the package holds another build
+ui-check: $(UI_READY) ## Check and test the dashboard; fail if the committed build is stale
+	$(SAY) "Checking, testing and building the dashboard (1 minute)"
 	cd ui && $(WITH_NODE) npm run --silent check && $(WITH_NODE) node build.mjs ../build/ui
 	diff --recursive --brief build/ui/web/assets src/sonde/web/assets
 	diff --recursive --brief build/ui/drawing/assets src/sonde/drawing/assets
 
 .PHONY: clean
-clean: ## Remove what the other targets made
+clean: ## Remove everything the other targets created
 	rm -rf $(VENV) build dist ui/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
