@@ -14,6 +14,7 @@ from sonde.client.job import Job
 from sonde.rules import load_rule
 
 ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "sonde"
 PAGES = sorted(
     [
         ROOT / "README.md",
@@ -54,13 +55,13 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
-def test_paths_in_the_map_of_the_readme_exist() -> None:
+def test_the_source_map_of_the_readme_lists_every_package() -> None:
     readme = (ROOT / "README.md").read_text()
-    house = readme[readme.index("## The house") :]
-    paths = re.findall(r"^(src/sonde/\S+|docs/|tests/|benchmarks/|examples/)", house, re.MULTILINE)
-    assert len(paths) >= 10
-    for path in paths:
-        assert (ROOT / path).exists(), path
+    source_map = readme[readme.index("## Source map") :]
+    folders = re.findall(r"^(\S+/) ", source_map, re.MULTILINE)
+    assert [folder for folder in folders if not (ROOT / folder).is_dir()] == []
+    packages = {f"src/sonde/{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
+    assert packages - set(folders) == set()
 
 
 def test_every_promise_names_a_test_that_exists() -> None:
