@@ -14,7 +14,7 @@ def listeners(facts: JobFacts, kind: RequestKind) -> set[str]:
 
 def running_nodes(facts: JobFacts) -> set[str]:
     """The nodes that answer."""
-    nodes = {one.attempt.node for one in facts.latest if one.state is JobState.RUNNING}
+    nodes = {attempt.attempt.node for attempt in facts.latest if attempt.state is JobState.RUNNING}
     if not nodes:
         raise JobNotRunningError(f"Job {facts.name!r} does not run: it is {facts.state.value}.")
     return nodes
@@ -23,15 +23,18 @@ def running_nodes(facts: JobFacts) -> set[str]:
 def running_workers(facts: JobFacts) -> set[str]:
     """The workers that answer: the last life of each rank, if it is not over."""
     nodes = running_nodes(facts)
-    attempts = {one.attempt.number for one in facts.latest}
-    lives = {one.info.rank: one for one in sorted(facts.lives, key=lambda one: one.info.start_ns)}
+    attempts = {worker.attempt.number for worker in facts.latest}
+    lives = {
+        worker.info.rank: worker
+        for worker in sorted(facts.lives, key=lambda worker: worker.info.start_ns)
+    }
     workers = {
         worker_name(rank)
-        for rank, one in lives.items()
-        if one.info.attempt in attempts
-        and one.info.node in nodes
-        and one.failure is None
-        and not (one.beat and one.beat.is_over)
+        for rank, worker in lives.items()
+        if worker.info.attempt in attempts
+        and worker.info.node in nodes
+        and worker.failure is None
+        and not (worker.beat and worker.beat.is_over)
     }
     if not workers:
         raise JobNotRunningError(f"Job {facts.name!r} runs, but nothing trains in it just now.")

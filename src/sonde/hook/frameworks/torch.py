@@ -13,11 +13,11 @@ from sonde.hook.inspections import Looks
 from sonde.hook.resident_memory import ResidentMemory
 from sonde.hook.session import Session
 from sonde.hook.stall_stacks import Standing
-from sonde.hook.torch.checks.batch_fingerprints import Batches
-from sonde.hook.torch.checks.inner_inspections import InnerLooks
-from sonde.hook.torch.checks.loss_inputs import Given
-from sonde.hook.torch.checks.model_inputs import GivenBatches
-from sonde.hook.torch.checks.state_checks import Checks
+from sonde.hook.torch.checks.batch_fingerprints import BatchFingerprints
+from sonde.hook.torch.checks.inner_inspections import InnerInspections
+from sonde.hook.torch.checks.loss_inputs import LossInputs
+from sonde.hook.torch.checks.model_inputs import ModelInputs
+from sonde.hook.torch.checks.state_checks import StateChecks
 from sonde.hook.torch.data.loaders import Loading
 from sonde.hook.torch.data.output_time import OutputTime
 from sonde.hook.torch.data.waits import Waiting
@@ -45,12 +45,12 @@ from sonde.hook.torch.patching.patches import Patches
 from sonde.hook.torch.profiler.allocator import DeviceMemory
 from sonde.hook.torch.profiler.other_profilers import OtherProfilers
 from sonde.hook.torch.tensors.activations import Activations
-from sonde.hook.torch.tensors.device_scalars import Scalars
-from sonde.hook.torch.tensors.due_tensors import Gather
-from sonde.hook.torch.tensors.forward_tensors import Offers
-from sonde.hook.torch.tensors.functional import Functional
-from sonde.hook.torch.tensors.script_tensors import Told
-from sonde.hook.torch.tensors.tensor_records import Records
+from sonde.hook.torch.tensors.device_scalars import DeviceScalars
+from sonde.hook.torch.tensors.due_tensors import DueTensors
+from sonde.hook.torch.tensors.forward_tensors import ForwardTensors
+from sonde.hook.torch.tensors.functional import FunctionalActivations
+from sonde.hook.torch.tensors.script_tensors import ScriptTensors
+from sonde.hook.torch.tensors.tensor_records import TensorRecords
 
 
 class PyTorch(Adapter):
@@ -62,9 +62,9 @@ class PyTorch(Adapter):
     def attach(self, session: Session) -> None:
         """Puts the hooks in place."""
         _introduce(session)
-        self.names, scalars = Names(), Scalars(session)
-        records, looks, hooks = Records(session), Looks(session), Hooks()
-        gather = Gather(session, self.names, records, looks)
+        self.names, scalars = Names(), DeviceScalars(session)
+        records, looks, hooks = TensorRecords(session), Looks(session), Hooks()
+        gather = DueTensors(session, self.names, records, looks)
         rest, marks = Rest(session, hooks, self._patches), Marks(session)
         quiet = Quiet(session, gather.steps_until_due, looks, rest)
         self.modules = Modules(session, self.names, marks, quiet, hooks)
@@ -72,7 +72,7 @@ class PyTorch(Adapter):
         watch = Watch(session, quiet, self.modules, self.names, losses, marks)
         self._loop = TrainingLoop(watch)
         norms = Norms(session, scalars, self._loop.optimizers, gather, rest)
-        checks = Checks(watch, self._loop, looks)
+        checks = StateChecks(watch, self._loop, looks)
         losses.on_jump.append(session.guard.shield("losses out of range", looks.inspect_now, None))
         self._loop.listen("tensors", gather, needs_optimizer=False)
         self._loop.listen("norms", norms, needs_optimizer=False)
@@ -84,7 +84,7 @@ class PyTorch(Adapter):
         _ = DeviceMemory(session), ResidentMemory(session)
         inside = self.criteria, _ = self._inside_of_passes(session, gather, scalars, looks)
         self._compiler = Compiler(session, rest.give_up)
-        session.frameworks.take_tensors_with(Told(session, records, scalars))
+        session.frameworks.take_tensors_with(ScriptTensors(session, records, scalars))
         session.listeners.before_scripted_step(losses.take_all)
         session.listeners.on_end(scalars.send)
         session.listeners.on_step("scalars", lambda _step: scalars.send())
@@ -96,29 +96,29 @@ class PyTorch(Adapter):
             part.attach(self._patches)
 
     def _inside_of_passes(
-        self, session: Session, gather: Gather, scalars: Scalars, looks: Looks
-    ) -> tuple[Criteria, Functional]:
+        self, session: Session, gather: DueTensors, scalars: DeviceScalars, looks: Looks
+    ) -> tuple[Criteria, FunctionalActivations]:
         """What is seen while a model computes."""
-        offers = Offers(session, gather, looks)
+        offers = ForwardTensors(session, gather, looks)
         activations = Activations(session, self.modules, self.names, offers)
-        Batches(session, self.modules)
-        InnerLooks(session, self.modules, looks, self.names, (offers, activations))
-        given = Given(session, looks)
+        BatchFingerprints(session, self.modules)
+        InnerInspections(session, self.modules, looks, self.names, (offers, activations))
+        given = LossInputs(session, looks)
         graph = LossGraph(session, looks, given)
         kinds = LossKinds(session, self._loop.loss_kinds)
         self._loop.at_backward += [
             looks.part(MADE_OF, graph.backward_begins),
             session.guard.shield(KINDS, kinds.backward_begins, None),
         ]
-        look = looks.part("what loss functions are given", given.look)
+        look = looks.part("what loss functions are given", given.inspect)
         criteria = Criteria(session, self.modules, scalars, offers, look)
         # evaluations are over once their losses are known, and have names when samples are told
         session.listeners.on_step("evaluations", self.evaluations.step_over)
         session.listeners.on_end(self.evaluations.end)
-        GivenBatches(session, self.modules)
+        ModelInputs(session, self.modules)
         return (
             criteria,
-            Functional(session, self.modules, self.names, offers, activations),
+            FunctionalActivations(session, self.modules, self.names, offers, activations),
         )
 
     def part_loaded(self, name: str) -> None:

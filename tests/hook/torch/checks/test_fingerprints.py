@@ -143,9 +143,9 @@ def test_what_cannot_be_read_at_once_is_left_out() -> None:
 
 def test_memory_that_is_gone_is_not_read() -> None:
     weight = torch.ones(4, 4)
-    assert fingerprints_of._fits(weight)
+    assert fingerprints_of._is_readable(weight)
     weight.untyped_storage().resize_(0)
-    assert not fingerprints_of._fits(weight)
+    assert not fingerprints_of._is_readable(weight)
     assert checksums._checksum([weight]) == 0
 
 
@@ -212,7 +212,7 @@ def test_workers_that_may_run_out_of_data_before_others_are_not_compared() -> No
     nn.Module.__init__(joined)
     for is_enabled in (True, False):
         joined._join_config = _JoinConfig(is_enabled, False, True)
-        assert replicas._is_kept_equal(joined) is not is_enabled
+        assert replicas._is_replicated(joined) is not is_enabled
 
 
 def test_models_that_are_sharded_or_averaged_later_are_not_compared() -> None:
@@ -222,8 +222,8 @@ def test_models_that_are_sharded_or_averaged_later_are_not_compared() -> None:
     averaged: Any = Wrapper.__new__(Wrapper)
     nn.Module.__init__(averaged)
     averaged._comm_hooks = [(print, None)]
-    assert replicas._is_kept_equal(nn.Linear(2, 1))
-    assert replicas._is_kept_equal(averaged)
+    assert replicas._is_replicated(nn.Linear(2, 1))
+    assert replicas._is_replicated(averaged)
     averaged._comm_hooks = [(print, PostLocalSGDState())]
-    assert not replicas._is_kept_equal(averaged)
-    assert not replicas._is_kept_equal(nn.Sequential(FullyShardedDataParallel(nn.Linear(2, 1))))
+    assert not replicas._is_replicated(averaged)
+    assert not replicas._is_replicated(nn.Sequential(FullyShardedDataParallel(nn.Linear(2, 1))))

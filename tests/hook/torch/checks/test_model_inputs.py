@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sonde.hook.torch.tensors.row_samples import few_rows, joined
+from sonde.hook.torch.tensors.row_samples import sample_rows, join_samples
 from tests.fakes.session import Recorded, watched
 
 SIZE = 8
@@ -231,9 +231,9 @@ def test_nothing_is_taken_that_nobody_needs() -> None:
     ],
 )
 def test_rows_are_read_where_they_lie(tensor: Tensor, wanted: list[list[float]]) -> None:
-    rows = few_rows(tensor)
+    rows = sample_rows(tensor)
     assert rows is not None
-    assert joined([rows]).tolist() == wanted
+    assert join_samples([rows]).tolist() == wanted
 
 
 OTHERS = [
@@ -253,4 +253,4 @@ OTHERS = [
 
 @pytest.mark.parametrize("tensor", OTHERS)
 def test_other_tensors_are_left_alone(tensor: Tensor) -> None:
-    assert few_rows(tensor) is None
+    assert sample_rows(tensor) is None

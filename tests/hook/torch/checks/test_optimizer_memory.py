@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.optim import Optimizer
 
-from sonde.hook.torch.checks.optimizer_memory import Remembered
+from sonde.hook.torch.checks.optimizer_memory import OptimizerMemory
 from tests.fakes.session import watched
 
 KINDS: list[Callable[..., Optimizer]] = [
@@ -41,7 +41,7 @@ def give(optimizer: Optimizer, norm: float) -> None:
 def test_the_mean_of_all_norms_since_the_time_before_is_told(
     kind: Callable[..., Optimizer],
 ) -> None:
-    optimizer, remembered = kind(parameters(), lr=1e-3), Remembered()
+    optimizer, remembered = kind(parameters(), lr=1e-3), OptimizerMemory()
     give(optimizer, 5.0)
     train(optimizer, [7.0] * 3)
     assert remembered.norm_since(optimizer) is None
@@ -59,7 +59,7 @@ def test_the_mean_of_all_norms_since_the_time_before_is_told(
 
 
 def test_one_gradient_that_is_far_too_large_is_told_once() -> None:
-    optimizer, remembered = torch.optim.Adam(parameters(), lr=1e-3), Remembered()
+    optimizer, remembered = torch.optim.Adam(parameters(), lr=1e-3), OptimizerMemory()
     give(optimizer, 1.0)
     train(optimizer, [1.0] * 10)
     remembered.norm_since(optimizer)
@@ -73,7 +73,7 @@ def test_one_gradient_that_is_far_too_large_is_told_once() -> None:
 
 
 def test_looks_that_are_near_each_other_are_one() -> None:
-    optimizer, remembered = torch.optim.Adam(parameters(), lr=1e-3), Remembered()
+    optimizer, remembered = torch.optim.Adam(parameters(), lr=1e-3), OptimizerMemory()
     give(optimizer, 1.0)
     found = []
     for _ in range(21):
@@ -86,7 +86,7 @@ def test_what_does_not_remember_or_not_precisely_tells_nothing() -> None:
     plain = torch.optim.SGD(parameters(), lr=0.1, momentum=0.9)
     coarse = torch.optim.Adam(parameters(dtype=torch.bfloat16), lr=1e-3)
     for optimizer in (plain, coarse):
-        remembered = Remembered()
+        remembered = OptimizerMemory()
         give(optimizer, 1.0)
         for _ in range(3):
             train(optimizer, [1.0] * 20)
@@ -95,7 +95,7 @@ def test_what_does_not_remember_or_not_precisely_tells_nothing() -> None:
 
 def test_parameters_that_have_no_gradients_for_a_while_are_not_compared() -> None:
     owned = parameters()
-    optimizer, remembered = torch.optim.Adam(owned, lr=1e-3), Remembered()
+    optimizer, remembered = torch.optim.Adam(owned, lr=1e-3), OptimizerMemory()
     give(optimizer, 1.0)
     train(optimizer, [1.0] * 20)
     remembered.norm_since(optimizer)

@@ -9,7 +9,7 @@ from sonde.clock import SystemClock
 from sonde.hook.session import Session
 from sonde.hook.steps import FinishedStep
 from sonde.hook.torch.loop.losses import Losses
-from sonde.hook.torch.tensors.device_scalars import Scalars
+from sonde.hook.torch.tensors.device_scalars import DeviceScalars
 from sonde.settings import HookSettings, WorkerPlace
 from sonde.store.format import SCALARS
 
@@ -19,7 +19,7 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.session = Session(WorkerPlace("node", str(folder)), HookSettings(), SystemClock())
-        self.losses = Losses(self.session, Scalars(self.session))
+        self.losses = Losses(self.session, DeviceScalars(self.session))
 
     def recorded(self) -> dict[str, float]:
         self.losses.optimizer_stepped(0)

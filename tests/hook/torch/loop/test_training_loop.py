@@ -8,7 +8,7 @@ from torch import nn
 
 from sonde.hook.torch.tensors import full_values as values
 from sonde.hook.torch.tensors.device_timing import Kernels
-from sonde.hook.torch.tensors.due_tensors import Gather
+from sonde.hook.torch.tensors.due_tensors import DueTensors
 from tests.fakes.session import watched
 
 
@@ -27,7 +27,7 @@ def test_steps_are_counted_on_when_the_taking_of_tensors_fails(
     def broken(*_arguments: object) -> None:
         raise RuntimeError("no such tensor")
 
-    monkeypatch.setattr(Gather, "before_update", broken)
+    monkeypatch.setattr(DueTensors, "before_update", broken)
     with watched() as recorded:
         model, optimizer = model_and(torch.optim.SGD, lr=0.1)
         for _ in range(5):

@@ -12,9 +12,9 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-from sonde.hook.torch.checks.optimizer_memory import Remembered
+from sonde.hook.torch.checks.optimizer_memory import OptimizerMemory
 from sonde.hook.torch.tensors.finiteness import bad_value
-from sonde.hook.torch.tensors.shards import is_distributed, local, whole
+from sonde.hook.torch.tensors.shards import is_distributed, local, full_tensor
 from sonde.hook.torch.tensors.statistics import measure
 
 
@@ -33,7 +33,7 @@ def distributed_tensor(mesh: DeviceMesh, placement: Placement, *values: float) -
 def test_a_plain_tensor_is_its_own_local_tensor() -> None:
     for tensor in (torch.ones(2), nn.Parameter(torch.ones(2))):
         assert local(tensor) is tensor
-        assert whole(tensor) is tensor
+        assert full_tensor(tensor) is tensor
         assert not is_distributed(tensor)
 
 
@@ -51,14 +51,14 @@ def test_the_local_tensor_of_a_distributed_one_is_the_shard_itself(mesh: DeviceM
 def test_only_a_replicated_tensor_is_whole(
     placement: Placement, is_whole: bool, mesh: DeviceMesh
 ) -> None:
-    found = whole(distributed_tensor(mesh, placement, 3.0))
+    found = full_tensor(distributed_tensor(mesh, placement, 3.0))
     assert (found is not None) == is_whole
 
 
 def test_a_tensor_that_a_collective_still_writes_to_is_empty() -> None:
     pending = AsyncCollectiveTensor(torch.ones(3))
     assert local(pending).numel() == 0
-    assert whole(pending) is None
+    assert full_tensor(pending) is None
     pending.completed = True
     assert local(pending).tolist() == [1.0, 1.0, 1.0]
 
@@ -79,7 +79,7 @@ def test_the_norm_that_adam_remembers_is_that_of_the_shard(
 ) -> None:
     weight = nn.Parameter(distributed_tensor(mesh, Shard(0), 1.0, 2.0))
     optimizer = torch.optim.Adam([weight], lr=0.0, foreach=False)
-    remembered = Remembered()
+    remembered = OptimizerMemory()
     for step in range(12):
         weight.grad = distributed_tensor(mesh, Shard(0), 3.0, 4.0)
         if step:

@@ -17,7 +17,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Shard
 
 from sonde.hook.torch.tensors import statistics_operators
-from sonde.hook.torch.tensors.statistics import Measured, Together, launch, measure, raw_tensor
+from sonde.hook.torch.tensors.statistics import Measured, Combined, launch, measure, raw_tensor
 from sonde.hook.torch.tensors.statistics_operators import ByOperators
 from sonde.store.encode import encode_columns
 from sonde.store.format import STATISTICS
@@ -261,7 +261,7 @@ def test_a_launch_keeps_the_values_of_its_moment() -> None:
 def test_launches_together_are_ready_when_all_are() -> None:
     one, other = (launch({name: torch.ones(2)}, with_histogram=False) for name in "ab")
 
-    both = Together([one, other])
+    both = Combined([one, other])
 
     assert both.is_ready()
     assert both.measured().names == ["a", "b"]

@@ -15,12 +15,12 @@ from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_WHOLE_BYTES = 2048  # so little is read as a whole
+_SMALL_TENSOR_BYTES = 2048  # so little is read as a whole
 _PIECES = 8
 _PIECE_BYTES = 128
 
 
-class Batches:
+class BatchFingerprints:
     """Reads a few bytes of the first tensor that goes into a model, where they are at hand."""
 
     def __init__(self, session: Session, modules: Modules) -> None:
@@ -34,13 +34,13 @@ class Batches:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        tensor = _first(args, kwargs)
+        tensor = _first_tensor(args, kwargs)
         if tensor is None or not is_plain(tensor):
             return
         tensor = local(tensor)
         if not (tensor.is_cpu and tensor.is_contiguous()):
             return
-        mark = float(_mark(tensor.data_ptr(), tensor.nbytes))
+        mark = float(_checksum(tensor.data_ptr(), tensor.nbytes))
         is_sure = forward.kind is Pass.TRAIN
 
         def settled(at: At) -> None:
@@ -51,22 +51,22 @@ class Batches:
         forward.when_settled(settled)
 
 
-def _first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
+def _first_tensor(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
     """The first tensor that a model is given; it may be inside of a dictionary or a list."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, Tensor):
             return value
         if isinstance(value, dict | list | tuple):
             inside = value.values() if isinstance(value, dict) else value
-            found = next((one for one in inside if isinstance(one, Tensor)), None)
-            if found is not None:
-                return found
+            match = next((element for element in inside if isinstance(element, Tensor)), None)
+            if match is not None:
+                return match
     return None
 
 
-def _mark(address: int, size: int) -> int:
+def _checksum(address: int, size: int) -> int:
     """A checksum of a few pieces, evenly spread from the first byte to the last."""
-    if size <= _WHOLE_BYTES:
+    if size <= _SMALL_TENSOR_BYTES:
         return zlib.crc32(ctypes.string_at(address, size))
     memory = memoryview((ctypes.c_char * size).from_address(address))
     mark, crc32 = size, zlib.crc32

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from sonde.hook.session import Session
 from sonde.hook.steps import At
-from sonde.hook.torch.tensors.row_samples import FewRows, joined
+from sonde.hook.torch.tensors.row_samples import RowSample, join_samples
 from sonde.records.observation import ObservationKind
 
-_TOGETHER = 100  # batches
-_MOST = 1000  # batches: an order that is not seen by then is none
-_LEAST_ROWS = 4
-_PART = "the order of batches"
+_BATCHES_PER_RECORD = 100  # batches
+_MAX_BATCHES = 1000  # batches: an order that is not seen by then is none
+_MIN_ROWS = 4
+_TASK = "the order of batches"
 
 Reals = NDArray[np.float64]
 
@@ -26,41 +26,41 @@ class BatchMeans:
     def __init__(self, session: Session, subject: str) -> None:
         self._session = session
         self._subject = subject
-        self._start_anew()
-        session.listeners.on_begin(self._start_anew)
+        self._reset()
+        session.listeners.on_begin(self._reset)
         session.listeners.on_end(self._hand_over)
 
-    def _start_anew(self) -> None:
-        self._waiting: list[FewRows] = []
-        self._told = 0
+    def _reset(self) -> None:
+        self._pending: list[RowSample] = []
+        self._recorded = 0
         self._origin: tuple[float, float] | None = None  # the first mean, and the unit
 
     @property
     def has_enough(self) -> bool:
         """Whether no further batch is wanted."""
-        return self._told >= _MOST
+        return self._recorded >= _MAX_BATCHES
 
-    def add(self, rows: FewRows) -> None:
+    def add(self, rows: RowSample) -> None:
         """A batch that is trained on."""
         if not self.has_enough:
-            self._waiting.append(rows)
-            if len(self._waiting) >= _TOGETHER:
+            self._pending.append(rows)
+            if len(self._pending) >= _BATCHES_PER_RECORD:
                 self._hand_over()
 
     def _hand_over(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        self._told += len(waiting)
-        if waiting:
+        pending, self._pending = self._pending, []
+        self._recorded += len(pending)
+        if pending:
             steps = self._session.steps
             at = ("train", max(0, steps.counts["train"] - 1))
-            self._session.worker_thread.hand(_PART, lambda: self._record(waiting, at))
+            self._session.worker_thread.hand(_TASK, lambda: self._record(pending, at))
 
-    def _record(self, waiting: list[FewRows], at: At) -> None:
-        form, _ = Counter([one.form for one in waiting]).most_common(1)[0]
-        alike = [one for one in waiting if one.form == form]
-        numbers = joined(alike).astype(np.float64).mean(1).reshape(len(alike), -1)
+    def _record(self, pending: list[RowSample], at: At) -> None:
+        form, _ = Counter([batch.form for batch in pending]).most_common(1)[0]
+        same_shape = [batch for batch in pending if batch.form == form]
+        numbers = join_samples(same_shape).astype(np.float64).mean(1).reshape(len(same_shape), -1)
         size = numbers.shape[1]
-        if size < _LEAST_ROWS or not np.isfinite(numbers).all():
+        if size < _MIN_ROWS or not np.isfinite(numbers).all():
             return
         within = float(numbers.var(1, ddof=1).mean())
         if self._origin is None:
@@ -69,11 +69,11 @@ class BatchMeans:
         first, unit = self._origin
         steps = float(np.square(np.diff(numbers, axis=1)).mean()) / 2
         facts = {
-            "means": [round(one, 3) for one in ((numbers.mean(1) - first) / unit).tolist()],
+            "means": [round(batch, 3) for batch in ((numbers.mean(1) - first) / unit).tolist()],
             "within": within / unit**2,
             "rough": round(steps / within, 3) if within else 1.0,
             "size": size,
         }
         detail = json.dumps(facts, separators=(",", ":"))
         kind = ObservationKind.BATCH_MEANS
-        self._session.recorder.observe(kind, self._subject, float(len(alike)), detail, at)
+        self._session.recorder.observe(kind, self._subject, float(len(same_shape)), detail, at)

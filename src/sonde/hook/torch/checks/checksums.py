@@ -22,25 +22,25 @@ from sonde.hook.torch.tensors.snapshots import copies
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_FEW_BYTES = 2**16  # of a model that is summed up at once: to copy it would cost as much
+_INLINE_BYTES = 2**16  # of a model that is summed up at once: to copy it would cost as much
 _PATTERNS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 _new_event: Callable[[], Any] = torch.cuda.Event
 
 
 @dataclass(slots=True)
-class _Sums:
+class _PendingSums:
     """Sums of bit patterns on their way from a device."""
 
     memory: Tensor
     event: Any
-    tell: Callable[[str], None]
+    record: Callable[[str], None]
 
     def is_ready(self) -> bool:
         return bool(self.event.query())
 
     def take(self) -> None:
-        self.tell(f"{_checksum([self.memory]):016x}")
+        self.record(f"{_checksum([self.memory]):016x}")
 
 
 class Checksums:
@@ -75,28 +75,30 @@ class Checksums:
     def _take(self, model: Replica, at: At) -> None:
         parameters = model.parameters
 
-        def tell(checksum: str) -> None:
+        def record(checksum: str) -> None:
             kind = ObservationKind.REPLICA_CHECKSUM
             self._session.recorder.observe(
                 kind, model.subject, float(model.is_wrapped), checksum, at
             )
 
-        if all(one.device.type == "cpu" for one in parameters):
-            if sum(one.nbytes for one in parameters) <= _FEW_BYTES:
+        if all(parameter.device.type == "cpu" for parameter in parameters):
+            if sum(parameter.nbytes for parameter in parameters) <= _INLINE_BYTES:
                 with torch.no_grad():
-                    tell(f"{_checksum(parameters):08x}")
+                    record(f"{_checksum(parameters):08x}")
                 return
-            named = {str(place): one for place, one in enumerate(parameters)}
+            named = {str(index): parameter for index, parameter in enumerate(parameters)}
             copied = list(copies(named).values())
 
             def sum_up() -> None:
                 began = thread_cpu_seconds()
-                tell(f"{_checksum(copied):08x}")
+                record(f"{_checksum(copied):08x}")
                 self._seconds += thread_cpu_seconds() - began
 
             self._session.worker_thread.hand("checksums of replicas", sum_up)
-        elif len({one.device for one in parameters}) == 1 and parameters[0].is_cuda:
-            self._session.worker_thread.expect("checksums of replicas", _sums(parameters, tell))
+        elif len({parameter.device for parameter in parameters}) == 1 and parameters[0].is_cuda:
+            self._session.worker_thread.expect(
+                "checksums of replicas", _launch_sums(parameters, record)
+            )
 
 
 def _checksum(tensors: Sequence[Tensor]) -> int:
@@ -111,15 +113,17 @@ def _checksum(tensors: Sequence[Tensor]) -> int:
     return checksum
 
 
-def _sums(parameters: Sequence[Tensor], tell: Callable[[str], None]) -> _Sums:
+def _launch_sums(parameters: Sequence[Tensor], record: Callable[[str], None]) -> _PendingSums:
     """Whole numbers add up to the same in any order, and wrap around where they are too large."""
     with torch.no_grad():
-        sums = torch.stack([_pattern(one.detach()).sum(dtype=torch.int64) for one in parameters])
+        sums = torch.stack(
+            [_pattern(parameter.detach()).sum(dtype=torch.int64) for parameter in parameters]
+        )
         memory = torch.empty(sums.shape, dtype=sums.dtype, device="cpu", pin_memory=True)
         memory.copy_(sums, non_blocking=True)
     event = _new_event()
     event.record(torch.cuda.current_stream(sums.device))
-    return _Sums(memory, event, tell)
+    return _PendingSums(memory, event, record)
 
 
 def _pattern(tensor: Tensor) -> Tensor:

@@ -21,14 +21,14 @@ from sonde.hook.torch.tensors.forward_tensors import is_plain
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-PART = "fingerprints of replicas"
+TASK = "fingerprints of replicas"
 
-_MOST_MODELS = 4
-_MOST_PARAMETERS = 4  # of a model
+_MAX_MODELS = 4
+_MAX_PARAMETERS = 4  # of a model
 _BYTES = 2**11  # of a parameter, from its middle: the first rows may stand for padding
 
 
-class _Part(NamedTuple):
+class _Segment(NamedTuple):
     """What is read of a parameter, wherever its memory is by then."""
 
     parameter: "weakref.ref[Tensor]"
@@ -37,12 +37,12 @@ class _Part(NamedTuple):
     bytes_at: Callable[[int], Any]
 
 
-class _Chosen(NamedTuple):
+class _Selection(NamedTuple):
     """What is read of a model; nothing of it is kept alive by that."""
 
     subject: str
     detail: str  # whether it is wrapped, and the places of the parameters
-    parts: tuple[_Part, ...]
+    segments: tuple[_Segment, ...]
 
 
 class Fingerprints:
@@ -53,10 +53,10 @@ class Fingerprints:
         self._replicas = replicas
         self._quiet = quiet
         self._last_step = -1
-        self._chosen: list[_Chosen] = []
+        self._selections: list[_Selection] = []
         self._version: tuple[int, int] | None = None  # of what there was to choose from
-        nothing: list[tuple[_Chosen, int]] = []
-        self._take_quietly = session.guard.shield(PART, self._take, nothing)
+        nothing: list[tuple[_Selection, int]] = []
+        self._take_deferred = session.guard.shield(TASK, self._take, nothing)
         quiet.readers[FINGERPRINTS] = self._read
 
     def before_update(self, _optimizer: Optimizer, _number: int) -> None:
@@ -70,60 +70,71 @@ class Fingerprints:
         self._last_step = step
         if self._version != self._replicas.version:
             self._version = self._replicas.version
-            self._chosen = self._choose()
-        self._tell(self._take(), (Mode.TRAIN.value, step))
-        self._quiet.fingerprints = self._take_quietly if self._chosen else None
+            self._selections = self._select_all()
+        self._record(self._take(), (Mode.TRAIN.value, step))
+        self._quiet.fingerprints = self._take_deferred if self._selections else None
 
-    def _choose(self) -> list[_Chosen]:
-        found = [self._chosen_of(model) for model in self._replicas.find()]
-        return [one for one in found if one.parts][:_MOST_MODELS]
+    def _select_all(self) -> list[_Selection]:
+        selections = [self._select(model) for model in self._replicas.find()]
+        return [selection for selection in selections if selection.segments][:_MAX_MODELS]
 
-    def _chosen_of(self, model: Replica) -> _Chosen:
-        known = enumerate(model.parameters)
-        fit = [(place, one) for place, one in known if self._replicas.is_owned(one) and _fits(one)]
-        if len(fit) > _MOST_PARAMETERS:
-            last, count = len(fit) - 1, _MOST_PARAMETERS - 1
-            fit = [fit[place * last // count] for place in range(_MOST_PARAMETERS)]
-        places = " ".join(str(place) for place, _ in fit)
-        detail = f"wrapped {places}" if model.is_wrapped else places
-        return _Chosen(model.subject, detail, tuple(_part(one) for _, one in fit))
+    def _select(self, model: Replica) -> _Selection:
+        numbered = enumerate(model.parameters)
+        candidates = [
+            (index, parameter)
+            for index, parameter in numbered
+            if self._replicas.is_owned(parameter) and _is_readable(parameter)
+        ]
+        if len(candidates) > _MAX_PARAMETERS:
+            last, count = len(candidates) - 1, _MAX_PARAMETERS - 1
+            candidates = [candidates[index * last // count] for index in range(_MAX_PARAMETERS)]
+        indices = " ".join(str(index) for index, _ in candidates)
+        detail = f"wrapped {indices}" if model.is_wrapped else indices
+        return _Selection(
+            model.subject, detail, tuple(_segment_of(parameter) for _, parameter in candidates)
+        )
 
-    def _take(self) -> list[tuple[_Chosen, int]]:
+    def _take(self) -> list[tuple[_Selection, int]]:
         """At every step: nothing is asked twice, and no function of ours is called on the way."""
-        found = []
-        for chosen in self._chosen:
+        results = []
+        for selection in self._selections:
             fingerprint = 0
-            for reference, size, first, bytes_at in chosen.parts:
-                one = reference()
-                if one is None or not one.is_cpu or one.nbytes != size or not one.is_contiguous():
+            for reference, size, first, bytes_at in selection.segments:
+                parameter = reference()
+                if (
+                    parameter is None
+                    or not parameter.is_cpu
+                    or parameter.nbytes != size
+                    or not parameter.is_contiguous()
+                ):
                     break
-                address = one.data_ptr()
+                address = parameter.data_ptr()
                 if not address:
                     break
                 fingerprint = crc32(bytes_at(address + first), fingerprint)
             else:
-                found.append((chosen, fingerprint))
+                results.append((selection, fingerprint))
                 continue
             self._version = None  # at the next step that is watched closely others are chosen
-        return found
+        return results
 
     def _read(self, note: Note) -> None:
-        self._tell(note[3])
+        self._record(note[3])
 
-    def _tell(self, found: list[tuple[_Chosen, int]], at: At | None = None) -> None:
-        for chosen, fingerprint in found:
+    def _record(self, results: list[tuple[_Selection, int]], at: At | None = None) -> None:
+        for selection, fingerprint in results:
             kind, value = ObservationKind.REPLICA_FINGERPRINT, float(fingerprint)
-            self._session.recorder.observe(kind, chosen.subject, value, chosen.detail, at)
+            self._session.recorder.observe(kind, selection.subject, value, selection.detail, at)
 
 
-def _fits(parameter: Tensor) -> bool:
+def _is_readable(parameter: Tensor) -> bool:
     """Whether its bytes are in the host's memory, one after the other."""
     is_dense = is_plain(parameter) and parameter.layout is torch.strided
     return is_dense and parameter.is_cpu and parameter.is_contiguous() and parameter.data_ptr() != 0
 
 
-def _part(parameter: Tensor) -> _Part:
+def _segment_of(parameter: Tensor) -> _Segment:
     size = parameter.nbytes
     length = min(size, _BYTES)
     bytes_at = (ctypes.c_char * length).from_address
-    return _Part(weakref.ref(parameter), size, (size - length) // 2, bytes_at)
+    return _Segment(weakref.ref(parameter), size, (size - length) // 2, bytes_at)

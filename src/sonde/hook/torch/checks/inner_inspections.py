@@ -21,24 +21,29 @@ from sonde.hook.torch.patching.hooks import After, Before, Hooks
 from sonde.hook.torch.patching.names import Names, unwrapped, walk
 from sonde.hook.torch.tensors.activations import Activations, compiled_regions, kinds_of
 from sonde.hook.torch.tensors.due_tensors import Kinds
-from sonde.hook.torch.tensors.forward_tensors import Offers, is_plain, leaves_of, leaves_of_call
+from sonde.hook.torch.tensors.forward_tensors import (
+    ForwardTensors,
+    is_plain,
+    leaves_of,
+    leaves_of_call,
+)
 from sonde.hook.torch.tensors.shards import local
-from sonde.hook.torch.tensors.tensor_samples import Brought, can_bring, deliver
+from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, deliver
 from sonde.records.observation import ObservationKind
 
-PART = "looks inside of models"
-_MOST_MODULES = 64  # with hooks in one pass, evenly spread
-_IMAGES = 4  # dimensions
-_MOST_IMAGES = 256
-_MOST_PIXELS = 2**18  # of all images and channels together
-_MOST_CHANNELS = 16
-_MOST_TOKENS = 2**14
-_FEWEST_WORDS = 8  # embeddings of fewer are of kinds of tokens, not of tokens
-_MATRIX = 2  # dimensions
-_MOST_TOLD = 16  # tokens
+TASK = "looks inside of models"
+_MAX_MODULES = 64  # with hooks in one pass, evenly spread
+_IMAGE_DIMENSIONS = 4  # dimensions
+_MAX_IMAGES = 256
+_MAX_PIXELS = 2**18  # of all images and channels together
+_MAX_CHANNELS = 16
+_MAX_TOKENS = 2**14
+_MIN_VOCABULARY = 8  # embeddings of fewer are of kinds of tokens, not of tokens
+_MATRIX_DIMENSIONS = 2  # dimensions
+_MAX_RECORDED_TOKENS = 16  # tokens
 
 
-class _Inner(NamedTuple):
+class _Layer(NamedTuple):
     """A module that gets hooks."""
 
     name: str
@@ -47,45 +52,45 @@ class _Inner(NamedTuple):
     outputs: Kinds | None
 
 
-class InnerLooks:
+class InnerInspections:
     """Puts the hooks on before a pass and takes them away after it."""
 
     def __init__(
         self,
         session: Session,
         modules: Modules,
-        looks: Looks,
+        inspections: Looks,
         names: Names,
-        seen_by: tuple[Offers, Activations],
+        consumers: tuple[ForwardTensors, Activations],
     ) -> None:
         self._session = session
         self._modules = modules
-        self._looks = looks
+        self._inspections = inspections
         self._names = names
-        self._offers, self._activations = seen_by
+        self._offers, self._activations = consumers
         self._hooks = Hooks()
         self._forward: ForwardPass | None = None  # the pass that is looked at
-        self._channels = looks.part("channels of inputs", self._look_at_channels)
-        self._tokens = looks.part("tokens of inputs", self._look_at_tokens)
-        modules.listen(PART, self._begins, self._ends)
+        self._channels = inspections.part("channels of inputs", self._inspect_channels)
+        self._tokens = inspections.part("tokens of inputs", self._inspect_tokens)
+        modules.listen(TASK, self._begins, self._ends)
 
     def _begins(
         self, forward: ForwardPass, root: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         self._stop()
         if forward.kind is not Pass.TRAIN:
-            self._looks.evaluates()
+            self._inspections.evaluates()
             return
-        if not self._looks.is_due_in(forward):
+        if not self._inspections.is_due_in(forward):
             return
         self._forward = forward
         if self._session.plan.needs(ObservationKind.INPUT_CHANNELS):
             stem = self._names.stem_of(root, "input")
             for added, tensor in leaves_of_call(args, kwargs):
                 self._channels(forward, f"{stem}_0{added}", tensor)
-        inner = list(self._inner(root))
-        for one in inner[:: -(-len(inner) // _MOST_MODULES) or 1]:
-            self._hooks.put(one.module, self._before(one), self._after(one))
+        layers = list(self._layers_of(root))
+        for layer in layers[:: -(-len(layers) // _MAX_MODULES) or 1]:
+            self._hooks.put(layer.module, self._before(layer), self._after(layer))
 
     def _ends(self, _forward: ForwardPass, _root: nn.Module, _output: object) -> None:
         self._stop()
@@ -94,7 +99,7 @@ class InnerLooks:
         self._hooks.remove()
         self._forward = None
 
-    def _inner(self, root: nn.Module) -> Iterator[_Inner]:
+    def _layers_of(self, root: nn.Module) -> Iterator[_Layer]:
         """The modules whose tensors a rule needs, where nobody else takes them already."""
         plan, regions = self._session.plan, compiled_regions(root)
         tokens = plan.needs(ObservationKind.INPUT_TOKENS)
@@ -104,31 +109,31 @@ class InnerLooks:
             if id(module) in regions:
                 continue
             if isinstance(module, nn.Embedding):
-                if tokens and module.num_embeddings >= _FEWEST_WORDS:
-                    yield _Inner(name, module, None, None)
+                if tokens and module.num_embeddings >= _MIN_VOCABULARY:
+                    yield _Layer(name, module, None, None)
                 continue
             inputs, outputs = kinds_of(module)
-            taken = self._activations.takes(module)
-            found = _Inner(
+            collected = self._activations.takes(module)
+            layer = _Layer(
                 name,
                 module,
-                inputs if plan.looks_at(inputs) and not taken[0] else None,
-                outputs if plan.looks_at(outputs) and not taken[1] else None,
+                inputs if plan.looks_at(inputs) and not collected[0] else None,
+                outputs if plan.looks_at(outputs) and not collected[1] else None,
             )
-            if found.inputs or found.outputs:
-                yield found
+            if layer.inputs or layer.outputs:
+                yield layer
 
-    def _before(self, inner: _Inner) -> Before | None:
-        is_compiling, name = torch.compiler.is_compiling, inner.name
-        offer = self._session.guard.shield(PART, self._session.frameworks.around(self._offer), None)
-        if isinstance(inner.module, nn.Embedding):
+    def _before(self, layer: _Layer) -> Before | None:
+        is_compiling, name = torch.compiler.is_compiling, layer.name
+        offer = self._session.guard.shield(TASK, self._session.frameworks.around(self._offer), None)
+        if isinstance(layer.module, nn.Embedding):
 
             def see(_module: nn.Module, args: Any, kwargs: Any) -> None:
                 if not is_compiling() and self._forward is not None:
                     self._tokens(self._forward, f"{name}_input_0", args, kwargs)
 
             return see
-        kinds = inner.inputs
+        kinds = layer.inputs
         if kinds is None:
             return None
 
@@ -138,9 +143,9 @@ class InnerLooks:
 
         return before
 
-    def _after(self, inner: _Inner) -> After | None:
-        is_compiling, name, kinds = torch.compiler.is_compiling, inner.name, inner.outputs
-        offer = self._session.guard.shield(PART, self._session.frameworks.around(self._offer), None)
+    def _after(self, layer: _Layer) -> After | None:
+        is_compiling, name, kinds = torch.compiler.is_compiling, layer.name, layer.outputs
+        offer = self._session.guard.shield(TASK, self._session.frameworks.around(self._offer), None)
         if kinds is None:
             return None
 
@@ -154,61 +159,67 @@ class InnerLooks:
         if self._forward is not None and self._modules.is_running:
             self._offers.offer(self._forward, stem, kinds, leaves)
 
-    def _look_at_channels(self, forward: ForwardPass, name: str, images: Tensor) -> None:
+    def _inspect_channels(self, forward: ForwardPass, name: str, images: Tensor) -> None:
         images = local(images).detach()
-        if images.dim() != _IMAGES or not images.is_floating_point() or not images.numel():
+        if (
+            images.dim() != _IMAGE_DIMENSIONS
+            or not images.is_floating_point()
+            or not images.numel()
+        ):
             return
-        if images.shape[1] > _MOST_CHANNELS or not can_bring(images):
+        if images.shape[1] > _MAX_CHANNELS or not can_copy(images):
             return
         with torch.no_grad():
-            some = _spread(images).to(torch.float32)
-            variances, means = torch.var_mean(some, dim=(0, 2, 3), correction=0)
-            brought = Brought([means, variances.sqrt()])
-        count = len(some)
+            sample = _sample_images(images).to(torch.float32)
+            variances, means = torch.var_mean(sample, dim=(0, 2, 3), correction=0)
+            copies = HostCopies([means, variances.sqrt()])
+        count = len(sample)
 
-        def tell(found: list[Tensor], at: At) -> None:
-            means, stds = (_rounded(one.tolist()) for one in found)
+        def record(tensors: list[Tensor], at: At) -> None:
+            means, stds = (_rounded(statistic.tolist()) for statistic in tensors)
             detail = json.dumps({"means": means, "stds": stds}, separators=(",", ":"))
             self._session.recorder.observe(
                 ObservationKind.INPUT_CHANNELS, name, float(count), detail, at
             )
 
         def settled(at: At) -> None:
-            deliver(self._session, PART, brought, lambda found: tell(found, at))
+            deliver(self._session, TASK, copies, lambda tensors: record(tensors, at))
 
         forward.when_settled(settled)
 
-    def _look_at_tokens(
+    def _inspect_tokens(
         self, forward: ForwardPass, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         tokens = args[0] if args else kwargs.get("input")
-        if not (isinstance(tokens, Tensor) and is_plain(tokens) and can_bring(tokens)):
+        if not (isinstance(tokens, Tensor) and is_plain(tokens) and can_copy(tokens)):
             return
         tokens = local(tokens)
-        if tokens.dim() != _MATRIX or tokens.is_floating_point() or not tokens.numel():
+        if tokens.dim() != _MATRIX_DIMENSIONS or tokens.is_floating_point() or not tokens.numel():
             return
         with torch.no_grad():
-            some = tokens[: max(1, _MOST_TOKENS // tokens.shape[1]), :_MOST_TOKENS]
-            brought = Brought([some])
+            sample = tokens[: max(1, _MAX_TOKENS // tokens.shape[1]), :_MAX_TOKENS]
+            copies = HostCopies([sample])
 
-        def tell(found: list[Tensor], at: At) -> None:
-            counts = Counter(found[0].tolist())
-            told = {str(token): count for token, count in counts.most_common(_MOST_TOLD)}
-            detail = json.dumps({"counts": told}, separators=(",", ":"))
+        def record(tensors: list[Tensor], at: At) -> None:
+            counts = Counter(tensors[0].tolist())
+            frequent = {
+                str(token): count for token, count in counts.most_common(_MAX_RECORDED_TOKENS)
+            }
+            detail = json.dumps({"counts": frequent}, separators=(",", ":"))
             total = float(counts.total())
             self._session.recorder.observe(ObservationKind.INPUT_TOKENS, name, total, detail, at)
 
         def settled(at: At) -> None:
-            deliver(self._session, PART, brought, lambda found: tell(found, at))
+            deliver(self._session, TASK, copies, lambda tensors: record(tensors, at))
 
         forward.when_settled(settled)
 
 
-def _spread(images: Tensor) -> Tensor:
+def _sample_images(images: Tensor) -> Tensor:
     """Images spread evenly over the batch; of large ones, pixels spread evenly over each."""
-    some = images[:: -(-len(images) // _MOST_IMAGES)]
-    apart = max(1, math.isqrt(some.numel() // _MOST_PIXELS))
-    return some[:, :, ::apart, ::apart]
+    sample = images[:: -(-len(images) // _MAX_IMAGES)]
+    stride = max(1, math.isqrt(sample.numel() // _MAX_PIXELS))
+    return sample[:, :, ::stride, ::stride]
 
 
 def _rounded(numbers: list[float]) -> list[float]:

@@ -12,15 +12,15 @@ from torch import Tensor
 from sonde.hook.session import Session
 from sonde.hook.steps import At, FinishedStep
 from sonde.hook.torch.checks.batch_means import BatchMeans
-from sonde.hook.torch.tensors.row_samples import few_rows
+from sonde.hook.torch.tensors.row_samples import sample_rows
 from sonde.records.notice import NoticeKind
 from sonde.records.observation import ObservationKind
 
 _CODES = {torch.int64: "q", torch.int32: "i", torch.int16: "h", torch.uint8: "B"}
-_MOST_CLASSES = 1000
-_MOST_LABELS = 4096  # in one batch: copying them takes a few microseconds
+_MAX_CLASSES = 1000
+_MAX_LABELS = 4096  # in one batch: copying them takes a few microseconds
 _EVERY_STEPS = 100
-_MOST_WAITING_BYTES = 4 * 1024 * 1024
+_MAX_PENDING_BYTES = 4 * 1024 * 1024
 
 
 class Labels:
@@ -30,22 +30,22 @@ class Labels:
         self._session = session
         self._code = "q"
         self._means = BatchMeans(session, "labels")
-        self._start_anew()
-        session.listeners.on_begin(self._start_anew)
-        session.listeners.on_step("labels", self._step_over)
+        self._reset()
+        session.listeners.on_begin(self._reset)
+        session.listeners.on_step("labels", self._after_step)
         session.listeners.on_end(self._hand_over)
 
-    def _start_anew(self) -> None:
-        self._waiting: list[bytes] = []
-        self._waiting_bytes = 0
-        self._is_order_wanted = self._session.plan.needs(ObservationKind.BATCH_MEANS)
+    def _reset(self) -> None:
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+        self._needs_means = self._session.plan.needs(ObservationKind.BATCH_MEANS)
 
-    def follow(self, labels: Any) -> None:
+    def add_means(self, labels: Any) -> None:
         """The labels of a batch that is trained on, whatever they are."""
-        if not self._is_order_wanted or self._means.has_enough:
+        if not self._needs_means or self._means.has_enough:
             return
         if isinstance(labels, Tensor):
-            rows = few_rows(labels) if labels.numel() <= _MOST_LABELS else None
+            rows = sample_rows(labels) if labels.numel() <= _MAX_LABELS else None
             if rows is not None:
                 self._means.add(rows)
 
@@ -54,44 +54,44 @@ class Labels:
         if type(labels) is not Tensor or type(predictions) is not Tensor:
             return
         code, shape = _CODES.get(labels.dtype), predictions.shape
-        if code is None or not shape or shape[1 if len(shape) > 1 else 0] > _MOST_CLASSES:
+        if code is None or not shape or shape[1 if len(shape) > 1 else 0] > _MAX_CLASSES:
             return
         if not labels.is_cpu:
-            self._leave_out("the labels are on a device")
-        elif labels.numel() > _MOST_LABELS:
-            self._leave_out("too many labels in a batch")
+            self._skip("the labels are on a device")
+        elif labels.numel() > _MAX_LABELS:
+            self._skip("too many labels in a batch")
         elif labels.is_contiguous():
-            self._keep(labels, code)
+            self._store(labels, code)
 
-    def _leave_out(self, reason: str) -> None:
+    def _skip(self, reason: str) -> None:
         self._session.store.notice(NoticeKind.NOT_COLLECTED, "how often each class is seen", reason)
 
-    def _keep(self, labels: Tensor, code: str) -> None:
+    def _store(self, labels: Tensor, code: str) -> None:
         if code != self._code:
             self._hand_over()
             self._code = code
         size = labels.nbytes
-        self._waiting.append(ctypes.string_at(labels.data_ptr(), size))
-        self._waiting_bytes += size
-        if self._waiting_bytes > _MOST_WAITING_BYTES:
+        self._pending.append(ctypes.string_at(labels.data_ptr(), size))
+        self._pending_bytes += size
+        if self._pending_bytes > _MAX_PENDING_BYTES:
             self._hand_over()
 
-    def _step_over(self, step: FinishedStep) -> None:
+    def _after_step(self, step: FinishedStep) -> None:
         if step.mode == "train" and step.number % _EVERY_STEPS == _EVERY_STEPS - 1:
             self._hand_over((step.mode, step.number))
 
     def _hand_over(self, at: At | None = None) -> None:
-        if not self._waiting:
+        if not self._pending:
             return
-        waiting, code = self._waiting, self._code
-        self._waiting, self._waiting_bytes = [], 0
+        pending, code = self._pending, self._code
+        self._pending, self._pending_bytes = [], 0
         steps = self._session.steps
         last = at or (steps.mode, max(0, steps.number - 1))
-        self._session.worker_thread.hand("labels", lambda: self._record(waiting, code, last))
+        self._session.worker_thread.hand("labels", lambda: self._record(pending, code, last))
 
-    def _record(self, waiting: list[bytes], code: str, at: At) -> None:
-        counts = Counter(array(code, b"".join(waiting)))
-        seen = {str(label): counts[label] for label in sorted(counts) if label >= 0}
-        detail = json.dumps(seen, separators=(",", ":"))
-        kind, total = ObservationKind.LABEL_HISTOGRAM, float(sum(seen.values()))
+    def _record(self, pending: list[bytes], code: str, at: At) -> None:
+        counts = Counter(array(code, b"".join(pending)))
+        histogram = {str(label): counts[label] for label in sorted(counts) if label >= 0}
+        detail = json.dumps(histogram, separators=(",", ":"))
+        kind, total = ObservationKind.LABEL_HISTOGRAM, float(sum(histogram.values()))
         self._session.recorder.observe(kind, "labels", total, detail, at)

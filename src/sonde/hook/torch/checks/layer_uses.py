@@ -29,10 +29,10 @@ class _Runs:
 
     with_gradients: bool = False
     untracked: int = 0  # runs in training, without gradients
-    place: str = ""  # the line of the script that has run it so
+    line: str = ""  # the line of the script that has run it so
 
 
-class Uses:
+class LayerUses:
     """Hooks on all layers for a few passes; nothing is asked of a device."""
 
     def __init__(self, modules: Modules) -> None:
@@ -49,9 +49,9 @@ class Uses:
         for root in self._modules.roots:
             for module in root.modules():
                 parameters: list[Tensor] = list(module.parameters(recurse=False))
-                own = [weakref.ref(one) for one in parameters]
-                if own and _can_be_told(module):
-                    self._layers[id(module)] = own
+                references = [weakref.ref(parameter) for parameter in parameters]
+                if references and _is_leaf(module):
+                    self._layers[id(module)] = references
                     self._hooks.put(module, self._before(), None)
 
     def stop(self) -> None:
@@ -64,19 +64,21 @@ class Uses:
         uses: dict[int, str] = {}
         is_past = False  # a layer that gets gradients was run
         for layer, runs in self._runs.items():
-            own = _alive(self._layers[layer])
-            if any(one.grad is not None for one in own):
+            layer_parameters = _alive(self._layers[layer])
+            if any(parameter.grad is not None for parameter in layer_parameters):
                 is_past = True
                 continue
             use = SIDE if is_past else CUT
             if not runs.with_gradients:
-                use = FROZEN if self._modules.are_loaded(own) else UNTRACKED
-                use = f"{use} {runs.place}" if runs.untracked >= steps else FROZEN
-            uses |= {id(one): use for one in own}
+                use = FROZEN if self._modules.are_loaded(layer_parameters) else UNTRACKED
+                use = f"{use} {runs.line}" if runs.untracked >= steps else FROZEN
+            uses |= {id(parameter): use for parameter in layer_parameters}
         for references in self._layers.values():
-            for one in _alive(references):
-                uses.setdefault(id(one), UNUSED)
-        return ["" if one is None else uses.get(id(one), "") for one in parameters]
+            for parameter in _alive(references):
+                uses.setdefault(id(parameter), UNUSED)
+        return [
+            "" if parameter is None else uses.get(id(parameter), "") for parameter in parameters
+        ]
 
     def _before(self) -> Any:
         is_compiling = torch.compiler.is_compiling
@@ -93,7 +95,7 @@ class Uses:
             runs.with_gradients = True
         elif module.training or self._is_in_training():
             runs.untracked += 1
-            runs.place = runs.place or _place_in_script()
+            runs.line = runs.line or _script_line()
 
     def _is_in_training(self) -> bool:
         """Whether the pass under way is one that has begun with gradients."""
@@ -102,13 +104,13 @@ class Uses:
         return modules.is_running and forward is not None and forward.kind is Pass.TRAIN
 
 
-def _can_be_told(module: nn.Module) -> bool:
+def _is_leaf(module: nn.Module) -> bool:
     """Not of one with children: it may run without using what it has beside them."""
     has_children = any(True for _ in module.children())
     return not has_children and not isinstance(module, torch.jit.ScriptModule)
 
 
-def _place_in_script() -> str:
+def _script_line() -> str:
     """The line that is under way outside of PyTorch and of us."""
     for frame in callers():
         if not is_inside(frame):
@@ -117,7 +119,7 @@ def _place_in_script() -> str:
 
 
 def _alive(references: Sequence[weakref.ref[Tensor]]) -> list[Tensor]:
-    return [one for reference in references if (one := reference()) is not None]
+    return [tensor for reference in references if (tensor := reference()) is not None]
 
 
 def _has_compiled() -> bool:

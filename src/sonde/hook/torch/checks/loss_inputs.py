@@ -14,76 +14,81 @@ from sonde.hook.steps import At, Pass
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.tensors.forward_tensors import is_plain
 from sonde.hook.torch.tensors.shards import is_distributed
-from sonde.hook.torch.tensors.tensor_samples import Brought, can_bring, deliver
+from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, deliver
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-PART = "what loss functions are given"
-_OF_CLASSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
-_OF_TWO = {"binary_cross_entropy_with_logits": 0.0, "binary_cross_entropy": 0.5}  # and their border
-_ON_LOGITS = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
+TASK = "what loss functions are given"
+_MULTICLASS_LOSSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
+_BINARY_LOSSES = {
+    "binary_cross_entropy_with_logits": 0.0,
+    "binary_cross_entropy": 0.5,
+}  # and their border
+_LOGIT_LOSSES = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
 
-_MOST_SAMPLES = 4096
-_MOST_CLASSES = 1000
-_MOST_TOLD = 100  # classes
-_MOST_NUMBERS = 2**18  # of rows that are looked at
-_MOST_ROWS = 256
-_MATRIX = 2  # dimensions
-_IS_TRUE = 0.5  # labels above are those of the one class
+_MAX_SAMPLES = 4096
+_MAX_CLASSES = 1000
+_MAX_RECORDED_CLASSES = 100  # classes
+_MAX_VALUES = 2**18  # of rows that are looked at
+_MAX_ROWS = 256
+_MATRIX_DIMENSIONS = 2  # dimensions
+_POSITIVE_LABEL = 0.5  # labels above are those of the one class
 
-_SUM_MISSES = {torch.float32: 1e-4, torch.float64: 1e-6}  # by so much at most
-_SUM_OF_HALVES_MISSES = 2e-2
+_SUM_TOLERANCES = {torch.float32: 1e-4, torch.float64: 1e-6}  # by so much at most
+_HALF_SUM_TOLERANCE = 2e-2
 
 # operations that only give another shape, or another element type
 _RESHAPING = (
     *("View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Select", "Slice", "Expand"),
     *("T", "Transpose", "Permute", "ToCopy", "Clone", "Alias"),
 )
-_MOST_RESHAPED = 8
+_MAX_RESHAPES = 8
 # what these give is no probability, wherever it lies
 _LINEAR = ("Addmm", "Mm", "Bmm", "Baddbmm", "Mv", "Addmv", "Linear", "Convolution", "Dot")
 
 
-class Given:
+class LossInputs:
     """Looks at what loss functions are called with."""
 
-    def __init__(self, session: Session, looks: Looks) -> None:
+    def __init__(self, session: Session, inspections: Looks) -> None:
         self._session = session
-        self._looks = looks
-        self.looked_at = -1  # the training step whose logits were seen last
+        self._inspections = inspections
+        self.inspected_step = -1  # the training step whose logits were seen last
 
-    def look(self, name: str, forward: ForwardPass, predictions: object, labels: object) -> None:
+    def inspect(self, name: str, forward: ForwardPass, predictions: object, labels: object) -> None:
         """A loss function was called."""
         is_training = forward.kind is Pass.TRAIN
-        looks = self._looks
-        if not (looks.is_due_in(forward) if is_training else looks.is_due_in_evaluation):
+        inspections = self._inspections
+        if not (
+            inspections.is_due_in(forward) if is_training else inspections.is_due_in_evaluation
+        ):
             return
-        if not (isinstance(predictions, Tensor) and _is_fit(predictions)):
+        if not (isinstance(predictions, Tensor) and _is_readable(predictions)):
             return
         is_asked = self._session.plan.needs(ObservationKind.PROBABILITIES_AS_LOGITS)
         with torch.no_grad():
-            if is_asked and is_training and name in _ON_LOGITS:
-                self.looked_at = self._session.steps.number
+            if is_asked and is_training and name in _LOGIT_LOSSES:
+                self.inspected_step = self._session.steps.number
                 self._probabilities(name, forward, predictions)
-            if isinstance(labels, Tensor) and _is_fit(labels):
+            if isinstance(labels, Tensor) and _is_readable(labels):
                 self._classes(name, forward, predictions.detach(), labels.detach())
 
     def _probabilities(self, name: str, forward: ForwardPass, predictions: Tensor) -> None:
-        is_of_classes = name in _OF_CLASSES
+        is_of_classes = name in _MULTICLASS_LOSSES
         rows = _rows(predictions.detach(), is_of_classes)
         count, classes = rows.shape
-        if not rows.is_floating_point() or (is_of_classes and classes < _MATRIX):
+        if not rows.is_floating_point() or (is_of_classes and classes < _MATRIX_DIMENSIONS):
             return
-        by = made_by(predictions.grad_fn)
+        by = producer_of(predictions.grad_fn)
         facts = {"rows": count, "classes": classes, "by": by}
         kind = ObservationKind.PROBABILITIES_AS_LOGITS
-        share = Brought([] if by in _LINEAR else [_share(rows, is_of_classes)])
+        share = HostCopies([] if by in _LINEAR else [_probability_share(rows, is_of_classes)])
 
-        def tell(found: list[Tensor], at: At) -> None:
-            value = float(found[0]) if found else 0.0
+        def record(tensors: list[Tensor], at: At) -> None:
+            value = float(tensors[0]) if tensors else 0.0
             self._observe(kind, name, value, facts, at)
 
-        self._when_there(forward, share, tell)
+        self._when_ready(forward, share, record)
 
     def _classes(
         self, name: str, forward: ForwardPass, predictions: Tensor, labels: Tensor
@@ -91,13 +96,13 @@ class Given:
         needs = self._session.plan.needs
         if not (needs(ObservationKind.CLASS_HITS) or needs(ObservationKind.LABEL_BATCH)):
             return
-        if name in _OF_CLASSES:
-            found = _of_many(predictions, labels)
-        elif name in _OF_TWO:
-            found = _of_two(predictions, labels, _OF_TWO[name])
+        if name in _MULTICLASS_LOSSES:
+            tensors = _multiclass_pairs(predictions, labels)
+        elif name in _BINARY_LOSSES:
+            tensors = _binary_pairs(predictions, labels, _BINARY_LOSSES[name])
         else:
-            found = None
-        if found is None:
+            tensors = None
+        if tensors is None:
             return
         batch = forward.batch
 
@@ -106,33 +111,33 @@ class Given:
             if hits and batch is not None and at[0] != Mode.TRAIN:
                 batch.count(hits)
 
-        self._when_there(forward, Brought(found), record)
+        self._when_ready(forward, HostCopies(tensors), record)
 
-    def _when_there(
-        self, forward: ForwardPass, brought: Brought, tell: Callable[[list[Tensor], At], None]
+    def _when_ready(
+        self, forward: ForwardPass, copies: HostCopies, record: Callable[[list[Tensor], At], None]
     ) -> None:
         """Once it is certain which step it was, and what was looked at has come."""
         is_training = forward.kind is Pass.TRAIN
 
         def settled(at: At) -> None:
             if at[1] >= 0 and is_training == (at[0] == Mode.TRAIN):
-                deliver(self._session, PART, brought, lambda found: tell(found, at))
+                deliver(self._session, TASK, copies, lambda tensors: record(tensors, at))
 
         forward.when_settled(settled)
 
     def _record(self, numbers: list[Tensor], at: At) -> dict[str, list[int]]:
-        predicted, given = (one.tolist() for one in numbers)
-        seen = [pair for pair in zip(given, predicted, strict=True) if pair[0] >= 0]
-        if not seen:
+        predicted, true_labels = (tensor.tolist() for tensor in numbers)
+        pairs = [pair for pair in zip(true_labels, predicted, strict=True) if pair[0] >= 0]
+        if not pairs:
             return {}
-        labels = Counter(label for label, _ in seen)
-        right = Counter(label for label, predicted in seen if label == predicted)
-        told = sorted(label for label, _ in labels.most_common(_MOST_TOLD))
-        hits = {str(label): [right[label], labels[label] - right[label]] for label in told}
-        self._observe(ObservationKind.CLASS_HITS, "predictions", len(seen), hits, at)
+        labels = Counter(label for label, _ in pairs)
+        right = Counter(label for label, predicted in pairs if label == predicted)
+        frequent = sorted(label for label, _ in labels.most_common(_MAX_RECORDED_CLASSES))
+        hits = {str(label): [right[label], labels[label] - right[label]] for label in frequent}
+        self._observe(ObservationKind.CLASS_HITS, "predictions", len(pairs), hits, at)
         if at[0] == Mode.TRAIN:
-            counts = {str(label): labels[label] for label in told}
-            self._observe(ObservationKind.LABEL_BATCH, "labels", len(seen), counts, at)
+            counts = {str(label): labels[label] for label in frequent}
+            self._observe(ObservationKind.LABEL_BATCH, "labels", len(pairs), counts, at)
         return hits
 
     def _observe(
@@ -143,62 +148,62 @@ class Given:
             self._session.recorder.observe(kind, subject, float(value), detail, at)
 
 
-def _is_fit(tensor: Tensor) -> bool:
+def _is_readable(tensor: Tensor) -> bool:
     is_here = is_plain(tensor) and not is_distributed(tensor)
-    return is_here and can_bring(tensor) and tensor.numel() > 0
+    return is_here and can_copy(tensor) and tensor.numel() > 0
 
 
 def _rows(predictions: Tensor, is_of_classes: bool) -> Tensor:
     """Some of the predictions: a row for each sample, or for each place in one."""
-    if predictions.dim() < _MATRIX:
+    if predictions.dim() < _MATRIX_DIMENSIONS:
         predictions = predictions.reshape(1, -1) if is_of_classes else predictions.reshape(-1, 1)
-    if predictions.dim() > _MATRIX and is_of_classes:
+    if predictions.dim() > _MATRIX_DIMENSIONS and is_of_classes:
         predictions = predictions[:1].flatten(2).transpose(1, 2).squeeze(0)
     rows = predictions.flatten(1)
-    most = max(1, min(_MOST_ROWS, _MOST_NUMBERS // max(1, rows.shape[1])))
-    return rows[:: -(-len(rows) // most)]
+    max_rows = max(1, min(_MAX_ROWS, _MAX_VALUES // max(1, rows.shape[1])))
+    return rows[:: -(-len(rows) // max_rows)]
 
 
-def _share(rows: Tensor, is_of_classes: bool) -> Tensor:
+def _probability_share(rows: Tensor, is_of_classes: bool) -> Tensor:
     """How many of the rows are probabilities, on the device that has them."""
-    misses = _SUM_MISSES.get(rows.dtype, _SUM_OF_HALVES_MISSES)
+    tolerance = _SUM_TOLERANCES.get(rows.dtype, _HALF_SUM_TOLERANCE)
     rows = rows.to(torch.float32)
-    is_one = (rows >= 0).all(1)
+    is_distribution = (rows >= 0).all(1)
     if is_of_classes:
-        is_one &= (rows.sum(1) - 1).abs() <= misses
+        is_distribution &= (rows.sum(1) - 1).abs() <= tolerance
     else:
-        is_one &= (rows <= 1).all(1)
-    return is_one.to(torch.float32).mean().reshape(1)
+        is_distribution &= (rows <= 1).all(1)
+    return is_distribution.to(torch.float32).mean().reshape(1)
 
 
-def _of_many(predictions: Tensor, labels: Tensor) -> list[Tensor] | None:
+def _multiclass_pairs(predictions: Tensor, labels: Tensor) -> list[Tensor] | None:
     """The classes that were predicted, and the labels; of a few classes, some of the samples."""
     if labels.is_floating_point() or labels.dim() != predictions.dim() - 1:
         return None
-    if predictions.dim() < _MATRIX or predictions.shape[1] > _MOST_CLASSES:
+    if predictions.dim() < _MATRIX_DIMENSIONS or predictions.shape[1] > _MAX_CLASSES:
         return None
-    if predictions.dim() > _MATRIX:
-        places = predictions[0, 0].numel()
-        images = max(1, _MOST_SAMPLES // places)
+    if predictions.dim() > _MATRIX_DIMENSIONS:
+        positions = predictions[0, 0].numel()
+        images = max(1, _MAX_SAMPLES // positions)
         predictions, labels = predictions[:images].flatten(2), labels[:images].flatten(1)
-        step = -(-labels.numel() // _MOST_SAMPLES)
+        step = -(-labels.numel() // _MAX_SAMPLES)
         predictions, labels = predictions[:, :, ::step], labels[:, ::step]
     else:
-        predictions, labels = predictions[:_MOST_SAMPLES], labels[:_MOST_SAMPLES]
+        predictions, labels = predictions[:_MAX_SAMPLES], labels[:_MAX_SAMPLES]
     return [predictions.argmax(1).reshape(-1), labels.reshape(-1).to(torch.int64)]
 
 
-def _of_two(predictions: Tensor, labels: Tensor, border: float) -> list[Tensor] | None:
+def _binary_pairs(predictions: Tensor, labels: Tensor, threshold: float) -> list[Tensor] | None:
     """The same where there is one number for each sample."""
     if predictions.numel() != len(predictions) or labels.shape != predictions.shape:
         return None
-    predicted = (predictions.reshape(-1)[:_MOST_SAMPLES] > border).to(torch.int64)
-    return [predicted, (labels.reshape(-1)[:_MOST_SAMPLES] > _IS_TRUE).to(torch.int64)]
+    predicted = (predictions.reshape(-1)[:_MAX_SAMPLES] > threshold).to(torch.int64)
+    return [predicted, (labels.reshape(-1)[:_MAX_SAMPLES] > _POSITIVE_LABEL).to(torch.int64)]
 
 
-def made_by(operation: Any) -> str:
+def producer_of(operation: Any) -> str:
     """The operation that gave numbers, by its name in the graph, where that tells."""
-    for _ in range(_MOST_RESHAPED):
+    for _ in range(_MAX_RESHAPES):
         if operation is None:
             return ""
         name = type(operation).__name__.rstrip("0123456789").removesuffix("Backward")

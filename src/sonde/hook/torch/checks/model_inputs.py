@@ -9,52 +9,52 @@ from sonde.hook.session import Session
 from sonde.hook.steps import At, FinishedStep, Pass
 from sonde.hook.torch.checks.batch_means import BatchMeans
 from sonde.hook.torch.checks.input_sizes import InputSizes
-from sonde.hook.torch.checks.sample_reuse import Given, SamplesAgain
+from sonde.hook.torch.checks.sample_reuse import Batch, SampleReuse
 from sonde.hook.torch.loop.deferred_hooks import OPTIMIZER
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.loop.modules import Modules
-from sonde.hook.torch.tensors.row_samples import MOST_ROWS, FewRows, few_rows
+from sonde.hook.torch.tensors.row_samples import MAX_ROWS, RowSample, sample_rows
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-_PART = "samples"
-_MOST_INPUTS = 3  # a sample may be a pair of things that both come again and again
-_MOST_EVALUATED_ROWS = 512  # many validation sets are one batch
-_TOGETHER = 64  # batches
-_MOST_WAITING = 512  # an evaluation may be long
-_CLOSELY = 512  # batches that are trained on: later ones are not all needed
-_LATER_EVERY = 16
-_TAKING_NS = 3_000  # what it is taken to cost: to time it would cost as much again
+_TASK = "samples"
+_MAX_INPUTS = 3  # a sample may be a pair of things that both come again and again
+_MAX_EVALUATION_ROWS = 512  # many validation sets are one batch
+_BATCHES_PER_TASK = 64  # batches
+_MAX_PENDING = 512  # an evaluation may be long
+_DENSE_BATCHES = 512  # batches that are trained on: later ones are not all needed
+_LATER_INTERVAL = 16
+_ASSUMED_COST_NS = 3_000  # what it is taken to cost: to time it would cost as much again
 
 
-class GivenBatches:
+class ModelInputs:
     """Copies a few numbers of every batch, whether the step is quiet or not."""
 
     def __init__(self, session: Session, modules: Modules) -> None:
         self._session = session
         self._feeds, self._quiet = modules.quiet.feeds, modules.quiet
         self._sizes = InputSizes(session, self._steps_behind)
-        self._again = SamplesAgain(session)
+        self._reuse = SampleReuse(session)
         self._means = BatchMeans(session, "input")
-        self._start_anew()
-        session.listeners.on_begin(self._start_anew)
-        session.listeners.on_step(_PART, self._step_over)
+        self._reset()
+        session.listeners.on_begin(self._reset)
+        session.listeners.on_step(_TASK, self._after_step)
         session.listeners.on_end(self._end)
-        modules.listen(_PART, begins=self._begins)
-        modules.quiet.peek = session.guard.shield(_PART, self._peek, None)
+        modules.listen(_TASK, begins=self._begins)
+        modules.quiet.peek = session.guard.shield(_TASK, self._sample_deferred, None)
 
-    def _start_anew(self) -> None:
-        self._waiting: list[Given | None] = []  # None: a training begins
+    def _reset(self) -> None:
+        self._pending: list[Batch | None] = []  # None: a training begins
         self._has_evaluated = False
-        self._trained = 0  # batches
+        self._trained_batches = 0  # batches
         self._newest = -1  # of the optimizers that have stepped
         self._sizes.forget()
-        self._ask()
-        self._again.forget()
+        self._read_plan()
+        self._reuse.forget()
 
-    def _ask(self) -> None:
+    def _read_plan(self) -> None:
         needs = self._session.plan.needs
-        self._is_wanted = needs(ObservationKind.SAMPLES_AGAIN) or needs(ObservationKind.BATCH_MEANS)
+        self._is_needed = needs(ObservationKind.SAMPLES_AGAIN) or needs(ObservationKind.BATCH_MEANS)
 
     def _begins(
         self,
@@ -71,47 +71,51 @@ class GivenBatches:
         if not inputs:
             return
         if is_training:
-            self._add(Given(True, inputs))
+            self._add(Batch(True, inputs))
             return
         series = _series(forward.batch)
 
         def settled(at: At) -> None:
             # a pass without gradients in a training step looks at a batch that is trained with
             if at[0] != Mode.TRAIN and at[1] >= 0:
-                self._add(Given(False, inputs, series))
+                self._add(Batch(False, inputs, series))
 
         forward.when_settled(settled)
 
-    def _peek(self, is_training: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _sample_deferred(
+        self, is_training: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         if self._is_due(is_training):
-            self._session.overhead.charge(_TAKING_NS)
+            self._session.overhead.charge(_ASSUMED_COST_NS)
             if is_training:
                 self._sizes.note(args, kwargs)
             inputs = _inputs(is_training, args, kwargs)
             if inputs:
                 batch = None if is_training else self._feeds.batch
-                self._add(Given(is_training, inputs, _series(batch)))
+                self._add(Batch(is_training, inputs, _series(batch)))
 
     def _steps_behind(self) -> int:
         """Steps that are noted and not gone through yet."""
         return sum(note[0] == OPTIMIZER for note in self._quiet.notes)
 
     def _is_due(self, is_training: bool) -> bool:
-        if not (self._is_wanted and is_training):
-            return self._is_wanted
-        self._trained += 1
-        return self._trained <= _CLOSELY or self._trained % _LATER_EVERY == 0
+        if not (self._is_needed and is_training):
+            return self._is_needed
+        self._trained_batches += 1
+        return (
+            self._trained_batches <= _DENSE_BATCHES or self._trained_batches % _LATER_INTERVAL == 0
+        )
 
-    def _add(self, batch: Given) -> None:
-        self._waiting.append(batch)
+    def _add(self, batch: Batch) -> None:
+        self._pending.append(batch)
         if not batch.is_training:
             self._has_evaluated = True
-        elif self._trained <= _CLOSELY and batch.inputs[0].kind.startswith("<f"):
+        elif self._trained_batches <= _DENSE_BATCHES and batch.inputs[0].kind.startswith("<f"):
             self._means.add(batch.inputs[0])
-        if len(self._waiting) >= _MOST_WAITING:
+        if len(self._pending) >= _MAX_PENDING:
             self._hand_over()
 
-    def _step_over(self, step: FinishedStep) -> None:
+    def _after_step(self, step: FinishedStep) -> None:
         if step.mode != Mode.TRAIN:
             return
         newest = max(step.optimizers, default=self._newest)
@@ -120,30 +124,30 @@ class GivenBatches:
             self._session.recorder.observe(ObservationKind.NEW_OPTIMIZER, str(newest), at=at)
         if newest > self._newest >= 0:
             # of another fold, another member: what was trained on before was another model's
-            self._waiting.append(None)
+            self._pending.append(None)
         self._newest = max(newest, self._newest)
-        if self._has_evaluated or len(self._waiting) >= _TOGETHER:
+        if self._has_evaluated or len(self._pending) >= _BATCHES_PER_TASK:
             self._hand_over()
-            self._ask()
+            self._read_plan()
 
     def _hand_over(self, *, is_last: bool = False) -> None:
-        waiting, self._waiting, self._has_evaluated = self._waiting, [], False
+        pending, self._pending, self._has_evaluated = self._pending, [], False
         at = (Mode.TRAIN.value, max(0, self._session.steps.counts["train"] - 1))
-        self._session.worker_thread.hand(_PART, lambda: self._take(waiting, at, is_last))
+        self._session.worker_thread.hand(_TASK, lambda: self._take(pending, at, is_last))
 
     def _end(self) -> None:
         self._hand_over(is_last=True)
 
-    def _take(self, waiting: list[Given | None], at: At, is_last: bool) -> None:
+    def _take(self, pending: list[Batch | None], at: At, is_last: bool) -> None:
         begin = 0
-        for place, one in enumerate(waiting):
-            if one is None:
-                self._again.take([batch for batch in waiting[begin:place] if batch], at)
-                self._again.forget()
-                begin = place + 1
-        self._again.take([batch for batch in waiting[begin:] if batch], at)
+        for index, batch in enumerate(pending):
+            if batch is None:
+                self._reuse.take([entry for entry in pending[begin:index] if entry], at)
+                self._reuse.forget()
+                begin = index + 1
+        self._reuse.take([entry for entry in pending[begin:] if entry], at)
         if is_last:
-            self._again.end_evaluation(at)
+            self._reuse.end_evaluation(at)
 
 
 def _series(batch: Any) -> Any:
@@ -153,19 +157,19 @@ def _series(batch: Any) -> Any:
 
 def _inputs(
     is_training: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[FewRows, ...]:
+) -> tuple[RowSample, ...]:
     """Of the first tensors that a model is given, those with a row for each sample."""
-    found: list[FewRows] = []
-    most = MOST_ROWS if is_training else _MOST_EVALUATED_ROWS
+    inputs: list[RowSample] = []
+    max_rows = MAX_ROWS if is_training else _MAX_EVALUATION_ROWS
     for tensor in _tensors((*args, *kwargs.values())):
-        rows = few_rows(tensor, most)
+        rows = sample_rows(tensor, max_rows)
         if rows is None:
             return ()  # half of a sample may be the same in many
-        if not found or rows.rows == found[0].rows:
-            found.append(rows)
-        if len(found) == _MOST_INPUTS:
+        if not inputs or rows.rows == inputs[0].rows:
+            inputs.append(rows)
+        if len(inputs) == _MAX_INPUTS:
             break
-    return tuple(found)
+    return tuple(inputs)
 
 
 def _tensors(values: tuple[Any, ...]) -> Iterator[Tensor]:
@@ -174,4 +178,4 @@ def _tensors(values: tuple[Any, ...]) -> Iterator[Tensor]:
             yield value
         elif isinstance(value, dict | list | tuple):
             inside = value.values() if isinstance(value, dict) else value
-            yield from (one for one in inside if isinstance(one, Tensor))
+            yield from (element for element in inside if isinstance(element, Tensor))

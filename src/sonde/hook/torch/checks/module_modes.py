@@ -18,14 +18,14 @@ from sonde.hook.torch.patching.names import Names, unwrapped, walk
 from sonde.records.observation import ObservationKind
 from sonde.records.step import NO_STEP, Mode
 
-_MOST_NAMES = 16
-_EVERY_PASSES = 64  # the modules inside; the model as a whole is looked at in every pass
+_MAX_NAMES = 16
+_INNER_CHECK_INTERVAL = 64  # the modules inside; the model as a whole is looked at in every pass
 _WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
 
 Sensitive = list[tuple[str, "weakref.ref[nn.Module]"]]
 
 
-class Modes:
+class ModuleModes:
     """Compares, pass by pass, and says what has changed.
 
     A pass in eval mode with gradients is training only if an optimizer of that model steps, and no
@@ -41,7 +41,7 @@ class Modes:
         self._passes: dict[tuple[int, bool], tuple[bool, int]] = {}  # last mode, and how many
         self._trained: dict[int, int] = {}  # passes of a model with gradients, in train mode
         self._updated: tuple[int, list[weakref.ref[Optimizer]]] = (NO_STEP, [])  # in which step
-        self._said: dict[tuple[str, str], str] = {}
+        self._reported: dict[tuple[str, str], str] = {}
         self._wrong: set[str] = set()  # models that train in eval mode
 
     @property
@@ -58,12 +58,20 @@ class Modes:
         key = (id(root), has_gradients)
         before, count = self._passes.get(key, (not is_training, 0))
         self._passes[key] = (is_training, count + 1)
-        if before == is_training and count % _EVERY_PASSES:
+        if before == is_training and count % _INNER_CHECK_INTERVAL:
             return
         sensitive = self._sensitive_of(root)
-        in_training = [name for name, one in sensitive if (module := one()) and module.training]
+        in_training = [
+            name
+            for name, module_reference in sensitive
+            if (module := module_reference()) and module.training
+        ]
         # who freezes a batch normalization wants its statistics kept, too
-        known = [name for name, one in sensitive if not (has_gradients and _is_frozen(one()))]
+        expected = [
+            name
+            for name, module_reference in sensitive
+            if not (has_gradients and _is_frozen(module_reference()))
+        ]
         subject = self._names.prefix_of(root) or type(unwrapped(root)).__name__
 
         reference, trained = weakref.ref(root), self._trained.get(model, 0)
@@ -80,8 +88,8 @@ class Modes:
                 return  # what was trained is another pass
             if is_train_step and not self._is_trained(reference(), at[1]):
                 return  # a frozen backbone, or a network that only judges what another gives
-            others = [name for name in known if (name in in_training) != is_train_step]
-            self._compare(subject, is_training, others, at)
+            mismatched = [name for name in expected if (name in in_training) != is_train_step]
+            self._compare(subject, is_training, mismatched, at)
 
         forward.when_settled(settled)
 
@@ -99,45 +107,51 @@ class Modes:
         """Whether a parameter has an optimizer; in a step that is over, one that has stepped."""
         owned, (updated, optimizers) = self._modules.owned, self._updated
         if updated == step:
-            alive = [one for reference in optimizers if (one := reference()) is not None]
-            owned = {id(parameter) for one in alive for parameter in parameters_of(one)}
+            live_optimizers = [
+                optimizer for reference in optimizers if (optimizer := reference()) is not None
+            ]
+            owned = {
+                id(parameter)
+                for optimizer in live_optimizers
+                for parameter in parameters_of(optimizer)
+            }
         parameters = () if root is None else root.parameters()
-        return any(one.requires_grad and id(one) in owned for one in parameters)
+        return any(parameter.requires_grad and id(parameter) in owned for parameter in parameters)
 
-    def _compare(self, subject: str, is_training: bool, others: list[str], at: At) -> None:
-        fits = is_training == (at[0] == Mode.TRAIN)
+    def _compare(self, subject: str, is_training: bool, mismatched: list[str], at: At) -> None:
+        is_consistent = is_training == (at[0] == Mode.TRAIN)
         if at[0] == Mode.TRAIN:
-            (self._wrong.discard if fits else self._wrong.add)(subject)
+            (self._wrong.discard if is_consistent else self._wrong.add)(subject)
         detail = ""
-        if others or not fits:
+        if mismatched or not is_consistent:
             facts = {
                 "is": (Mode.TRAIN if is_training else Mode.EVAL).value,
-                "modules": others[:_MOST_NAMES],
+                "modules": mismatched[:_MAX_NAMES],
             }
             detail = json.dumps(facts, separators=(",", ":"))
-        if self._said.get((subject, at[0]), "") != detail:
-            self._said[subject, at[0]] = detail
+        if self._reported.get((subject, at[0]), "") != detail:
+            self._reported[subject, at[0]] = detail
             self._session.recorder.observe(
-                ObservationKind.MODULE_MODE, subject, float(len(others)), detail, at
+                ObservationKind.MODULE_MODE, subject, float(len(mismatched)), detail, at
             )
 
     def _sensitive_of(self, root: nn.Module) -> Sensitive:
         """The modules that behave differently in the two modes."""
-        made, found = self._sensitive.get(id(root), (-1, []))
+        made, sensitive = self._sensitive.get(id(root), (-1, []))
         if made != self._modules.made:
-            found = [
+            sensitive = [
                 (name or type(module).__name__, weakref.ref(module))
                 for name, module in walk(root, self._names.prefix_of(root))
                 if _is_sensitive(module)
             ]
-            self._sensitive[id(root)] = (self._modules.made, found)
-        return found
+            self._sensitive[id(root)] = (self._modules.made, sensitive)
+        return sensitive
 
 
 def _is_frozen(module: nn.Module | None) -> bool:
     """Whether a module has parameters of its own, and none of them requires a gradient."""
     own_parameters = [] if module is None else list(module.parameters(recurse=False))
-    return bool(own_parameters) and not any(one.requires_grad for one in own_parameters)
+    return bool(own_parameters) and not any(parameter.requires_grad for parameter in own_parameters)
 
 
 def _is_sensitive(module: nn.Module) -> bool:

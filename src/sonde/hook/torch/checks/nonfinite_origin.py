@@ -18,7 +18,7 @@ from torch.optim import Optimizer
 
 from sonde.hook.session import Session
 from sonde.hook.steps import At
-from sonde.hook.torch.loop.deferred_hooks import Seen, references
+from sonde.hook.torch.loop.deferred_hooks import TensorReferences, references
 from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.loop.losses import Losses
 from sonde.hook.torch.loop.optimizers import parameters_of
@@ -28,14 +28,14 @@ from sonde.hook.torch.tensors.finiteness import first_bad, tensors_in
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-PART = "origin of non-finite values"
-_MOST_TRACES = 8
-_TELLING = ("loss", "gradient_norm")
+TASK = "origin of non-finite values"
+_MAX_TRACES = 8
+_TRIGGERS = ("loss", "gradient_norm")
 
-Found = tuple[str, str, str]  # the subject, what was found, and in what
+Source = tuple[str, str, str]  # the subject, what was found, and in what
 
 
-class Origin:
+class NonFiniteOrigin:
     """Waits for a number that is not finite, then looks for where it came from: once an episode."""
 
     def __init__(self, session: Session, names: Names, losses: Losses) -> None:
@@ -44,18 +44,18 @@ class Origin:
         self._losses = losses
         self._hooks = Hooks()
         self._bad_step = -2  # the last one with a number that was not finite
-        self._looked_step = -1
+        self._inspected_step = -1
         self._is_due = False  # a trace of the next pass
         self._traces = 0
         self._root: nn.Module | None = None  # the model that is traced just now
-        self._found: Found | None = None
+        self._source: Source | None = None
         self._were_weights_finite = False
         self._finite_step = -1  # the outputs of that pass were all finite
-        self._inputs: Seen = []
-        self._outputs: Seen = []
+        self._inputs: TensorReferences = []
+        self._outputs: TensorReferences = []
         self._model: weakref.ref[nn.Module] | None = None
-        session.listeners.on_non_finite(self._told)
-        losses.on_non_finite.append(session.guard.shield(PART, self._loss_is_bad, None))
+        session.listeners.on_non_finite(self._on_non_finite)
+        losses.on_non_finite.append(session.guard.shield(TASK, self._on_bad_loss, None))
 
     def begins(
         self, forward: ForwardPass, root: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -76,111 +76,116 @@ class Origin:
         """An outermost pass ends: what came out, and what the trace has found."""
         if not torch.is_grad_enabled():
             return
-        self._outputs = references(_parts(output))
+        self._outputs = references(_items_of(output))
         if self._root is root:
             self._stop_tracing()
             bad = first_bad(tensors_in(output, self._name_of(root)))
-            if bad is not None and self._found is None:  # in its own code, or a compiled one
-                self._found = (self._name_of(root), bad[1], "output")
+            if bad is not None and self._source is None:  # in its own code, or a compiled one
+                self._source = (self._name_of(root), bad[1], "output")
             self._record_trace()
 
-    def noted(self, inputs: Seen) -> None:
+    def on_deferred_pass(self, inputs: TensorReferences) -> None:
         """The latest pass was not watched closely; this went in, and what came out is gone."""
         self._inputs, self._outputs = inputs, []
 
-    def _loss_is_bad(self, loss: float) -> None:
+    def _on_bad_loss(self, loss: float) -> None:
         """Told before the backward pass, where the loss is in the host's memory."""
-        self._told("loss", loss, (Mode.TRAIN.value, self._session.steps.number))
+        self._on_non_finite("loss", loss, (Mode.TRAIN.value, self._session.steps.number))
         model = self._model() if self._model is not None else None
         if self._is_due and model is not None:
-            self.look(model.parameters())
+            self.inspect(model.parameters())
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
         """The gradients are there, and their norm may be known by now."""
         if self._is_due and self._bad_step == self._session.steps.number:
             parameters = list(parameters_of(optimizer))
-            if not any(one.is_cuda for one in parameters):
-                self.look(parameters)
+            if not any(parameter.is_cuda for parameter in parameters):
+                self.inspect(parameters)
 
-    def look(self, parameters: Iterable[Tensor]) -> None:
+    def inspect(self, parameters: Iterable[Tensor]) -> None:
         """What can be told before the optimizer spreads it; waits for the device."""
         step = self._session.steps.number
-        if self._looked_step == step:
+        if self._inspected_step == step:
             return
-        self._looked_step = step
+        self._inspected_step = step
         self._bad_step = max(self._bad_step, step)
-        found = self._bad_now(parameters)
-        self._is_due = self._were_weights_finite = found is None or found[2] == "model"
-        if found is not None:
-            self._record(*found, (Mode.TRAIN.value, step))
+        result = self._find_source(parameters)
+        self._is_due = self._were_weights_finite = result is None or result[2] == "model"
+        if result is not None:
+            self._record(*result, (Mode.TRAIN.value, step))
 
-    def _bad_now(self, parameters: Iterable[Tensor]) -> Found | None:
-        weights = [(self._names.name_of(one) or "", one) for one in parameters]
+    def _find_source(self, parameters: Iterable[Tensor]) -> Source | None:
+        weights = [(self._names.name_of(tensor) or "", tensor) for tensor in parameters]
         for where, named in (("input", _alive(self._inputs)), ("weight", weights)):
             bad = first_bad(named)
             if bad is not None:
                 return (*bad, where)
         loss = self._losses.non_finite
         if loss is None:
-            gradients = [(name, one.grad) for name, one in weights if one.grad is not None]
+            gradients = [(name, tensor.grad) for name, tensor in weights if tensor.grad is not None]
             bad = first_bad(reversed(gradients))
             return None if bad is None else (*bad, "gradient")
         outputs = _alive(self._outputs)
         if outputs and first_bad(outputs) is None:
-            return "loss", _word(loss), "loss"
+            return "loss", _name_of_value(loss), "loss"
         model = self._model() if self._model is not None else None
-        return "" if model is None else self._name_of(model), _word(loss), "model"
+        return "" if model is None else self._name_of(model), _name_of_value(loss), "model"
 
-    def _told(self, name: str, value: float, at: At) -> None:
+    def _on_non_finite(self, name: str, value: float, at: At) -> None:
         """A number of a step is not finite; also called in the backroom."""
         mode, step = at
-        if mode != Mode.TRAIN or not name.startswith(_TELLING):
+        if mode != Mode.TRAIN or not name.startswith(_TRIGGERS):
             return
         is_new = step > self._bad_step + 1
         self._bad_step = max(self._bad_step, step)
         if step == self._finite_step:
             self._finite_step = -1
             where = "loss" if name.startswith("loss") else "gradient"
-            self._record(where, _word(value), where, at)
-        elif is_new and self._traces < _MOST_TRACES:
+            self._record(where, _name_of_value(value), where, at)
+        elif is_new and self._traces < _MAX_TRACES:
             self._traces += 1
             self._were_weights_finite = False
             self._is_due = True
 
     def _trace(self, root: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._root, self._found = root, None
-        bad = first_bad(_of_call(args, kwargs))
+        self._root, self._source = root, None
+        bad = first_bad(_call_tensors(args, kwargs))
         if bad is not None:
-            self._found = (*bad, "input")
+            self._source = (*bad, "input")
             return
         # nor on the root: its hooks are being called when those of the trace are taken away
         without = {id(root), *_inside_of_compiled(root)}
         for name, module in walk(root, self._names.prefix_of(root)):
             if id(module) not in without and not isinstance(module, torch.jit.ScriptModule):
-                self._hooks.put(module, None, self._after(name or type(module).__name__))
+                self._hooks.put(module, None, self._after_hook(name or type(module).__name__))
 
-    def _after(self, name: str) -> Any:
+    def _after_hook(self, name: str) -> Any:
         is_compiling = torch.compiler.is_compiling
-        look = self._session.guard.shield(PART, self._look_at, None)
+        inspect = self._session.guard.shield(TASK, self._inspect_output, None)
 
         def after(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-            if not is_compiling() and self._found is None:
-                look(name, module, (args, kwargs), output)
+            if not is_compiling() and self._source is None:
+                inspect(name, module, (args, kwargs), output)
 
         return after
 
-    def _look_at(self, name: str, module: nn.Module, inputs: Any, output: Any) -> None:
+    def _inspect_output(self, name: str, module: nn.Module, inputs: Any, output: Any) -> None:
         """The first module that gives what is not finite; those inside of it were asked before."""
         bad = first_bad(tensors_in(output, name))
         if bad is None:
             return
-        own = [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)]
-        weight = first_bad((f"{name}.{one}", tensor) for one, tensor in own)
+        named_tensors = [
+            *module.named_parameters(recurse=False),
+            *module.named_buffers(recurse=False),
+        ]
+        weight = first_bad((f"{name}.{key}", tensor) for key, tensor in named_tensors)
         if weight is not None:
-            self._found = (*weight, "weight")
+            self._source = (*weight, "weight")
             return
-        taken = first_bad(tensors_in(inputs, name))
-        self._found = (name, bad[1], "output") if taken is None else (name, taken[1], "input")
+        bad_input = first_bad(tensors_in(inputs, name))
+        self._source = (
+            (name, bad[1], "output") if bad_input is None else (name, bad_input[1], "input")
+        )
 
     def _name_of(self, root: nn.Module) -> str:
         return self._names.prefix_of(root) or type(unwrapped(root)).__name__
@@ -191,14 +196,14 @@ class Origin:
 
     def _record_trace(self) -> None:
         at = (Mode.TRAIN.value, self._session.steps.number)
-        if self._found is None:
+        if self._source is None:
             self._finite_step = at[1]
             self._record("", "finite", "output", at)
-        elif not (self._were_weights_finite and self._found[2] == "weight"):
-            self._record(*self._found, at)
+        elif not (self._were_weights_finite and self._source[2] == "weight"):
+            self._record(*self._source, at)
 
-    def _record(self, subject: str, found: str, where: str, at: At) -> None:
-        detail = json.dumps({"found": found, "in": where}, separators=(",", ":"))
+    def _record(self, subject: str, value: str, where: str, at: At) -> None:
+        detail = json.dumps({"found": value, "in": where}, separators=(",", ":"))
         kind = ObservationKind.FIRST_NON_FINITE
         self._session.recorder.observe(kind, subject, float(self._bad_step), detail, at)
 
@@ -206,7 +211,7 @@ class Origin:
 def _inside_of_compiled(root: nn.Module) -> set[int]:
     """Modules that must not get hooks: what is compiled would be compiled again."""
     return {
-        id(one) for module in root.modules() if _is_compiled(module) for one in module.modules()
+        id(inner) for module in root.modules() if _is_compiled(module) for inner in module.modules()
     }
 
 
@@ -215,22 +220,26 @@ def _is_compiled(module: nn.Module) -> bool:
     return is_wrapper or vars(module).get("_compiled_call_impl") is not None
 
 
-def _word(value: float) -> str:
+def _name_of_value(value: float) -> str:
     return "nan" if math.isnan(value) else "inf"
 
 
-def _of_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    for place, value in enumerate(args):
-        yield from tensors_in(value, f"input {place}")
+def _call_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    for index, value in enumerate(args):
+        yield from tensors_in(value, f"input {index}")
     for name, value in kwargs.items():
         yield from tensors_in(value, f"input {name}")
 
 
-def _parts(output: Any) -> Iterable[tuple[Any, Any]]:
+def _items_of(output: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(output, dict):
         return output.items()
     return enumerate(output if isinstance(output, list | tuple) else (output,))
 
 
-def _alive(seen: Seen) -> list[tuple[str, Tensor]]:
-    return [(f"input {name}", one) for name, reference in seen if (one := reference()) is not None]
+def _alive(references: TensorReferences) -> list[tuple[str, Tensor]]:
+    return [
+        (f"input {name}", tensor)
+        for name, reference in references
+        if (tensor := reference()) is not None
+    ]

@@ -14,11 +14,11 @@ from torch import Tensor, _foreach_norm
 from torch.optim import Adam, NAdam, Optimizer, RAdam, RMSprop
 
 from sonde.hook.torch.patching.identities import IdentityMap
-from sonde.hook.torch.tensors.shards import local, whole
+from sonde.hook.torch.tensors.shards import full_tensor, local
 
-_LEAST_UPDATES = 8  # between two looks: nearer ones cost more than they tell
-_LEAST_NEW = 1e-4  # of what is remembered: less is lost in rounding
-_PRECISE = (torch.float32, torch.float64)  # in others, nothing fades
+_MIN_UPDATES = 8  # between two looks: nearer ones cost more than they tell
+_MIN_NEW_SHARE = 1e-4  # of what is remembered: less is lost in rounding
+_PRECISE_DTYPES = (torch.float32, torch.float64)  # in others, nothing fades
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class _Memory:
     updates: float  # so far
     tensors: int  # parameters that have a gradient now
     squares: float  # the running mean of the squared norm of their gradients
-    kept: float  # the share of it that stays at each update
+    decay: float  # the share of it that stays at each update
 
 
-class Remembered:
+class OptimizerMemory:
     """Compares what optimizers remember with what they did before."""
 
     def __init__(self) -> None:
@@ -45,14 +45,14 @@ class Remembered:
         """
         updates = _updates_of(optimizer)
         before = self._before.get(optimizer)
-        if updates is None or (before and 0 <= updates - before.updates < _LEAST_UPDATES):
+        if updates is None or (before and 0 <= updates - before.updates < _MIN_UPDATES):
             return None
-        now = self._before[optimizer] = _remembered(optimizer, updates)
-        if before is None or (before.tensors, before.kept) != (now.tensors, now.kept):
+        now = self._before[optimizer] = _read_memory(optimizer, updates)
+        if before is None or (before.tensors, before.decay) != (now.tensors, now.decay):
             return None
-        faded = before.kept ** (updates - before.updates)
+        faded = before.decay ** (updates - before.updates)
         new = now.squares - faded * before.squares
-        is_known = isfinite(new) and 0 <= faded < 1 and new > _LEAST_NEW * now.squares
+        is_known = isfinite(new) and 0 <= faded < 1 and new > _MIN_NEW_SHARE * now.squares
         return sqrt(new / (1 - faded)) if is_known else None
 
 
@@ -63,31 +63,31 @@ def _updates_of(optimizer: Optimizer) -> float | None:
     state: dict[str, Any] = next(iter(optimizer.state.values()), {})
     updates, squares = state.get("step"), _squares_in(state)
     if isinstance(updates, Tensor):
-        updates = whole(updates)
+        updates = full_tensor(updates)
     is_here = squares is not None and not (isinstance(updates, Tensor) and not updates.is_cpu)
     return float(updates) if is_here and updates is not None else None
 
 
 def _squares_in(state: dict[str, Any]) -> Tensor | None:
     """The running mean of the squared gradients of a parameter, where it is precise and at hand."""
-    found = state.get("exp_avg_sq", state.get("square_avg"))
-    if not isinstance(found, Tensor):
+    squares = state.get("exp_avg_sq", state.get("square_avg"))
+    if not isinstance(squares, Tensor):
         return None
-    found = local(found)
-    return found if found.is_cpu and found.dtype in _PRECISE else None
+    squares = local(squares)
+    return squares if squares.is_cpu and squares.dtype in _PRECISE_DTYPES else None
 
 
-def _remembered(optimizer: Optimizer, updates: float) -> _Memory:
+def _read_memory(optimizer: Optimizer, updates: float) -> _Memory:
     tensors: list[Tensor] = []
-    kept: set[float] = set()
+    decays: set[float] = set()
     for group in optimizer.param_groups:
-        kept.add(float(group["betas"][1] if "betas" in group else group["alpha"]))
+        decays.add(float(group["betas"][1] if "betas" in group else group["alpha"]))
         for parameter in group["params"]:
             state = {} if parameter.grad is None else optimizer.state.get(parameter, {})
             if (squares := _squares_in(state)) is not None:
                 tensors.append(squares)
-    if not tensors or len(kept) > 1:
+    if not tensors or len(decays) > 1:
         return _Memory(updates, 0, 0.0, 0.0)
     with torch.no_grad():
-        total = torch.stack([one.double() for one in _foreach_norm(tensors, 1)]).sum()
-    return _Memory(updates, len(tensors), float(total), kept.pop())
+        total = torch.stack([norm.double() for norm in _foreach_norm(tensors, 1)]).sum()
+    return _Memory(updates, len(tensors), float(total), decays.pop())

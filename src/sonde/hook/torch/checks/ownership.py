@@ -13,14 +13,14 @@ from sonde.clock import thread_cpu_seconds
 from sonde.hook.budget import Measurement
 from sonde.hook.session import Session
 from sonde.hook.steps import At
-from sonde.hook.torch.checks.layer_uses import FROZEN, UNTRACKED, Uses
-from sonde.hook.torch.checks.unowned_parameters import unowned
+from sonde.hook.torch.checks.layer_uses import FROZEN, UNTRACKED, LayerUses
+from sonde.hook.torch.checks.unowned_parameters import find_unowned
 from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.loop.optimizers import Optimizers
 from sonde.hook.torch.patching.names import Names
 from sonde.hook.torch.tensors.shards import local
-from sonde.hook.torch.tensors.tensor_samples import Fetched, can_sample
-from sonde.hook.torch.tensors.value_changes import Moved
+from sonde.hook.torch.tensors.tensor_samples import ElementSamples, can_sample
+from sonde.hook.torch.tensors.value_changes import ValueChanges
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
@@ -28,8 +28,8 @@ _FIRST_STEP = 2  # of an optimizer: the very first one may have a learning rate 
 _WINDOW_STEPS = 5
 _FIRST_WINDOWS = 3
 _PAUSE_STEPS = 500
-_MOST_PARAMETERS = 256  # in one window; of larger models others have their turn in the next
-_FEWEST_GRADIENTS = 4  # sampled elements with a gradient, to say that a parameter does not move
+_MAX_PARAMETERS = 256  # in one window; of larger models others have their turn in the next
+_MIN_GRADIENTS = 4  # sampled elements with a gradient, to say that a parameter does not move
 _CONFIRMING_WINDOWS = 2
 _ROUNDING = 2.0**-23  # of a weight in single precision: smaller updates are lost
 
@@ -57,15 +57,15 @@ class _Window:
 
     first_step: int
     sampled: list[_Parameter]
-    weights: Moved
-    gradients: Fetched
+    weights: ValueChanges
+    gradients: ElementSamples
     without: list[_Parameter]  # a gradient, so far at every step
     sampled_without: list[_Parameter]  # at its beginning
-    weights_without: Moved
+    weights_without: ValueChanges
 
 
 @dataclass(slots=True)
-class _Watch:
+class _OptimizerState:
     """What is known of one optimizer."""
 
     steps: int = 0
@@ -93,10 +93,10 @@ class _Comparison:
 
 
 @dataclass(slots=True)
-class _Known:
+class _History:
     """What was said, and how often a parameter was seen not to move."""
 
-    said: set[tuple[str, str]] = field(default_factory=set)
+    reported: set[tuple[str, str]] = field(default_factory=set)
     learned: set[str] = field(default_factory=set)  # parameters that had a gradient once
     without: dict[str, weakref.ref[Tensor]] = field(default_factory=dict)  # of which it was said
     unmoved: dict[str, int] = field(default_factory=dict)
@@ -112,31 +112,31 @@ class Ownership:
         self._modules = modules
         self._names = names
         self._optimizers = optimizers
-        self._watches: dict[int, _Watch] = {}
+        self._states: dict[int, _OptimizerState] = {}
         self._price = Measurement()
-        self._known = _Known()
-        self._uses = Uses(modules)
+        self._history = _History()
+        self._uses = LayerUses(modules)
 
     @property
     def is_comparing(self) -> bool:
         """Whether every step counts just now."""
-        alive = [self._watches.get(number) for number, _ in self._optimizers]
-        return any(watch is not None and watch.window is not None for watch in alive)
+        alive = [self._states.get(number) for number, _ in self._optimizers]
+        return any(state is not None and state.window is not None for state in alive)
 
     def before_update(self, optimizer: Optimizer, number: int) -> None:
         """All gradients are there."""
-        watch = self._watches.get(number)
-        if watch is None:
-            watch = self._watches[number] = _Watch()
-        watch.steps += 1
-        if self._known.without:
-            self._see_whether_over()
-        if watch.window is not None:
-            self._go_on(watch, watch.window)
-        elif watch.steps >= watch.due and self._may_begin(watch):
+        state = self._states.get(number)
+        if state is None:
+            state = self._states[number] = _OptimizerState()
+        state.steps += 1
+        if self._history.without:
+            self._check_ended()
+        if state.window is not None:
+            self._continue(state, state.window)
+        elif state.steps >= state.due and self._may_begin(state):
             began = thread_cpu_seconds()
-            watch.window = self._begin(optimizer, watch)
-            if not self._are_said(watch.window.without):
+            state.window = self._begin(optimizer, state)
+            if not self._are_reported(state.window.without):
                 self._uses.watch()
             self._price.inline.learn(thread_cpu_seconds() - began)
 
@@ -151,12 +151,13 @@ class Ownership:
             pulled = [
                 old != new
                 for old, new, gradient in zip(before, after, pull, strict=True)
-                if _pulls(gradient, old, parameter.learning_rate) and not old == new == is_cut
+                if _would_change(gradient, old, parameter.learning_rate)
+                and not old == new == is_cut
             ]
             if any(pulled):
-                self._moved(parameter, done.at)
-            elif len(pulled) >= min(_FEWEST_GRADIENTS, len(before)):
-                self._stood_still(parameter, done)
+                self._record_moved(parameter, done.at)
+            elif len(pulled) >= min(_MIN_GRADIENTS, len(before)):
+                self._record_unmoved(parameter, done)
 
     def _compare_without(self, done: _Comparison) -> None:
         """Those without a gradient; not where somebody else moves them, as copies that follow."""
@@ -167,133 +168,144 @@ class Ownership:
         for parameter, use in zip(window.without, done.uses, strict=True):
             if parameter.name in moved:
                 continue
-            has_learned = parameter.name in self._known.learned
+            has_learned = parameter.name in self._history.learned
             detail = use.replace(UNTRACKED, FROZEN) if has_learned else use
-            self._known.without[parameter.name] = parameter.tensor
-            self._say(ObservationKind.NO_GRADIENT, parameter.name, done.steps + 1, done.at, detail)
+            self._history.without[parameter.name] = parameter.tensor
+            self._report(
+                ObservationKind.NO_GRADIENT, parameter.name, done.steps + 1, done.at, detail
+            )
 
-    def _see_whether_over(self) -> None:
+    def _check_ended(self) -> None:
         """A layer may have its turn later, between two windows."""
-        for name, reference in list(self._known.without.items()):
+        for name, reference in list(self._history.without.items()):
             tensor = reference()
             if tensor is None or tensor.grad is not None:
-                del self._known.without[name]
-                self._over(ObservationKind.NO_GRADIENT, name)
+                del self._history.without[name]
+                self._report_end(ObservationKind.NO_GRADIENT, name)
 
-    def _may_begin(self, watch: _Watch) -> bool:
+    def _may_begin(self, state: _OptimizerState) -> bool:
         """Without the first windows nothing can be said of a short training: they always come."""
-        is_first = watch.windows < _CONFIRMING_WINDOWS
+        is_first = state.windows < _CONFIRMING_WINDOWS
         return is_first or self._session.overhead.budget.has_room_for(self._price)
 
-    def _begin(self, optimizer: Optimizer, watch: _Watch) -> _Window:
+    def _begin(self, optimizer: Optimizer, state: _OptimizerState) -> _Window:
         with_gradient: list[_Parameter] = []
         without: list[_Parameter] = []
-        alive = {id(one) for root in self._modules.roots for one in root.parameters()}
+        alive = {id(parameter) for root in self._modules.roots for parameter in root.parameters()}
         for group in optimizer.param_groups:
             rate = group.get("lr")
             for tensor in group["params"]:
                 name = self._names.name_of(tensor)
                 if name is None or not tensor.requires_grad:
                     continue
-                known = _Parameter(name, weakref.ref(tensor))
-                known.learning_rate = rate if isinstance(rate, float) else None
+                parameter = _Parameter(name, weakref.ref(tensor))
+                parameter.learning_rate = rate if isinstance(rate, float) else None
                 if tensor.grad is not None:
-                    with_gradient.append(known)
+                    with_gradient.append(parameter)
                 elif id(tensor) in alive:  # not one of a layer that was replaced
-                    without.append(known)
+                    without.append(parameter)
         is_idle = not with_gradient and self._optimizers.alive == 1
         if not with_gradient:
             without = []
         for parameter in with_gradient:
-            self._known.learned.add(parameter.name)
-            self._over(ObservationKind.NO_GRADIENT, parameter.name)
-        left = unowned(self._modules.roots, self._optimizers, self._names, is_idle=is_idle)
-        not_owned = [_Parameter(one.name, weakref.ref(one.tensor), one.why) for one in left]
-        sampled = self._some_of([*not_owned, *with_gradient], watch)
+            self._history.learned.add(parameter.name)
+            self._report_end(ObservationKind.NO_GRADIENT, parameter.name)
+        unowned_parameters = find_unowned(
+            self._modules.roots, self._optimizers, self._names, is_idle=is_idle
+        )
+        not_owned = [
+            _Parameter(entry.name, weakref.ref(entry.tensor), entry.why)
+            for entry in unowned_parameters
+        ]
+        sampled = self._sample([*not_owned, *with_gradient], state)
         tensors = _tensors_of(sampled)
         gradients = [tensor.grad for tensor in tensors if tensor.grad is not None]
-        sampled_without = [one for one in without if _can_sample(one.tensor())][:_MOST_PARAMETERS]
+        sampled_without = [parameter for parameter in without if _can_sample(parameter.tensor())][
+            :_MAX_PARAMETERS
+        ]
         return _Window(
-            watch.steps,
+            state.steps,
             sampled,
-            Moved(tensors),
-            Fetched([local(gradient) for gradient in gradients]),
+            ValueChanges(tensors),
+            ElementSamples([local(gradient) for gradient in gradients]),
             without,
             sampled_without,
-            Moved(_tensors_of(sampled_without)),
+            ValueChanges(_tensors_of(sampled_without)),
         )
 
-    def _some_of(self, parameters: list[_Parameter], watch: _Watch) -> list[_Parameter]:
-        fit = [one for one in parameters if _is_fit(one.tensor())]
-        if len(fit) <= _MOST_PARAMETERS:
-            return fit
-        start = watch.cursor % len(fit)
-        watch.cursor = start + _MOST_PARAMETERS
-        return [*fit[start:], *fit[:start]][:_MOST_PARAMETERS]
+    def _sample(self, parameters: list[_Parameter], state: _OptimizerState) -> list[_Parameter]:
+        candidates = [parameter for parameter in parameters if _is_comparable(parameter.tensor())]
+        if len(candidates) <= _MAX_PARAMETERS:
+            return candidates
+        start = state.cursor % len(candidates)
+        state.cursor = start + _MAX_PARAMETERS
+        return [*candidates[start:], *candidates[:start]][:_MAX_PARAMETERS]
 
-    def _go_on(self, watch: _Watch, window: _Window) -> None:
+    def _continue(self, state: _OptimizerState, window: _Window) -> None:
         if window.without:
-            window.without = [one for one in window.without if _has_no_gradient(one.tensor())]
-        steps = watch.steps - window.first_step
+            window.without = [
+                parameter for parameter in window.without if _has_no_gradient(parameter.tensor())
+            ]
+        steps = state.steps - window.first_step
         if steps < _WINDOW_STEPS:
             return
-        watch.window = None
-        watch.windows += 1
-        watch.due = watch.steps + (1 if watch.windows < _FIRST_WINDOWS else _PAUSE_STEPS)
+        state.window = None
+        state.windows += 1
+        state.due = state.steps + (1 if state.windows < _FIRST_WINDOWS else _PAUSE_STEPS)
         at = (Mode.TRAIN.value, self._session.steps.number)
-        uses = self._uses.of([one.tensor() for one in window.without], steps)
+        uses = self._uses.of([parameter.tensor() for parameter in window.without], steps)
         self._uses.stop()
-        window.weights.look_again()
-        window.weights_without.look_again()
+        window.weights.sample_again()
+        window.weights_without.sample_again()
         done = _Comparison(self, window, uses, steps, at)
-        if window.weights.is_here and window.weights_without.is_here:
+        if window.weights.is_on_host and window.weights_without.is_on_host:
             done.take()  # few numbers: said with the step
         else:
             self._session.worker_thread.expect("ownership of parameters", done)
 
-    def _moved(self, parameter: _Parameter, at: At) -> None:
-        self._known.unmoved.pop(parameter.name, None)
+    def _record_moved(self, parameter: _Parameter, at: At) -> None:
+        self._history.unmoved.pop(parameter.name, None)
         for kind in (ObservationKind.UNMOVED_PARAMETER, ObservationKind.UNOWNED_PARAMETER):
-            self._over(kind, parameter.name, at)
+            self._report_end(kind, parameter.name, at)
 
-    def _stood_still(self, parameter: _Parameter, done: _Comparison) -> None:
+    def _record_unmoved(self, parameter: _Parameter, done: _Comparison) -> None:
         if parameter.unowned is not None:
             kind = ObservationKind.UNOWNED_PARAMETER
-            self._say(kind, parameter.name, parameter.unowned, done.at)
+            self._report(kind, parameter.name, parameter.unowned, done.at)
             return
-        windows = self._known.unmoved[parameter.name] = (
-            self._known.unmoved.get(parameter.name, 0) + 1
+        windows = self._history.unmoved[parameter.name] = (
+            self._history.unmoved.get(parameter.name, 0) + 1
         )
         if windows >= _CONFIRMING_WINDOWS or parameter.learning_rate == 0:
             rate = "" if parameter.learning_rate is None else f"{parameter.learning_rate:g}"
             steps = windows * done.steps
-            self._say(ObservationKind.UNMOVED_PARAMETER, parameter.name, steps, done.at, rate)
+            self._report(ObservationKind.UNMOVED_PARAMETER, parameter.name, steps, done.at, rate)
 
-    def _are_said(self, without: list[_Parameter]) -> bool:
+    def _are_reported(self, without: list[_Parameter]) -> bool:
         kind = ObservationKind.NO_GRADIENT
-        return all((kind, one.name) in self._known.said for one in without)
+        return all((kind, parameter.name) in self._history.reported for parameter in without)
 
-    def _say(
+    def _report(
         self, kind: ObservationKind, name: str, value: float, at: At, detail: str = ""
     ) -> None:
-        if (kind, name) not in self._known.said:
-            self._known.said.add((kind, name))
+        if (kind, name) not in self._history.reported:
+            self._history.reported.add((kind, name))
             self._session.recorder.observe(kind, name, value, detail, at)
 
-    def _over(self, kind: ObservationKind, name: str, at: At | None = None) -> None:
-        if (kind, name) in self._known.said:
-            self._known.said.remove((kind, name))
+    def _report_end(self, kind: ObservationKind, name: str, at: At | None = None) -> None:
+        if (kind, name) in self._history.reported:
+            self._history.reported.remove((kind, name))
             self._session.recorder.observe(kind, name, 0.0, "over", at)
 
 
-def _pulls(gradient: float, weight: float, rate: float | None) -> bool:
+def _would_change(gradient: float, weight: float, rate: float | None) -> bool:
     """Whether a plain step would change it, as far as rounding allows."""
     if not rate:
         return gradient != 0.0
     return gradient != 0.0 and abs(gradient) * rate > abs(weight) * _ROUNDING
 
 
-def _is_fit(tensor: Tensor | None) -> bool:
+def _is_comparable(tensor: Tensor | None) -> bool:
     """Whether a parameter and its gradient can be compared element by element."""
     if tensor is None or tensor.grad is None:
         return False
@@ -304,7 +316,7 @@ def _is_fit(tensor: Tensor | None) -> bool:
 
 
 def _tensors_of(parameters: list[_Parameter]) -> list[Tensor]:
-    return [tensor for one in parameters if (tensor := one.tensor()) is not None]
+    return [tensor for parameter in parameters if (tensor := parameter.tensor()) is not None]
 
 
 def _can_sample(tensor: Tensor | None) -> bool:

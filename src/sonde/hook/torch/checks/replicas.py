@@ -47,29 +47,31 @@ class Replicas:
 
     def find(self) -> list[Replica]:
         """Those that exist and are trained."""
-        found = []
+        replicas = []
         for root in self._modules.roots:
             parameters: list[Tensor] = list(root.parameters())
-            if any(map(self.is_owned, parameters)) and _is_kept_equal(root):
+            if any(map(self.is_owned, parameters)) and _is_replicated(root):
                 subject = self._names.prefix_of(root) or type(unwrapped(root)).__name__
                 is_wrapped = "DistributedDataParallel" in _kinds(root) or root in ever_wrapped
-                found.append(Replica(subject, is_wrapped, parameters))
-        return found
+                replicas.append(Replica(subject, is_wrapped, parameters))
+        return replicas
 
 
 def _kinds(root: nn.Module) -> set[str]:
     return {kind.__name__ for module in root.modules() for kind in type(module).__mro__}
 
 
-def _is_kept_equal(root: nn.Module) -> bool:
+def _is_replicated(root: nn.Module) -> bool:
     """Whether each worker holds all of the model, and takes as many steps as the others.
 
     Not where it is sharded, averaged later, or where some run out of data before others (Join).
     """
-    is_sharded = any(is_distributed(one) or hasattr(one, "ds_id") for one in root.parameters())
-    wrappers = [one for one in root.modules() if isinstance(one, DistributedDataParallel)]
-    configs = [getattr(one, "_join_config", None) for one in wrappers]
-    joins = any(getattr(one, "enable", False) for one in configs)
-    hooks = [hook for one in wrappers for hook in getattr(one, "_comm_hooks", ())]
+    is_sharded = any(
+        is_distributed(module) or hasattr(module, "ds_id") for module in root.parameters()
+    )
+    wrappers = [module for module in root.modules() if isinstance(module, DistributedDataParallel)]
+    configs = [getattr(module, "_join_config", None) for module in wrappers]
+    joins = any(getattr(module, "enable", False) for module in configs)
+    hooks = [hook for module in wrappers for hook in getattr(module, "_comm_hooks", ())]
     is_whole = not (is_sharded or joins) and "FullyShardedDataParallel" not in _kinds(root)
     return is_whole and not any(type(state).__name__ == _AVERAGED_LATER for _, state in hooks)

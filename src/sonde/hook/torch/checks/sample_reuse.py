@@ -14,26 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sonde.hook.session import Session
-from sonde.hook.torch.tensors.row_samples import MOST_ROWS, FewRows, joined
+from sonde.hook.torch.tensors.row_samples import MAX_ROWS, RowSample, join_samples
 from sonde.records.observation import ObservationKind
 
 Marks = NDArray[np.uint64]
 
-_MOST_KNOWN = 4096
-_MOST_BATCHES = 4096  # of one evaluation
-_LATEST = 2  # batches: one that is looked at again right after its step is no validation
-_IS_THE_SAME = 0.9
-_TIMES_A_BATCH = 4  # who trains or evaluates on less than that looks at a few batches on purpose
+_MAX_MARKS = 4096
+_MAX_BATCHES = 4096  # of one evaluation
+_RECENT_BATCHES = 2  # batches: one that is looked at again right after its step is no validation
+_SAME_BATCH_SHARE = 0.9
+_MIN_BATCHES = 4  # who trains or evaluates on less than that looks at a few batches on purpose
 _LARGEST = np.uint64(2**64 - 1)
 _FACTORS = np.random.default_rng(2026).integers(2**62, 2**63, 1024, dtype=np.uint64) | np.uint64(1)
 _WORDS = {0: "<u8", 4: "<u4", 2: "<u2", 6: "<u2"}  # by the bytes of a row beyond a multiple of 8
 
 
-class Given(NamedTuple):
+class Batch(NamedTuple):
     """A batch that a model was given."""
 
     is_training: bool
-    inputs: tuple[FewRows, ...]
+    inputs: tuple[RowSample, ...]
     series: Any = None  # of evaluations, which has a name by the time it is told
 
     @property
@@ -44,11 +44,11 @@ class Given(NamedTuple):
     @property
     def form(self) -> tuple[bool, int, list[tuple[int, str, int]]]:
         """Batches of one form and one series can be marked together."""
-        return self.is_training, id(self.series), [one.form for one in self.inputs]
+        return self.is_training, id(self.series), [sample.form for sample in self.inputs]
 
 
 @dataclass(slots=True)
-class _Evaluated:
+class _Evaluation:
     """Batches of one series since the last training step."""
 
     series: Any
@@ -56,7 +56,7 @@ class _Evaluated:
     rows: int = 0
 
 
-class SamplesAgain:
+class SampleReuse:
     """Remembers marks of what was trained on; used by one thread."""
 
     def __init__(self, session: Session) -> None:
@@ -65,103 +65,109 @@ class SamplesAgain:
 
     def forget(self) -> None:
         """A training begins."""
-        self._known: Marks = np.empty(0, np.uint64)
+        self._trained_marks: Marks = np.empty(0, np.uint64)
         self._limit = _LARGEST
-        self._latest: list[Marks] = []
+        self._recent: list[Marks] = []
         self._batch = 0  # rows of the largest batch that was trained on
         self._rows = self._again = 0  # trained on since the last evaluation; of these known before
-        self._evaluated: dict[int, _Evaluated] = {}  # by series
+        self._evaluations: dict[int, _Evaluation] = {}  # by series
 
-    def take(self, batches: Iterable[Given], at: tuple[str, int]) -> None:
+    def take(self, batches: Iterable[Batch], at: tuple[str, int]) -> None:
         """Batches in their order."""
-        for (is_training, *_), group in groupby(batches, lambda one: one.form):
-            alike = list(group)
-            rows = alike[0].rows
-            marks = _marks(alike).reshape(len(alike), -1)
+        for (is_training, *_), group in groupby(batches, lambda batch: batch.form):
+            group_batches = list(group)
+            rows = group_batches[0].rows
+            marks = _marks(group_batches).reshape(len(group_batches), -1)
             if is_training:
                 self.end_evaluation(at)
                 self._train(rows, marks)
             else:
-                self._evaluate(rows, marks, alike[0].series)
+                self._evaluate(rows, marks, group_batches[0].series)
 
     def _train(self, size: int, marks: Marks) -> None:
         self._batch = max(self._batch, size)
-        self._latest = [*self._latest, *marks[-_LATEST:]][-_LATEST:]
+        self._recent = [*self._recent, *marks[-_RECENT_BATCHES:]][-_RECENT_BATCHES:]
         rows = marks[marks <= self._limit]
-        found = _distinct(rows)
-        fresh = found[~_are_in(found, self._known)]
+        distinct = _distinct(rows)
+        fresh = distinct[~_are_in(distinct, self._trained_marks)]
         self._rows += len(rows)
         self._again += len(rows) - len(fresh)
-        known = np.sort(np.concatenate([self._known, fresh]))
-        if len(known) > _MOST_KNOWN:
-            known = known[:_MOST_KNOWN]
-            self._limit = known[-1]
-        self._known = known
+        trained_marks = np.sort(np.concatenate([self._trained_marks, fresh]))
+        if len(trained_marks) > _MAX_MARKS:
+            trained_marks = trained_marks[:_MAX_MARKS]
+            self._limit = trained_marks[-1]
+        self._trained_marks = trained_marks
 
     def _evaluate(self, size: int, marks: Marks, series: Any) -> None:
-        latest = _distinct(np.concatenate(self._latest)) if self._latest else marks[:0, 0]
-        is_latest = _are_in(marks, latest).mean(1) >= _IS_THE_SAME
-        evaluated = self._evaluated.setdefault(id(series), _Evaluated(series))
-        for own in marks[~is_latest][: _MOST_BATCHES - len(evaluated.batches)]:
-            evaluated.batches.append(own[own <= self._limit])
+        latest = _distinct(np.concatenate(self._recent)) if self._recent else marks[:0, 0]
+        is_latest = _are_in(marks, latest).mean(1) >= _SAME_BATCH_SHARE
+        evaluated = self._evaluations.setdefault(id(series), _Evaluation(series))
+        for batch_marks in marks[~is_latest][: _MAX_BATCHES - len(evaluated.batches)]:
+            evaluated.batches.append(batch_marks[batch_marks <= self._limit])
             evaluated.rows += size
 
     def end_evaluation(self, at: tuple[str, int]) -> None:
         """Tells what was found in each series, if that was one of more than a few batches."""
-        all_, self._evaluated = self._evaluated, {}
-        least = _TIMES_A_BATCH * min(self._batch, MOST_ROWS)
-        has_trained = len(self._known) == _MOST_KNOWN or len(self._known) >= least > 0
-        trained = {"trained": len(self._known), "rows": self._rows, "again": self._again}
-        for one in all_.values():
-            if has_trained and one.rows >= _TIMES_A_BATCH * self._batch:
+        evaluations, self._evaluations = self._evaluations, {}
+        min_rows = _MIN_BATCHES * min(self._batch, MAX_ROWS)
+        has_trained = (
+            len(self._trained_marks) == _MAX_MARKS or len(self._trained_marks) >= min_rows > 0
+        )
+        trained = {"trained": len(self._trained_marks), "rows": self._rows, "again": self._again}
+        for evaluation in evaluations.values():
+            if has_trained and evaluation.rows >= _MIN_BATCHES * self._batch:
                 self._rows = self._again = 0
-                self._tell(one, trained, at)
+                self._report(evaluation, trained, at)
 
-    def _tell(self, one: "_Evaluated", trained: dict[str, int], at: tuple[str, int]) -> None:
-        facts = _compared(one.batches, self._known)
+    def _report(
+        self, evaluation: _Evaluation, trained: dict[str, int], at: tuple[str, int]
+    ) -> None:
+        facts = _compare(evaluation.batches, self._trained_marks)
         share = facts["known"] / max(1, facts["samples"])
-        name = getattr(one.series, "name", "") or "input"
-        is_training_data = bool(getattr(one.series, "is_training_data", False))
+        name = getattr(evaluation.series, "name", "") or "input"
+        is_training_data = bool(getattr(evaluation.series, "is_training_data", False))
         document = facts | trained | {"is_training_data": is_training_data}
         detail = json.dumps(document, separators=(",", ":"))
         self._session.recorder.observe(ObservationKind.SAMPLES_AGAIN, name, share, detail, at)
 
 
-def _compared(batches: list[Marks], known: Marks) -> dict[str, int]:
+def _compare(batches: list[Marks], trained_marks: Marks) -> dict[str, int]:
     """How many samples there are, how many of them are known, and whether batches have both."""
-    rows, times = _counted(np.concatenate(batches))
+    rows, times = _count(np.concatenate(batches))
     often = int(np.argmax(np.bincount(times))) if len(times) else 0  # passes over the same data
     pairs = mixed = 0
-    for own in batches:
-        seen = int(_are_in(own, known).sum())
-        pairs += len(own) * (len(own) - 1) // 2
-        mixed += seen * (len(own) - seen)
+    for batch_marks in batches:
+        matches = int(_are_in(batch_marks, trained_marks).sum())
+        pairs += len(batch_marks) * (len(batch_marks) - 1) // 2
+        mixed += matches * (len(batch_marks) - matches)
     return {
         "samples": len(rows),
-        "known": int(_are_in(rows, known).sum()),
+        "known": int(_are_in(rows, trained_marks).sum()),
         "repeated": int((times > often).sum()),
         "pairs": pairs,
         "mixed": mixed,
     }
 
 
-def _marks(batches: list[Given]) -> Marks:
+def _marks(batches: list[Batch]) -> Marks:
     """Of all rows of batches of one form."""
     total: Marks = np.zeros(1, np.uint64)
-    place = 0
-    for position, one in enumerate(batches[0].inputs):
-        size = one.width * np.dtype(one.kind).itemsize
-        words = joined([batch.inputs[position] for batch in batches], _WORDS.get(size % 8, "|u1"))
-        factors = _FACTORS[place : place + words.shape[1]]
+    offset = 0
+    for position, sample in enumerate(batches[0].inputs):
+        size = sample.width * np.dtype(sample.kind).itemsize
+        words = join_samples(
+            [batch.inputs[position] for batch in batches], _WORDS.get(size % 8, "|u1")
+        )
+        factors = _FACTORS[offset : offset + words.shape[1]]
         total = total + words.astype(np.uint64) @ factors
-        place += words.shape[1]
+        offset += words.shape[1]
     for shift in (32, 29, 32):
         total ^= total >> np.uint64(shift)
         total *= _FACTORS[-1]
     return total ^ (total >> np.uint64(32))
 
 
-def _counted(marks: Marks) -> tuple[Marks, NDArray[np.int64]]:
+def _count(marks: Marks) -> tuple[Marks, NDArray[np.int64]]:
     """The distinct ones in order, and how often each occurs.
 
     `np.unique` would import `numpy.ma` in the training process: tens of milliseconds, and the
@@ -175,13 +181,13 @@ def _counted(marks: Marks) -> tuple[Marks, NDArray[np.int64]]:
 
 
 def _distinct(marks: Marks) -> Marks:
-    return _counted(marks)[0]
+    return _count(marks)[0]
 
 
-def _are_in(marks: Marks, known: Marks) -> NDArray[np.bool_]:
+def _are_in(marks: Marks, sorted_marks: Marks) -> NDArray[np.bool_]:
     """Which of them are among sorted ones."""
-    if not len(known):
+    if not len(sorted_marks):
         return np.zeros(marks.shape, np.bool_)
-    places = np.minimum(np.searchsorted(known, marks), len(known) - 1)
-    found: NDArray[np.bool_] = known[places] == marks
-    return found
+    indices = np.minimum(np.searchsorted(sorted_marks, marks), len(sorted_marks) - 1)
+    is_member: NDArray[np.bool_] = sorted_marks[indices] == marks
+    return is_member

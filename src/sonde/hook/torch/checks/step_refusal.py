@@ -14,23 +14,23 @@ from torch.optim import Optimizer
 from sonde.errors import RefusedStepError
 from sonde.hook.session import Session
 from sonde.hook.stopping import stop_job
-from sonde.hook.torch.checks.nonfinite_origin import PART, Origin
+from sonde.hook.torch.checks.nonfinite_origin import TASK, NonFiniteOrigin
 from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.patching.names import Names
 from sonde.hook.torch.tensors.finiteness import bad_value
 from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
 
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 _RULE = "ExplodingTensor"  # whose finding this is
 
 _norms_of: Callable[..., list[Tensor]] = vars(torch)["_foreach_norm"]
 
 
-class Refusal:
+class StepRefusal:
     """Looks at all gradients right before an optimizer uses them."""
 
-    def __init__(self, session: Session, names: Names, origin: Origin) -> None:
+    def __init__(self, session: Session, names: Names, origin: NonFiniteOrigin) -> None:
         self._session = session
         self._names = names
         self._origin = origin
@@ -43,20 +43,24 @@ class Refusal:
         # the device works on what is the training's own: that wait is no overhead
         if not self._session.overhead.queue("agreement", _is_any_suspicious, optimizer):
             return
-        bad = [one for one in parameters_of(optimizer) if bad_value(one.grad) is not None]
+        bad = [
+            parameter
+            for parameter in parameters_of(optimizer)
+            if bad_value(parameter.grad) is not None
+        ]
         workers = _workers_with(has_bad=bool(bad))
         if workers:
             self._refuse(optimizer, bad, workers)
 
     def _refuse(self, optimizer: Optimizer, bad: list[Tensor], workers: list[int]) -> NoReturn:
         session, step = self._session, self._session.steps.number
-        names = [self._names.name_of(one) or "a parameter" for one in bad]
-        subject = ", ".join(names[:_MOST_NAMES])
+        names = [self._names.name_of(parameter) or "a parameter" for parameter in bad]
+        subject = ", ".join(names[:_MAX_NAMES])
         if bad:
-            session.guard.call(PART, lambda: self._origin.look(parameters_of(optimizer)), None)
+            session.guard.call(TASK, lambda: self._origin.inspect(parameters_of(optimizer)), None)
         session.recorder.observe(ObservationKind.REFUSED_STEP, subject, float(len(workers)))
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        whose = f" of worker {workers[0]}" if _are_several() else ""
+        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        whose = f" of worker {workers[0]}" if _is_distributed_run() else ""
         reason = (
             f"non-finite gradients{f' in {subject}{more}' if bad else ''}{whose} at step {step}"
         )
@@ -64,7 +68,7 @@ class Refusal:
         if _rank() == workers[0]:
             session.guard.call("the stop", lambda: stop_job(session, f"{_RULE}: {reason}"), None)
         # whoever leaves first is noticed by launchers, which end the others
-        session.guard.call("the stop", _meet, None)
+        session.guard.call("the stop", _wait_for_workers, None)
         raise RefusedStepError(reason)
 
 
@@ -81,8 +85,8 @@ def _is_any_suspicious(optimizer: Optimizer) -> bool:
             gradient = _values(local(parameter.grad).detach())
             groups.setdefault((gradient.device, gradient.dtype), []).append(gradient)
     flags = [_suspicion(group) for group in groups.values()] or [torch.zeros((), device="cpu")]
-    flag = torch.stack([one.to(flags[0].device) for one in flags]).amax()
-    return bool(_agreed(flag) if _are_several() else flag)
+    flag = torch.stack([value.to(flags[0].device) for value in flags]).amax()
+    return bool(_all_reduce_max(flag) if _is_distributed_run() else flag)
 
 
 def _values(gradient: Tensor) -> Tensor:
@@ -99,14 +103,14 @@ def _suspicion(gradients: list[Tensor]) -> Tensor:
 
 def _workers_with(*, has_bad: bool) -> list[int]:
     """The workers whose gradients are not finite."""
-    if not _are_several():
+    if not _is_distributed_run():
         return [_rank()] if has_bad else []
     flags = torch.zeros(distributed.get_world_size(), device="cpu")
     flags[_rank()] = float(has_bad)
-    return [rank for rank, flag in enumerate(_agreed(flags).tolist()) if flag]
+    return [rank for rank, flag in enumerate(_all_reduce_max(flags).tolist()) if flag]
 
 
-def _agreed(flags: Tensor) -> Tensor:
+def _all_reduce_max(flags: Tensor) -> Tensor:
     """The largest of all workers' flags."""
     backend = str(distributed.get_backend())
     needs_device = "nccl" in backend and "gloo" not in backend
@@ -116,18 +120,18 @@ def _agreed(flags: Tensor) -> Tensor:
     return moved
 
 
-def _meet() -> None:
+def _wait_for_workers() -> None:
     _workers_with(has_bad=True)
 
 
-def _are_several() -> bool:
+def _is_distributed_run() -> bool:
     is_ready = distributed.is_available() and distributed.is_initialized()
     return is_ready and distributed.get_world_size() > 1
 
 
-def _workers(told: int) -> int:
-    return distributed.get_world_size() if _are_several() else told
+def _workers(default: int) -> int:
+    return distributed.get_world_size() if _is_distributed_run() else default
 
 
 def _rank() -> int:
-    return distributed.get_rank() if _are_several() else 0
+    return distributed.get_rank() if _is_distributed_run() else 0

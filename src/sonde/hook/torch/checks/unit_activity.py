@@ -8,19 +8,19 @@ from torch import Tensor
 from sonde.hook.session import Session
 from sonde.hook.steps import At
 from sonde.hook.torch.tensors.shards import local
-from sonde.hook.torch.tensors.tensor_samples import Brought, can_bring, deliver
+from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, deliver
 from sonde.records.observation import ObservationKind
 
-PART = "activity of units"
+TASK = "activity of units"
 _PERCENTS = (0.1, 1, 5, 10, 50)
 _MATRIX, _SEQUENCE = 2, 3  # dimensions
-_MOST_SAMPLES = 1024
-_MOST_NUMBERS = 2**20
-_MOST_UNITS = 2**16
+_MAX_SAMPLES = 1024
+_MAX_VALUES = 2**20
+_MAX_UNITS = 2**16
 _CHANNELS_FIRST = ("Convolution", "BatchNorm")  # what gives a sequence with its channels first
 
 
-def look_at_units(session: Session, name: str, output: Tensor, at: At) -> None:
+def record_unit_activity(session: Session, name: str, output: Tensor, at: At) -> None:
     """Counts on the device that has them in how many samples units are not zero.
 
     A channel of an image, or of a sequence that was convolved, is not zero where any place of it is
@@ -28,43 +28,43 @@ def look_at_units(session: Session, name: str, output: Tensor, at: At) -> None:
     """
     has_channels = output.dim() > _SEQUENCE or _follows_channels(output)
     output = local(output).detach()
-    if output.dim() < _MATRIX or not output.numel() or not can_bring(output):
+    if output.dim() < _MATRIX or not output.numel() or not can_copy(output):
         return
     with torch.no_grad():
-        active = _of_channels(output) if has_channels else _of_rows(output)
+        active = _channel_activity(output) if has_channels else _row_activity(output)
         samples, units = active.shape
-        if units > _MOST_UNITS:
+        if units > _MAX_UNITS:
             return
-        brought = Brought([active.mean(0)])
+        copies = HostCopies([active.mean(0)])
 
-    def tell(found: list[Tensor]) -> None:
-        shares = found[0].tolist()
+    def record(tensors: list[Tensor]) -> None:
+        shares = tensors[0].tolist()
         inactive = {
             f"{percent:g}": sum(100 * share <= percent for share in shares) for percent in _PERCENTS
         }
         detail = json.dumps({"inactive": inactive, "samples": samples}, separators=(",", ":"))
         session.recorder.observe(ObservationKind.UNIT_ACTIVITY, name, float(units), detail, at)
 
-    deliver(session, PART, brought, tell)
+    deliver(session, TASK, copies, record)
 
 
 def _follows_channels(output: Tensor) -> bool:
     """Whether the graph says that what went into the ReLU has its channels first."""
     operation = output.grad_fn
     before = operation.next_functions[0][0] if operation and operation.next_functions else None
-    return any(one in type(before).__name__ for one in _CHANNELS_FIRST)
+    return any(kind in type(before).__name__ for kind in _CHANNELS_FIRST)
 
 
-def _of_channels(output: Tensor) -> Tensor:
-    most = max(1, min(_MOST_SAMPLES, _MOST_NUMBERS // output[0].numel()))
-    active = _is_active(output[:: -(-len(output) // most)])
+def _channel_activity(output: Tensor) -> Tensor:
+    max_samples = max(1, min(_MAX_SAMPLES, _MAX_VALUES // output[0].numel()))
+    active = _is_active(output[:: -(-len(output) // max_samples)])
     return active.flatten(2).amax(2) if active.dim() > _MATRIX else active
 
 
-def _of_rows(output: Tensor) -> Tensor:
+def _row_activity(output: Tensor) -> Tensor:
     rows = output.reshape(-1, output.shape[-1])
-    most = max(1, min(_MOST_SAMPLES, _MOST_NUMBERS // rows.shape[1]))
-    return _is_active(rows[:: -(-len(rows) // most)])
+    max_samples = max(1, min(_MAX_SAMPLES, _MAX_VALUES // rows.shape[1]))
+    return _is_active(rows[:: -(-len(rows) // max_samples)])
 
 
 def _is_active(output: Tensor) -> Tensor:

@@ -12,48 +12,48 @@ from sonde.hook.steps import At
 from sonde.hook.torch.loop.optimizers import parameters_of
 from sonde.hook.torch.patching.names import Names
 from sonde.hook.torch.tensors.shards import local
-from sonde.hook.torch.tensors.tensor_samples import Brought, can_bring, deliver
+from sonde.hook.torch.tensors.tensor_samples import HostCopies, can_copy, deliver
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-PART = "copies of units"
-_MATRIX = 2  # dimensions
-_FEWEST_UNITS = 4
-_MOST_UNITS = 128  # of a weight, evenly spread
-_MOST_COLUMNS = 32
-_MOST_WEIGHTS = 64  # at one look; of larger models others have their turn at the next
+TASK = "copies of units"
+_MATRIX_DIMENSIONS = 2  # dimensions
+_MIN_UNITS = 4
+_MAX_UNITS = 128  # of a weight, evenly spread
+_MAX_COLUMNS = 32
+_MAX_WEIGHTS = 64  # at one look; of larger models others have their turn at the next
 
 
 class UnitCopies:
     """Counts the different rows of weights, at the early looks."""
 
-    def __init__(self, session: Session, looks: Looks, names: Names) -> None:
+    def __init__(self, session: Session, inspections: Looks, names: Names) -> None:
         self._session = session
-        self._looks = looks
+        self._inspections = inspections
         self._names = names
         self._cursor = 0
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
         """The weights are those that the step was computed with."""
         is_needed = self._session.plan.needs(ObservationKind.UNIT_COPIES)
-        if not (is_needed and self._looks.is_due() and self._looks.is_early):
+        if not (is_needed and self._inspections.is_due() and self._inspections.is_early):
             return
-        found = [
-            (name, local(one).detach())
-            for one in parameters_of(optimizer)
-            if (name := self._names.name_of(one)) is not None and one.requires_grad
+        weights = [
+            (name, local(parameter).detach())
+            for parameter in parameters_of(optimizer)
+            if (name := self._names.name_of(parameter)) is not None and parameter.requires_grad
         ]
-        found = [(name, weight) for name, weight in found if _has_units(weight)]
-        if len(found) > _MOST_WEIGHTS:
-            start = self._cursor % len(found)
-            self._cursor = start + _MOST_WEIGHTS
-            found = [*found[start:], *found[:start]][:_MOST_WEIGHTS]
-        if found:
+        weights = [(name, weight) for name, weight in weights if _has_units(weight)]
+        if len(weights) > _MAX_WEIGHTS:
+            start = self._cursor % len(weights)
+            self._cursor = start + _MAX_WEIGHTS
+            weights = [*weights[start:], *weights[:start]][:_MAX_WEIGHTS]
+        if weights:
             at = (Mode.TRAIN.value, self._session.steps.number)
-            rows = [_some_of(weight) for _, weight in found]
-            shapes = [(name, len(few)) for (name, _), few in zip(found, rows, strict=True)]
-            brought = Brought(rows)
-            deliver(self._session, PART, brought, lambda flat: self._count(shapes, flat, at))
+            rows = [_sample_rows(weight) for _, weight in weights]
+            shapes = [(name, len(sample)) for (name, _), sample in zip(weights, rows, strict=True)]
+            copies = HostCopies(rows)
+            deliver(self._session, TASK, copies, lambda flat: self._count(shapes, flat, at))
 
     def _count(self, shapes: list[tuple[str, int]], rows: list[Tensor], at: At) -> None:
         """Called in the backroom."""
@@ -68,12 +68,12 @@ class UnitCopies:
 
 def _has_units(weight: Tensor) -> bool:
     """Whether rows are units; those of a single number would be equal by chance."""
-    if weight.dim() < _MATRIX or not can_bring(weight):
+    if weight.dim() < _MATRIX_DIMENSIONS or not can_copy(weight):
         return False
     is_real = weight.is_floating_point() and weight.itemsize > 1
-    return is_real and len(weight) >= _FEWEST_UNITS and weight.numel() > len(weight)
+    return is_real and len(weight) >= _MIN_UNITS and weight.numel() > len(weight)
 
 
-def _some_of(weight: Tensor) -> Tensor:
-    flat = weight[:: -(-len(weight) // _MOST_UNITS)].flatten(1)
-    return flat[:, :: -(-flat.shape[1] // _MOST_COLUMNS)]
+def _sample_rows(weight: Tensor) -> Tensor:
+    flat = weight[:: -(-len(weight) // _MAX_UNITS)].flatten(1)
+    return flat[:, :: -(-flat.shape[1] // _MAX_COLUMNS)]

@@ -13,7 +13,7 @@ REPLACED = 1.0  # an optimizer owns one of the same shape that no model has, or 
 UNREGISTERED = 2.0  # its layer is in a list or a dict of a module, which does not know it by that
 
 
-class Left(NamedTuple):
+class UnownedParameter(NamedTuple):
     """One of them."""
 
     name: str
@@ -21,30 +21,38 @@ class Left(NamedTuple):
     why: float
 
 
-def unowned(
+def find_unowned(
     roots: Sequence[nn.Module], optimizers: Optimizers, names: Names, *, is_idle: bool
-) -> list[Left]:
+) -> list[UnownedParameter]:
     """Those of models of which others are trained; of all models, where no optimizer has work."""
-    owned = {id(one): one for _, each in optimizers for one in parameters_of(each)}
-    alive = {id(one) for root in roots for one in root.parameters()}
-    used = {key for key, one in owned.items() if key in alive and not is_idle}
-    dead_shapes = {tuple(one.shape) for key, one in owned.items() if key not in used}
-    found = []
+    owned = {
+        id(parameter): parameter
+        for _, optimizer in optimizers
+        for parameter in parameters_of(optimizer)
+    }
+    alive = {id(parameter) for root in roots for parameter in root.parameters()}
+    used = {key for key, parameter in owned.items() if key in alive and not is_idle}
+    dead_shapes = {tuple(parameter.shape) for key, parameter in owned.items() if key not in used}
+    results = []
     for root in roots:
-        own = list(root.parameters())
-        left = [one for one in own if id(one) not in owned]
-        if len(left) == len(own) and not is_idle:
+        parameters = list(root.parameters())
+        remaining = [parameter for parameter in parameters if id(parameter) not in owned]
+        if len(remaining) == len(parameters) and not is_idle:
             continue
-        for tensor in left:
+        for tensor in remaining:
             name = names.name_of(tensor)
             if name is not None and _learns(tensor):
                 why = REPLACED if tuple(tensor.shape) in dead_shapes else LEFT_OUT
-                found.append(Left(name, tensor, why))
-        found += [one for one in _unregistered(root, names) if id(one.tensor) not in owned]
-    return found
+                results.append(UnownedParameter(name, tensor, why))
+        results += [
+            parameter
+            for parameter in _unregistered(root, names)
+            if id(parameter.tensor) not in owned
+        ]
+    return results
 
 
-def _unregistered(root: nn.Module, names: Names) -> Iterator[Left]:
+def _unregistered(root: nn.Module, names: Names) -> Iterator[UnownedParameter]:
     for prefix, module in walk(root, names.prefix_of(root)):
         for attribute, value in vars(module).items():
             if attribute.startswith("_"):
@@ -53,7 +61,7 @@ def _unregistered(root: nn.Module, names: Names) -> Iterator[Left]:
                 path = ".".join([*([prefix] if prefix else []), attribute, key])
                 for name, tensor in layer.named_parameters():
                     if _learns(tensor):
-                        yield Left(f"{path}.{name}", tensor, UNREGISTERED)
+                        yield UnownedParameter(f"{path}.{name}", tensor, UNREGISTERED)
 
 
 def _layers_in(value: object) -> list[tuple[str, nn.Module]]:
@@ -62,7 +70,7 @@ def _layers_in(value: object) -> list[tuple[str, nn.Module]]:
         items = enumerate(value)
     elif isinstance(value, dict):
         items = value.items()
-    return [(str(key), one) for key, one in items if isinstance(one, nn.Module)]
+    return [(str(key), layer) for key, layer in items if isinstance(layer, nn.Module)]
 
 
 def _learns(tensor: Tensor) -> bool:

@@ -13,11 +13,13 @@ from sonde.hook.torch.tensors.shards import local
 from sonde.records.observation import ObservationKind
 
 CLEARED = "cleared"
-_IN_A_ROW = 3  # steps: a script may throw the gradients of a bad batch away and step all the same
-_MOST_PARAMETERS = 8
+_CONSECUTIVE_STEPS = (
+    3  # steps: a script may throw the gradients of a bad batch away and step all the same
+)
+_MAX_PARAMETERS = 8
 
 
-class ClearedGradients:
+class ZeroedGradients:
     """Counts steps that an optimizer takes with nothing."""
 
     def __init__(self, session: Session, names: Names, is_cleared: Callable[[], bool]) -> None:
@@ -25,30 +27,32 @@ class ClearedGradients:
         self._names = names
         self._is_cleared = is_cleared
         self._steps = 0  # in a row
-        self._said = ""
+        self._reported = ""
 
     def before_update(self, optimizer: Optimizer, _number: int) -> None:
         """What the optimizer has is all that it gets."""
-        if not self._is_cleared() or any(map(_is_there, _some_of(optimizer))):
+        if not self._is_cleared() or any(map(_has_gradient, _first_parameters(optimizer))):
             self._steps = 0
-            if self._said:
-                self._session.recorder.observe(ObservationKind.NO_GRADIENT, self._said, 0.0, "over")
-                self._said = ""
+            if self._reported:
+                self._session.recorder.observe(
+                    ObservationKind.NO_GRADIENT, self._reported, 0.0, "over"
+                )
+                self._reported = ""
             return
         self._steps += 1
-        if self._steps == _IN_A_ROW:
-            first = next(iter(_some_of(optimizer)), None)
-            self._said = (first is not None and self._names.name_of(first)) or ""
+        if self._steps == _CONSECUTIVE_STEPS:
+            first = next(iter(_first_parameters(optimizer)), None)
+            self._reported = (first is not None and self._names.name_of(first)) or ""
             self._session.recorder.observe(
-                ObservationKind.NO_GRADIENT, self._said, float(self._steps), CLEARED
+                ObservationKind.NO_GRADIENT, self._reported, float(self._steps), CLEARED
             )
 
 
-def _some_of(optimizer: Optimizer) -> list[Tensor]:
-    return list(islice(parameters_of(optimizer), _MOST_PARAMETERS))
+def _first_parameters(optimizer: Optimizer) -> list[Tensor]:
+    return list(islice(parameters_of(optimizer), _MAX_PARAMETERS))
 
 
-def _is_there(parameter: Tensor) -> bool:
+def _has_gradient(parameter: Tensor) -> bool:
     if parameter.grad is None:
         return False
     gradient = local(parameter.grad).detach()

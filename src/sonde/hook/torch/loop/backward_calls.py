@@ -17,14 +17,14 @@ def watched_backward(
     quiet: Quiet,
     now_ns: Callable[[], int],
     noted: Begin,
-    told: tuple[Callable[..., None], Callable[..., None]],
+    listeners: tuple[Callable[..., None], Callable[..., None]],
 ) -> Callable[..., Any]:
     """The function that is called instead.
 
     What `noted` returns of the arguments is noted; None: `told` are called before and after.
     """
     is_compiling = torch.compiler.is_compiling
-    begins, ends = told
+    begins, ends = listeners
 
     def backward(*args: Any, **kwargs: Any) -> Any:
         note: tuple[Any, Any] | None = None

@@ -25,16 +25,16 @@ from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.tensor_samples import ELEMENTS, can_sample
 from sonde.records.notice import NoticeKind
 
-_MOST_NODES = 20_000  # of a graph that is searched for its leaves
-_LEAVES = 4  # that are compared, evenly spread
-_ENOUGH = 50  # updates, where there is an optimizer that might step after all
+_MAX_NODES = 20_000  # of a graph that is searched for its leaves
+_COMPARED_LEAVES = 4  # that are compared, evenly spread
+_MIN_UPDATES = 50  # updates, where there is an optimizer that might step after all
 
 _version_of = attrgetter("_version")  # counts changes in place
 _variable_of = attrgetter("variable")
 
 
 @dataclass(slots=True)
-class _State:
+class _LeafState:
     """What a leaf and its gradient were when a backward pass had ended."""
 
     leaf: "weakref.ref[Tensor]"
@@ -50,7 +50,7 @@ class _State:
         return cls(
             weakref.ref(leaf),
             _version_of(local(leaf)),
-            _few_values(leaf),
+            _sample_values(leaf),
             None if gradient is None else weakref.ref(gradient),
             0 if gradient is None else _version_of(local(gradient)),
         )
@@ -60,7 +60,7 @@ class _State:
         leaf = self.leaf()
         if leaf is None or _version_of(local(leaf)) != self.version:
             return True
-        return self.values is not None and _few_values(leaf) != self.values
+        return self.values is not None and _sample_values(leaf) != self.values
 
     def is_cleared(self) -> bool:
         """Whether the gradient has changed since."""
@@ -72,7 +72,7 @@ class _State:
         return bool(_version_of(local(gradient)) != self.gradient_version)
 
 
-class _Leaves:
+class _LeafOptimizer:
     """Stands for the optimizer that is not there."""
 
     def __init__(self, leaves: list[Tensor]) -> None:
@@ -104,7 +104,7 @@ class BackwardSteps:
 
     def _start_anew(self) -> None:
         self._is_on = False
-        self._states: list[_State] = []
+        self._states: list[_LeafState] = []
         self._known: list[int] = []  # leaves that have names, by their identities
         self._found: list[Tensor] = []  # by the graph of the pass under way
         self._passes = 0  # of the step under way
@@ -121,7 +121,7 @@ class BackwardSteps:
             self._updates += 1
             if self._is_on:
                 self._end_step()
-            elif self._updates >= (_ENOUGH if self._optimizers.alive else 1):
+            elif self._updates >= (_MIN_UPDATES if self._optimizers.alive else 1):
                 self._begin()
         self._found = [] if self._has_modules() else list(_leaves_of(roots))
 
@@ -130,10 +130,10 @@ class BackwardSteps:
         if self._is_over or self._steps.is_explicit:
             return
         self._passes += 1
-        leaves = self._found or [one for one in self._parameters() if one.grad is not None]
+        leaves = self._found or [parameter for parameter in self._parameters() if parameter.grad is not None]
         self._found = []
-        every = -(-len(leaves) // _LEAVES) or 1
-        self._states = [_State.of(leaf) for leaf in leaves[::every]]
+        every = -(-len(leaves) // _COMPARED_LEAVES) or 1
+        self._states = [_LeafState.of(leaf) for leaf in leaves[::every]]
         if self._is_on:
             self._look(leaves)
             self._count()
@@ -152,11 +152,11 @@ class BackwardSteps:
         """Whether the gradients were those of modules; before the first pass they may be."""
         parameters = self._parameters()
         if not self._passes:
-            return any(one.requires_grad for one in parameters)
-        return any(one.grad is not None for one in parameters)
+            return any(parameter.requires_grad for parameter in parameters)
+        return any(parameter.grad is not None for parameter in parameters)
 
     def _parameters(self) -> Iterator[nn.Parameter]:
-        return (one for root in self._modules.roots for one in root.parameters())
+        return (parameter for root in self._modules.roots for parameter in root.parameters())
 
     def _was_used(self) -> bool:
         states = self._states
@@ -196,35 +196,35 @@ class BackwardSteps:
             self._names.name_leaves(leaves)
             self._modules.owned.update(identities)
         # made anew each time: what is kept would keep the weights alive
-        stand_in = _Leaves(leaves)
+        stand_in = _LeafOptimizer(leaves)
         for listener in self.listeners:
             listener(stand_in, 0)
 
-    def _say(self, how: str) -> None:
-        self._session.store.notice(NoticeKind.CHANGED, "training steps", how)
+    def _say(self, description: str) -> None:
+        self._session.store.notice(NoticeKind.CHANGED, "training steps", description)
 
 
-def _few_values(tensor: Tensor) -> list[float] | None:
+def _sample_values(tensor: Tensor) -> list[float] | None:
     """Some elements of a tensor in the host's memory; None of any other."""
     values = local(tensor).detach()
     if not values.is_cpu or not can_sample(values):
         return None
     with torch.no_grad():
         flat = values.reshape(-1)
-        found: list[float] = flat[:: max(1, len(flat) // ELEMENTS)].tolist()
-    return found
+        sample: list[float] = flat[:: max(1, len(flat) // ELEMENTS)].tolist()
+    return sample
 
 
 def _leaves_of(roots: Any) -> Iterator[Tensor]:
     """The tensors whose gradients a backward pass adds to."""
     tensors = roots if isinstance(roots, list | tuple) else [roots]
-    stack = [one.grad_fn for one in tensors if isinstance(one, Tensor) and one.grad_fn is not None]
-    seen = set(stack)
-    while stack and len(seen) < _MOST_NODES:
+    stack = [tensor.grad_fn for tensor in tensors if isinstance(tensor, Tensor) and tensor.grad_fn is not None]
+    visited = set(stack)
+    while stack and len(visited) < _MAX_NODES:
         node = stack.pop()
         if hasattr(node, "variable"):
             yield _variable_of(node)
         for following, _ in node.next_functions:
-            if following is not None and following not in seen:
-                seen.add(following)
+            if following is not None and following not in visited:
+                visited.add(following)
                 stack.append(following)

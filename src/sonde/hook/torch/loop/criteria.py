@@ -23,10 +23,10 @@ from sonde.hook.torch.loop.forward_passes import ForwardPass
 from sonde.hook.torch.loop.modules import Modules
 from sonde.hook.torch.patching.identities import IdentitySet
 from sonde.hook.torch.patching.patches import Patches
-from sonde.hook.torch.tensors.device_scalars import Scalars
-from sonde.hook.torch.tensors.forward_tensors import Offers, is_plain, leaves_of
+from sonde.hook.torch.tensors.device_scalars import DeviceScalars
+from sonde.hook.torch.tensors.forward_tensors import ForwardTensors, is_plain, leaves_of
 from sonde.hook.torch.tensors.host_numbers import number_in
-from sonde.hook.torch.tensors.shards import local, whole
+from sonde.hook.torch.tensors.shards import full_tensor, local
 from sonde.records.tensor import TensorKind
 from sonde.records.worker import TensorInfo
 
@@ -43,7 +43,7 @@ _WITHOUT_LABELS = (
 )
 _OF_CLASSES = ("cross_entropy", "nll_loss", "multi_margin_loss")
 
-Look = Callable[[str, ForwardPass, Any, Any], None]
+LossInspector = Callable[[str, ForwardPass, Any, Any], None]
 
 _LABEL = (TensorKind.LABEL,)
 _PREDICTION = (TensorKind.PREDICTION,)
@@ -56,16 +56,16 @@ class Criteria:
         self,
         session: Session,
         modules: Modules,
-        scalars: Scalars,
-        offers: Offers,
-        look: Look,
+        scalars: DeviceScalars,
+        offers: ForwardTensors,
+        inspect: LossInspector,
     ) -> None:
         self._session = session
         self._modules = modules
         self._scalars = scalars
         self._offers = offers
         self._labels = Labels(session)
-        self._look = look  # at what a loss function was given
+        self._look = inspect  # at what a loss function was given
         self._depth = 0  # a loss function may be made of others
         self._hooked: IdentitySet[nn.Module] = IdentitySet()
         self._of: ForwardPass | None = None  # the evaluation pass whose losses come in
@@ -86,7 +86,7 @@ class Criteria:
         is_compiling, session, name = torch.compiler.is_compiling, self._session, original.__name__
         quiet, has_gradients = self._modules.quiet, torch.is_grad_enabled
         get_ident, now_ns, state = threading.get_ident, session.clock.now_ns, session.state
-        seen = session.hook("loss functions", self._seen, None)
+        after_call = session.hook("loss functions", self._seen, None)
         peek = session.guard.shield("labels", self._peek, None)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
@@ -104,9 +104,9 @@ class Criteria:
                     self._depth = 0
                 value = number_in(result) if is_quiet and quiet.is_evaluating else None
                 if value is not None:
-                    value *= _scale(args, kwargs)
+                    value *= _per_sample_scale(args, kwargs)
                 if value is None:
-                    seen(name, args, kwargs, result)
+                    after_call(name, args, kwargs, result)
                 elif quiet.depth:
                     quiet.inner.append((name, value))
                 else:
@@ -122,7 +122,7 @@ class Criteria:
 
     def _peek(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if name not in _WITHOUT_LABELS:
-            self._labels.follow(_given(args, kwargs)[1])
+            self._labels.add_means(_predictions_and_labels(args, kwargs)[1])
 
     def _found(self, roots: list[nn.Module]) -> None:
         """Loss modules of the script's own may use no loss function at all."""
@@ -134,7 +134,7 @@ class Criteria:
 
     def _put_hooks(self, module: nn.Module) -> None:
         is_compiling, name = torch.compiler.is_compiling, type(module).__name__
-        seen = self._session.hook("loss functions", self._seen, None)
+        after_call = self._session.hook("loss functions", self._seen, None)
 
         def before(_module: nn.Module, _args: Any, _kwargs: Any) -> None:
             if not is_compiling():
@@ -144,7 +144,7 @@ class Criteria:
             if not is_compiling():
                 self._depth = max(0, self._depth - 1)
                 if not self._depth:
-                    seen(name, args, kwargs, output)
+                    after_call(name, args, kwargs, output)
 
         self._modules.hooks.put(module, before, after)
 
@@ -155,9 +155,9 @@ class Criteria:
         if forward is None:
             return
         if name not in _WITHOUT_LABELS:
-            self._look_at(name, forward, *_given(args, kwargs))
+            self._look_at(name, forward, *_predictions_and_labels(args, kwargs))
         if forward.kind is not Pass.TRAIN and _is_number(result):
-            self._add(name, result, forward, _scale(args, kwargs))
+            self._add(name, result, forward, _per_sample_scale(args, kwargs))
             if not torch.is_grad_enabled() and not self._modules.is_running:
                 self._session.steps.evaluation_loss()
 
@@ -174,7 +174,7 @@ class Criteria:
 
     def _look_at(self, name: str, forward: ForwardPass, predictions: Any, labels: Any) -> None:
         if forward.kind is Pass.TRAIN:
-            self._labels.follow(labels)
+            self._labels.add_means(labels)
             if name in _OF_CLASSES:
                 self._labels.count(predictions, labels)
         self._look(name, forward, predictions, labels)
@@ -243,7 +243,7 @@ class Criteria:
 
         def record(at: At) -> None:
             if at[0] != "train" and at[1] >= 0:
-                for name, value in _named(losses):
+                for name, value in _named_losses(losses):
                     self._record(name, value, at, forward)
 
         forward.when_settled(record)
@@ -256,36 +256,36 @@ class Criteria:
             forward.batch.add(name, value)
         self._scalars.record(name, [(value, 1.0)], at, then)
         if not self._session.store.has_tensor(name):
-            said = "as a loss function returned it, without gradients"
+            description = "as a loss function returned it, without gradients"
             self._session.store.register_tensor(
-                TensorInfo(name, ("losses",), "float32", (), said=said)
+                TensorInfo(name, ("losses",), "float32", (), said=description)
             )
 
 
-def _named(losses: list[tuple[str, Tensor | float]]) -> list[tuple[str, Tensor | float]]:
+def _named_losses(losses: list[tuple[str, Tensor | float]]) -> list[tuple[str, Tensor | float]]:
     if len(losses) == 1:
         return [("loss", losses[0][1])]
-    totals, seen = Counter(name for name, _ in losses), Counter[str]()
+    totals, numbers = Counter(name for name, _ in losses), Counter[str]()
     named = []
     for name, value in losses:
-        number = f"_{seen[name]}" if totals[name] > 1 else ""
-        seen[name] += 1
+        number = f"_{numbers[name]}" if totals[name] > 1 else ""
+        numbers[name] += 1
         named.append((f"loss/{name}{number}", value))
     return named
 
 
-def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+def _predictions_and_labels(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """The predictions and the labels that a loss function was called with."""
     predictions = args[0] if args else kwargs.get("input", kwargs.get("log_probs"))
     labels = args[1] if len(args) > 1 else kwargs.get("target", kwargs.get("targets"))
     return predictions, labels
 
 
-def _scale(args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+def _per_sample_scale(args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
     """What makes a loss one of a single sample: a sum over a batch is divided by its size."""
     if kwargs.get("reduction") != "sum":
         return 1.0
-    predictions = _given(args, kwargs)[0]
+    predictions = _predictions_and_labels(args, kwargs)[0]
     has_rows = isinstance(predictions, Tensor) and predictions.dim() and len(predictions)
     return 1 / len(predictions) if has_rows else 1.0
 
@@ -296,7 +296,7 @@ def _is_number(value: object) -> TypeGuard[Tensor]:
         and is_plain(value)
         and value.numel() == 1
         and value.is_floating_point()
-        and whole(value) is not None
+        and full_tensor(value) is not None
     )
 
 

@@ -27,17 +27,17 @@ from sonde.records.step import Mode
 DATA_WAIT, FORWARD, EVALUATION, LOSS, BACKWARD, OPTIMIZER, RATES, FINGERPRINTS = range(8)
 Note = tuple[int, int, int, Any, Any]  # what, from when to when, and two things it came with
 
-Seen = list[tuple[Any, "weakref.ref[Tensor]"]]  # by place or name
+TensorReferences = list[tuple[Any, "weakref.ref[Tensor]"]]  # by place or name
 
-_MOST_STEPS = 128
-_MOST_NOTES = 1024
-_LONGEST_NS = NANOSECONDS  # readers do not wait longer
-_WATCHING_SECONDS = 0.5  # of which a step that is watched closely costs about 0.2 %
-_STEP_NS = 80_000  # what a quiet step costs, with going through its notes
-_WORTH_RESTING = 1.0  # times the budget: what steps that are noted would cost
-_MOST_ASKED = 256  # steps among which one is looked for that is asked for
+_MAX_STEPS = 128
+_MAX_NOTES = 1024
+_MAX_DELAY_NS = NANOSECONDS  # readers do not wait longer
+_INSPECTION_INTERVAL_SECONDS = 0.5  # of which a step that is watched closely costs about 0.2 %
+_DEFERRED_STEP_NS = 80_000  # what a quiet step costs, with going through its notes
+_MIN_BUDGET_USE = 1.0  # times the budget: what steps that are noted would cost
+_MAX_LOOKAHEAD_STEPS = 256  # steps among which one is looked for that is asked for
 _SETTLED_STEPS = 3  # a loop is watched closely until it has shown what it does
-_in_use: Callable[[], bool] = torch.cuda.is_initialized
+_is_cuda_in_use: Callable[[], bool] = torch.cuda.is_initialized
 
 
 class Quiet:
@@ -65,17 +65,17 @@ class Quiet:
     )
 
     def __init__(
-        self, session: Session, steps_until_due: Callable[[float], int], looks: Looks, rest: Rest
+        self, session: Session, steps_until_due: Callable[[float], int], inspections: Looks, rest: Rest
     ) -> None:
         self.is_on = False
         self.notes: list[Note] = []
         self.depth = 0  # of the forward pass that is under way and noted
         self.is_evaluating = False  # the latest pass was one of an evaluation
         self.inner: list[tuple[str, float]] = []  # losses inside the pass that is under way
-        self.inputs: Seen = []  # of the latest pass, until its backward pass begins
-        self.on_bad: list[Callable[[Seen], None]] = []  # told them, if its loss is bad
+        self.inputs: TensorReferences = []  # of the latest pass, until its backward pass begins
+        self.on_bad: list[Callable[[TensorReferences], None]] = []  # told them, if its loss is bad
         # sees what a pass is given: whether it trains, and its arguments
-        self.peek: Callable[[bool, tuple[Any, ...], dict[str, Any]], None] = _look_away
+        self.peek: Callable[[bool, tuple[Any, ...], dict[str, Any]], None] = _ignore_pass
         # nobody asked for anything of evaluation steps; what evaluations are given
         self.may_evaluate, self.feeds = False, Feeds()
         self.outermost = 0  # the module of that pass, by its identity
@@ -85,7 +85,7 @@ class Quiet:
         self.rates: list[object] = []
         self.thread_id = 0
         self.is_in_backward = False
-        self.most_steps = _MOST_STEPS
+        self.most_steps = _MAX_STEPS
         # whether a step is one that somebody compares between workers
         self.is_exact: Callable[[int], bool] = lambda _step: False
         # what all workers note of their models at every step; None where there is one worker
@@ -97,7 +97,7 @@ class Quiet:
         self._left = self._deadline_ns = self._moment_ns = 0
         self._session = session
         self._steps_until_due = steps_until_due
-        self._looks = looks
+        self._looks = inspections
         self.rest = rest
         self._listen_to_rest()
         session.state.defer_to(self.catch_up, self.forget)
@@ -137,14 +137,14 @@ class Quiet:
         self.tell_bad()
         return inputs
 
-    def ends_with(self, what: int) -> bool:
+    def ends_with(self, kind: int) -> bool:
         """Whether the latest note is of that kind."""
-        return bool(self.notes) and self.notes[-1][0] == what
+        return bool(self.notes) and self.notes[-1][0] == kind
 
     def note(self, note: Note) -> None:
         """Something that began while notes were taken; they may have been read meanwhile."""
         self.notes.append(note)
-        if not self.is_on or len(self.notes) > _MOST_NOTES or note[2] >= self._deadline_ns:
+        if not self.is_on or len(self.notes) > _MAX_NOTES or note[2] >= self._deadline_ns:
             self._breathe()
 
     def _breathe(self) -> None:
@@ -152,7 +152,7 @@ class Quiet:
         is_on = self.is_on
         self._session.guard.call("notes", self.catch_up, None)
         if is_on and "notes" not in self._session.guard.failed:
-            self._deadline_ns = self._session.clock.now_ns() + _LONGEST_NS
+            self._deadline_ns = self._session.clock.now_ns() + _MAX_DELAY_NS
             self.is_on = True
             self._session.state.set_notes(are_pending=True)
 
@@ -170,7 +170,7 @@ class Quiet:
         return (
             session.steps.counts["train"] >= _SETTLED_STEPS
             and not session.settings.stop_on_non_finite
-            and not _in_use()
+            and not _is_cuda_in_use()
             and not any(veto() for veto in self.vetoes)
             and "notes" not in session.guard.failed
         )
@@ -196,14 +196,14 @@ class Quiet:
         if session.overhead.budget.watches_every_step:
             return False
         budget = session.overhead.budget
-        cost = _STEP_NS / NANOSECONDS / (budget.share * step_seconds) if is_plain else 0.0
-        if max(cost, 0.0 if is_plain else budget.inspection_share(step_seconds)) < _WORTH_RESTING:
+        cost = _DEFERRED_STEP_NS / NANOSECONDS / (budget.share * step_seconds) if is_plain else 0.0
+        if max(cost, 0.0 if is_plain else budget.inspection_share(step_seconds)) < _MIN_BUDGET_USE:
             return False
         if not self.may_leave() or not steps.finish_repeated():
             return False
         due_in = session.windows.steps_until(steps.counts["train"])
         if session.plan.asks_for(Mode.TRAIN):
-            due_in = min(due_in, self._until_asked_for(_MOST_ASKED))
+            due_in = min(due_in, self._until_asked_for(_MAX_LOOKAHEAD_STEPS))
         if session.plan.has_looks:
             due_in = min(due_in, self._looks.steps_until_early())
         if due_in < 1:
@@ -217,7 +217,7 @@ class Quiet:
         is_plain = all(type(rate) is float for rate in rates)
         if not is_plain or step_seconds <= 0 or not self.may_leave():
             return
-        count = min(self.most_steps, ceil(_WATCHING_SECONDS / step_seconds) - 1)
+        count = min(self.most_steps, ceil(_INSPECTION_INTERVAL_SECONDS / step_seconds) - 1)
         count = min(count, session.windows.steps_until(session.steps.counts["train"]))
         count = min(count, self._until_asked_for(count), self._steps_until_due(step_seconds))
         if session.plan.has_looks:
@@ -243,18 +243,18 @@ class Quiet:
         is_looked_at = session.plan.evaluations_are_needed and self._looks.wants_evaluation(count)
         self.may_evaluate = not (is_looked_at or session.plan.asks_for(Mode.EVAL))
         self._left = count
-        self._deadline_ns = session.clock.now_ns() + _LONGEST_NS
+        self._deadline_ns = session.clock.now_ns() + _MAX_DELAY_NS
         self.is_on = True
         session.state.set_notes(are_pending=True)
 
-    def _until_asked_for(self, most: int) -> int:
+    def _until_asked_for(self, max_steps: int) -> int:
         """Steps until the next one at which somebody wants something exactly then."""
         session, first = self._session, self._session.steps.number
-        for count in range(most):
+        for count in range(max_steps):
             number = first + count
             if session.plan.due_exactly(Mode.TRAIN, number) or self.is_exact(number):
                 return count
-        return most
+        return max_steps
 
     def catch_up(self) -> None:
         """Goes through all notes, at the times at which they were made."""
@@ -280,10 +280,10 @@ class Quiet:
         return self._moment_ns
 
 
-def _look_away(_is_training: bool, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
+def _ignore_pass(_is_training: bool, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
     """Nobody wants to see it."""
 
 
-def references(values: Iterable[tuple[Any, Any]]) -> Seen:
+def references(values: Iterable[tuple[Any, Any]]) -> TensorReferences:
     """The tensors among them, which are not kept alive by that."""
-    return [(name, weakref.ref(one)) for name, one in values if isinstance(one, Tensor)]
+    return [(name, weakref.ref(value)) for name, value in values if isinstance(value, Tensor)]

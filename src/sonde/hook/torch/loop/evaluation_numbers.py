@@ -42,7 +42,7 @@ def rows_in(values: tuple[Any, ...]) -> int:
                 return int(value.shape[0])
         elif isinstance(value, dict | list | tuple):
             inside = value.values() if isinstance(value, dict) else value
-            rows = rows_in(tuple(one for one in inside if isinstance(one, Tensor)))
+            rows = rows_in(tuple(item for item in inside if isinstance(item, Tensor)))
             if rows:
                 return rows
     return 0

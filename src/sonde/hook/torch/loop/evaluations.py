@@ -25,12 +25,12 @@ from sonde.records.evaluation import Evaluation
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
-PART = "evaluations"
+COMPONENT = "evaluations"
 _MAX_SERIES = 64
 _MAX_FEEDS = 256
-_INNER_KEYS = 2  # frames of the script: the loop over the loader, and its caller
+_INNER_FRAMES = 2  # frames of the script: the loop over the loader, and its caller
 _MAX_TRAINING_SITES = 4
-_MAX_WASTED = 256  # passes without gradients that were part of training: an agent that acts
+_MAX_UNUSED_PASSES = 256  # passes without gradients that were part of training: an agent that acts
 
 
 @dataclass(slots=True, eq=False)
@@ -93,10 +93,10 @@ class Batch:
     def count(self, hits: Mapping[str, Sequence[int]]) -> None:
         """Predictions of it, by label: right and wrong."""
         if self.tally is not None:
-            known = self.tally.hits
+            totals = self.tally.hits
             for label, (right, wrong) in hits.items():
-                before = known.get(label, (0, 0))
-                known[label] = (before[0] + right, before[1] + wrong)
+                before = totals.get(label, (0, 0))
+                totals[label] = (before[0] + right, before[1] + wrong)
 
     def awaits(self, name: str) -> Callable[[float], float]:
         """What to call once a device has delivered a loss of it."""
@@ -126,9 +126,9 @@ class Evaluations:
         self._feeds = modules.quiet.feeds
         self._start_anew()
         session.listeners.on_begin(self._start_anew)
-        modules.listen(PART, begins=self._begins)
-        modules.at_evaluation.append(session.guard.shield(PART, self._noted, None))
-        modules.quiet.feeds.batch_of = session.guard.shield(PART, self._batch_of, None)
+        modules.listen(COMPONENT, begins=self._begins)
+        modules.at_evaluation.append(session.guard.shield(COMPONENT, self._noted, None))
+        modules.quiet.feeds.batch_of = session.guard.shield(COMPONENT, self._batch_of, None)
 
     def _start_anew(self) -> None:
         self._trained_on: list[Callable[[], Any]] = []  # data sets
@@ -145,9 +145,9 @@ class Evaluations:
         chain = self._sites.chain()
         feed = Feed(chain, self._sites.describe(chain), reference(loader.dataset))
         feeds = self._feeds.by_iterator
-        for other in feeds.values():
-            if other.is_training and other.chain == chain:
-                feed.is_training |= other.data_set() is feed.data_set()
+        for earlier in feeds.values():
+            if earlier.is_training and earlier.chain == chain:
+                feed.is_training |= earlier.data_set() is feed.data_set()
         self._remember_training()
         feeds[id(iterator)] = feed
         if len(feeds) > _MAX_FEEDS:
@@ -164,8 +164,8 @@ class Evaluations:
         # a reference model or a moving average may have run beside the trained one
         tallies = [tally for tally in titled if not tally.series.model] or titled
         for tally, values in zip(tallies[-len(numbers) :], numbers, strict=False):
-            known = {name: number(value) for name, value in values.items()}
-            tally.metrics |= {name: value for name, value in known.items() if value is not None}
+            parsed = {name: number(value) for name, value in values.items()}
+            tally.metrics |= {name: value for name, value in parsed.items() if value is not None}
 
     def end(self) -> None:
         """All evaluations are over: training goes on, or the job ends."""
@@ -193,7 +193,7 @@ class Evaluations:
                 self._training_sites.append(self._sites.chain())
                 self._copies.training_begins()
             return
-        if forward.kind is Pass.EVAL or self._wasted < _MAX_WASTED:
+        if forward.kind is Pass.EVAL or self._wasted < _MAX_UNUSED_PASSES:
             batch = self._batch_of(module, args, kwargs)
             if batch is not None:
                 self._expect(forward, batch)
@@ -263,11 +263,11 @@ class Evaluations:
                 continue
             if series.chain != feed.chain and not self._title:
                 continue  # a title tells more than where the framework was called
-            known = series.data_set()
-            if known is data_set:
+            series_data_set = series.data_set()
+            if series_data_set is data_set:
                 return series
             is_used = any(tally.series is series for tally in self._open)
-            if not is_used and (known is None or is_alike(known, data_set)):
+            if not is_used and (series_data_set is None or is_alike(series_data_set, data_set)):
                 free = free or series  # scripts that build their data set anew each time
         if free is not None:
             free.data_set = feed.data_set
@@ -281,10 +281,10 @@ class Evaluations:
         A second phase of training calls the same functions from another line.
         """
         used = [tally.series for tally in self._open]
-        inner = feed.chain[:_INNER_KEYS]
+        inner = feed.chain[:_INNER_FRAMES]
         for series in self._series:
             is_like = (series.model, series.title) == (model, self._title) and series.is_loader
-            is_same_code = len(inner) == _INNER_KEYS and series.chain[:_INNER_KEYS] == inner
+            is_same_code = len(inner) == _INNER_FRAMES and series.chain[:_INNER_FRAMES] == inner
             is_same_code = is_same_code or self._is_same_site(series.chain, feed.chain)
             is_same_data = data_set is not None and series.data_set() is data_set
             if is_like and is_same_code and is_same_data and series not in used:
@@ -306,10 +306,10 @@ class Evaluations:
         frames, module_of = self._sites.describe(chain), reference(module)
         return self._add(Series(chain, frames, no_data_set, False, model, self._title, module_of))
 
-    def _is_same_site(self, chain: Chain, other: Chain) -> bool:
+    def _is_same_site(self, chain: Chain, second_chain: Chain) -> bool:
         """Whether two call sites differ only in who called a function that also trains."""
         trainings = self._training_sites
-        return site_within(chain, trainings) == site_within(other, trainings)
+        return site_within(chain, trainings) == site_within(second_chain, trainings)
 
     def _add(self, series: Series) -> Series:
         if len(self._series) >= _MAX_SERIES:
@@ -331,7 +331,7 @@ class Evaluations:
                 if feed.chain not in self._training_sites:
                     self._training_sites.append(feed.chain)
                 data_set = feed.data_set()
-                if not any(known() is data_set for known in self._trained_on):
+                if not any(trained_data_set() is data_set for trained_data_set in self._trained_on):
                     self._trained_on.append(feed.data_set)
 
     def _record(self, tally: Tally) -> None:
@@ -344,7 +344,7 @@ class Evaluations:
         batch_loss = losses.pop("loss", None)
         reported = reported_loss(tally.metrics, series.title)
         loss = batch_loss if reported is None else reported
-        parts = {name.removeprefix("loss/"): one for name, one in losses.items()}
+        components = {name.removeprefix("loss/"): component for name, component in losses.items()}
         first, last = tally.eval_steps or (0, 0)
         evaluation = Evaluation(
             series.name,
@@ -358,7 +358,7 @@ class Evaluations:
             model=series.model,
             first_eval_step=first,
             last_eval_step=last,
-            metrics=parts | tally.metrics,
+            metrics=components | tally.metrics,
             hits=tally.hits,
         )
         value = math.nan if loss is None else loss
@@ -369,15 +369,15 @@ class Evaluations:
     def _describe(self, series: Series) -> None:
         """Names a series: by its split where data or script tell, else by number."""
         shared = {key for chain in self._training_sites for key in chain}
-        told = split_of(series.frames, shared)
+        split_and_frame = split_of(series.frames, shared)
         data_set = series.data_set()
         is_trained_on = data_set is not None and any(
-            known() is data_set for known in self._trained_on
+            trained_data_set() is data_set for trained_data_set in self._trained_on
         )
-        split = series.title or (told[0] if told else "evaluation")
+        split = series.title or (split_and_frame[0] if split_and_frame else "evaluation")
         if is_trained_on or split == TRAIN:
             split, series.is_training_data = "train (evaluated)", True
-        frame = told[1] if told else next(iter(series.frames), None)
+        frame = split_and_frame[1] if split_and_frame else next(iter(series.frames), None)
         kind = "loader" if series.is_loader else "call"
         series.data = f"{kind} at {frame.file}:{frame.line}" if frame else kind
         if series.model:
@@ -385,9 +385,9 @@ class Evaluations:
         series.name = self._unique(split)
 
     def _unique(self, name: str) -> str:
-        taken = {series.name for series in self._series}
+        names = {series.name for series in self._series}
         number, unique = 1, name
-        while unique in taken:
+        while unique in names:
             number += 1
             unique = f"{name} {number}"
         return unique

@@ -14,13 +14,13 @@ from sonde.hook.budget import Measurement
 from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.overhead_account import Resting
 from sonde.hook.session import Session
-from sonde.hook.torch.checks.optimizer_memory import Remembered
+from sonde.hook.torch.checks.optimizer_memory import OptimizerMemory
 from sonde.hook.torch.loop.optimizers import Optimizers, parameters_of
 from sonde.hook.torch.loop.resting import Rest
 from sonde.hook.torch.loop.step_ends import ClippedNorm
 from sonde.hook.torch.patching.patches import Patches
-from sonde.hook.torch.tensors.device_scalars import Scalars
-from sonde.hook.torch.tensors.due_tensors import Gather
+from sonde.hook.torch.tensors.device_scalars import DeviceScalars
+from sonde.hook.torch.tensors.due_tensors import DueTensors
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.statistics import Measured
 from sonde.hook.torch.tensors.tensor_records import Listener
@@ -28,7 +28,7 @@ from sonde.records.step import Mode
 from sonde.store.statistics import COLUMNS
 
 _TRAIN = Mode.TRAIN.value
-_MOST_GROUPS = 16
+_MAX_GROUPS = 16
 
 
 class Norms:
@@ -37,9 +37,9 @@ class Norms:
     def __init__(
         self,
         session: Session,
-        scalars: Scalars,
+        scalars: DeviceScalars,
         optimizers: Optimizers,
-        gather: Gather,
+        gather: DueTensors,
         rest: Rest,
     ) -> None:
         self._session = session
@@ -50,7 +50,7 @@ class Norms:
         gather.listen = self._listener
         self._cheap = Measurement()
         self._clipped_step = -1
-        self._remembered = Remembered()
+        self._remembered = OptimizerMemory()
         self._between = session.guard.shield("norms between steps", self._norm_between, None)
 
     def attach(self, patches: Patches) -> None:
@@ -69,21 +69,21 @@ class Norms:
             is_known or self._session.overhead.budget.has_room_for_norm(self._cheap)
         ):
             return
-        after = "" if is_alone else f"/{number}"
+        suffix = "" if is_alone else f"/{number}"
         if not is_known:
-            self._gradient_norm(optimizer, after, step)
+            self._gradient_norm(optimizer, suffix, step)
         if not is_clipped:
-            self._between(optimizer, after, step)
+            self._between(optimizer, suffix, step)
 
-    def _learning_rates(self, optimizer: Optimizer, before: str, at: tuple[str, int]) -> None:
-        for group, settings in enumerate(optimizer.param_groups[:_MOST_GROUPS]):
+    def _learning_rates(self, optimizer: Optimizer, prefix: str, at: tuple[str, int]) -> None:
+        for group, settings in enumerate(optimizer.param_groups[:_MAX_GROUPS]):
             rate = settings.get("lr")
             if type(rate) is float:
-                self._session.recorder.scalar(f"learning_rate/{before}{group}", rate, at=at)
+                self._session.recorder.scalar(f"learning_rate/{prefix}{group}", rate, at=at)
             elif rate is not None:
                 on_device = isinstance(rate, Tensor) and rate.device.type != "cpu"
                 value = rate.detach() if on_device else float(rate)
-                self._scalars.record(f"learning_rate/{before}{group}", [(value, 1.0)], at)
+                self._scalars.record(f"learning_rate/{prefix}{group}", [(value, 1.0)], at)
 
     def _listener(self, number: int) -> Listener | None:
         """Takes the norm from the statistics of an optimizer's gradients."""
@@ -91,19 +91,19 @@ class Norms:
             return None  # known from before the clipping
         name = "gradient_norm" if self._optimizers.alive <= 1 else f"gradient_norm/{number}"
 
-        def measured(found: Measured, at: tuple[str, int]) -> None:
-            norm = _norm_of_gradients(found)
+        def measured(statistics: Measured, at: tuple[str, int]) -> None:
+            norm = _norm_of_gradients(statistics)
             if norm is not None:
                 self._session.recorder.scalar(name, norm, at=at)
 
         return measured
 
-    def _gradient_norm(self, optimizer: Optimizer, after: str, step: int) -> None:
+    def _gradient_norm(self, optimizer: Optimizer, suffix: str, step: int) -> None:
         began = thread_cpu_seconds()
         gradients = [
-            local(one.grad).detach()
-            for one in parameters_of(optimizer)
-            if one.grad is not None and one.grad.layout is torch.strided
+            local(tensor.grad).detach()
+            for tensor in parameters_of(optimizer)
+            if tensor.grad is not None and tensor.grad.layout is torch.strided
         ]
         if not gradients:
             return
@@ -111,26 +111,26 @@ class Norms:
             norms = _foreach_norm(gradients)
             # of a model that is spread over several devices, they come together on the first
             device = norms[0].device
-            together = [one.to(device, torch.float32, non_blocking=True) for one in norms]
+            together = [tensor.to(device, torch.float32, non_blocking=True) for tensor in norms]
             total = torch.linalg.vector_norm(torch.stack(together))
         value = float(total) if total.device.type == "cpu" else total
-        self._scalars.record(f"gradient_norm{after}", [(value, 1.0)], (_TRAIN, step))
+        self._scalars.record(f"gradient_norm{suffix}", [(value, 1.0)], (_TRAIN, step))
         seconds = thread_cpu_seconds() - began
         self._cheap.inline.learn(seconds)
         self._session.overhead.budget.norm_took(seconds)
 
-    def _norm_between(self, optimizer: Optimizer, after: str, step: int) -> None:
+    def _norm_between(self, optimizer: Optimizer, suffix: str, step: int) -> None:
         """Where norms are not known of all steps; this one is told beside the norm of its step."""
         began = thread_cpu_seconds()
         norm = self._remembered.norm_since(optimizer)
         if norm is not None:
-            self._session.recorder.scalar(f"gradient_norm{after}/between", norm, at=(_TRAIN, step))
+            self._session.recorder.scalar(f"gradient_norm{suffix}/between", norm, at=(_TRAIN, step))
         self._session.overhead.budget.norm_took(thread_cpu_seconds() - began)
 
     def _clipping(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling = torch.compiler.is_compiling
-        noted = self._session.hook("clipping", self._clipped, None, Resting.SKIPS)
-        kept = self._session.guard.shield("clipping", self._rest.clipped, None)
+        after_clipping = self._session.hook("clipping", self._clipped, None, Resting.SKIPS)
+        note_while_resting = self._session.guard.shield("clipping", self._rest.clipped, None)
         state = self._session.state
 
         def clip_grad_norm_(parameters: Any, max_norm: Any, *args: Any, **kwargs: Any) -> Any:
@@ -140,9 +140,9 @@ class Norms:
                 drop_frame(error)
                 raise
             if state.is_resting:
-                kept(total, max_norm)
+                note_while_resting(total, max_norm)
             elif not is_compiling():
-                noted(total, max_norm)
+                after_clipping(total, max_norm)
             return total
 
         return clip_grad_norm_
@@ -153,10 +153,10 @@ class Norms:
         at = (_TRAIN, self._session.steps.number)
         self._clipped_step = at[1]
         value = float(total.detach()) if total.device.type == "cpu" else total.detach()
-        most = float(max_norm)
+        limit = float(max_norm)
         self._scalars.record("gradient_norm", [(value, 1.0)], at)
         self._scalars.record(
-            "clip_factor", [(value, 1.0)], at, lambda norm: ClippedNorm(norm, most).factor
+            "clip_factor", [(value, 1.0)], at, lambda norm: ClippedNorm(norm, limit).factor
         )
         self._gather.gradients_were_clipped()
 
@@ -164,13 +164,13 @@ class Norms:
 def _norm_of_gradients(measured: Measured) -> float | None:
     """The norm of all gradients among the measured tensors; None where there is none."""
     squares = bad = 0.0
-    found = False
+    has_gradients = False
     columns = dict(zip(COLUMNS, measured.columns, strict=True))
-    for place, name in enumerate(measured.names):
+    for index, name in enumerate(measured.names):
         if name.startswith("gradient/"):
-            found = True
-            squares += columns["sum_of_squares"][place]
-            bad += columns["nans"][place] + columns["infinities"][place]
-    if not found:
+            has_gradients = True
+            squares += columns["sum_of_squares"][index]
+            bad += columns["nans"][index] + columns["infinities"][index]
+    if not has_gradients:
         return None
     return math.nan if bad else math.sqrt(squares)

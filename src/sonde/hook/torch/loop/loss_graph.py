@@ -8,7 +8,7 @@ from torch import Tensor
 
 from sonde.hook.inspections import Looks
 from sonde.hook.session import Session
-from sonde.hook.torch.checks.loss_inputs import Given, made_by
+from sonde.hook.torch.checks.loss_inputs import LossInputs, producer_of
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 
@@ -28,7 +28,7 @@ _PROBABILITIES = ("Softmax", "Sigmoid")
 class LossGraph:
     """Looks at the graph of a loss before its backward pass uses it up."""
 
-    def __init__(self, session: Session, looks: Looks, given: Given) -> None:
+    def __init__(self, session: Session, looks: Looks, given: LossInputs) -> None:
         self._session = session
         self._looks = looks
         self._given = given
@@ -39,7 +39,7 @@ class LossGraph:
         kind = ObservationKind.PROBABILITIES_AS_LOGITS
         if not (self._session.plan.needs(kind) and self._looks.is_due()):
             return
-        if self._given.looked_at == self._session.steps.number:
+        if self._given.inspected_step == self._session.steps.number:
             return  # a loss function was asked itself
         root = roots[0] if isinstance(roots, list | tuple) and roots else roots
         if not isinstance(root, Tensor) or root.grad_fn is None:
@@ -50,7 +50,7 @@ class LossGraph:
             if found is None:
                 continue
             kept, name = found
-            by = made_by(operation.next_functions[0][0])
+            by = producer_of(operation.next_functions[0][0])
             if by in _PROBABILITIES or name in self._said:
                 self._said.add(name)
                 shape = getattr(operation, kept).shape

@@ -14,8 +14,8 @@ from torch import Tensor
 from sonde.hook.call_site import Chain
 from sonde.hook.session import Session
 from sonde.hook.steps import BY_BACKWARD, FinishedStep
-from sonde.hook.torch.tensors.device_scalars import Scalars
-from sonde.hook.torch.tensors.shards import local, whole
+from sonde.hook.torch.tensors.device_scalars import DeviceScalars
+from sonde.hook.torch.tensors.shards import full_tensor, local
 from sonde.records.worker import TensorInfo
 
 AS_GIVEN = "as given to backward"
@@ -65,7 +65,7 @@ class _Root(NamedTuple):
 class Losses:
     """Collects the roots of a step and records their values when it is over."""
 
-    def __init__(self, session: Session, scalars: Scalars) -> None:
+    def __init__(self, session: Session, scalars: DeviceScalars) -> None:
         self._session = session
         self._scalars = scalars
         self._roots: deque[_Root] = deque(maxlen=_MOST_ROOTS)
@@ -295,7 +295,7 @@ def _told(divisor: float, by: str, loss: Any) -> _Told:
 
 def _is_readable(value: object) -> TypeGuard[Tensor]:
     """Whether it is a tensor of one number, and this worker has all of it."""
-    return isinstance(value, Tensor) and value.numel() == 1 and whole(value) is not None
+    return isinstance(value, Tensor) and value.numel() == 1 and full_tensor(value) is not None
 
 
 def _factor(root: _Root, micro_steps: int) -> float:

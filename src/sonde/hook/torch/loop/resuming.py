@@ -16,7 +16,7 @@ from sonde.errors import DamagedError, KeyMissingError
 from sonde.hook.hidden_frames import drop_frame
 from sonde.hook.session import Session
 from sonde.hook.torch.patching.patches import Patches
-from sonde.hook.torch.tensors.shards import whole
+from sonde.hook.torch.tensors.shards import full_tensor
 from sonde.records.worker import Checkpoints
 from sonde.store import layout
 from sonde.store.facts import decode_facts, encode_facts
@@ -105,7 +105,7 @@ class Resuming:
     def _restored(self, optimizer: Optimizer, *_others: Any) -> None:
         """An optimizer that was restored from a checkpoint knows how often it has stepped."""
         counts = [state.get("step") for state in optimizer.state.values()]
-        here = [whole(count) if isinstance(count, Tensor) else count for count in counts]
+        here = [full_tensor(count) if isinstance(count, Tensor) else count for count in counts]
         known = [int(count) for count in here if count is not None]
         if known and not self._session.steps.counts["train"]:
             self._session.steps.resume_at(max(known))

@@ -16,7 +16,12 @@ from sonde.hook.torch.patching.identities import IdentityMap
 from sonde.hook.torch.patching.names import Names, unwrapped, walk
 from sonde.hook.torch.patching.uncompiled import leave_alone
 from sonde.hook.torch.tensors.due_tensors import Kinds
-from sonde.hook.torch.tensors.forward_tensors import MOST_CALLS, Offers, leaves_of, leaves_of_call
+from sonde.hook.torch.tensors.forward_tensors import (
+    MAX_CALLS,
+    ForwardTensors,
+    leaves_of,
+    leaves_of_call,
+)
 from sonde.records.notice import NoticeKind
 from sonde.records.tensor import TensorKind
 
@@ -34,7 +39,7 @@ _INPUTS: dict[type[nn.Module], Kinds] = {
     nn.Sigmoid: (TensorKind.LAYER_INPUT, TensorKind.SIGMOID_INPUT),
 }
 
-_SEEN_BY_THEN = 3  # steps, or passes of a model: what was not seen by then never is
+_GRACE_STEPS = 3  # steps, or passes of a model: what was not seen by then never is
 
 
 def is_activation(module: nn.Module) -> bool:
@@ -67,7 +72,9 @@ class _Watch:
 class Activations:
     """Hooks on the modules whose tensors the plan may want, and on no others."""
 
-    def __init__(self, session: Session, modules: Modules, names: Names, offers: Offers) -> None:
+    def __init__(
+        self, session: Session, modules: Modules, names: Names, offers: ForwardTensors
+    ) -> None:
         self._session = session
         self._plan = session.plan
         self._modules = modules
@@ -76,9 +83,9 @@ class Activations:
         self._watches: IdentityMap[nn.Module, _Watch] = IdentityMap()
         self._passes: dict[int, int] = {}  # of models, while something was due
         self.due: ForwardPass | None = None  # the pass under way, if anything is due in it
-        modules.on_found.append(session.guard.shield("activations", self._found, None))
+        modules.on_found.append(session.guard.shield("activations", self._on_roots_found, None))
         modules.listen("activations", self._begins, self._ends)
-        session.listeners.on_step("activations", self._step_over)
+        session.listeners.on_step("activations", self._after_step)
 
     def _begins(
         self, forward: ForwardPass, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -97,9 +104,11 @@ class Activations:
             self._offers.offer(forward, self._names.stem_of(module, "output"), _OUTPUT, leaves)
         root = id(unwrapped(module))
         self._passes[root] = self._passes.get(root, 0) + 1
-        if self._passes[root] == _SEEN_BY_THEN:
-            unseen = [one.name for _, one in self._watches if one.root == root and not one.is_seen]
-            self._leave_out(unseen, "inside a compiled region, or not called")
+        if self._passes[root] == _GRACE_STEPS:
+            unseen = [
+                watch.name for _, watch in self._watches if watch.root == root and not watch.is_seen
+            ]
+            self._report_missing(unseen, "inside a compiled region, or not called")
 
     def takes(self, module: nn.Module) -> tuple[bool, bool]:
         """Whether a module's inputs are taken, and its outputs, because a person asked for them."""
@@ -108,7 +117,7 @@ class Activations:
             return False, False
         return watch.inputs is not None, watch.outputs is not None
 
-    def _found(self, roots: list[nn.Module]) -> None:
+    def _on_roots_found(self, roots: list[nn.Module]) -> None:
         for root in roots:
             regions = compiled_regions(root)
             left_out = []
@@ -119,7 +128,7 @@ class Activations:
                 if watch is not None and not self._is_allowed(watch, module, regions):
                     watch.is_seen = True
                     left_out.append(name)
-            self._leave_out(left_out, "inside a compiled region")
+            self._report_missing(left_out, "inside a compiled region")
 
     def _consider(self, name: str, module: nn.Module, root: int) -> _Watch | None:
         """Puts hooks on a module, if somebody may ask for its tensors."""
@@ -137,7 +146,7 @@ class Activations:
         return watch
 
     def _wants(self, stem: str, kinds: Kinds) -> bool:
-        return any(self._plan.wants_tensor(f"{stem}_{call}", kinds) for call in range(MOST_CALLS))
+        return any(self._plan.wants_tensor(f"{stem}_{call}", kinds) for call in range(MAX_CALLS))
 
     def _is_allowed(self, watch: _Watch, module: nn.Module, regions: dict[int, bool]) -> bool:
         """Whether a module's tensors can be had: in a compiled region, only if named and broken."""
@@ -147,28 +156,28 @@ class Activations:
         is_named = any(
             self._plan.is_named(f"{name}_{what}_{call}", kinds)
             for what in ("input", "output")
-            for call in range(MOST_CALLS)
+            for call in range(MAX_CALLS)
         )
         if is_named and regions[id(module)]:
-            watch.take = _outside(self._session.hook("activations", self._take, None))
+            watch.take = _run_uncompiled(self._session.hook("activations", self._take, None))
         return watch.take is not None
 
-    def _leave_out(self, names: list[str], reason: str) -> None:
+    def _report_missing(self, names: list[str], reason: str) -> None:
         if names:
             self._session.store.notice(
-                NoticeKind.NOT_COLLECTED, f"activations of {_together(names)}", reason
+                NoticeKind.NOT_COLLECTED, f"activations of {_common_name(names)}", reason
             )
 
     def _put_hooks(self, module: nn.Module, watch: _Watch) -> None:
         is_compiling = torch.compiler.is_compiling
         take = self._session.hook("activations", self._take, None)
 
-        def see(what: str, found: Any) -> None:
+        def see(what: str, value: Any) -> None:
             if is_compiling():
                 if watch.take is not None:
-                    watch.take(watch, what, found)
+                    watch.take(watch, what, value)
             elif self.due is not None:
-                take(watch, what, found)
+                take(watch, what, value)
 
         def before(_module: nn.Module, args: Any, kwargs: Any) -> None:
             see("input", (args, kwargs))
@@ -183,22 +192,22 @@ class Activations:
             after if watch.outputs is not None else None,
         )
 
-    def _take(self, watch: _Watch, what: str, found: Any) -> None:
+    def _take(self, watch: _Watch, what: str, value: Any) -> None:
         if self.due is None or not self._modules.is_running:
             return
         watch.is_seen = True
         kinds = watch.inputs if what == "input" else watch.outputs
-        leaves = leaves_of_call(*found) if what == "input" else leaves_of(found)
+        leaves = leaves_of_call(*value) if what == "input" else leaves_of(value)
         self._offers.offer(self.due, f"{watch.name}_{what}", kinds or (), leaves)
 
-    def _step_over(self, step: FinishedStep) -> None:
-        if step.mode == "train" and step.number == _SEEN_BY_THEN:
+    def _after_step(self, step: FinishedStep) -> None:
+        if step.mode == "train" and step.number == _GRACE_STEPS:
             unseen = [
-                one.name
-                for _, one in self._watches
-                if one.root not in self._passes and not one.is_seen
+                watch.name
+                for _, watch in self._watches
+                if watch.root not in self._passes and not watch.is_seen
             ]
-            self._leave_out(
+            self._report_missing(
                 unseen, "no forward pass of the model was seen outside compiled regions"
             )
 
@@ -218,7 +227,7 @@ def _compiled(root: nn.Module) -> Iterator[tuple[int, bool]]:
                 yield id(inside), may_break
 
 
-def _together(names: list[str]) -> str:
+def _common_name(names: list[str]) -> str:
     """One name for all of them: the part that they share."""
     if len(names) == 1:
         return names[0]
@@ -227,7 +236,7 @@ def _together(names: list[str]) -> str:
     return ".".join([*shared, "*"])
 
 
-def _outside(function: Callable[..., None]) -> Callable[..., None]:
+def _run_uncompiled(function: Callable[..., None]) -> Callable[..., None]:
     """The function where a compiled region is left for it."""
     disable: Any = torch.compiler.disable
     outside: Callable[..., None] = disable(function)

@@ -55,18 +55,18 @@ class Kernels:
         """Whether statistics of such tensors can be had without building anything."""
         if not tensor.is_cuda:
             return True
-        known = self._ready.get(tensor.dtype)
-        if known is None:
-            known = self._ready[tensor.dtype] = False
+        is_ready = self._ready.get(tensor.dtype)
+        if is_ready is None:
+            is_ready = self._ready[tensor.dtype] = False
             dtype, device = tensor.dtype, tensor.device
             self._session.worker_thread.hand("statistics", lambda: self._build(dtype, device))
-        return known
+        return is_ready
 
     def _build(self, dtype: torch.dtype, device: torch.device) -> None:
         try:
             with torch.no_grad(), on_own_stream(device):
-                one = torch.ones(_SAMPLE, dtype=dtype, device=device)
+                sample = torch.ones(_SAMPLE, dtype=dtype, device=device)
                 for count, with_histogram in product(_COUNTS, (False, True)):
-                    launch({str(number): one for number in range(count)}, with_histogram)
+                    launch({str(number): sample for number in range(count)}, with_histogram)
         finally:
             self._ready[dtype] = True

@@ -18,7 +18,7 @@ from sonde.hook.torch.patching.identities import IdentityMap
 from sonde.hook.torch.patching.names import Names
 from sonde.hook.torch.tensors.device_timing import Kernels
 from sonde.hook.torch.tensors.shards import local
-from sonde.hook.torch.tensors.tensor_records import Listener, Records, Taken
+from sonde.hook.torch.tensors.tensor_records import Listener, StepTensors, TensorRecords
 from sonde.records.notice import NoticeKind
 from sonde.records.step import Mode
 from sonde.records.tensor import TensorKind
@@ -30,10 +30,10 @@ _GRADIENT = (TensorKind.GRADIENT,)
 _STATE = (TensorKind.OPTIMIZER_STATE,)
 
 Kinds = tuple[TensorKind, ...]
-Found = tuple[str, Kinds, Tensor]
+NamedTensor = tuple[str, Kinds, Tensor]
 
-_MOST_NUMBERS = 2**16  # of a tensor that nobody asked for exactly
-_MOST_WAITING = 16  # measurements in the backroom
+_MAX_VALUES = 2**16  # of a tensor that nobody asked for exactly
+_MAX_PENDING = 16  # measurements in the backroom
 _STRETCHED = 4  # said when the interval has grown by that much
 
 
@@ -51,16 +51,18 @@ class _Recipe:
     """What to take from one optimizer for what is due: worked out once, followed at every step."""
 
     shape: tuple[int, ...]  # the parameters by their identities: others need another recipe
-    weights: Taken
+    weights: StepTensors
     gradients: list[tuple[str, Tensor, Wanted]]  # the parameters whose gradients they are
 
 
-class Gather:
+class DueTensors:
     """Looks at what an optimizer is about to use, and takes what is due."""
 
-    def __init__(self, session: Session, names: Names, records: Records, looks: Looks) -> None:
+    def __init__(
+        self, session: Session, names: Names, records: TensorRecords, inspections: Looks
+    ) -> None:
         self._session = session
-        self._looks = looks
+        self._inspections = inspections
         self._plan = session.plan
         self._names = names
         self._records = records
@@ -71,8 +73,8 @@ class Gather:
         self.listen: Callable[[int], Listener | None] | None = (
             None  # who looks at an optimizer's numbers
         )
-        self._said_interval = 1
-        self._said_of_gradients = "as the optimizer uses them"
+        self._reported_interval = 1
+        self._gradient_note = "as the optimizer uses them"
 
     def steps_until_due(self, step_seconds: float) -> int:
         """Steps of that length until the budget has room for the next measurement."""
@@ -81,11 +83,11 @@ class Gather:
     def gives_norm(self) -> bool:
         """Whether the gradient norm of the step under way comes with its statistics."""
         decision = self._decision
-        return any(TensorKind.GRADIENT in one.kinds and not one.include for one in decision.due)
+        return any(TensorKind.GRADIENT in rule.kinds and not rule.include for rule in decision.due)
 
     def gradients_were_clipped(self) -> None:
         """What is recorded of gradients from now on is what clipping has left."""
-        self._said_of_gradients = "after clipping"
+        self._gradient_note = "after clipping"
 
     def before_update(self, optimizer: Optimizer, number: int) -> None:
         """All gradients are there; nothing was updated yet."""
@@ -94,36 +96,36 @@ class Gather:
             return
         began = thread_cpu_seconds()
         at = (Mode.TRAIN.value, self._decision.step)
-        taken = self._follow(self._recipe(optimizer, due), at, self._session.clock.now_ns())
-        if any(TensorKind.OPTIMIZER_STATE in one.kinds for one in due):
-            self._add(taken, self._states(optimizer), due)
-        if taken.is_empty:
+        tensors = self._collect(self._recipe(optimizer, due), at, self._session.clock.now_ns())
+        if any(TensorKind.OPTIMIZER_STATE in rule.kinds for rule in due):
+            self._add(tensors, self._states(optimizer), due)
+        if tensors.is_empty:
             return
         if self.listen is not None and self.gives_norm():
-            taken.on_measured = self.listen(number)
+            tensors.on_measured = self.listen(number)
         routine = self._routine if self._decision.is_budgeted else None
-        is_over = self._records.keep(taken, routine)
+        is_over = self._records.keep(tensors, routine)
         if routine is not None and is_over:
             routine.inline.learn(thread_cpu_seconds() - began)
 
     def offer(
-        self, name: str, kinds: Kinds, tensor: Tensor, at: tuple[str, int], is_look: bool
+        self, name: str, kinds: Kinds, tensor: Tensor, at: tuple[str, int], is_inspection: bool
     ) -> None:
         """Takes any other tensor, if it is due: an activation, a label, what a script saves."""
         due = exact = self._plan.due_exactly(Mode(at[0]), at[1])
-        if is_look:
+        if is_inspection:
             due += self._plan.sparse
         if not due or self._plan.wanted(name, kinds, due) is None:
             return
         if not self._session.store.has_tensor(name):
-            self._introduce(name, kinds, tensor)
+            self._register(name, kinds, tensor)
         if self._plan.wanted(name, kinds, exact) is None:
-            tensor = some_of(tensor)
+            tensor = first_samples(tensor)
             if tensor.is_quantized or not self._kernels.are_ready_for(tensor):
                 return
-        taken = Taken(at, self._session.clock.now_ns())
-        self._add(taken, [(name, kinds, tensor)], due)
-        self._records.keep(taken, None)
+        tensors = StepTensors(at, self._session.clock.now_ns())
+        self._add(tensors, [(name, kinds, tensor)], due)
+        self._records.keep(tensors, None)
 
     def _due(self, optimizer: Optimizer) -> Due:
         """Decides once a step; a routine measurement waits until the budget has room for it."""
@@ -142,15 +144,15 @@ class Gather:
         if decision.is_budgeted:
             decision.due = self._plan.due(Mode.TRAIN, step, routine.last_step)
             session.overhead.budget.begin(routine, step)
-            self._say_interval(routine.interval)
+            self._report_interval(routine.interval)
         else:
             decision.due = self._plan.due_exactly(Mode.TRAIN, step)
         return decision.due
 
     def _is_early(self) -> bool:
         """Whether it is one of the steps that are not left out."""
-        is_look = self._looks.is_due() and self._looks.is_early
-        return is_look and self._session.worker_thread.waiting < _MOST_WAITING
+        is_inspection = self._inspections.is_due() and self._inspections.is_early
+        return is_inspection and self._session.worker_thread.waiting < _MAX_PENDING
 
     def _has_room(self) -> bool:
         session = self._session
@@ -162,9 +164,9 @@ class Gather:
         first = next(parameters_of(optimizer), None)
         return first is None or self._kernels.are_ready_for(local(first))
 
-    def _say_interval(self, interval: int) -> None:
-        if interval > _STRETCHED * self._said_interval:
-            self._said_interval = interval
+    def _report_interval(self, interval: int) -> None:
+        if interval > _STRETCHED * self._reported_interval:
+            self._reported_interval = interval
             self._session.store.notice(
                 NoticeKind.CHANGED,
                 "statistics of weights and gradients",
@@ -173,31 +175,31 @@ class Gather:
             )
 
     def _recipe(self, optimizer: Optimizer, due: Due) -> _Recipe:
-        shape = tuple([id(one) for one in parameters_of(optimizer)])
+        shape = tuple([id(parameter) for parameter in parameters_of(optimizer)])
         recipes = self._recipes.get(optimizer)
-        if recipes is None or any(one.shape != shape for one in recipes.values()):
+        if recipes is None or any(recipe.shape != shape for recipe in recipes.values()):
             recipes = self._recipes[optimizer] = {}
-        known = recipes.get(due)
-        if known is None:
-            known = recipes[due] = self._work_out(optimizer, due, shape)
-        return known
+        recipe = recipes.get(due)
+        if recipe is None:
+            recipe = recipes[due] = self._build_recipe(optimizer, due, shape)
+        return recipe
 
-    def _work_out(self, optimizer: Optimizer, due: Due, shape: tuple[int, ...]) -> _Recipe:
-        weights = Taken(("", 0), 0)
+    def _build_recipe(self, optimizer: Optimizer, due: Due, shape: tuple[int, ...]) -> _Recipe:
+        weights = StepTensors(("", 0), 0)
         gradients = []
         for parameter in parameters_of(optimizer):
             name = self._names.name_of(parameter)
             if name is None:
                 continue
             self._add(weights, [(name, _BIAS if _is_bias(name) else _WEIGHT, parameter)], due)
-            wanted = self._plan.wanted(f"gradient/{name}", _GRADIENT, due)
-            if wanted is not None:
-                gradients.append((f"gradient/{name}", parameter, wanted))
+            request = self._plan.wanted(f"gradient/{name}", _GRADIENT, due)
+            if request is not None:
+                gradients.append((f"gradient/{name}", parameter, request))
         return _Recipe(shape, weights, gradients)
 
-    def _follow(self, recipe: _Recipe, at: tuple[str, int], time_ns: int) -> Taken:
+    def _collect(self, recipe: _Recipe, at: tuple[str, int], time_ns: int) -> StepTensors:
         weights = recipe.weights
-        taken = Taken(
+        tensors = StepTensors(
             at,
             time_ns,
             weights.plain.copy(),
@@ -206,23 +208,23 @@ class Gather:
             weights.reductions.copy(),
         )
         knows = self._session.store.has_tensor
-        for name, parameter, wanted in recipe.gradients:
+        for name, parameter, request in recipe.gradients:
             gradient = parameter.grad
             if gradient is not None:
                 if not knows(name):
-                    self._introduce(name, _GRADIENT, gradient)
-                sort(taken, name, gradient, wanted)
-        return taken
+                    self._register(name, _GRADIENT, gradient)
+                file_tensor(tensors, name, gradient, request)
+        return tensors
 
-    def _add(self, taken: Taken, found: Iterable[Found], due: Due) -> None:
-        for name, kinds, tensor in found:
-            wanted = self._plan.wanted(name, kinds, due)
-            if wanted is not None:
+    def _add(self, tensors: StepTensors, candidates: Iterable[NamedTensor], due: Due) -> None:
+        for name, kinds, tensor in candidates:
+            request = self._plan.wanted(name, kinds, due)
+            if request is not None:
                 if not self._session.store.has_tensor(name):
-                    self._introduce(name, kinds, tensor)
-                sort(taken, name, tensor, wanted)
+                    self._register(name, kinds, tensor)
+                file_tensor(tensors, name, tensor, request)
 
-    def _introduce(self, name: str, kinds: Kinds, tensor: Tensor) -> None:
+    def _register(self, name: str, kinds: Kinds, tensor: Tensor) -> None:
         self._session.store.register_tensor(
             TensorInfo(
                 name,
@@ -230,11 +232,11 @@ class Gather:
                 str(tensor.dtype).removeprefix("torch."),
                 tuple(tensor.shape),
                 is_shard=local(tensor) is not tensor,
-                said=self._said_of_gradients if kinds == _GRADIENT else "",
+                said=self._gradient_note if kinds == _GRADIENT else "",
             )
         )
 
-    def _states(self, optimizer: Optimizer) -> Iterator[Found]:
+    def _states(self, optimizer: Optimizer) -> Iterator[NamedTensor]:
         for parameter, state in optimizer.state.items():
             name = self._names.name_of(parameter)
             for key, value in state.items():
@@ -242,22 +244,22 @@ class Gather:
                     yield f"optimizer_state/{key}/{name}", _STATE, value
 
 
-def some_of(tensor: Tensor) -> Tensor:
+def first_samples(tensor: Tensor) -> Tensor:
     """The first samples of a large tensor, for what only rules need."""
     tensor = local(tensor).detach()
-    if tensor.numel() <= _MOST_NUMBERS or not tensor.dim() or tensor.layout is not torch.strided:
+    if tensor.numel() <= _MAX_VALUES or not tensor.dim() or tensor.layout is not torch.strided:
         return tensor
-    return tensor[: max(1, _MOST_NUMBERS // (tensor.numel() // len(tensor)))]
+    return tensor[: max(1, _MAX_VALUES // (tensor.numel() // len(tensor)))]
 
 
 def _is_bias(name: str) -> bool:
     return name == "bias" or name.endswith((".bias", "_bias"))
 
 
-def sort(taken: Taken, name: str, tensor: Tensor, wanted: Wanted) -> None:
+def file_tensor(tensors: StepTensors, name: str, tensor: Tensor, request: Wanted) -> None:
     """Puts a tensor where what is wanted of it is done."""
-    (taken.with_histogram if wanted.histogram else taken.plain)[name] = tensor
-    if wanted.values:
-        taken.values[name] = tensor
-    for reduction in wanted.reductions:
-        taken.reductions.append((reduction, name))
+    (tensors.with_histogram if request.histogram else tensors.plain)[name] = tensor
+    if request.values:
+        tensors.values[name] = tensor
+    for reduction in request.reductions:
+        tensors.reductions.append((reduction, name))

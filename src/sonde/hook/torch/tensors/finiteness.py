@@ -25,9 +25,9 @@ def bad_value(tensor: Tensor | None) -> str | None:
 def first_bad(named: Iterable[tuple[str, Tensor]]) -> tuple[str, str] | None:
     """The first name whose tensor is not finite, and what was found in it."""
     for name, tensor in named:
-        found = bad_value(tensor)
-        if found is not None:
-            return name, found
+        bad = bad_value(tensor)
+        if bad is not None:
+            return name, bad
     return None
 
 
@@ -36,11 +36,11 @@ def tensors_in(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, Ten
     if isinstance(value, Tensor):
         yield name, value
     elif depth < _MOST_NESTING and isinstance(value, list | tuple):
-        for place, one in enumerate(value):
-            yield from tensors_in(one, f"{name}.{place}" if name else str(place), depth + 1)
+        for index, item in enumerate(value):
+            yield from tensors_in(item, f"{name}.{index}" if name else str(index), depth + 1)
     elif depth < _MOST_NESTING and isinstance(value, dict):
-        for key, one in value.items():
-            yield from tensors_in(one, f"{name}.{key}" if name else str(key), depth + 1)
+        for key, item in value.items():
+            yield from tensors_in(item, f"{name}.{key}" if name else str(key), depth + 1)
 
 
 def _values(tensor: Tensor) -> Tensor:

@@ -12,20 +12,20 @@ from sonde.clock import NANOSECONDS, thread_cpu_ns
 from sonde.hook.inspections import Looks
 from sonde.hook.session import Session
 from sonde.hook.steps import At, Pass
-from sonde.hook.torch.checks.unit_activity import PART, look_at_units
+from sonde.hook.torch.checks.unit_activity import TASK, record_unit_activity
 from sonde.hook.torch.loop.forward_passes import ForwardPass
-from sonde.hook.torch.tensors.due_tensors import Gather, Kinds, some_of
+from sonde.hook.torch.tensors.due_tensors import DueTensors, Kinds, first_samples
 from sonde.hook.torch.tensors.shards import is_distributed, local
 from sonde.records.notice import NoticeKind
 from sonde.records.observation import ObservationKind
 from sonde.records.step import Mode
 from sonde.records.tensor import TensorKind
 
-MOST_CALLS = 16  # of one module in one step
-_MOST_LEAVES = 64
-_DEEPEST = 4
-_MOST_HELD_BYTES = 1024**3
-_ALONE = ("labels", "predictions")  # mostly there is one of them in a step
+MAX_CALLS = 16  # of one module in one step
+_MAX_LEAVES = 64
+_MAX_DEPTH = 4
+_MAX_HELD_BYTES = 1024**3
+_UNNUMBERED = ("labels", "predictions")  # mostly there is one of them in a step
 
 Leaf = tuple[str, Tensor]  # what is added to the name, and the tensor
 
@@ -38,13 +38,13 @@ def is_plain(value: Tensor) -> bool:
     return not _functorch.is_functorch_wrapped_tensor(value) and not value.is_meta
 
 
-def leaves_of(value: Any, added: str = "", depth: int = _DEEPEST) -> Iterator[Leaf]:
+def leaves_of(value: Any, added: str = "", depth: int = _MAX_DEPTH) -> Iterator[Leaf]:
     """All tensors inside of dictionaries, tuples and dataclasses, with their places there."""
     if isinstance(value, Tensor):
         if is_plain(value):
             yield added, value
     elif depth:
-        for name, inside in _parts_of(value):
+        for name, inside in _items_of(value):
             yield from leaves_of(inside, f"{added}.{name}", depth - 1)
 
 
@@ -54,35 +54,35 @@ def leaves_of_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Le
     yield from leaves_of(kwargs)
 
 
-def _parts_of(value: Any) -> Iterable[tuple[Any, Any]]:
+def _items_of(value: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(value, Mapping):
         return value.items()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return zip(value._fields, value, strict=True)
     if isinstance(value, list | tuple):
-        return enumerate(value[:_MOST_LEAVES])
+        return enumerate(value[:_MAX_LEAVES])
     if is_dataclass(value) and not isinstance(value, type):
-        return [(one.name, getattr(value, one.name, None)) for one in fields(value)]
+        return [(field.name, getattr(value, field.name, None)) for field in fields(value)]
     return ()
 
 
-class Offers:
+class ForwardTensors:
     """Hands on what is due. Calls of a module are counted within the step."""
 
-    def __init__(self, session: Session, gather: Gather, looks: Looks) -> None:
+    def __init__(self, session: Session, due_tensors: DueTensors, inspections: Looks) -> None:
         self._session = session
-        self._looks = looks
-        self._look_at_units = session.guard.shield(PART, look_at_units, None)
-        self._gather = gather
+        self._inspections = inspections
+        self._record_unit_activity = session.guard.shield(TASK, record_unit_activity, None)
+        self._due_tensors = due_tensors
         self._counts: dict[str, tuple[int, dict[str, int]]] = {}  # by mode: the step's counts
         self._held_bytes = 0
 
     def is_due(self, forward: ForwardPass) -> bool:
         """Whether anything may be due at the step of a pass."""
-        return self._is_looked_at(forward) or self._is_due_exactly(forward)
+        return self._is_inspected(forward) or self._is_due_exactly(forward)
 
-    def _is_looked_at(self, forward: ForwardPass) -> bool:
-        return forward.kind is Pass.TRAIN and self._looks.is_due_in(forward)
+    def _is_inspected(self, forward: ForwardPass) -> bool:
+        return forward.kind is Pass.TRAIN and self._inspections.is_due_in(forward)
 
     def _is_due_exactly(self, forward: ForwardPass) -> bool:
         due_exactly = self._session.plan.due_exactly
@@ -90,26 +90,26 @@ class Offers:
             return bool(due_exactly(Mode(forward.at[0]), forward.at[1]))
         return any(due_exactly(Mode(mode), number) for mode, number in forward.likely)
 
-    def offer(self, forward: ForwardPass, stem: str, kinds: Kinds, found: Iterable[Leaf]) -> None:
+    def offer(self, forward: ForwardPass, stem: str, kinds: Kinds, tensors: Iterable[Leaf]) -> None:
         """Tensors of one call; where their step is not certain yet, copies of them wait."""
         began_ns = thread_cpu_ns()
-        leaves = list(found)[:_MOST_LEAVES]
-        is_look = self._is_looked_at(forward)
+        leaves = list(tensors)[:_MAX_LEAVES]
+        is_inspection = self._is_inspected(forward)
         if leaves:
-            self._take(forward, stem, kinds, leaves, is_look)
-        if is_look:
-            self._looks.took((thread_cpu_ns() - began_ns) / NANOSECONDS)
+            self._take(forward, stem, kinds, leaves, is_inspection)
+        if is_inspection:
+            self._inspections.took((thread_cpu_ns() - began_ns) / NANOSECONDS)
 
     def _take(
-        self, forward: ForwardPass, stem: str, kinds: Kinds, leaves: list[Leaf], is_look: bool
+        self, forward: ForwardPass, stem: str, kinds: Kinds, leaves: list[Leaf], is_inspection: bool
     ) -> None:
         if forward.at is not None:
-            self._record(forward.at, stem, kinds, leaves, is_look)
+            self._record(forward.at, stem, kinds, leaves, is_inspection)
             return
         if not self._is_due_exactly(forward):
-            leaves = [(added, some_of(tensor)) for added, tensor in leaves]
+            leaves = [(added, first_samples(tensor)) for added, tensor in leaves]
         size = sum(tensor.nbytes for _, tensor in leaves)
-        if self._held_bytes + size > _MOST_HELD_BYTES:
+        if self._held_bytes + size > _MAX_HELD_BYTES:
             self._session.store.notice(
                 NoticeKind.NOT_COLLECTED,
                 f"{stem} at some steps",
@@ -123,34 +123,40 @@ class Offers:
         def settled(at: At) -> None:
             self._held_bytes -= size
             if at[1] >= 0:
-                self._record(at, stem, kinds, leaves, is_look)
+                self._record(at, stem, kinds, leaves, is_inspection)
 
         forward.when_settled(settled)
 
-    def _record(self, at: At, stem: str, kinds: Kinds, leaves: list[Leaf], is_look: bool) -> None:
+    def _record(
+        self, at: At, stem: str, kinds: Kinds, leaves: list[Leaf], is_inspection: bool
+    ) -> None:
         number = self._number(at, stem)
-        if number >= MOST_CALLS:
-            if not is_look:
+        if number >= MAX_CALLS:
+            if not is_inspection:
                 self._session.store.notice(
                     NoticeKind.NOT_COLLECTED,
-                    f"{stem}_{MOST_CALLS} and the following",
-                    f"only the first {MOST_CALLS} calls in a step are recorded",
+                    f"{stem}_{MAX_CALLS} and the following",
+                    f"only the first {MAX_CALLS} calls in a step are recorded",
                 )
             return
         needs = self._session.plan.needs
-        called = stem if stem in _ALONE and not number else f"{stem}_{number}"
+        call_name = stem if stem in _UNNUMBERED and not number else f"{stem}_{number}"
         for added, tensor in leaves:
-            name = f"{called}{added}"
-            if is_look and TensorKind.RELU_OUTPUT in kinds and needs(ObservationKind.UNIT_ACTIVITY):
-                self._look_at_units(self._session, name, tensor, at)
-            self._gather.offer(name, kinds, tensor, at, is_look)
+            name = f"{call_name}{added}"
+            if (
+                is_inspection
+                and TensorKind.RELU_OUTPUT in kinds
+                and needs(ObservationKind.UNIT_ACTIVITY)
+            ):
+                self._record_unit_activity(self._session, name, tensor, at)
+            self._due_tensors.offer(name, kinds, tensor, at, is_inspection)
 
     def _number(self, at: At, stem: str) -> int:
         """Counts the calls of a step."""
         mode, step = at
-        known = self._counts.get(mode)
-        if known is None or known[0] != step:
-            known = self._counts[mode] = (step, {})
-        number = known[1].get(stem, 0)
-        known[1][stem] = number + 1
+        counts = self._counts.get(mode)
+        if counts is None or counts[0] != step:
+            counts = self._counts[mode] = (step, {})
+        number = counts[1].get(stem, 0)
+        counts[1][stem] = number + 1
         return number

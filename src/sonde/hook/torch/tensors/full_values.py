@@ -10,90 +10,90 @@ from sonde.records.notice import NoticeKind
 from sonde.store import layout
 from sonde.store.tensors import parts_of_file
 
-_WAITING_LIMIT_BYTES = 4 * 1024**3
-_LONGEST_WAIT_SECONDS = 60.0
-_MOST_KEPT_BYTES = 1024**3  # until a step is over: there are loops whose steps nobody sees
-_MOST_REMEMBERED = 10_000
+_MAX_PENDING_BYTES = 4 * 1024**3
+_MAX_WAIT_SECONDS = 60.0
+_MAX_HELD_BYTES = 1024**3  # until a step is over: there are loops whose steps nobody sees
+_MAX_STEPS_REMEMBERED = 10_000
 
 At = tuple[str, int]
 
 
-class Values:
+class FullValues:
     """Copies wait until their step is over, then they are written in the backroom."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._start_anew()
-        session.listeners.on_begin(self._start_anew)
-        session.listeners.on_step("tensor values", self._step_over)
+        self._reset()
+        session.listeners.on_begin(self._reset)
+        session.listeners.on_step("tensor values", self._after_step)
         session.listeners.on_end(self._write_all)
 
-    def _start_anew(self) -> None:
+    def _reset(self) -> None:
         """Nothing waits; a forked child has neither its parent's copies nor its locks."""
-        self._kept: dict[At, list[Copies]] = {}
-        self._kept_bytes = 0
+        self._held: dict[At, list[Copies]] = {}
+        self._held_bytes = 0
         self._written: dict[At, int] = {}  # how often
-        self._waiting_bytes = 0
+        self._pending_bytes = 0
         self._lock = threading.Lock()
-        self._room = threading.Event()
+        self._has_room = threading.Event()
 
     def keep(self, at: At, copied: Copies) -> None:
         """Values of a step."""
-        if self._kept and self._kept_bytes + copied.nbytes > _MOST_KEPT_BYTES:
+        if self._held and self._held_bytes + copied.nbytes > _MAX_HELD_BYTES:
             self._write_all()
-        self._kept.setdefault(at, []).append(copied)
-        self._kept_bytes += copied.nbytes
+        self._held.setdefault(at, []).append(copied)
+        self._held_bytes += copied.nbytes
 
-    def _step_over(self, step: FinishedStep) -> None:
-        for at in [at for at in self._kept if _is_over(at, step)] if self._kept else ():
-            self._hand_over(at, self._kept.pop(at))
+    def _after_step(self, step: FinishedStep) -> None:
+        for at in [at for at in self._held if _is_over(at, step)] if self._held else ():
+            self._hand_over(at, self._held.pop(at))
 
     def _write_all(self) -> None:
-        for at in list(self._kept):
-            self._hand_over(at, self._kept.pop(at))
+        for at in list(self._held):
+            self._hand_over(at, self._held.pop(at))
 
-    def _hand_over(self, at: At, kept: list[Copies]) -> None:
-        size = sum(copied.nbytes for copied in kept)
-        self._kept_bytes -= size
+    def _hand_over(self, at: At, copies: list[Copies]) -> None:
+        size = sum(copied.nbytes for copied in copies)
+        self._held_bytes -= size
         self._wait_for_room(size)
         with self._lock:
-            self._waiting_bytes += size
-        self._session.worker_thread.hand("tensor values", lambda: self._write(at, kept, size))
+            self._pending_bytes += size
+        self._session.worker_thread.hand("tensor values", lambda: self._write(at, copies, size))
 
     def _wait_for_room(self, size: int) -> None:
         """Training waits rather than that the machine runs out of memory; and that is said."""
-        while self._waiting_bytes and self._waiting_bytes + size > _WAITING_LIMIT_BYTES:
-            self._room.clear()
+        while self._pending_bytes and self._pending_bytes + size > _MAX_PENDING_BYTES:
+            self._has_room.clear()
             self._session.store.notice(
                 NoticeKind.CHANGED,
                 "training",
                 "it waits for the store, which cannot keep up with the full values asked for",
             )
-            if not self._session.clock.wait(self._room, _LONGEST_WAIT_SECONDS):
+            if not self._session.clock.wait(self._has_room, _MAX_WAIT_SECONDS):
                 return
 
-    def _write(self, at: At, kept: list[Copies], size: int) -> None:
+    def _write(self, at: At, copies: list[Copies], size: int) -> None:
         session = self._session
         assert session.store.info is not None
         mode, step = at
         try:
             tensors = {
-                name: tensor for copied in kept for name, tensor in copied.on_the_host().items()
+                name: tensor for copied in copies for name, tensor in copied.on_the_host().items()
             }
             raw = {name: raw_tensor(tensor) for name, tensor in tensors.items()}
             key = layout.values_key(session.store.info.rank, mode, step, self._token(at))
-            parts = parts_of_file(raw, {"step": str(step), "mode": mode, "key": key})
-            session.store.backend.write_parts(key, parts)
-            session.store.add_value_bytes(sum(map(len, parts)))
+            chunks = parts_of_file(raw, {"step": str(step), "mode": mode, "key": key})
+            session.store.backend.write_parts(key, chunks)
+            session.store.add_value_bytes(sum(map(len, chunks)))
         finally:
             with self._lock:
-                self._waiting_bytes -= size
-            self._room.set()
+                self._pending_bytes -= size
+            self._has_room.set()
 
     def _token(self, at: At) -> str:
         """What is saved of a step after it was written goes into another file."""
         times = self._written[at] = self._written.get(at, 0) + 1
-        if len(self._written) > _MOST_REMEMBERED:
+        if len(self._written) > _MAX_STEPS_REMEMBERED:
             del self._written[next(iter(self._written))]
         token = self._session.store.writer.token
         return token if times == 1 else f"{token}_{times}"

@@ -21,10 +21,10 @@ from sonde.hook.torch.patching.names import Names, callers
 from sonde.hook.torch.patching.patches import Patches
 from sonde.hook.torch.tensors.activations import Activations, is_activation
 from sonde.hook.torch.tensors.due_tensors import Kinds
-from sonde.hook.torch.tensors.forward_tensors import Offers, leaves_of
+from sonde.hook.torch.tensors.forward_tensors import ForwardTensors, leaves_of
 from sonde.records.tensor import TensorKind
 
-_OF_INPUTS: dict[str, Kinds] = {
+_INPUT_KINDS: dict[str, Kinds] = {
     "relu": (TensorKind.RELU_INPUT,),
     "relu6": (TensorKind.RELU_INPUT,),
     "tanh": (TensorKind.TANH_INPUT,),
@@ -32,7 +32,11 @@ _OF_INPUTS: dict[str, Kinds] = {
 }
 _ACTIVATION = (TensorKind.ACTIVATION,)
 _RELU = (TensorKind.ACTIVATION, TensorKind.RELU_OUTPUT)
-_KINDS = (TensorKind.ACTIVATION, TensorKind.RELU_OUTPUT, *(one for (one,) in _OF_INPUTS.values()))
+_KINDS = (
+    TensorKind.ACTIVATION,
+    TensorKind.RELU_OUTPUT,
+    *(kind for (kind,) in _INPUT_KINDS.values()),
+)
 
 _GENERATED = "<eval_with_key>"  # the code of a graph that a compiler runs as it is
 _EVERYWHERE = ("relu", "tanh", "sigmoid", "relu_", "tanh_", "sigmoid_")
@@ -42,7 +46,7 @@ _FUNCTIONAL = (
 )
 
 
-class Functional:
+class FunctionalActivations:
     """Sees calls of activation functions while something is due."""
 
     def __init__(
@@ -50,7 +54,7 @@ class Functional:
         session: Session,
         modules: Modules,
         names: Names,
-        offers: Offers,
+        offers: ForwardTensors,
         activations: Activations,
     ) -> None:
         self._session = session
@@ -60,29 +64,31 @@ class Functional:
         self._patches: Patches | None = None
         self._originals: dict[int, Any] = {}  # of functions that are not written in Python
         self._depth = 0  # one function may be made of another
-        modules.on_found.append(session.guard.shield("functional activations", self._look, None))
+        modules.on_found.append(
+            session.guard.shield("functional activations", self._patch_if_needed, None)
+        )
 
     def attach(self, patches: Patches) -> None:
         """Replaces the functions as soon as somebody wants to know."""
         self._patches = patches
-        self._look([])
+        self._patch_if_needed([])
 
-    def _look(self, _roots: list[nn.Module]) -> None:
+    def _patch_if_needed(self, _roots: list[nn.Module]) -> None:
         wants = self._session.plan.wants
         if self._patches is None or not any(wants(kind) for kind in _KINDS):
             return
         patches, self._patches = self._patches, None
         for name in _EVERYWHERE:
             self._replace(patches, torch, name)
-            patches.wrap(Tensor, name, self._watching)
+            patches.wrap(Tensor, name, self._wrap)
         for name in _FUNCTIONAL:
             self._replace(patches, torch.nn.functional, name)
         for reader in (_builtins, _recursive):
-            patches.wrap(reader, "_find_builtin", self._reading)
+            patches.wrap(reader, "_find_builtin", self._wrap_find_builtin)
 
     def _replace(self, patches: Patches, owner: ModuleType, name: str) -> None:
         original = getattr(owner, name, None)
-        patches.wrap(owner, name, self._watching)
+        patches.wrap(owner, name, self._wrap)
         replacement = getattr(owner, name, None)
         if original is None or replacement is None:
             return
@@ -93,7 +99,7 @@ class Functional:
         else:
             self._originals[id(replacement)] = original
 
-    def _reading(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def _wrap_find_builtin(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """TorchScript knows what is not written in Python by its identity."""
 
         def find_builtin(function: Any) -> Any:
@@ -105,43 +111,43 @@ class Functional:
 
         return find_builtin
 
-    def _watching(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         is_compiling, activations = torch.compiler.is_compiling, self._activations
         state = self._session.state
         name = original.__name__.rstrip("_")
-        of_input = _OF_INPUTS.get(name)
-        of_output = _RELU if of_input == _OF_INPUTS["relu"] else _ACTIVATION
+        of_input = _INPUT_KINDS.get(name)
+        of_output = _RELU if of_input == _INPUT_KINDS["relu"] else _ACTIVATION
         take = self._session.hook("functional activations", self._take, None)
-        where = self._session.hook("functional activations", self._where, None)
+        call_name_of = self._session.hook("functional activations", self._call_name, None)
 
-        def watched(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
             try:
                 if state.is_resting or is_compiling() or activations.due is None or self._depth:
                     return original(*args, **kwargs)
-                place = where(name)
-                if place is None:
+                call_name = call_name_of(name)
+                if call_name is None:
                     return original(*args, **kwargs)
                 if of_input is not None:
-                    take(f"{place}_input", of_input, args[0] if args else kwargs.get("input"))
+                    take(f"{call_name}_input", of_input, args[0] if args else kwargs.get("input"))
                 self._depth = 1
                 try:
                     result = original(*args, **kwargs)
                 finally:
                     self._depth = 0
-                take(f"{place}_output", of_output, result)
+                take(f"{call_name}_output", of_output, result)
                 return result
             except BaseException as error:
                 drop_frame(error)
                 raise
 
-        return watched
+        return wrapper
 
-    def _take(self, stem: str, kinds: Kinds, found: Any) -> None:
+    def _take(self, stem: str, kinds: Kinds, value: Any) -> None:
         forward = self._activations.due
         if forward is not None:
-            self._offers.offer(forward, stem, kinds, leaves_of(found))
+            self._offers.offer(forward, stem, kinds, leaves_of(value))
 
-    def _where(self, name: str) -> str | None:
+    def _call_name(self, name: str) -> str | None:
         """What a call is named after; None in compiled regions and modules that are seen anyway."""
         for frame in callers():
             code = frame.f_code

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 _SAVED = "_saved_"
 _STATISTICS = "_saved_running"  # of batch normalization: updated by the pass itself
-_MOST_NODES = 2_000
+_MAX_NODES = 2_000
 
 
 def inputs_in_graph(root: Tensor) -> list[Tensor]:
@@ -17,20 +17,20 @@ def inputs_in_graph(root: Tensor) -> list[Tensor]:
     Those that were used first come first. Only what an operation has saved for its backward pass is
     found, which includes the inputs of linear layers, convolutions and losses.
     """
-    found: dict[int, Tensor] = {}
-    nodes, waiting = {root.grad_fn}, deque([root.grad_fn])
-    while waiting and len(nodes) < _MOST_NODES:
-        node = waiting.popleft()
+    inputs: dict[int, Tensor] = {}
+    nodes, queue = {root.grad_fn}, deque([root.grad_fn])
+    while queue and len(nodes) < _MAX_NODES:
+        node = queue.popleft()
         if node is None:
             continue
         for tensor in _saved_by(node):
             if tensor.grad_fn is None and not tensor.requires_grad:
-                found[tensor.data_ptr()] = tensor
+                inputs[tensor.data_ptr()] = tensor
         for earlier, _ in node.next_functions:
             if earlier not in nodes:
                 nodes.add(earlier)
-                waiting.append(earlier)
-    return [*found.values()][::-1]
+                queue.append(earlier)
+    return [*inputs.values()][::-1]
 
 
 def _saved_by(node: Any) -> Iterator[Tensor]:

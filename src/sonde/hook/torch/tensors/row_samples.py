@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch._C import _functorch, _len_torch_dispatch_stack
 
-MOST_ROWS = 64
-_MOST_NUMBERS = 16  # of each row, evenly spread
-_MATRIX = 2  # dimensions
+MAX_ROWS = 64
+_MAX_COLUMNS = 16  # of each row, evenly spread
+_MATRIX_DIMENSIONS = 2  # dimensions
 
 _KINDS = {
     torch.float32: "<f4",
@@ -29,7 +29,7 @@ _KINDS = {
 _Memory = ctypes.c_char * (1 << 46)  # all of it: only what is named is ever read
 
 
-class FewRows(NamedTuple):
+class RowSample(NamedTuple):
     """Numbers of the first rows of a tensor."""
 
     data: bytes
@@ -43,14 +43,14 @@ class FewRows(NamedTuple):
         return self.rows, self.kind, self.width
 
 
-def joined(batches: Sequence[FewRows], kind: str | None = None) -> NDArray[np.generic]:
+def join_samples(batches: Sequence[RowSample], kind: str | None = None) -> NDArray[np.generic]:
     """The numbers of batches of one form, a row for each row; or their bytes as another kind."""
-    data, first = b"".join([one.data for one in batches]), batches[0]
+    data, first = b"".join([batch.data for batch in batches]), batches[0]
     rows = len(data) // (first.width * np.dtype(first.kind).itemsize)
     return np.frombuffer(data, kind or first.kind).reshape(rows, -1)
 
 
-def few_rows(tensor: Tensor, most: int = MOST_ROWS) -> FewRows | None:
+def sample_rows(tensor: Tensor, max_rows: int = MAX_ROWS) -> RowSample | None:
     """Of a tensor in the host's memory that is nobody's result; None where it is another one."""
     shape, kind = tensor.shape, _KINDS.get(tensor.dtype)
     if type(tensor) is not Tensor or not shape or kind is None or not tensor.is_cpu:
@@ -60,23 +60,23 @@ def few_rows(tensor: Tensor, most: int = MOST_ROWS) -> FewRows | None:
         return None
     if tensor.layout is not torch.strided or _functorch.is_functorch_wrapped_tensor(tensor):
         return None
-    place = tensor.data_ptr()
-    if not place:  # its memory was freed, or it never had any
+    address = tensor.data_ptr()
+    if not address:  # its memory was freed, or it never had any
         return None
     if tensor.is_contiguous():
         to_row, to_number = elements // shape[0], 1
-    elif len(shape) <= _MATRIX:
+    elif len(shape) <= _MATRIX_DIMENSIONS:
         to_row, to_number = tensor.stride(0), tensor.stride(-1)
     else:
         return None
     item, width = tensor.itemsize, elements // shape[0]
-    step = max(1, width // _MOST_NUMBERS)
+    step = max(1, width // _MAX_COLUMNS)
     first = step // 2
-    few = np.ndarray(
-        (min(most, shape[0]), min(_MOST_NUMBERS, 1 + (width - 1 - first) // step)),
+    sample = np.ndarray(
+        (min(max_rows, shape[0]), min(_MAX_COLUMNS, 1 + (width - 1 - first) // step)),
         kind,
-        memoryview(_Memory.from_address(place)),
+        memoryview(_Memory.from_address(address)),
         first * to_number * item,
         (to_row * item, step * to_number * item),
     )
-    return FewRows(few.tobytes(), kind, few.shape[1], shape[0])
+    return RowSample(sample.tobytes(), kind, sample.shape[1], shape[0])

@@ -8,18 +8,18 @@ from torch import Tensor
 from sonde.hook.session import Session
 from sonde.hook.steps import At
 from sonde.hook.tensors.collections import Wanted
-from sonde.hook.torch.tensors.device_scalars import Scalars
-from sonde.hook.torch.tensors.tensor_records import Records, Taken
+from sonde.hook.torch.tensors.device_scalars import DeviceScalars
+from sonde.hook.torch.tensors.tensor_records import StepTensors, TensorRecords
 from sonde.records.tensor import TensorKind
 from sonde.records.worker import TensorInfo
 
 _SAVED = (TensorKind.SAVED,)
 
 
-class Told:
+class ScriptTensors:
     """What is done with them."""
 
-    def __init__(self, session: Session, records: Records, scalars: Scalars) -> None:
+    def __init__(self, session: Session, records: TensorRecords, scalars: DeviceScalars) -> None:
         self._session = session
         self._records = records
         self._scalars = scalars
@@ -28,30 +28,30 @@ class Told:
         """A single number, wherever it is; nobody waits for a device."""
         if not isinstance(value, Tensor) or value.numel() != 1 or value.is_complex():
             return False
-        self._scalars.told(name, value, source, at)
+        self._scalars.record_tensor(name, value, source, at)
         return True
 
     def save(self, name: str, value: Any, at: At) -> bool:
         """A whole tensor, or anything that can be read as one."""
-        wanted = self._session.plan.wanted_when_saved(name, at)
-        if wanted is None:
+        request = self._session.plan.wanted_when_saved(name, at)
+        if request is None:
             return True
         try:
             is_ours = isinstance(value, Tensor)
             tensor = value if is_ours else torch.as_tensor(value, device="cpu")
         except (RuntimeError, TypeError, ValueError):
             return False
-        self._keep(name, tensor, wanted, at)
+        self._record(name, tensor, request, at)
         return True
 
-    def _keep(self, name: str, tensor: Tensor, wanted: Wanted, at: At) -> None:
+    def _record(self, name: str, tensor: Tensor, request: Wanted, at: At) -> None:
         session = self._session
-        taken = Taken(at, session.clock.now_ns())
-        (taken.with_histogram if wanted.histogram else taken.plain)[name] = tensor
-        if wanted.values:
-            taken.values[name] = tensor
-        taken.reductions += [(reduction, name) for reduction in wanted.reductions]
-        self._records.keep(taken, None)
+        tensors = StepTensors(at, session.clock.now_ns())
+        (tensors.with_histogram if request.histogram else tensors.plain)[name] = tensor
+        if request.values:
+            tensors.values[name] = tensor
+        tensors.reductions += [(reduction, name) for reduction in request.reductions]
+        self._records.keep(tensors, None)
         if not session.store.has_tensor(name):
             collections = session.plan.collections_of(name, _SAVED)
             dtype = str(tensor.dtype).removeprefix("torch.")

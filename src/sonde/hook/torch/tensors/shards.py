@@ -42,13 +42,13 @@ def local(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def whole(tensor: Tensor) -> Tensor | None:
+def full_tensor(tensor: Tensor) -> Tensor | None:
     """A plain tensor with all values of a tensor; None where this worker has only a part of it."""
     placements = getattr(tensor, "placements", ()) if is_distributed(tensor) else ()
     if not all(placement.is_replicate() for placement in placements):
         return None
-    found = local(tensor)
-    return found if found.shape == tensor.shape else None
+    values = local(tensor)
+    return values if values.shape == tensor.shape else None
 
 
 def _finished(tensor: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor, _foreach_copy_
 from sonde.hook.torch.tensors.shards import local
 
 _PIECE_BYTES = 4 * 1024 * 1024
-_MOST_KEPT = 2  # sets of buffers: one is filled while the other is measured
+_MAX_BUFFER_SETS = 2  # sets of buffers: one is filled while the other is measured
 
 
 def copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -28,12 +28,14 @@ class Copies:
     def __init__(self, copied: dict[str, Tensor]) -> None:
         self._copied = copied
         # marks in the queues of devices behind which they are complete
-        self._made = {one.device: _mark(one.device) for one in copied.values() if one.is_cuda}
+        self._made = {
+            tensor.device: _mark(tensor.device) for tensor in copied.values() if tensor.is_cuda
+        }
 
     @property
     def nbytes(self) -> int:
         """Their size."""
-        return sum(one.numel() * one.element_size() for one in self._copied.values())
+        return sum(tensor.numel() * tensor.element_size() for tensor in self._copied.values())
 
     def on_the_host(self) -> dict[str, Tensor]:
         """Fetched on a stream of our own, so that the one that trains is not held up."""
@@ -43,7 +45,7 @@ class Copies:
         if not tensor.is_cuda:
             return tensor
         with torch.no_grad(), on_own_stream(tensor.device):
-            way = _way_to_the_host(tensor.device)
+            way = _host_transfer(tensor.device)
             way.stream.wait_event(self._made[tensor.device])
             return way.fetch(tensor)
 
@@ -55,7 +57,7 @@ def _mark(device: torch.device) -> Any:
     return event
 
 
-class _WayToTheHost:
+class _HostTransfer:
     """Takes tensors off the device in small pieces, through one piece of pinned memory.
 
     A large copy into ordinary memory would keep everybody else from using the device meanwhile.
@@ -84,15 +86,15 @@ class _WayToTheHost:
 
 
 @cache
-def _way_to_the_host(device: torch.device) -> _WayToTheHost:
-    return _WayToTheHost(device)
+def _host_transfer(device: torch.device) -> _HostTransfer:
+    return _HostTransfer(device)
 
 
 class Buffers:
     """Memory for copies of always the same tensors: to copy is cheap, to allocate is not."""
 
     def __init__(self) -> None:
-        self._free: deque[tuple[tuple[Any, ...], list[Tensor]]] = deque(maxlen=_MOST_KEPT)
+        self._free: deque[tuple[tuple[Any, ...], list[Tensor]]] = deque(maxlen=_MAX_BUFFER_SETS)
 
     def copy(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Copies into memory that was used before, where there is any that fits."""
@@ -113,12 +115,12 @@ class Buffers:
     def give_back(self, copied: Mapping[str, Tensor]) -> None:
         """The copies are not needed any more."""
         targets = list(copied.values())
-        self._free.append((tuple((one.dtype, one.shape) for one in targets), targets))
+        self._free.append((tuple((tensor.dtype, tensor.shape) for tensor in targets), targets))
 
     def _take(self, kind: tuple[Any, ...]) -> list[Tensor] | None:
         for _ in range(len(self._free)):
-            known, targets = self._free.popleft()
-            if known == kind:
+            buffer_kind, targets = self._free.popleft()
+            if buffer_kind == kind:
                 return targets
         return None
 
@@ -129,4 +131,4 @@ def on_own_stream(device: torch.device) -> AbstractContextManager[Any]:
     A thread that was not told otherwise uses the first device, and takes memory there by that.
     """
     torch.cuda.set_device(device)
-    return torch.cuda.stream(_way_to_the_host(device).stream)
+    return torch.cuda.stream(_host_transfer(device).stream)

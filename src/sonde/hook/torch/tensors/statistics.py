@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 
-from sonde.hook.torch.tensors.batched_statistics import rows_of_small_ones
+from sonde.hook.torch.tensors.batched_statistics import measure_batched
 from sonde.hook.torch.tensors.shards import local
 from sonde.store.statistics import BINS, COLUMNS, LEVELS, LOWEST_EXPONENT, encode_histogram
 from sonde.store.tensors import RawTensor
@@ -60,7 +60,7 @@ class Measured:
     names: list[str] = field(default_factory=list)
     columns: tuple["array[Any]", ...] = field(
         default_factory=lambda: tuple(
-            array("q" if place < _COUNTS else "d") for place in range(len(COLUMNS))
+            array("q" if index < _COUNTS else "d") for index in range(len(COLUMNS))
         )
     )
     histograms: list[str] = field(default_factory=list)  # empty texts where none was asked for
@@ -70,16 +70,16 @@ class Measured:
         """One more tensor; the row is in the order of the columns."""
         self.names.append(name)
         self.histograms.append(histogram)
-        for place, column in enumerate(self.columns):
-            column.append(int(row[place]) if place < _COUNTS else row[place])
+        for index, column in enumerate(self.columns):
+            column.append(int(row[index]) if index < _COUNTS else row[index])
 
-    def extend(self, other: "Measured") -> None:
+    def extend(self, added: "Measured") -> None:
         """All tensors of another one."""
-        self.names += other.names
-        self.histograms += other.histograms
-        self.left_out |= other.left_out
-        for column, more in zip(self.columns, other.columns, strict=True):
-            column.extend(more)
+        self.names += added.names
+        self.histograms += added.histograms
+        self.left_out |= added.left_out
+        for column, values in zip(self.columns, added.columns, strict=True):
+            column.extend(values)
 
     def rows(self, time_ns: int, step: int, mode: str) -> list[Sequence[Any]]:
         """All columns of the family, for `Writer.add_columns`."""
@@ -105,22 +105,22 @@ class Pending(Protocol):
 
 def measure(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Measured:
     """Statistics of tensors in the host's memory, now and in this thread alone."""
-    found = Measured()
+    measured = Measured()
     with torch.no_grad(), torch.autocast("cpu", enabled=False):
         scratch = _Scratch(with_histogram)
-        known = {} if with_histogram else rows_of_small_ones(tensors, _CHUNK)
+        batched = {} if with_histogram else measure_batched(tensors, _CHUNK)
         for name, tensor in tensors.items():
-            if name in known:
-                found.add(name, known[name])
+            if name in batched:
+                measured.add(name, batched[name])
                 continue
             try:
                 values, implied_zeros = plain(tensor)
                 row = scratch.row(values)
             except (RuntimeError, TypeError, ValueError) as error:
-                found.left_out[name] = reason(error)
+                measured.left_out[name] = reason(error)
             else:
-                found.add(name, with_implied_zeros(row, implied_zeros), scratch.histogram())
-    return found
+                measured.add(name, with_implied_zeros(row, implied_zeros), scratch.histogram())
+    return measured
 
 
 def launch(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Pending:
@@ -131,32 +131,32 @@ def launch(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Pending
     by_device: dict[int, dict[str, torch.Tensor]] = {}
     for name, tensor in tensors.items():
         by_device.setdefault(tensor.get_device(), {})[name] = tensor
-    parts: list[Pending] = []
+    pending: list[Pending] = []
     for device, group in by_device.items():
         if device < 0:
-            parts.append(_Copied(group, with_histogram))
+            pending.append(_Copied(group, with_histogram))
         else:
             cuda = import_module("sonde.hook.torch.tensors.statistics_cuda")
-            parts.append(cuda.launch(group, with_histogram))
-    return parts[0] if len(parts) == 1 else Together(parts)
+            pending.append(cuda.launch(group, with_histogram))
+    return pending[0] if len(pending) == 1 else Combined(pending)
 
 
-class Together:
+class Combined:
     """Several that are under way."""
 
-    def __init__(self, parts: Sequence[Pending]) -> None:
-        self._parts = parts
+    def __init__(self, pending: Sequence[Pending]) -> None:
+        self._pending = pending
 
     def is_ready(self) -> bool:
         """Whether all are."""
-        return all(part.is_ready() for part in self._parts)
+        return all(pending.is_ready() for pending in self._pending)
 
     def measured(self) -> Measured:
         """What all have found."""
-        found = Measured()
-        for part in self._parts:
-            found.extend(part.measured())
-        return found
+        combined = Measured()
+        for pending in self._pending:
+            combined.extend(pending.measured())
+        return combined
 
 
 class _Copied:
@@ -194,19 +194,21 @@ def plain(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
         tensor = torch.view_as_real(tensor.resolve_conj())
     if not tensor.is_contiguous():
         strides = tensor.stride()
-        tensor = tensor.permute(sorted(range(tensor.dim()), key=lambda one: -strides[one]))
+        tensor = tensor.permute(
+            sorted(range(tensor.dim()), key=lambda dimension: -strides[dimension])
+        )
     return tensor.resolve_neg(), count
 
 
 def with_implied_zeros(row: Sequence[float], zeros: int) -> list[float]:
     """A row of statistics, and zeros that a sparse tensor does not store."""
-    found = list(row)
+    result = list(row)
     if zeros:
-        low, high = found[4:6]
-        found[0] += zeros
-        found[3] += zeros
-        found[4:7] = [min(0.0, low), max(0.0, high), 0.0]
-    return found
+        low, high = result[4:6]
+        result[0] += zeros
+        result[3] += zeros
+        result[4:7] = [min(0.0, low), max(0.0, high), 0.0]
+    return result
 
 
 def reason(error: Exception) -> str:
@@ -300,8 +302,8 @@ class _Scratch:
         row[4] = low if math.isnan(row[4]) else min(row[4], low)
         row[5] = high if math.isnan(row[5]) else max(row[5], high)
         row[6] = nearest if math.isnan(row[6]) else min(row[6], nearest)
-        for place, value in enumerate(sums, 7):
-            row[place] += value
+        for column, value in enumerate(sums, 7):
+            row[column] += value
         if self._counts is not None:
             wide = self._widened(piece)
             self._count(_without_denormals(wide) if is_double else wide, self._counts)
@@ -324,8 +326,8 @@ class _Scratch:
         torch.amin(wide, 0, out=self._nearest)
         torch.mul(wide, wide, out=wide)
         torch.sum(wide, 0, out=squares)
-        found: list[float] = self._cells.tolist()
-        return self._extremes.tolist() + found[2:] if is_single else found
+        cells: list[float] = self._cells.tolist()
+        return self._extremes.tolist() + cells[2:] if is_single else cells
 
     def _finite(self, piece: torch.Tensor, row: list[float]) -> torch.Tensor:
         """The finite values; the others are counted."""

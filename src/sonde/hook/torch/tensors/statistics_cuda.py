@@ -14,11 +14,11 @@ from typing import Any
 
 import torch
 
-from sonde.hook.torch.tensors.statistics import Measured, Pending, Together
+from sonde.hook.torch.tensors.statistics import Combined, Measured, Pending
 from sonde.hook.torch.tensors.statistics_operators import ByOperators
 from sonde.store.statistics import BINS, encode_histogram
 
-_MOST_PLANS = 16
+_MAX_PLANS = 16
 _PLAIN_TYPES = {torch.Tensor, torch.nn.Parameter}
 _NOWHERE = 1  # an address that no tensor of more than a byte per element has
 _ELEMENTS = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
@@ -50,21 +50,21 @@ def launch(tensors: Mapping[str, torch.Tensor], with_histogram: bool) -> Pending
             return ByOperators(tensors, with_histogram)
         with torch.cuda.device(values[0].device):
             plan, addresses = _plan(list(tensors), values)
-            parts: list[Pending] = [
+            pending: list[Pending] = [
                 group.launch(addresses, with_histogram) for group in plan.groups
             ]
-            if plan.others:
-                others = {name: tensors[name] for name in plan.others}
-                parts.append(ByOperators(others, with_histogram))
-    return parts[0] if len(parts) == 1 else Together(parts)
+            if plan.unsupported:
+                unsupported = {name: tensors[name] for name in plan.unsupported}
+                pending.append(ByOperators(unsupported, with_histogram))
+    return pending[0] if len(pending) == 1 else Combined(pending)
 
 
 class _Plan:
     """Which tensors the kernel takes, in groups of one element type; kept while shapes stay."""
 
-    def __init__(self, groups: "Sequence[_Group]", others: Sequence[str]) -> None:
+    def __init__(self, groups: "Sequence[_Group]", unsupported: Sequence[str]) -> None:
         self.groups = groups
-        self.others = others
+        self.unsupported = unsupported
 
 
 _plans: dict[Any, _Plan] = {}
@@ -78,8 +78,10 @@ def _plan(names: list[str], values: list[torch.Tensor]) -> tuple[_Plan, list[int
     key = (values[0].device, tuple(names), numels, dtypes, misaligned)
     plan = _plans.get(key)
     if plan is None:
-        blocks = [_block(*one) for one in zip(addresses, dtypes, numels, strict=True)]
-        while len(_plans) >= _MOST_PLANS:
+        blocks = [
+            _block(*tensor_facts) for tensor_facts in zip(addresses, dtypes, numels, strict=True)
+        ]
+        while len(_plans) >= _MAX_PLANS:
             del _plans[next(iter(_plans))]
         plan = _plans[key] = _new_plan(names, numels, dtypes, blocks)
     return plan, addresses
@@ -93,7 +95,7 @@ def _addresses(values: list[torch.Tensor]) -> list[int]:
                 return list(map(torch.Tensor.data_ptr, values))
         except RuntimeError:  # some sparse tensors refuse to answer
             pass
-    return [_address(one) for one in values]
+    return [_address(tensor) for tensor in values]
 
 
 def _address(tensor: torch.Tensor) -> int:
@@ -117,11 +119,16 @@ def _new_plan(
     blocks: Sequence[int],
 ) -> _Plan:
     by_kind: dict[tuple[torch.dtype, int], list[int]] = {}
-    for place, kind in enumerate(zip(dtypes, blocks, strict=True)):
-        by_kind.setdefault(kind, []).append(place)
+    for index, kind in enumerate(zip(dtypes, blocks, strict=True)):
+        by_kind.setdefault(kind, []).append(index)
     groups = [
-        _Group(places, [names[one] for one in places], [numels[one] for one in places], kind)
-        for kind, places in by_kind.items()
+        _Group(
+            members,
+            [names[member] for member in members],
+            [numels[member] for member in members],
+            kind,
+        )
+        for kind, members in by_kind.items()
         if kind[1]
     ]
     return _Plan(groups, [name for name, block in zip(names, blocks, strict=True) if not block])
@@ -132,23 +139,23 @@ class _Group:
 
     def __init__(
         self,
-        places: list[int],
+        indices: list[int],
         names: list[str],
         numels: list[int],
         kind: tuple[torch.dtype, int],
     ) -> None:
         chunks = [-(-numel // KERNELS.CHUNK) for numel in numels]
-        self.places, self.names, self.numels, self.chunks = places, names, numels, sum(chunks)
+        self.indices, self.names, self.numels, self.chunks = indices, names, numels, sum(chunks)
         dtype, self.block = kind
         self.element = getattr(KERNELS.tl, _ELEMENTS[dtype])
-        of_chunks = [one for one, count in enumerate(chunks) for _ in range(count)]
+        of_chunks = [number for number, count in enumerate(chunks) for _ in range(count)]
         self.table = array("q", [0] * len(names))
         self.table.extend((*numels, *accumulate(chunks, initial=0), *of_chunks))
         self.free: list[_Buffers] = []
 
     def launch(self, addresses: Sequence[int], with_histogram: bool) -> Pending:
         buffers = self.free.pop() if self.free else _Buffers(self)
-        buffers.tell(array("q", map(addresses.__getitem__, self.places)))
+        buffers.write_addresses(array("q", map(addresses.__getitem__, self.indices)))
         histograms = buffers.histograms_to_fill() if with_histogram else None
         count = len(self.names)
         KERNELS.measure_chunks[(self.chunks,)](
@@ -171,9 +178,9 @@ class _Buffers:
     def __init__(self, group: _Group) -> None:
         count = len(group.names)
         self.addresses = _pinned((count,), torch.int64)
-        whole = _pinned((len(group.table),), torch.int64)
-        _write(whole, group.table)
-        self.table = whole.to("cuda", non_blocking=True)
+        host_table = _pinned((len(group.table),), torch.int64)
+        _write(host_table, group.table)
+        self.table = host_table.to("cuda", non_blocking=True)
         self.partials = torch.empty(
             (group.chunks, KERNELS.COLUMNS), dtype=torch.float64, device="cuda"
         )
@@ -183,7 +190,7 @@ class _Buffers:
         self.fetched_histograms: torch.Tensor | None = None
         self.event = _new_event()
 
-    def tell(self, addresses: "array[int]") -> None:
+    def write_addresses(self, addresses: "array[int]") -> None:
         """Writes where the tensors are this time."""
         _write(self.addresses, addresses)
         self.table[: len(addresses)].copy_(self.addresses, non_blocking=True)

@@ -165,16 +165,20 @@ def _count(counts, base, count, is_full: tl.constexpr):
         level = tl.minimum(tl.maximum((magnitude >> _SHIFT) - _LOWEST_CODE, 0), _LEVELS - 1)
         level = tl.where(is_counted, level, 0)
         below = tl.max(level, 0) - (_WINDOW - 1)  # the level under the window
-        place = tl.where(is_counted, tl.maximum(level - below, 0), 0)
+        slot = tl.where(is_counted, tl.maximum(level - below, 0), 0)
         is_negative = value < 0.0
-        found = tl.histogram(place + tl.where(is_negative, _WINDOW, 0), 2 * _WINDOW)
-        place_of_bin = bins & (_WINDOW - 1)
-        target = _bin(below + place_of_bin, bins >= _WINDOW)
-        tl.atomic_add(counts + target, found, mask=(place_of_bin > 0) & (found > 0), sem="relaxed")
-        is_below = is_counted & (place == 0)
+        histogram = tl.histogram(slot + tl.where(is_negative, _WINDOW, 0), 2 * _WINDOW)
+        slot_of_bin = bins & (_WINDOW - 1)
+        target = _bin(below + slot_of_bin, bins >= _WINDOW)
+        tl.atomic_add(
+            counts + target, histogram, mask=(slot_of_bin > 0) & (histogram > 0), sem="relaxed"
+        )
+        is_below = is_counted & (slot == 0)
         if tl.max(is_below.to(tl.int32), 0) > 0:
-            one = is_below.to(tl.int32)
-            tl.atomic_add(counts + _bin(level, is_negative), one, mask=is_below, sem="relaxed")
+            increment = is_below.to(tl.int32)
+            tl.atomic_add(
+                counts + _bin(level, is_negative), increment, mask=is_below, sem="relaxed"
+            )
 
 
 @triton.jit
@@ -198,12 +202,12 @@ def merge_chunks(table, partials, results, tensors):
         low = tl.minimum(low, tl.load(rows + 3, mask=inside, other=float("inf")))
         high = tl.maximum(high, tl.load(rows + 4, mask=inside, other=-float("inf")))
         nearest = tl.minimum(nearest, tl.load(rows + 5, mask=inside, other=float("inf")))
-    least = tl.min(low, 0)
-    greatest = tl.max(high, 0)
-    has_finite = least <= greatest
+    minimum = tl.min(low, 0)
+    maximum = tl.max(high, 0)
+    has_finite = minimum <= maximum
     nan = float("nan")
-    tl.store(results + 3 * tensors + tensor, tl.where(has_finite, least, nan))
-    tl.store(results + 4 * tensors + tensor, tl.where(has_finite, greatest, nan))
+    tl.store(results + 3 * tensors + tensor, tl.where(has_finite, minimum, nan))
+    tl.store(results + 4 * tensors + tensor, tl.where(has_finite, maximum, nan))
     tl.store(results + 5 * tensors + tensor, tl.where(has_finite, tl.min(nearest, 0), nan))
     for column in tl.static_range(0, 3):
         tl.store(results + column * tensors + tensor, _total(partials + column, first, end))

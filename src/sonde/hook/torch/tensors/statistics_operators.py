@@ -56,18 +56,18 @@ class ByOperators:
         """The statistics; waits if they are not known to be ready."""
         if self._event is not None:
             self._event.synchronize()
-        found = Measured(left_out=self._left_out)
+        measured = Measured(left_out=self._left_out)
         if self._rows is None:
-            return found
+            return measured
         numbers = array("d")
         numbers.frombytes(ctypes.string_at(self._rows.data_ptr(), self._rows.nbytes))
         width = len(numbers) // len(self._known)
-        for place, (name, (count, zeros)) in enumerate(self._known.items()):
-            row = numbers[place * width : (place + 1) * width]
+        for index, (name, (count, zeros)) in enumerate(self._known.items()):
+            row = numbers[index * width : (index + 1) * width]
             values = [count, *row[: len(COLUMNS) - 1]]
             counts = map(int, row[len(COLUMNS) - 1 :])
-            found.add(name, with_implied_zeros(values, zeros), encode_histogram(counts))
-        return found
+            measured.add(name, with_implied_zeros(values, zeros), encode_histogram(counts))
+        return measured
 
     def _fetch(self, rows: torch.Tensor) -> None:
         self._rows = rows
@@ -83,11 +83,11 @@ def _summed(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.layout is not torch.sparse_coo or tensor.is_coalesced():
         return tensor
     sizes, rest = tensor.shape[: tensor.sparse_dim()], tensor.shape[tensor.sparse_dim() :]
-    places, *more = _indices_of(tensor).unbind()
+    positions, *more = _indices_of(tensor).unbind()
     for size, indices in zip(sizes[1:], more, strict=True):
-        places = places * size + indices
+        positions = positions * size + indices
     dense = torch.zeros((math.prod(sizes), *rest), dtype=tensor.dtype, device=tensor.device)
-    return dense.index_add_(0, places, _values_of(tensor))
+    return dense.index_add_(0, positions, _values_of(tensor))
 
 
 def _row(values: torch.Tensor, with_histogram: bool) -> torch.Tensor:

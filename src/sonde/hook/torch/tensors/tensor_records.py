@@ -12,7 +12,7 @@ from sonde.clock import thread_cpu_seconds
 from sonde.hook.budget import Measurement
 from sonde.hook.session import Session
 from sonde.hook.torch.tensors.device_timing import Timed, launch_timed
-from sonde.hook.torch.tensors.full_values import Values
+from sonde.hook.torch.tensors.full_values import FullValues
 from sonde.hook.torch.tensors.shards import local
 from sonde.hook.torch.tensors.snapshots import Buffers, Copies, copies
 from sonde.hook.torch.tensors.statistics import Measured, measure, plain
@@ -24,7 +24,7 @@ Listener = Callable[[Measured, At], None]
 
 
 @dataclass(slots=True)
-class Taken:
+class StepTensors:
     """Tensors of one step, by what is wanted of them."""
 
     at: At
@@ -44,9 +44,9 @@ class Taken:
         """All tensors, each once."""
         return {**self.plain, **self.with_histogram}
 
-    def of(self, copied: Mapping[str, Tensor]) -> "Taken":
+    def of(self, copied: Mapping[str, Tensor]) -> "StepTensors":
         """The same with other tensors of these names."""
-        return Taken(
+        return StepTensors(
             self.at,
             self.time_ns,
             {name: copied[name] for name in self.plain},
@@ -57,88 +57,88 @@ class Taken:
         )
 
 
-class Records:
+class TensorRecords:
     """Turns taken tensors into records, in the backroom."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._values = Values(session)
+        self._values = FullValues(session)
         self._buffers = Buffers()
         self._log = _StatisticsLog()
-        session.listeners.on_begin(self._start_anew)
+        session.listeners.on_begin(self._reset)
         session.listeners.before_flush(self._flush)
 
-    def _start_anew(self) -> None:
+    def _reset(self) -> None:
         self._log = _StatisticsLog()
 
-    def keep(self, taken: Taken, routine: Measurement | None) -> bool:
+    def keep(self, tensors: StepTensors, routine: Measurement | None) -> bool:
         """Copies what training is about to change, and leaves the rest to the backroom.
 
         Returns:
             Whether its price is known when this returns; a device tells it later.
         """
-        everything = taken.everything()
-        if any(local(one).is_cuda for one in everything.values()):
-            self._launch(taken, routine)
+        everything = tensors.everything()
+        if any(local(tensor).is_cuda for tensor in everything.values()):
+            self._launch(tensors, routine)
             return False
         copied = self._buffers.copy(everything) if routine else copies(everything)
-        mine = taken.of(copied)
+        mine = tensors.of(copied)
         if mine.values:
-            self._values.keep(taken.at, Copies(mine.values))
-        returned = None if taken.values or routine is None else copied
+            self._values.keep(tensors.at, Copies(mine.values))
+        returned = None if tensors.values or routine is None else copied
         self._session.worker_thread.hand(
             "statistics", lambda: self._measure(mine, routine, returned)
         )
         return True
 
     def _measure(
-        self, taken: Taken, routine: Measurement | None, copied: dict[str, Tensor] | None
+        self, tensors: StepTensors, routine: Measurement | None, copied: dict[str, Tensor] | None
     ) -> None:
         began = thread_cpu_seconds()
-        measured = measure(taken.plain, with_histogram=False)
-        if taken.with_histogram:
-            measured.extend(measure(taken.with_histogram, with_histogram=True))
-        self._record(taken, measured)
-        self._multiply(taken, taken.everything())
+        measured = measure(tensors.plain, with_histogram=False)
+        if tensors.with_histogram:
+            measured.extend(measure(tensors.with_histogram, with_histogram=True))
+        self._record(tensors, measured)
+        self._multiply(tensors, tensors.everything())
         if copied is not None:
             self._buffers.give_back(copied)
         if routine is not None:
             routine.behind.learn(thread_cpu_seconds() - began)
 
-    def _launch(self, taken: Taken, routine: Measurement | None) -> None:
-        for tensors, with_histogram in ((taken.plain, False), (taken.with_histogram, True)):
-            if tensors:
+    def _launch(self, tensors: StepTensors, routine: Measurement | None) -> None:
+        for group, with_histogram in ((tensors.plain, False), (tensors.with_histogram, True)):
+            if group:
                 timed = self._session.overhead.queue(
-                    "statistics", launch_timed, tensors, with_histogram
+                    "statistics", launch_timed, group, with_histogram
                 )
-                pending = _OnTheWay(self, taken, timed, routine)
+                pending = _PendingStatistics(self, tensors, timed, routine)
                 self._session.worker_thread.expect("statistics", pending)
-        if taken.values:
-            copied = self._session.overhead.queue("copies", copies, taken.values)
-            self._values.keep(taken.at, Copies(copied))
-        if taken.reductions:
-            everything = taken.everything()
-            factors = Copies(copies({name: everything[name] for _, name in taken.reductions}))
+        if tensors.values:
+            copied = self._session.overhead.queue("copies", copies, tensors.values)
+            self._values.keep(tensors.at, Copies(copied))
+        if tensors.reductions:
+            everything = tensors.everything()
+            factors = Copies(copies({name: everything[name] for _, name in tensors.reductions}))
             self._session.worker_thread.hand(
-                "products", lambda: self._multiply(taken, factors.on_the_host())
+                "products", lambda: self._multiply(tensors, factors.on_the_host())
             )
 
-    def _multiply(self, taken: Taken, tensors: Mapping[str, Tensor]) -> None:
+    def _multiply(self, tensors: StepTensors, factors: Mapping[str, Tensor]) -> None:
         """The one reduction that statistics cannot give."""
-        for _, name in taken.reductions:
-            product = _product(tensors[name])
-            self._session.recorder.scalar(f"prod/{name}", product, "reduction", taken.at)
+        for _, name in tensors.reductions:
+            product = _product(factors[name])
+            self._session.recorder.scalar(f"prod/{name}", product, "reduction", tensors.at)
 
-    def _record(self, taken: Taken, measured: Measured) -> None:
+    def _record(self, tensors: StepTensors, measured: Measured) -> None:
         for name, reason in measured.left_out.items():
             self._session.store.notice(NoticeKind.NOT_COLLECTED, f"statistics of {name}", reason)
-        self._log.add_all(measured, taken.at, taken.time_ns)
-        if taken.on_measured is not None:
-            taken.on_measured(measured, taken.at)
+        self._log.add_all(measured, tensors.at, tensors.time_ns)
+        if tensors.on_measured is not None:
+            tensors.on_measured(measured, tensors.at)
 
-    def take(self, taken: Taken, timed: Timed, routine: Measurement | None) -> None:
+    def take(self, tensors: StepTensors, timed: Timed, routine: Measurement | None) -> None:
         """Statistics that a device has computed."""
-        self._record(taken, timed.pending.measured())
+        self._record(tensors, timed.pending.measured())
         seconds = timed.seconds()
         self._session.overhead.budget.device_took(seconds)
         if routine is not None:
@@ -161,11 +161,11 @@ class Records:
 
 
 @dataclass(slots=True)
-class _OnTheWay:
+class _PendingStatistics:
     """Statistics that a device is computing."""
 
-    records: Records
-    taken: Taken
+    records: TensorRecords
+    tensors: StepTensors
     timed: Timed
     routine: Measurement | None
 
@@ -173,7 +173,7 @@ class _OnTheWay:
         return self.timed.is_ready()
 
     def take(self) -> None:
-        self.records.take(self.taken, self.timed, self.routine)
+        self.records.take(self.tensors, self.timed, self.routine)
 
 
 class _StatisticsLog(Measured):

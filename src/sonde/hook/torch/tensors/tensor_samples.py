@@ -17,28 +17,28 @@ _new_event: Callable[[], Any] = torch.cuda.Event
 def can_sample(tensor: Tensor) -> bool:
     """Whether a few of its elements are easily had."""
     is_plain = tensor.is_floating_point() and tensor.itemsize > 1 and tensor.numel() > 0
-    return can_bring(tensor) and is_plain and _flat(tensor) is not None
+    return can_copy(tensor) and is_plain and _flat(tensor) is not None
 
 
-def can_bring(tensor: Tensor) -> bool:
+def can_copy(tensor: Tensor) -> bool:
     """Whether a tensor can be fetched without waiting for it."""
     return tensor.layout is torch.strided and tensor.device.type in ("cpu", "cuda")
 
 
-class Brought:
+class HostCopies:
     """Small tensors on their way to the host; copies of those that are in its memory already."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self._parts: list[tuple[list[int], Tensor]] = []
+        self._groups: list[tuple[list[int], Tensor]] = []
         self._events: list[Any] = []
         groups: dict[tuple[torch.device, torch.dtype], list[tuple[int, Tensor]]] = {}
         with torch.no_grad():
-            for place, tensor in enumerate(tensors):
+            for index, tensor in enumerate(tensors):
                 flat = tensor.detach().reshape(-1)
-                groups.setdefault((flat.device, flat.dtype), []).append((place, flat))
+                groups.setdefault((flat.device, flat.dtype), []).append((index, flat))
             for group in groups.values():
                 joined = torch.cat([flat for _, flat in group])
-                self._parts.append(([place for place, _ in group], self._fetch(joined)))
+                self._groups.append(([index for index, _ in group], self._fetch(joined)))
         self._lengths = [tensor.numel() for tensor in tensors]
 
     def is_ready(self) -> bool:
@@ -46,24 +46,24 @@ class Brought:
         return all(event.query() for event in self._events)
 
     @property
-    def is_here(self) -> bool:
+    def is_on_host(self) -> bool:
         """Whether no device is involved."""
         return not self._events
 
     @property
-    def is_a_number(self) -> bool:
+    def is_scalar(self) -> bool:
         """Whether there is not more in them than one number."""
         return sum(self._lengths) <= 1
 
     def tensors(self) -> list[Tensor]:
         """All of them, flat, in their order; to be asked for once they are ready."""
-        found: dict[int, Tensor] = {}
-        for places, memory in self._parts:
+        results: dict[int, Tensor] = {}
+        for indices, memory in self._groups:
             start = 0
-            for place in places:
-                found[place] = memory.narrow(0, start, self._lengths[place])
-                start += self._lengths[place]
-        return [found[place] for place in range(len(self._lengths))]
+            for index in indices:
+                results[index] = memory.narrow(0, start, self._lengths[index])
+                start += self._lengths[index]
+        return [results[index] for index in range(len(self._lengths))]
 
     def _fetch(self, joined: Tensor) -> Tensor:
         if not joined.is_cuda:
@@ -77,53 +77,53 @@ class Brought:
 
 
 @dataclass(slots=True)
-class _OnTheWay:
+class _Delivery:
     """Tensors that somebody waits for."""
 
-    brought: Brought
-    tell: Callable[[list[Tensor]], None]
+    copies: HostCopies
+    record: Callable[[list[Tensor]], None]
 
     def is_ready(self) -> bool:
-        return self.brought.is_ready()
+        return self.copies.is_ready()
 
     def take(self) -> None:
-        self.tell(self.brought.tensors())
+        self.record(self.copies.tensors())
 
 
 def deliver(
-    session: Session, part: str, brought: Brought, tell: Callable[[list[Tensor]], None]
+    session: Session, task: str, copies: HostCopies, record: Callable[[list[Tensor]], None]
 ) -> None:
     """Tells somebody what small tensors held, as soon as they are there: a number at once."""
-    way = _OnTheWay(brought, tell)
-    if brought.is_here and brought.is_a_number:
-        way.take()  # so it comes with its step, however late the backroom is
-    elif brought.is_here:
-        session.worker_thread.hand(part, way.take)
+    delivery = _Delivery(copies, record)
+    if copies.is_on_host and copies.is_scalar:
+        delivery.take()  # so it comes with its step, however late the backroom is
+    elif copies.is_on_host:
+        session.worker_thread.hand(task, delivery.take)
     else:
-        session.worker_thread.expect(part, way)
+        session.worker_thread.expect(task, delivery)
 
 
-class Fetched:
+class ElementSamples:
     """Elements on their way to the host; there already for tensors in its memory."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self._brought = Brought([_few(tensor.detach()) for tensor in tensors])
+        self._copies = HostCopies([_sample_elements(tensor.detach()) for tensor in tensors])
 
     def is_ready(self) -> bool:
         """Whether the device is done."""
-        return self._brought.is_ready()
+        return self._copies.is_ready()
 
     @property
-    def is_here(self) -> bool:
+    def is_on_host(self) -> bool:
         """Whether no device is involved."""
-        return self._brought.is_here
+        return self._copies.is_on_host
 
     def values(self) -> list[list[float]]:
         """The elements of each tensor; to be asked for once they are ready."""
-        return [few.tolist() for few in self._brought.tensors()]
+        return [elements.tolist() for elements in self._copies.tensors()]
 
 
-def _few(tensor: Tensor) -> Tensor:
+def _sample_elements(tensor: Tensor) -> Tensor:
     """Of a tensor that can be sampled."""
     flat = _flat(tensor)
     assert flat is not None

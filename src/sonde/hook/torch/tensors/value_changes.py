@@ -6,29 +6,29 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from sonde.hook.torch.tensors.shards import local
-from sonde.hook.torch.tensors.tensor_samples import Fetched
+from sonde.hook.torch.tensors.tensor_samples import ElementSamples
 
 Pair = tuple[list[float], list[float]]  # the same elements, before and after
 
 
-class Moved:
+class ValueChanges:
     """Tensors that can be sampled, looked at now and once more."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self._tensors = [weakref.ref(tensor) for tensor in tensors]
-        self._before = Fetched([local(tensor) for tensor in tensors])
-        self._after: Fetched | None = None
+        self._before = ElementSamples([local(tensor) for tensor in tensors])
+        self._after: ElementSamples | None = None
 
-    def look_again(self) -> None:
+    def sample_again(self) -> None:
         """The second moment; where a tensor is gone meanwhile, there is none."""
-        alive = [tensor for one in self._tensors if (tensor := one()) is not None]
+        alive = [tensor for reference in self._tensors if (tensor := reference()) is not None]
         if len(alive) == len(self._tensors):
-            self._after = Fetched([local(tensor) for tensor in alive])
+            self._after = ElementSamples([local(tensor) for tensor in alive])
 
     @property
-    def is_here(self) -> bool:
+    def is_on_host(self) -> bool:
         """Whether no device is involved."""
-        return self._before.is_here
+        return self._before.is_on_host
 
     def is_ready(self) -> bool:
         """Whether the device is done."""
