@@ -143,6 +143,11 @@ ui-check: $(UI_READY) ## Check and test the dashboard; fail if the committed bui
 	diff --recursive --brief build/ui/web/assets src/sonde/web/assets
 	diff --recursive --brief build/ui/drawing/assets src/sonde/drawing/assets
 
+.PHONY: texts
+texts: $(READY) $(UI_READY) ## Rewrite the lists of all texts the program prints, for review
+	$(BIN)/python -m tests.texts
+	cd ui && WRITE_TEXTS=1 $(WITH_NODE) npx vitest run src/texts.test.ts
+
 .PHONY: clean
 clean: ## Remove everything the other targets created
 	rm -rf $(VENV) build dist ui/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

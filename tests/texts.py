@@ -1,0 +1,155 @@
+"""Every text the program can print, collected from the source, one list per screen.
+
+`python -m tests.texts` (or `make texts`) writes the lists to `tests/golden/texts`, where they are
+reviewed. The dashboard's own texts are collected by `ui/src/texts.test.ts`.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "sonde"
+FOLDER = ROOT / "tests" / "golden" / "texts"
+
+# Which screen shows the texts of a package, or of a module at the top level.
+SCREENS = {
+    "actions": "actions",
+    "agent": "recording",
+    "analyze": "findings and advice",
+    "charts": "charts",
+    "cli": "command line",
+    "client": "python client",
+    "demo": "command line",
+    "drawing": "charts",
+    "engine": "actions",
+    "errors": "errors",
+    "exports": "import and export",
+    "formats": "charts",
+    "guard": "recording",
+    "hook": "recording",
+    "importers": "import and export",
+    "masking": "recording",
+    "plugins": "errors",
+    "read": "status",
+    "records": "status",
+    "report": "report",
+    "results": "status",
+    "rules": "findings and advice",
+    "settings": "configuration",
+    "side_process": "recording",
+    "store": "store",
+    "terminal": "status",
+    "traces": "import and export",
+    "web": "dashboard server",
+}
+ERRORS = "errors"
+# The docstrings of these packages are shown: as help, on rule pages, and in the reference.
+SHOWN_DOCSTRINGS = ("actions", "charts", "cli", "exports", "rules")
+TITLES = ("title", "note", "help", "label", "example", "coarsened")
+
+_SENTENCE = re.compile(r"[A-Za-z}][,.:;]? +[A-Za-z{(]")
+_NOT_FOR_PEOPLE = re.compile(r"^[\s\W\d_]*$|^<|;base64|^[a-z-]+=|\\[dsw]|\(\?")
+
+
+def main() -> None:
+    """Write the lists."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for path, text in pages().items():
+        path.write_text(text)
+
+
+def pages() -> dict[Path, str]:
+    """The file of each screen and its content."""
+    screens: dict[str, dict[str, list[str]]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = str(path.relative_to(PACKAGE))
+        screen = SCREENS.get(module.removesuffix(".py").split("/")[0])
+        if screen is None:
+            continue
+        for text, is_error in texts_in(path):
+            lists = screens.setdefault(ERRORS if is_error else screen, {})
+            texts = lists.setdefault(module, [])
+            if text not in texts:
+                texts.append(text)
+    return {FOLDER / f"{_file_name(name)}.txt": _page(lists) for name, lists in screens.items()}
+
+
+def texts_in(path: Path) -> Iterator[tuple[str, bool]]:
+    """The texts of a file in the order of the source; whether each is the message of an error."""
+    tree = ast.parse(path.read_text())
+    shows_docstrings = path.relative_to(PACKAGE).parts[0] in SHOWN_DOCSTRINGS
+    yield from _walk(tree, is_error=False, shows_docstrings=shows_docstrings)
+
+
+def _walk(node: ast.AST, *, is_error: bool, shows_docstrings: bool) -> Iterator[tuple[str, bool]]:
+    is_error = is_error or isinstance(node, ast.Raise)
+    if isinstance(node, ast.ClassDef) and shows_docstrings:
+        docstring = ast.get_docstring(node)
+        if docstring:
+            yield docstring, False
+    text = _text_of(node)
+    if text is not None:
+        if _is_for_people(text):
+            yield text, is_error
+        return
+    for name, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, ast.AST) or _is_docstring(child):
+                continue
+            title = _title_in(node, name, child)
+            if title:
+                yield title, is_error
+            yield from _walk(child, is_error=is_error, shows_docstrings=shows_docstrings)
+
+
+def _text_of(node: ast.AST) -> str | None:
+    """A literal as text; expressions of an f-string in braces."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if not isinstance(node, ast.JoinedStr):
+        return None
+    pieces = []
+    for value in node.values:
+        if isinstance(value, ast.FormattedValue):
+            pieces.append(f"{{{ast.unparse(value.value)}}}")
+        elif isinstance(value, ast.Constant):
+            pieces.append(str(value.value))
+    return "".join(pieces)
+
+
+def _is_for_people(text: str) -> bool:
+    words = re.sub(r"\{[^}]*\}", "{}", text)
+    return bool(_SENTENCE.search(words)) and not _NOT_FOR_PEOPLE.search(words)
+
+
+def _title_in(node: ast.AST, field: str, child: ast.AST) -> str | None:
+    """A title of one word: `title = "Losses"` or `title="Losses"`."""
+    name = ""
+    if isinstance(node, ast.keyword):
+        name = node.arg or ""
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        name = node.targets[0].id
+    text = _text_of(child) if field == "value" and name in TITLES else None
+    return text if text and not _is_for_people(text) and text.strip() else None
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _page(lists: dict[str, list[str]]) -> str:
+    sections = []
+    for module, texts in lists.items():
+        items = ("  ".join(f"{line}\n" for line in text.splitlines()) for text in texts)
+        sections.append(f"# {module}\n" + "".join(f"- {item}" for item in items))
+    return "\n".join(sections)
+
+
+def _file_name(screen: str) -> str:
+    return screen.replace(" ", "_")
+
+
+if __name__ == "__main__":
+    main()
