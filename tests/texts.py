@@ -94,14 +94,19 @@ def _walk(node: ast.AST, *, is_error: bool, shows_docstrings: bool) -> Iterator[
         if _is_for_people(text):
             yield text, is_error
         return
+    for name, child in _children(node):
+        title = _title_in(node, name, child)
+        if title:
+            yield title, is_error
+        yield from _walk(child, is_error=is_error, shows_docstrings=shows_docstrings)
+
+
+def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """The nodes directly below, with the names of their fields; without docstrings."""
     for name, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or _is_docstring(child):
-                continue
-            title = _title_in(node, name, child)
-            if title:
-                yield title, is_error
-            yield from _walk(child, is_error=is_error, shows_docstrings=shows_docstrings)
+            if isinstance(child, ast.AST) and not _is_docstring(child):
+                yield name, child
 
 
 def _text_of(node: ast.AST) -> str | None:
